@@ -256,10 +256,12 @@ def _planned(plan: v.QuestionPlanned | None, life: Life) -> dict[str, Any]:
             **dict.fromkeys(("tool", "guiding_skill", "donor", "template", "prompt_sha256"), ""),
             "coin": 0.0,
         }
-    rows, kinds = life.learned.rows, life.learned.memories.columns["kind"]
+    rows, columns = life.learned.rows, life.learned.memories.columns
 
-    def kind(hit: v.Retrieved) -> str:
-        return kinds[rows[hit.memory_id]] if hit.memory_id in rows else "memory"
+    def entry(name: str, similarity: float | None, what: str = "memory") -> list[Any]:
+        row = rows.get(name)
+        kind = columns["kind"][row] if row is not None and similarity is not None else what
+        return [row, name, similarity, kind, "" if row is None else columns["title"][row]]
 
     others = [*(("principle", name) for name in plan.principles), *(("recipe", name) for name in plan.action_recipes)]
     others += [(what, name) for what, name in (("tool", plan.tool_id), ("retrieval", plan.recipe_id)) if name]
@@ -269,10 +271,10 @@ def _planned(plan: v.QuestionPlanned | None, life: Life) -> dict[str, Any]:
             ["routing", plan.routing_arm, plan.routing_probability],
         ],
         "bundle": [
-            *([rows.get(hit.memory_id), hit.memory_id, hit.similarity, kind(hit)] for hit in plan.memories),
-            *([rows.get(name), name, None, what] for what, name in others),
+            *(entry(hit.memory_id, hit.similarity) for hit in plan.memories),
+            *(entry(name, None, what) for what, name in others),
         ],
-        "left_out": [[rows.get(hit.memory_id), hit.memory_id, hit.similarity, kind(hit)] for hit in plan.left_out],
+        "left_out": [entry(hit.memory_id, hit.similarity) for hit in plan.left_out],
         "template": plan.template,
         "chain": plan.chain,
         "planning": plan.planning,

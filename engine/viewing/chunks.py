@@ -9,7 +9,8 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Future
-from operator import attrgetter
+from itertools import groupby
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.viewing.answers import Rendered
 from mage_es.engine.viewing.life import EXACT, Life, lives
 from mage_es.engine.viewing.positions import positions
-from mage_es.engine.viewing.tables import columns_of, packed
+from mage_es.engine.viewing.tables import columns_of, packed, picked, places
 from mage_es.engine.viewing.verdict import beside, verdict
 from mage_es.engine.viewing.windows import Windows
 from mage_es.events.errors import LogError, PrerequisiteError
@@ -53,16 +54,20 @@ _SIZES: Mapping[str, int] = {
     "texts": 200,
     "exchanges": 200,
     "questions": 2000,
+    "asked": 100,
     "askings": 4000,
 }
 _SIZE = 20_000
 """Rows of a chunk, of any other table."""
+_WAITED_FOR = {"answers": 20}
+"""On a server, where someone waits for a prompt."""
 _TOLD = 5000
 """Events after which it is told again how much was read."""
 _LEVEL = 3
 _LONGEST_BYTES = 64
 """Bytes of a field that a payload shows; of longer ones it says how many there are."""
 _HEADER = ("iteration", "phase", "ts_us", "causation", "correlation", "ordinal", "commit")
+_MARKER = ("seq", "iteration", "phase")
 _BASELINES = (
     *("benchmark", "seed", "held_out", "anchors", "execution", "judge", "search", "search_passages", "max_tokens"),
     *("answer_temperature", "task_types", "episode_steps", "episode_history"),
@@ -103,6 +108,7 @@ class Viewed:
     ) -> None:
         self.run, self.name = run, name or run.id
         self._opened, self._whole, self._prices = opened, whole, prices
+        self._sizes = _SIZES if whole else {**_SIZES, **_WAITED_FOR}
         self._data_dir, self._benchmark = data_dir, benchmark
         self._lock = threading.Lock()
         self._reader: LogReader | None = None
@@ -128,10 +134,12 @@ class Viewed:
         uses = [self._life.asked.uses.of(name) for name in columns["id"]]
         columns["prompts"] = [len(use.shown) for use in uses]
         columns["right"] = [use.right.correct for use in uses]
-        self._tables = {name: rows.columns for name, rows in self._life.tables().items()}
+        self._tables = {name: dict(rows.columns) for name, rows in self._life.tables().items()}
+        self._askings = self._tables["questions"].pop("askings")
         self._rows = {name: len(next(iter(columns.values()))) for name, columns in self._tables.items()}
         self._rows |= {"events": self._life.seq, "texts": len(self._life.learned.rows)}
         self._rows |= {"answers": self._rows["askings"], "exchanges": self._rows["inferences"]}
+        self._rows |= {"asked": self._rows["questions"], "verify": 1}
 
     def _live(self, reader: LogReader, tell: Callable[[float], None] | None) -> None:
         last = reader.head.seq
@@ -177,37 +185,36 @@ class Viewed:
             return False
 
     def names(self) -> Iterator[str]:
-        """Yield the name of every chunk, the index last: it says how large the others are."""
-        for table, rows in self._rows.items():
-            for number in range(-(-rows // _SIZES.get(table, _SIZE))):
+        """Yield the name of every chunk."""
+        for table in self._rows:
+            for number in range(self._chunks(table)):
                 yield f"{self.name}/{table}-{number}"
                 if table == "events":  # of the same records, which are read once for both
                     yield f"{self.name}/payloads-{number}"
-        yield f"{self.name}/verify-0"
         yield f"{self.name}/index"
 
-    def chunk(self, name: str, sizes: Mapping[str, int] | None = None) -> bytes:
-        """Return the file of a chunk. Raises `KeyError` for a name that `names` does not give.
-
-        `sizes` are the bytes of the other chunks, for the index.
-        """
+    def chunk(self, name: str) -> bytes:
+        """Return the file of a chunk. Raises `KeyError` for a name that `names` does not give."""
         run, _, rest = name.rpartition("/")
         if run != self.name:
             raise KeyError(name)
         if rest == "index":
             with self._lock:
-                return script(name, self._index(sizes or {}))
+                return script(name, self._index())
         table, _, number = rest.rpartition("-")
         if rest == "verify-0":
             return script(name, self._verified())
-        size, rows = _SIZES.get(table, _SIZE), self._count(table)
+        size, rows = self._sizes.get(table, _SIZE), self._count(table)
         if not (number.isdecimal() and number.isascii()) or (first := int(number) * size) >= rows:
             raise KeyError(name)
         with self._lock:
             return script(name, self._piece(table, first, min(rows, first + size) - 1))
 
     def _count(self, table: str) -> int:
-        return 1 if table == "verify" else self._rows["events" if table == "payloads" else table]
+        return self._rows["events" if table == "payloads" else table]
+
+    def _chunks(self, table: str) -> int:
+        return -(-self._count(table) // self._sizes.get(table, _SIZE))
 
     # Pieces of tables
 
@@ -224,9 +231,18 @@ class Viewed:
                 self._answers = Rendered(self.run, self._windows, self._exams, **where)  # type: ignore[arg-type]
             found = self._answers.rows(self._life, first, last)
             return packed(found["columns"], 0, last - first, texts=found["texts"]) | {"first": first}
+        if table == "asked":
+            questions = self._places[first // self._sizes[table]]
+            askings = [row for question in questions for row in self._askings[question]]
+            found = {"questions": questions, "askings": askings}
+            return {name: picked(self._tables[name], rows) for name, rows in found.items()}
         if table in makers:
             return packed(makers[table](first, last), 0, last - first) | {"first": first}
         return packed(self._tables[table], first, last)
+
+    @functools.cached_property
+    def _places(self) -> list[list[int]]:
+        return places(self._tables["questions"]["id"], self._chunks("asked"))
 
     def _events(self, first: int, last: int) -> Mapping[str, Sequence[Any]]:
         records = self._windows.records(first + 1, last + 1)
@@ -277,20 +293,15 @@ class Viewed:
 
     # The index
 
-    def _index(self, sizes: Mapping[str, int]) -> dict[str, Any]:
+    def _index(self) -> dict[str, Any]:
         life, reader = self._life, self._reader
         started = next(iter(reader.of(RunStarted, until=1)), None) if reader and life.seq else None
         config = parse(started.config) if started else None
         finished = life.state.progress.finished
         state = "damaged" if self._problem else "finished" if finished else "unfinished" if life.seq else "empty"
         begun = inheritance(reader) if reader and life.seq else None
-        chunks: dict[str, list[list[Any]]] = {}
-        for name in self.names():
-            table, _, number = name.rpartition("/")[2].rpartition("-")
-            if table:
-                size = _SIZES.get(table, _SIZE)
-                last = min(self._count(table), (int(number) + 1) * size) - 1
-                chunks.setdefault(table, []).append([name, int(number) * size, last, sizes.get(name)])
+        tables = [table for table in (*self._rows, "payloads") if self._count(table)]
+        markers = columns_of(life.markers)
         return {
             "run": self.name,
             "path": str(self.run.path) if self._opened else self.run.path.name,
@@ -314,14 +325,22 @@ class Viewed:
             "parent": f"iter-{begun.iteration} of {begun.parent}" if begun else None,
             "command": self._command(config) if config else "",
             "exact": life.exact,
-            "stops": life.stops,
-            "markers": life.markers,
+            "markers": packed({name: markers.get(name, []) for name in _MARKER}, 0, len(life.markers) - 1),
+            "anchors": self._anchors(),
             "marks": life.marks,
             "types": list(self._types),
-            "chunks": chunks,
+            "chunks": {table: [self._sizes.get(table, _SIZE), self._chunks(table)] for table in tables},
+            "copy": self._whole,
             "counts": self._rows,
             "version": __version__,
         }
+
+    def _anchors(self) -> list[tuple[int, float]]:
+        """Return the share of anchors that were right, from each event at which it changed."""
+        names = ("from", "anchor_correct", "anchor_total")
+        rows = zip(*(self._tables["overview"][name] for name in names), strict=True)
+        shares = ((seq, round(correct / total, 4)) for seq, correct, total in rows if total)
+        return [next(same) for _, same in groupby(shares, itemgetter(1))]
 
     def _kind(self, started: RunStarted | None, begun: RunInherited | None) -> str:
         if self._reader and started and baseline_of(self._reader):

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from pathlib import Path
-from urllib.parse import quote
 
 import msgspec
 
@@ -37,11 +36,6 @@ def static(name: str) -> bytes:
     if name not in STATIC:
         raise KeyError(name)
     return files("mage_es.engine.viewing").joinpath("static", name).read_bytes()
-
-
-def file_of(chunk: str) -> str:
-    """Return the address of a chunk, relative to the page."""
-    return f"data/{quote(chunk, safe='/')}.js"
 
 
 def runs_chunk(names: Iterable[str]) -> bytes:
@@ -100,12 +94,9 @@ def _to_file(runs: Iterable[Viewed], to: Path) -> ViewReport:
 def _chunks(runs: Iterable[Viewed]) -> Iterator[tuple[str, bytes]]:
     names = []
     for run in runs:
-        sizes: dict[str, int] = {}
         with uncollected():
             for name in run.names():
-                data = run.chunk(name, sizes)
-                sizes[name] = len(data)
-                yield name, data
+                yield name, run.chunk(name)
         names.append(run.name)
     yield "runs", runs_chunk(names)
 

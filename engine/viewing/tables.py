@@ -2,7 +2,7 @@
 
 Form
     A chunk is a file `data/<name>.js` with one call, `mage("<name>", "<base64 of gzip of JSON>")`. `<name>` is `runs`,
-    `<run>/index`, or `<run>/<table>-<n>` (n from 0); the index lists the chunks of every table, so nothing is guessed.
+    `<run>/index`, or `<run>/<table>-<n>` (n from 0); the index says how many chunks each table has.
     The JSON of a table is {"first": F, "rows": N, "columns": {column: values}}: rows F to F + N - 1 of the table. A row
     has a number, its place in the table; other tables name it by that. `values` is a list of N values, or
     {"of": [distinct values], "at": [N places in it]} where values repeat. null: there is none.
@@ -11,8 +11,8 @@ Form
     that are valid there; a column `from` alone means: valid for good. Shares are fractions, `*_micro` millionths.
 
     Exact or by stops: in a log of at most 100,000 events every row begins at its very event. In a longer one the rows
-    of scores, cost and bandits (marked S) begin at stops, `index.stops`: the ends of phases and of iterations, exams,
-    and the last event; between two stops they say what held at the earlier one. `index.exact` tells which it is.
+    of scores, cost and bandits (marked S) begin at stops: the ends of phases and of iterations, exams, and the last
+    event; between two stops they say what held at the earlier one. `index.exact` tells which it is.
 
 runs: {"runs": [{run}]}; each has `<run>/index`.
 
@@ -21,11 +21,12 @@ index
     kind (questions | episodes | baseline | served), state (finished, unfinished, damaged, empty), problem
     ("" or what to read), benchmark, measure (accuracy | score), config {name: value}, models {execution, guidance,
     judge, embedder}, last (last seq), head (chain), began_us, ended_us (times of the first and the last event), parent
-    (null or text), command (that begins the same run, "" unknown), exact (bool), stops [seq],
-    markers [{name, seq, iteration, phase ("" for the end of an iteration)}],
+    (null or text), command (that begins the same run, "" unknown), exact (bool), copy (bool: an
+    export, not a server), markers (a table: seq, iteration, phase ("" for the end of an iteration)),
+    anchors [[seq, share right from there on]],
     marks [{seq, kind: rollback|quarantine|release|split|exam|resumed|repaired|finished, text}],
-    types [event type], chunks {table: [[name, first row, last row, bytes (null: not known, on a server)]]},
-    counts {table: rows}, version. While a server still reads a long log it is {reading: share of it that was read}.
+    types [event type], chunks {table: [rows of each chunk but the last, number of chunks]}, counts {table: rows},
+    version. While a server still reads a long log it is {reading: share of it that was read}.
     Tables of one run below; a table without rows has no chunk.
 
 overview   from to | marker (`iter-3/update`, `seq:17` of a stop that is none) closed (last closed iteration, -1: the
@@ -71,9 +72,12 @@ exam_cost  from (exam.closed) | exam (row) tier agent purpose iteration model se
            cut input_tokens cached_tokens output_tokens thinking_tokens cache_write_tokens latency_us usd: what is in
            the exam's own log, and not in `cost`
 coverage   from to | task_type first_seen last_selected
-questions  id split (evolution, anchor, held-out, "": none) task_type (as last asked) title (one line)
-           askings [asking row] asked wrong unanswered changed (verdicts that differ from the one before; the last four
-           over the whole run, without what was carried)
+questions  id split (evolution, anchor, held-out, "": none) task_type (as last asked) title (one line) asked wrong
+           unanswered changed (verdicts that differ from the one before; the last four over the whole run, without what
+           was carried). Their askings are in `asked`.
+asked      the same by id, for who looks for one: {"questions": a table, "askings": a table of theirs}, each with a
+           column `row`. The UTF-8 bytes of an id as one number, the first the highest, mod 1,000,003, mod the number of
+           chunks are the chunk that has it.
 askings    from (its plan; of an exam's question the exam's `from`) judged (seq from which the verdict holds, null:
            none) to (seq of the next verdict of the question in the same series, null: still) | question (row) iteration
            purpose exam (row of exams, null) task_type skill verdict (correct wrong unanswered undecided open) carried
@@ -83,9 +87,9 @@ askings    from (its plan; of an exam's question the exam's `from`) judged (seq 
            the exam's log, for an exam). Questions of exams come last.
 answers    (row = asking row) question_text context expected (null: unknown) answer judge reason undecided template
            problem ("" or why the prompts could not be rendered) arms [[bandit, arm, probability]]
-           bundle [[memory row or null, id, similarity (null: not retrieved by it), what]] left_out [the same] coin
-           chain [skill] tool guiding_skill planning [skill] donor prompt_sha256 verified (every prompt below has its
-           recorded hash; null: none was rendered)
+           bundle [[memory row or null, id, similarity (null: not retrieved by it), what, title]] left_out [the same]
+           coin chain [skill] tool guiding_skill planning [skill] donor prompt_sha256 verified (every prompt below has
+           its recorded hash; null: none was rendered)
            calls [{kind: "call", about, tier, agent, model, served_by, seq, system, prompt: [text | {"t": n, "source":
            ".."}], sha256, request_sha256, rest, verified, reply, stop_reason, input_tokens, output_tokens, latency_us,
            failures [text]} | {kind: "trimmed", about, memory, problem, verified} | {kind: "tool", tool_id, name,
@@ -110,10 +114,11 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["TIMED", "Rows", "columns_of", "packed"]
+__all__ = ["TIMED", "Rows", "columns_of", "packed", "picked", "places"]
 
 TIMED = ("from", "to")
 """The columns with which a table of intervals begins."""
+_PRIME = 1_000_003
 _FEW = 2
 """A column of texts is packed if it has fewer distinct ones than its rows divided by this."""
 
@@ -174,6 +179,20 @@ def packed(columns: Mapping[str, Sequence[Any]], first: int, last: int, **beside
     """Return rows `first` to `last` (both included) in the form that a chunk has, with what else it holds."""
     cut = {name: _packed(values[first : last + 1]) for name, values in columns.items()}
     return {"first": first, "rows": last - first + 1, "columns": cut, **beside}
+
+
+def picked(columns: Mapping[str, Sequence[Any]], rows: Sequence[int]) -> dict[str, Any]:
+    """Return some rows in that form, each with its number in column `row`."""
+    kept = {name: [values[row] for row in rows] for name, values in columns.items()}
+    return packed({"row": rows, **kept}, 0, len(rows) - 1)
+
+
+def places(names: Sequence[str], chunks: int) -> list[list[int]]:
+    """Return which of these names, by their rows, are in each of so many chunks of `asked`."""
+    found: list[list[int]] = [[] for _ in range(chunks)]
+    for row, name in enumerate(names):
+        found[int.from_bytes(name.encode()) % _PRIME % chunks].append(row)
+    return found
 
 
 def _packed(values: Sequence[Any]) -> Collection[Any]:

@@ -2,20 +2,28 @@
 
     python -m tests.bench.view_page                the tables of such a run are made up here, then a browser is measured
     python -m tests.bench.view_page --events 100000
+    python -m tests.bench.view_page --site site    an export of `mage-es view RUN --to site`: its questions by address
 
 A graph of a tenth as many nodes and a fifth as many edges, a quarter as many askings. Chromium as this machine has it,
 drawing in software. A page is shown when what its address asks for is there, counted from the navigation. A scrub ends
-with the second frame after the address changed, once all that was drawn is on the canvas. Each figure is the best and
-the median of its repeats: the browser shares the machine.
+with the second frame after the address changed, once all that was drawn is on the canvas. A question by its address is
+one of five, the first and the last among them, each in a page that has nothing: from the navigation until a frame with
+its prompt, its answer and its verdict was drawn. Each figure is the best and the median of its repeats: the browser
+shares the machine.
 """
 
 from __future__ import annotations
 
 import argparse
+import http.server
 import math
 import shutil
 import statistics
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,12 +32,14 @@ from playwright.sync_api import Browser, sync_playwright
 
 from mage_es.engine.viewing.chunks import script
 from mage_es.engine.viewing.export import STATIC, static
-from mage_es.engine.viewing.tables import packed
+from mage_es.engine.viewing.tables import packed, picked, places
+from tests.bench.tables import Gate, Ratio, print_gates
+from tests.engine.viewing.conftest import opened, rows_of
 
 RUN = "big"
 ITERATIONS = 100
 SKILLS = 500
-SIZES = {"questions": 2000, "askings": 4000, "answers": 100}
+SIZES = {"questions": 2000, "asked": 100, "askings": 4000, "answers": 100}
 FLAGS = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 PAGES = {
     "overview": ".chart canvas",
@@ -57,6 +67,12 @@ SCRUB = """async moments => {
     }
     return took;
 }"""
+SHOWN = """new MutationObserver((_, watch) => {
+    if (!document.querySelector(".call pre.text")) return;
+    watch.disconnect();
+    requestAnimationFrame(() => setTimeout(() => (window.shown = performance.now())));
+}).observe(document, {subtree: true, childList: true})"""
+WHEN = "new Promise(done => { const look = () => window.shown ? done(shown) : setTimeout(look, 20); look(); })"
 OPEN = """async () => {
     const began = performance.now();
     location.hash = "#/big/questions/q-7";
@@ -69,19 +85,29 @@ class Site:
     """The folder of an export, with tables that were made up."""
 
     def __init__(self, to: Path) -> None:
-        self.to, self.chunks, self.counts = to, dict[str, list[list[Any]]](), dict[str, int]()
+        self.to, self.chunks, self.counts = to, dict[str, list[int]](), dict[str, int]()
         (to / "data" / RUN).mkdir(parents=True)
         for name in STATIC:
             (to / name).write_bytes(static(name))
 
     def put(self, table: str, columns: dict[str, list[Any]], **beside: Any) -> None:
         rows, size = len(next(iter(columns.values()))), SIZES.get(table, 20_000)
-        self.counts[table], self.chunks[table] = rows, []
+        self.counts[table], self.chunks[table] = rows, [size, -(-rows // size)]
         for n, first in enumerate(range(0, rows, size)):
-            last = min(rows, first + size) - 1
-            data = script(f"{RUN}/{table}-{n}", packed(columns, first, last, **beside))
-            self.write(f"{RUN}/{table}-{n}", data)
-            self.chunks[table].append([f"{RUN}/{table}-{n}", first, last, len(data)])
+            name = f"{RUN}/{table}-{n}"
+            self.write(name, script(name, packed(columns, first, min(rows, first + size) - 1, **beside)))
+
+    def put_asked(self, questions: dict[str, list[Any]], askings: dict[str, list[Any]]) -> None:
+        """Write the chunks in which a page finds a question by its id."""
+        own: list[list[int]] = [[] for _ in questions["id"]]
+        for n, question in enumerate(askings["question"]):
+            own[question].append(n)
+        found = places(questions["id"], -(-len(own) // SIZES["asked"]))
+        self.counts["asked"], self.chunks["asked"] = len(own), [SIZES["asked"], len(found)]
+        for place, rows in enumerate(found):
+            theirs = [n for row in rows for n in own[row]]
+            held = {"questions": picked(questions, rows), "askings": picked(askings, theirs)}
+            self.write(f"{RUN}/asked-{place}", script(f"{RUN}/asked-{place}", held))
 
     def write(self, name: str, data: bytes) -> None:
         (self.to / "data" / f"{name}.js").write_bytes(data)
@@ -123,22 +149,23 @@ def made(to: Path, events: int) -> None:
         **{name: [None] * (2 * many) for name in ("by", "successes", "failures", "confidence_micro")},
     })  # fmt: skip
     asked = [random.randrange(questions) for _ in range(askings)]
-    lists: list[list[int]] = [[] for _ in range(questions)]
-    for n, question in enumerate(asked):
-        lists[question].append(n)
     begun = sorted(random.randrange(1, events - 20) for _ in range(askings))
     verdicts = [random.choice(["correct", "wrong"]) for _ in range(askings)]
-    site.put("questions", {
-        "id": [f"q-{n}" for n in range(questions)], "split": ["evolution"] * questions, "askings": lists,
+    all_questions: dict[str, list[Any]] = {
+        "id": [f"q-{n}" for n in range(questions)], "split": ["evolution"] * questions,
         "task_type": [f"t{n % 50}" for n in range(questions)],
         "title": [f"How many apples of number {n} does a pie take" for n in range(questions)],
-    })  # fmt: skip
-    site.put("askings", {
+        **{name: [5] * questions for name in ("asked", "wrong", "unanswered", "changed")},
+    }  # fmt: skip
+    all_askings: dict[str, list[Any]] = {
         "from": begun, "judged": [at + 10 for at in begun], "question": asked, "verdict": verdicts, "seq": begun,
         "iteration": [at * ITERATIONS // events for at in begun], "purpose": ["fresh"] * askings,
         "task_type": [f"t{n % 50}" for n in asked], "skill": [f"s{n % SKILLS}" for n in asked],
-        "exam": [None] * askings, "carried": [False] * askings, "score_micro": [0] * askings,
-    })  # fmt: skip
+        "exam": [None] * askings, "carried": [""] * askings, "score_micro": [0] * askings,
+    }  # fmt: skip
+    site.put("questions", all_questions)
+    site.put("askings", all_askings)
+    site.put_asked(all_questions, all_askings)
     words = "Shelves and boxes, trains and miles, all in one line of a prompt.\n"
     call = {"kind": "call", "agent": "Learner", "tier": "execution", "model": "m", "system": "", "rest": "", "seq": 1}
     call |= {"prompt": [words * 40], "reply": words * 4, "input_tokens": 700, "output_tokens": 70, "request_sha256": ""}
@@ -162,15 +189,13 @@ def made(to: Path, events: int) -> None:
         **{name: [3_000_000] * len(arms) for name in ("alpha_micro", "beta_micro")}, "pulls": [5] * len(arms),
     })  # fmt: skip
     phases = ("plan", "evaluate", "update", "evolve", "")
-    names = [f"iter-{n // 5}" + (f"/{phases[n % 5]}" if phases[n % 5] else "") for n in range(len(stops))]
-    markers = [
-        {"name": name, "seq": stop, "iteration": n // 5, "phase": phases[n % 5]}
-        for n, (name, stop) in enumerate(zip(names, stops, strict=True))
-    ]
+    numbers = range(len(stops))
+    when = {"seq": stops, "iteration": [n // 5 for n in numbers], "phase": [phases[n % 5] for n in numbers]}
     index = {
         **dict.fromkeys(("path", "problem", "head", "command"), ""), "run": RUN, "kind": "questions", "last": events,
         "state": "finished", "benchmark": "made up", "config": {}, "models": {}, "began_us": 0, "ended_us": 0,
-        "stops": stops, "markers": markers, "marks": [], "types": [], "chunks": site.chunks, "counts": site.counts,
+        "markers": packed(when, 0, len(stops) - 1), "marks": [], "types": [], "copy": True, "chunks": site.chunks,
+        "anchors": [[stops[n], (20 + n // 10) / 100] for n in numbers if n % 10 == 0], "counts": site.counts,
     }  # fmt: skip
     site.write(f"{RUN}/index", script(f"{RUN}/index", index))
     site.write("runs", script("runs", {"runs": [{"run": RUN}]}))
@@ -202,16 +227,71 @@ def measure(browser: Browser, address: str, repeats: int) -> None:
             print(told("a question of the list", opened))
 
 
+def by_address(browser: Browser, address: str, repeats: int) -> list[float]:
+    """Return the milliseconds of each navigation to a question until it was shown."""
+    times = []
+    for _ in range(repeats):
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.add_init_script(SHOWN)
+        page.goto(address)
+        times.append(page.evaluate(WHEN))
+        page.close()
+    return times
+
+
+@contextmanager
+def over_http(folder: Path) -> Iterator[str]:
+    """Serve a folder as any static host does; give its address."""
+    handler = partial(_Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/index.html"
+        server.shutdown()
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing."""
+
+
+def questions_of(site: Path) -> list[str]:
+    """Return the addresses of five questions of a site's first run."""
+    run = opened((site / "data" / "runs.js").read_bytes())[1]["runs"][0]["run"]
+    files = sorted((site / "data" / run).glob("questions-*.js"), key=lambda path: int(path.stem.rpartition("-")[2]))
+    ids = [[row["id"] for row in rows_of(opened(path.read_bytes())[1])] for path in (files[0], files[-1])]
+    ids[1:1] = [[row["id"] for row in rows_of(opened(files[len(files) // 2].read_bytes())[1])]]
+    return [f"#/{run}/questions/{name}" for name in (ids[0][0], ids[0][-1], ids[1][0], ids[2][0], ids[2][-1])]
+
+
+def measure_questions(browser: Browser, site: Path, repeats: int) -> None:
+    ends = questions_of(site)
+    with over_http(site) as hosted:
+        print_gates([
+            Gate(
+                f"a question by its address, {way}",
+                "at most",
+                300,
+                Ratio.of(ms for end in ends for ms in by_address(browser, address + end, repeats)),
+                "ms",
+            )
+            for way, address in (("from a folder", (site / "index.html").as_uri()), ("over HTTP", hosted))
+        ])  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--site", type=Path, help="an export, whose questions alone are opened")
     given = parser.parse_args()
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        made(Path(folder) / "site", given.events)
+        site = given.site or Path(folder) / "site"
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
-        measure(browser, (Path(folder) / "site" / "index.html").as_uri(), given.repeats)
+        if not given.site:
+            made(site, given.events)
+            measure(browser, (site / "index.html").as_uri(), given.repeats)
+        measure_questions(browser, site.resolve(), given.repeats)
         browser.close()
 
 

@@ -103,7 +103,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def folder(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run as a folder. Shared: only read it, or copy it."""
     to = tmp_path_factory.mktemp("site") / "folder"
-    export([Viewed(run)], to)
+    export([Viewed(run, whole=True)], to)
     return to
 
 
@@ -111,7 +111,7 @@ def folder(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def addresses(run: Run, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Where the same run can be looked at: a folder, one file, and the server of `mage-es view`."""
     file = tmp_path_factory.mktemp("one") / "run.html"
-    export([Viewed(run)], file)
+    export([Viewed(run, whole=True)], file)
     with watching(run) as url:
         yield {"folder": (folder / "index.html").as_uri(), "file": file.as_uri(), "server": url}
 

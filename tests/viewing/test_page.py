@@ -120,6 +120,13 @@ def test_the_keyboard_moves_through_time_and_the_address_follows(
     assert re.search(r"at=seq:\d+$", looked.page.url)
     handle.press("PageUp")
     assert looked.page.url.endswith("at=iter-1")
+    moments = looked.page.get_by_label("moment", exact=True)
+    assert moments.locator("option").all_inner_texts() == ["iter-1"], "the others are there once one chooses"
+    moments.focus()
+    moments.select_option("start")
+    assert looked.page.url.endswith("at=start")
+    moments.select_option("iter-1")
+    moments.blur()
     looked.page.locator("body").press("[")
     assert looked.page.url.endswith("at=iter-1/snapshot")
     looked.page.locator("body").press("]")

@@ -36,9 +36,10 @@ def index_of(viewed: Viewed) -> Any:
 def table(viewed: Viewed, name: str) -> list[dict[str, Any]]:
     """Return every row of a table, from the chunks that the index lists."""
     found: list[dict[str, Any]] = []
-    for chunk, first, last, _ in index_of(viewed)["chunks"].get(name, []):
-        told, data = opened(viewed.chunk(chunk))
-        assert (told, data["first"], data["first"] + data["rows"] - 1, len(found)) == (chunk, first, last, first)
+    size, chunks = index_of(viewed)["chunks"].get(name, (0, 0))
+    for number in range(chunks):
+        told, data = opened(viewed.chunk(f"{viewed.name}/{name}-{number}"))
+        assert (told, data["first"], len(found)) == (f"{viewed.name}/{name}-{number}", number * size, number * size)
         found += [{**row, "texts": data.get("texts")} for row in rows_of(data)]
     return found
 
@@ -72,10 +73,18 @@ def test_every_prompt_is_rendered_again_with_the_hash_that_the_log_recorded(cour
 
 def test_a_question_shows_what_the_command_shows(examined: Run) -> None:
     viewed = Viewed(examined)
-    questions, askings, answers = (table(viewed, name) for name in ("questions", "askings", "answers"))
-    name, rows = next((q["id"], q["askings"]) for q in questions if len(answers[q["askings"][-1]]["bundle"]) > 1)
+    questions, askings, answers, memories = (
+        table(viewed, name) for name in ("questions", "askings", "answers", "memories")
+    )
+    asked = [[n for n, asking in enumerate(askings) if asking["question"] == row] for row in range(len(questions))]
+    name, rows = next(
+        (question["id"], rows)
+        for question, rows in zip(questions, asked, strict=True)
+        if len(answers[rows[-1]]["bundle"]) > 1
+    )
     told, answer = show(examined, name), answers[rows[-1]]
     assert [entry[1] for entry in answer["bundle"] if entry[2] is not None] == [m.memory_id for m in told.bundle]
+    assert all(entry[4] == memories[entry[0]]["title"] for entry in answer["bundle"])
     last = [call for call in answer["calls"] if call["kind"] == "call"][-1]
     assert (prompt_of(answer, last), last["reply"]) == (told.prompt, told.reply)
     assert (answer["answer"], answer["expected"]) == (told.answer, told.expected)
@@ -85,6 +94,21 @@ def test_a_question_shows_what_the_command_shows(examined: Run) -> None:
     spans = [piece for piece in last["prompt"] if isinstance(piece, dict)]
     assert [(piece["source"], answer["texts"][piece["t"]]) for piece in spans] == quoted
     assert askings[rows[-1]]["verdict"] == ("correct" if told.correct else "wrong")
+
+
+def test_a_question_is_found_by_its_id_without_the_table_of_all(examined: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunks, "_SIZES", {**chunks._SIZES, "asked": 3})
+    viewed = Viewed(examined)
+    questions, askings = table(viewed, "questions"), table(viewed, "askings")
+    _, many = index_of(viewed)["chunks"]["asked"]
+    assert many == -(-len(questions) // 3) > 1
+    for row, question in enumerate(questions):
+        place = int.from_bytes(question["id"].encode(), "big") % 1_000_003 % many
+        _, data = opened(viewed.chunk(f"{viewed.name}/asked-{place}"))
+        found, its = ([{**one, "texts": None} for one in rows_of(data[name])] for name in ("questions", "askings"))
+        assert {**question, "row": row} in found
+        own = [{**asking, "row": n} for n, asking in enumerate(askings) if asking["question"] == row]
+        assert [asking for asking in its if asking["question"] == row] == own
 
 
 def test_an_anchor_that_was_not_asked_says_why_and_has_the_verdict_of_one_that_was(examined: Run) -> None:
@@ -204,9 +228,10 @@ def test_a_folder_holds_every_chunk_and_the_page(examined: Run, tmp_path: Path) 
     assert (report.files, report.bytes) == (len(files), sum(files.values()))
     name, index = opened((to / f"data/{examined.id}/index.js").read_bytes())
     assert name == f"{examined.id}/index"
-    listed = {f"data/{chunk}.js": size for chunks in index["chunks"].values() for chunk, _, _, size in chunks}
-    assert listed.items() <= files.items()
-    assert set(files) - set(listed) == {
+    told = [(table, number) for table, (_, chunks) in index["chunks"].items() for number in range(chunks)]
+    listed = {f"data/{examined.id}/{table}-{number}.js" for table, number in told}
+    assert listed <= set(files) and index["copy"]
+    assert set(files) - listed == {
         "index.html",
         "app.js",
         "app.css",

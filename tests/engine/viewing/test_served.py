@@ -15,6 +15,7 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import InferenceOpened, MemoryAppended
 from tests.engine.serving.conftest import parent, serve
 from tests.engine.serving.talking import closed, said
+from tests.engine.viewing.conftest import rows_of
 from tests.engine.viewing.test_chunks import index_of, table
 from tests.engine.viewing.test_server import read, serving
 
@@ -47,7 +48,8 @@ def test_each_request_has_what_was_put_in_what_came_of_it_and_what_was_said(serv
     viewed = Viewed(live.run)
 
     index = index_of(viewed)
-    assert (index["kind"], index["markers"][-1]["name"]) == ("served", published.marker)
+    marker = rows_of(index["markers"])[-1]
+    assert (index["kind"], f"iter-{marker['iteration']}") == ("served", published.marker)
     first, second = table(viewed, "inferences")
     assert [first["inference"], second["inference"]] == [answered, still_open]
     assert (first["question"], first["outcome"]) == (QUESTION.replace("\n", " "), "answered")

@@ -4,6 +4,7 @@ import type { ComponentType } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import * as address from "./address";
 import type { Address } from "./address";
+import { questionOf } from "./asked";
 import * as data from "./data";
 import type { Index, Row, Tables } from "./data";
 import { muted } from "./marks";
@@ -271,6 +272,11 @@ function Keys({ close }: { close: () => void }) {
   );
 }
 
+// What the address asks for is on its way before anything is drawn.
+const { run, page, id } = address.read(location.hash);
+const ahead = async (index: Index) => index.run && page === "questions" && id && questionOf(index, id);
+const isName = /^[^./][^/]*$/.test(run); // of a folder beside ours, and no path
+if (isName) data.chunk(`${run}/index`).then(ahead).catch(Boolean); // what failed is told when it is shown
 const begin = () => render(<App />, document.getElementById("app") as HTMLElement);
 if (document.readyState === "loading") addEventListener("DOMContentLoaded", begin);
 else begin();

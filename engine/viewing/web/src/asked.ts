@@ -1,5 +1,5 @@
 /** Every asking of every question, in order: who was asked what, and how it went, up to a moment. */
-import { find, grouped, record, row, table } from "./data";
+import { all, chunk, grouped, opened, record, table } from "./data";
 import type { Index, Row, Table, Tables } from "./data";
 import { when } from "./words";
 
@@ -47,11 +47,14 @@ export const carried = (from: Asking, one: Asking) =>
 
 /** A question and all its askings, without the tables of all others. */
 export async function questionOf(index: Index, id: string) {
-  const n = await find(index, "questions", "id", id);
+  const [, chunks] = index.chunks.asked ?? [];
+  const place = new TextEncoder().encode(id).reduce((n, byte) => (256 * n + byte) % 1_000_003, 0) % chunks;
+  if (!chunks) return null;
+  const [part, exams] = await Promise.all([chunk(`${index.run}/asked-${place}`), table(index, "exams")]);
+  const [questions, askings] = [opened(part.questions), opened(part.askings)];
+  const n = questions.col.id.indexOf(id);
   if (n < 0) return null;
-  const exams = await table(index, "exams");
-  const question = (await row(index, "questions", n)) as Row;
-  const rows: number[] = question.askings;
-  const askings = await Promise.all(rows.map(async (k) => asking((await row(index, "askings", k)) as Row, k, exams)));
-  return { question, askings, exams };
+  const question = record(questions, n);
+  const own = all(askings).filter((k) => askings.col.question[k] === question.row);
+  return { question, askings: own.map((k) => asking(record(askings, k), askings.col.row[k], exams)), exams };
 }

@@ -1,7 +1,9 @@
 /** Charts: lines over iterations with uPlot, small posteriors by hand. */
 import { h } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import uPlot from "uplot";
+import type uPlot from "uplot";
+
+declare const require: (name: "uplot") => { default: typeof uPlot };
 
 /** The colour that a token has now, dark or light. */
 export function colour(token: string) {
@@ -62,7 +64,8 @@ export function Chart({ label, x, lines, format, range }: Drawn) {
     const [ink, grid] = [colour("muted"), colour("line")];
     const newest = (u: uPlot) => u.cursor.idx == null && u.setLegend({ idx: u.data[0].length - 1 }, false);
     const axis = { stroke: ink, font: FONT };
-    const made = new uPlot(
+    const { default: Plot } = require("uplot"); // made when it is needed: it uses `Intl`, which takes long
+    const made = new Plot(
       {
         width: element.clientWidth,
         height: HEIGHT,

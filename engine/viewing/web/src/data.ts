@@ -22,16 +22,16 @@ export interface Index extends Row {
   kind: "questions" | "episodes" | "baseline" | "served";
   state: string;
   last: number;
-  stops: number[];
   markers: Marker[];
+  anchors: [seq: number, share: number][];
   marks: { seq: number; kind: string; text: string }[];
   models: Record<string, string>;
-  chunks: Record<string, [name: string, first: number, last: number, bytes: number | null][]>;
+  chunks: Record<string, [rows: number, chunks: number]>;
   counts: Record<string, number>;
 }
 
 const packed = new Map<string, string>();
-const opened = new Map<string, Promise<any>>();
+const made = new Map<string, Promise<any>>();
 const tables = new Map<string, Promise<Table>>();
 const recent: string[] = [];
 const KEPT = 48; // chunks of which single rows are read
@@ -39,9 +39,7 @@ const KEPT = 48; // chunks of which single rows are read
 Object.assign(window, { mage: (name: string, text: string) => void packed.set(name, text) });
 
 async function unpack(text: string) {
-  const letters = atob(text);
-  const bytes = new Uint8Array(letters.length);
-  for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i);
+  const bytes = (Uint8Array as any).fromBase64?.(text) ?? Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 }
 
@@ -73,30 +71,39 @@ function once<T>(kept: Map<string, Promise<T>>, key: string, make: () => Promise
   return found;
 }
 
-export const chunk = (name: string) => once(opened, name, () => script(name).then(unpack));
+export const chunk = (name: string) => once(made, name, () => script(name).then(unpack).then(opened));
 
 /** The index of a run; a server that still reads a long log says how much of it. */
 export async function indexOf(run: string, tell: (share: number) => void): Promise<Index> {
-  for (let name = `${run}/index`; ; opened.delete(name)) {
+  for (let name = `${run}/index`; ; made.delete(name)) {
     const found = await chunk(name);
-    for (const one of found.markers ?? []) one.name = one.name.replace("iter--1/", "start/"); // the start's phases
-    if (found.reading === undefined) return found;
+    if (found.reading === undefined) return { ...found, markers: markersOf(opened(found.markers)) };
     tell(found.reading);
   }
 }
 
+const markersOf = (t: Table) =>
+  all(t).map((n) => {
+    const { seq, iteration, phase } = record(t, n);
+    return { name: `${iteration < 0 ? "start" : `iter-${iteration}`}${phase && `/${phase}`}`, seq, iteration, phase };
+  });
+
+/** A table as a chunk has it. */
+export const opened = ({ columns = {}, ...rest }: any) => {
+  const values = (of: any): any[] => (Array.isArray(of) ? of : of.at.map((n: number) => of.of[n]));
+  return { ...rest, col: Object.fromEntries(Object.entries(columns).map(([name, of]) => [name, values(of)])) };
+};
+
 /** A whole table, all its chunks in order. */
 export function table(index: Index, name: string): Promise<Table> {
   return once(tables, `${index.run}:${name}`, async () => {
-    const files = (index.chunks[name] ?? []).map(([file]) => file);
+    const files = Array.from({ length: index.chunks[name]?.[1] ?? 0 }, (_, n) => `${index.run}/${name}-${n}`);
     const parts = await Promise.all(files.map(chunk));
     const col: Record<string, any[]> = {};
-    for (const { columns } of parts)
-      for (const [column, values] of Object.entries<any>(columns)) {
-        const plain = Array.isArray(values) ? values : values.at.map((n: number) => values.of[n]);
-        col[column] = col[column] ? col[column].concat(plain) : plain;
-      }
-    for (const file of files) opened.delete(file);
+    for (const part of parts)
+      for (const [column, values] of Object.entries<any[]>(part.col))
+        col[column] = col[column] ? col[column].concat(values) : values;
+    for (const file of files) made.delete(file);
     return { rows: parts.reduce((sum, part) => sum + part.rows, 0), col };
   });
 }
@@ -105,27 +112,14 @@ export function table(index: Index, name: string): Promise<Table> {
 export async function row(index: Index, name: string, n: number): Promise<Row | null> {
   const whole = tables.get(`${index.run}:${name}`);
   if (whole) return record(await whole, n);
-  const place = (index.chunks[name] ?? []).find(([, first, last]) => first <= n && n <= last);
-  if (!place) return null;
-  const part = await chunk(place[0]);
-  if (recent.includes(place[0])) recent.splice(recent.indexOf(place[0]), 1);
-  if (recent.push(place[0]) > KEPT) opened.delete(recent.shift() ?? "");
-  const found: Row = { texts: part.texts };
-  for (const [column, values] of Object.entries<any>(part.columns))
-    found[column] = Array.isArray(values) ? values[n - part.first] : values.of[values.at[n - part.first]];
-  return found;
-}
-
-/** The first row with this value in a column, looked for chunk by chunk; -1: there is none. */
-export async function find(index: Index, name: string, column: string, value: string): Promise<number> {
-  const whole = tables.get(`${index.run}:${name}`);
-  if (whole) return (await whole).col[column]?.indexOf(value) ?? -1;
-  for (const [file, first] of index.chunks[name] ?? []) {
-    const values = (await chunk(file)).columns[column];
-    const at = Array.isArray(values) ? values.indexOf(value) : values.at.indexOf(values.of.indexOf(value));
-    if (at >= 0) return first + at;
-  }
-  return -1;
+  const [rows, chunks] = index.chunks[name] ?? [1, 0];
+  if (!(0 <= n && n < rows * chunks)) return null;
+  const file = `${index.run}/${name}-${Math.floor(n / rows)}`;
+  const part = await chunk(file);
+  if (n >= part.first + part.rows) return null;
+  if (recent.includes(file)) recent.splice(recent.indexOf(file), 1);
+  if (recent.push(file) > KEPT) made.delete(recent.shift() ?? "");
+  return { texts: part.texts, ...record(part, n - part.first) };
 }
 
 export const record = (t: Table, n: number): Row =>

@@ -1,10 +1,10 @@
 /** The bar under every page: one handle shows a moment, a second one compares. */
 import { h } from "preact";
-import { useMemo, useRef } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { moment, named, read } from "./address";
 import { grouped } from "./data";
 import { place, seqAt, stages, step } from "./time";
-import { useTables, useView } from "./view";
+import { useView } from "./view";
 import type { View } from "./view";
 import { count } from "./words";
 
@@ -26,7 +26,6 @@ export function Scrubber() {
   const box = useRef<HTMLDivElement>(null);
   const held = useRef("at");
   const track = useMemo(() => stages(index), [index]);
-  const { value } = useTables(index, "overview");
   const left = (at: number) => ({ left: `${100 * place(track, at)}%` });
   const move = (handle: string, to: number) =>
     view.go({ query: { [handle]: handle === "at" && to >= index.last ? "" : named(index, to) } }, true);
@@ -62,22 +61,23 @@ export function Scrubber() {
   };
 
   const line = useMemo(() => {
-    const points: string[] = [];
-    const { from = [], anchor_total = [], anchor_correct = [] } = value?.overview.col ?? {};
-    for (const [n, total] of anchor_total.entries()) {
-      if (!total) continue;
-      const [x, y] = [(1000 * place(track, from[n])).toFixed(1), (30 - (28 * anchor_correct[n]) / total).toFixed(2)];
-      points.push(points.length ? `H${x}V${y}` : `M${x} ${y}`);
-    }
-    return points.length ? `${points.join("")}H1000` : "";
-  }, [value, track]);
+    const [x, y] = [
+      (at: number) => (1000 * place(track, at)).toFixed(1),
+      (share: number) => (30 - 28 * share).toFixed(2),
+    ];
+    const steps = index.anchors.map(([at, share], n) => (n ? `H${x(at)}V${y(share)}` : `M${x(at)} ${y(share)}`));
+    return steps.length ? `${steps.join("")}H1000` : "";
+  }, [index, track]);
   // Marks of a kind that lie closer than one can see are one.
   const marks = useMemo(
     () => [...grouped(index.marks, ({ kind, seq: at }) => `${kind} ${Math.round(place(track, at) * 120)}`).values()],
     [index, track],
   );
 
-  const every = Math.ceil(track.length / 16);
+  const apart = Math.ceil(track.length / 256); // of more one sees no lines
+  const seen = track.filter((_, n) => n % apart === 0);
+  const every = Math.ceil(seen.length / 16);
+  const width = (n: number) => `${100 * ((seen[n + 1]?.left ?? 1) - seen[n].left)}%`;
   const handle = (name: string, now: number, letter: string) => (
     <div
       class={`handle ${name}`}
@@ -99,8 +99,8 @@ export function Scrubber() {
         <svg viewBox="0 0 1000 32" preserveAspectRatio="none" aria-hidden="true">
           <path d={line} class="anchors" />
         </svg>
-        {track.map((stage, n) => (
-          <div key={n} class="stage" style={{ left: `${100 * stage.left}%`, width: `${100 * stage.width}%` }}>
+        {seen.map((stage, n) => (
+          <div key={n} class="stage" style={{ left: `${100 * stage.left}%`, width: width(n) }}>
             {n % every === 0 && <span>{stage.label}</span>}
           </div>
         ))}
@@ -150,7 +150,8 @@ interface Shown {
 function Moment({ name, now, letter, move }: Shown) {
   const { index } = useView();
   const here = named(index, now);
-  const names = [...index.markers.map((marker) => marker.name), "latest"];
+  const [choosing, choose] = useState(false); // a long run has thousands of moments
+  const names = choosing ? [...index.markers.map((marker) => marker.name), "latest"] : [here];
   const arrow = (text: string, label: string, way: 1 | -1) => (
     <button
       type="button"
@@ -167,6 +168,9 @@ function Moment({ name, now, letter, move }: Shown) {
       <select
         aria-label={`${letter} moment`}
         value={here}
+        onPointerDown={() => choose(true)}
+        onFocus={() => choose(true)}
+        onBlur={() => choose(false)}
         onChange={(e) => move(name, moment(index, e.currentTarget.value) ?? now)}>
         {(names.includes(here) ? names : [here, ...names]).map((one) => (
           <option key={one} value={one} children={one} />

@@ -21,7 +21,9 @@ export function stages(index: Index): Stage[] {
 
 /** The share of the track at which a seq is. */
 export function place(track: Stage[], seq: number): number {
-  const stage = track.find((one) => seq <= one.to) ?? track[track.length - 1];
+  let [low, high] = [0, track.length - 1];
+  for (let mid = high >> 1; low < high; mid = (low + high) >> 1) seq <= track[mid].to ? (high = mid) : (low = mid + 1);
+  const stage = track[low];
   const inside = stage.to > stage.from ? (seq - stage.from) / (stage.to - stage.from) : 1;
   return stage.left + Math.max(0, Math.min(1, inside)) * stage.width;
 }

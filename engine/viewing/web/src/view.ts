@@ -1,6 +1,6 @@
 /** What every part of the page can ask: the run, the moment, where a link leads. */
 import { createContext } from "preact";
-import { useContext, useEffect, useState } from "preact/hooks";
+import { useContext, useLayoutEffect, useState } from "preact/hooks";
 import type { Address, Change } from "./address";
 import * as data from "./data";
 import type { Index, Row, Tables } from "./data";
@@ -31,7 +31,7 @@ export interface Loaded<T> {
 export function useLoad<T>(load: () => Promise<T>, on: unknown[]): Loaded<T> {
   const key = on.join("\n");
   const [got, set] = useState<Loaded<T> & { key: string }>({ key, value: null, error: "" });
-  useEffect(() => {
+  useLayoutEffect(() => {
     let wanted = true;
     load().then(
       (value) => wanted && set({ key, value, error: "" }),

@@ -2,9 +2,8 @@
 
 type Maybe = number | null | undefined;
 
-const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
-
-export const count = (n: Maybe) => (n == null ? "–" : whole.format(n));
+/** By hand: the first use of `Intl` takes a browser longer than all the rest of this page. */
+export const count = (n: Maybe) => (n == null ? "–" : String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ","));
 
 export const percent = (share: Maybe, digits = 1) =>
   share == null || Number.isNaN(share) ? "–" : `${(100 * share).toFixed(digits)} %`;

@@ -12,7 +12,7 @@ import { count, number, short, time, when, words } from "../words";
 export function Events() {
   const { index, address } = useView();
   if (address.id) return <One seq={Number(address.id)} />;
-  if (index.chunks.events?.length) return <Headers />;
+  if (index.chunks.events) return <Headers />;
   return <Empty title="This copy has no events" children={`mage-es view ${index.named} --to FOLDER has them.`} />;
 }
 

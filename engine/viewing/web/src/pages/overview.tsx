@@ -135,8 +135,7 @@ function Ungained(props: { now: Row; scores: Data; first?: Row; later: boolean }
 /** What `verify` says when it is asked; a copy holds what it said when it was made. */
 function Verified() {
   const { index } = useView();
-  const copy = index.chunks.verify?.[0][3] !== null;
-  const [asked, ask] = useState(copy);
+  const [asked, ask] = useState(index.copy);
   const { value, error } = useLoad(async () => asked && record(await table(index, "verify"), 0), [index.run, asked]);
   const says = "Every byte, the chain, digests, splits, leaks and theorems, as mage-es verify checks them.";
   const found: Row | false | null = value;
@@ -153,7 +152,7 @@ function Verified() {
       <p>
         {mark(found.ok ? "correct" : "wrong")} {bdi(found.text)}
         {found.leaks !== null && `, ${number(found.leaks, "leak")}`}
-        {copy && muted(" when this copy was made; check again with the second line of “Reproduce it” below.")}
+        {index.copy && muted(" when this copy was made; check again with the second line of “Reproduce it” below.")}
       </p>
       <List kind="happened" items={found.findings.map(bdi)} />
       <details open={!found.ok}>

@@ -8,11 +8,11 @@ import type { Index, Row } from "../data";
 import { Difference } from "../difference";
 import { A, Bar, Seq, bdi, mark, memory, sign, verdict } from "../marks";
 import { Choice, Command, Empty, Facts, Loading, More, Plain, Section, Table, Text, Title } from "../parts";
-import { useLoad, useTables, useView } from "../view";
+import { useLoad, useView } from "../view";
 import { brief, count, decimal, micro, number, seconds, short, visible, words } from "../words";
 
-/** A memory's row, its id, its similarity, and what it is. */
-type Shown = [row: number | null, id: string, similarity: number | null, what: string];
+/** A memory's row, its id, its similarity, what it is, and its title. */
+type Shown = [row: number | null, id: string, similarity: number | null, what: string, title: string];
 /** A call, a tool's run, a search, a step. */
 interface Move extends Row {
   prompt: (string | { t: number; source: string })[];
@@ -136,8 +136,6 @@ const COMPARED = ["verdict", "answer", "routing_arm", "search_arm", "template", 
 
 /** Why an answer differs: what was different between two times. `across`: they are of two runs. */
 export function Changes({ a, b, across }: { a: Answer; b: Answer; across?: boolean }) {
-  const { value } = useTables(useView().index, "memories"); // titles come when they are there
-  const title = (entry: Shown) => (entry[0] === null || across ? "" : value?.memories.col.title[entry[0]]);
   const [had, has] = [a, b].map((answer) => new Set(answer.bundle.map(([, id]) => id)));
   const models = [a, b].map((answer) => callsOf(answer)[0]?.model);
   const lines = COMPARED.map((name) => [name, a[name], b[name]]);
@@ -149,7 +147,7 @@ export function Changes({ a, b, across }: { a: Answer; b: Answer; across?: boole
       .map((entry) => [
         <span class={`pill ${kind}`}>{text}</span>,
         decimal(entry[2], 3),
-        across ? <code>{short(entry[1])}</code> : memory(entry[1], title(entry)),
+        across ? <code>{short(entry[1])}</code> : memory(entry[1], entry[4]),
       ]);
   const moved = [...entries(a, has, "minus", "− no longer shown"), ...entries(b, had, "plus", "+ newly shown")];
   const texts = [a, b].map(promptsOf);
@@ -241,10 +239,7 @@ function Asked({ answer, id }: { answer: Answer; id: string }) {
 }
 
 function Arms({ answer }: { answer: Answer }) {
-  const { value } = useTables(useView().index, "bandits"); // links lead to the key once it is there
-  const { bandit: bandits = [], key: keys = [] } = value?.bandits.col ?? {};
-  const keyOf = (bandit: string) =>
-    [answer.skill, answer.task_type].find((key) => keys.some((one, n) => one === key && bandits[n] === bandit)) ?? "";
+  const keyOf = (bandit: string) => (bandit === "search" ? answer.task_type : answer.skill);
   const rows = (answer.arms ?? []).map(([bandit, arm, probability]) => [
     <A to={{ page: "bandits", query: { bandit, key: keyOf(bandit) } }} children={words(bandit)} />,
     words(arm),
@@ -258,10 +253,8 @@ function Arms({ answer }: { answer: Answer }) {
 }
 
 function Bundle({ answer }: { answer: Answer }) {
-  const { value } = useTables(useView().index, "memories");
   const { bundle, left_out: out } = answer;
   const entries = [...bundle, ...out];
-  const title = (n: number) => (entries[n][0] === null ? null : value?.memories.col.title[entries[n][0]]);
   if (!entries.length)
     return <Section title="Memories shown" children={<p class="muted">None: the prompt had no notes.</p>} />;
   const place = (n: number) => (n < bundle.length ? <span class={`tag span${n % 6}`}>{n + 1}</span> : "left out");
@@ -273,7 +266,7 @@ function Bundle({ answer }: { answer: Answer }) {
         rows={[...entries.keys()]}
         columns={[
           ["in the prompt", "narrow", place],
-          ["memory", "grow", (n) => memory(entries[n][1], title(n))],
+          ["memory", "grow", (n) => memory(entries[n][1], entries[n][4])],
           ["what", "", (n) => words(entries[n][3])],
           ["similarity", "num", (n) => similarity(entries[n][2])],
         ]}

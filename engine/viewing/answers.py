@@ -143,9 +143,7 @@ class Rendered:
             "context": question.context if question else "",
             "expected": getattr(question, "gold", None) if self._world and self._world.has_gold else None,
             "answer": verdict.answer if verdict else "",
-            "judge": verdict.judge if verdict else "",
-            "reason": verdict.reason if verdict else lost.problem if lost else "",
-            "undecided": verdict.undecided if verdict else "",
+            "facts": _facts(plan, verdict, lost),
             "problem": problem,
             **_planned(plan if isinstance(plan, v.QuestionPlanned) else None, life),
             "verified": None if problem or not checks else all(checks),
@@ -252,38 +250,47 @@ def _planned(plan: v.QuestionPlanned | None, life: Life) -> dict[str, Any]:
     if plan is None:
         arms: list[Any] = []
         return {
-            **dict.fromkeys(("arms", "bundle", "left_out", "chain", "planning"), arms),
-            **dict.fromkeys(("tool", "guiding_skill", "donor", "template", "prompt_sha256"), ""),
-            "coin": 0.0,
+            **dict.fromkeys(("arms", "bundle", "left_out"), arms),
+            **dict.fromkeys(("tool", "template", "prompt_sha256"), ""),
         }
-    rows, columns = life.learned.rows, life.learned.memories.columns
+    rows, memories = life.learned.rows, life.learned.memories.columns
 
-    def entry(name: str, similarity: float | None, what: str = "memory") -> list[Any]:
+    def shown(name: str, similarity: float | None, what: str = "") -> list[Any]:
         row = rows.get(name)
-        kind = columns["kind"][row] if row is not None and similarity is not None else what
-        return [row, name, similarity, kind, "" if row is None else columns["title"][row]]
+        known = ("", "memory") if row is None else (memories["title"][row], memories["kind"][row])
+        return [name, similarity, what or known[1], known[0]]
 
     others = [*(("principle", name) for name in plan.principles), *(("recipe", name) for name in plan.action_recipes)]
     others += [(what, name) for what, name in (("tool", plan.tool_id), ("retrieval", plan.recipe_id)) if name]
     return {
         "arms": [
-            ["search", plan.search_arm, plan.search_probability],
-            ["routing", plan.routing_arm, plan.routing_probability],
+            ["search", plan.search_arm, plan.search_probability, plan.task_type],
+            ["routing", plan.routing_arm, plan.routing_probability, plan.skill],
         ],
         "bundle": [
-            *(entry(hit.memory_id, hit.similarity) for hit in plan.memories),
-            *(entry(name, None, what) for what, name in others),
+            *(shown(hit.memory_id, hit.similarity) for hit in plan.memories),
+            *(shown(name, None, what) for what, name in others),
         ],
-        "left_out": [entry(hit.memory_id, hit.similarity) for hit in plan.left_out],
+        "left_out": [shown(hit.memory_id, hit.similarity) for hit in plan.left_out],
         "template": plan.template,
-        "chain": plan.chain,
-        "planning": plan.planning,
         "tool": plan.tool_id,
-        "guiding_skill": plan.guiding_skill,
-        "donor": plan.donor,
         "prompt_sha256": plan.prompt_sha256,
-        "coin": plan.coin,
     }
+
+
+def _facts(plan: Event | None, verdict: v.AnswerJudged | None, lost: v.AnswerUnanswered | None) -> list[list[str]]:
+    """Return what else there is to say of an asking, each with its name."""
+    told: dict[str, str] = {}
+    if verdict or lost:
+        judge, reason = (verdict.judge, verdict.reason) if verdict else ("", lost.problem if lost else "")
+        told["judged by"] = ": ".join(filter(None, (judge or "the benchmark's rule", reason)))
+    if verdict:
+        told["undecided"] = verdict.undecided
+    if isinstance(plan, v.QuestionPlanned):
+        told |= {"template": plan.template.replace("_", " "), "guiding skill": plan.guiding_skill, "donor": plan.donor}
+        told |= {"planned over": ", ".join(plan.planning), "chain of skills": " → ".join(plan.chain)}
+        told["coin"] = f"left out with probability {plan.coin:.2f}" if plan.coin else ""
+    return [[name, text] for name, text in told.items() if text]
 
 
 def _about(event: Event) -> str:

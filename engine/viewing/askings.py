@@ -123,6 +123,17 @@ class Askings:
             if (row := self.rows.get(text.id)) is not None:
                 self.questions.columns["title"][row] = line(text.question)
 
+    def named(self) -> dict[str, list[Any]]:
+        """Return the columns of `askings`, with names of exams in place of their rows and the title of each asking."""
+        columns, names = self.askings.columns, self.exams.columns["exam"]
+        exams = ["" if row is None else names[row] for row in columns["exam"]]
+        told = zip(exams, columns["iteration"], columns["purpose"], columns["carried"], strict=True)
+        titles = [
+            f"exam {exam}" if exam else f"{'start' if k < 0 else f'iter-{k}'} {purpose}{', carried' if why else ''}"
+            for exam, k, purpose, why in told
+        ]
+        return columns | {"exam": exams, "title": titles}
+
     def use(self, memory: str) -> dict[str, Any]:
         """Return in which askings a memory was shown, and how they went; apart those in which a coin decided."""
         shown, *scores = self.uses.of(memory)

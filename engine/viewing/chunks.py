@@ -135,11 +135,11 @@ class Viewed:
         columns["prompts"] = [len(use.shown) for use in uses]
         columns["right"] = [use.right.correct for use in uses]
         self._tables = {name: dict(rows.columns) for name, rows in self._life.tables().items()}
+        self._tables["askings"] = self._life.asked.named()
         self._askings = self._tables["questions"].pop("askings")
         self._rows = {name: len(next(iter(columns.values()))) for name, columns in self._tables.items()}
-        self._rows |= {"events": self._life.seq, "texts": len(self._life.learned.rows)}
-        self._rows |= {"answers": self._rows["askings"], "exchanges": self._rows["inferences"]}
-        self._rows |= {"asked": self._rows["questions"], "verify": 1}
+        self._rows |= {"events": self._life.seq, "texts": self._rows["memories"], "asked": self._rows["questions"]}
+        self._rows |= {"answers": self._rows["askings"], "exchanges": self._rows["inferences"], "verify": 1}
 
     def _live(self, reader: LogReader, tell: Callable[[float], None] | None) -> None:
         last = reader.head.seq

@@ -27,17 +27,15 @@ class Counted:
     def __init__(self, state: State, learned: Learned, prices: Prices) -> None:
         self._state, self._learned, self._prices = state, learned, prices
         self.scores = Rows("from to iteration purpose correct total unanswered")
-        self.types_scores = Rows("from to iteration purpose task_type correct total")
         self.bandits = Rows("from to bandit key arm alpha_micro beta_micro pulls")
         self.cost = Rows(f"from to {' '.join(Account._fields)} {' '.join(Usage._fields)} usd")
         self.exam_cost = Rows(f"from exam {' '.join(Account._fields)} {' '.join(Usage._fields)} usd")
         self.overview = Rows(
             "from to marker closed iteration fresh_correct fresh_total anchor_iteration anchor_correct anchor_total "
-            "guard memories quarantined nodes edges execution_calls guidance_calls usd gain low high p gain_text "
-            "guidance_at_inference"
+            "guard memories quarantined nodes edges execution_calls guidance_calls usd gain low high p exam "
+            "exam_before guidance_at_inference"
         )
         self._scored: dict[tuple[Any, int], None] = {}
-        self._typed: dict[tuple[Any, int, str], None] = {}
         self._pulled: dict[tuple[str, str, str], None] = {}
         self._called: dict[Account, None] = {}
         self._usd: dict[Account, float | None] = {}
@@ -58,31 +56,26 @@ class Counted:
             case v.AnswerJudged() | v.AnswerCarried():
                 purpose = event.purpose if isinstance(event, v.AnswerJudged) else "anchor"
                 self._scored[purpose, event.iteration] = None
-                self._typed[purpose, event.iteration, event.task_type] = None
 
     def settle(self, seq: int) -> None:
         """Read the rows that have changed off the state, as they are just after event `seq`."""
         scores = self._state.scores
         for purpose, k in self._scored:
             self.scores.put((purpose, k), seq, k, purpose, *scores.score(purpose, k), scores.unanswered(purpose, k))
-        for purpose, k, task_type in self._typed:
-            counted = scores.by_task_type(purpose, k)[task_type]
-            self.types_scores.put((purpose, k, task_type), seq, k, purpose, task_type, *counted)
         for arm in self._pulled:
             self.bandits.put(arm, seq, *arm, *self._state.bandits.posterior(*arm))
         for account in self._called:
             use = self._state.ledger.usage(account)
             self._usd[account] = self._paid(account, use)
             self.cost.put(account, seq, *account, *use, self._usd[account])
-        for changed in (self._scored, self._typed, self._pulled, self._called):
+        for changed in (self._scored, self._pulled, self._called):
             changed.clear()
 
     def book(self, asked: Askings, exam: str, ledger: Ledger) -> None:
         """Note what an exam cost, from its end on."""
-        row = asked.exam_rows[exam]
-        since = asked.exams.columns["closed"][row] or asked.exams.columns["from"][row]
+        row = asked.exams.at(asked.exam_rows[exam])
         for account, use in ledger.accounts():
-            self.exam_cost.add(since, row, *account, *use, self._paid(account, use))
+            self.exam_cost.add(row["closed"] or row["from"], exam, *account, *use, self._paid(account, use))
 
     def _paid(self, account: Account, use: Usage) -> float | None:
         rate = self._prices.rate(account.model)
@@ -104,7 +97,7 @@ class Counted:
         anchors = (anchored, scores.score("anchor", anchored).correct, scores.asked("anchor", anchored))
         sums = (*self._learned.sizes(), *calls, usd)
         told = (closed, *answers, *anchors, scores.verdict(anchored))
-        self.overview.put((), seq, marker, *told, *sums, None, None, None, None, "", 0)
+        self.overview.put((), seq, marker, *told, *sums, None, None, None, None, "", "", 0)
 
     def examine(self, asked: Askings, exam: str, before: str | None) -> None:
         """Note at the stops since an exam closed its guidance calls, and its gain over that of the start, `before`."""
@@ -118,9 +111,8 @@ class Counted:
             differences = [float(now[name]) - float(was[name]) for name in both]
             if differences:
                 found, points = by_question(differences), 100 * sum(differences) / len(both)
-                right = (sum(each[name] for name in both) for each in (was, now))
-                text = f"{exam} against {before}: {' then '.join(map(str, right))} of {len(both)} right"
-                told = {"gain": points, "low": found.low, "high": found.high, "p": found.p, "gain_text": text}
+                told = {"gain": points, "low": found.low, "high": found.high, "p": found.p}
+                told |= {"exam": exam, "exam_before": before}
         for place in range(since, len(self.overview)):
             columns["guidance_at_inference"][place] += row["guidance_calls"] or 0
             for name, value in told.items():

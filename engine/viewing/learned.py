@@ -1,4 +1,4 @@
-"""What a run has learned, as interval tables: memories and their states, the graph, mastery, coverage."""
+"""What a run has learned, as interval tables: memories and their states, the graph, mastery."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Learned:
         *(v.MemoryAppended, v.ToolAuthored, v.ActionRecipeHarvested, v.RetrievalRecipeAuthored, v.PatternAbstracted),
         *(v.MemoryReinforced, v.PatternSupported, v.MemorySuperseded, v.PatternPruned, v.MemoryQuarantined),
         *(v.MemoryReleased, v.MemoryRefused, v.MemoryProposed, v.ProposalSettled, v.EntitySeen),
-        *(v.ObservationRecorded, v.TaskContextOpened, v.TargetsSelected),
+        *(v.ObservationRecorded, v.TaskContextOpened),
     })  # fmt: skip
 
     def __init__(self, state: State) -> None:
@@ -43,21 +43,15 @@ class Learned:
         self.nodes = Rows("from to id kind layer label x y")
         self.edges = Rows("from source target kind label weight derived")
         self.mastery = Rows("from to skill mastery successes failures prompt_template strategy parent description")
-        self.mastery_steps = Rows("from iteration skill before after evidence")
-        self.coverage = Rows("from to task_type first_seen last_selected")
 
     def apply(self, seq: int, event: Event) -> None:
         """Take in an event that the state has taken in."""
         match event:
             case v.MemoryAppended(memory_id=name):
                 self._remember(seq, name, self._state.memory.row(name), question=event.question_id)
-            case v.MasteryUpdated():
-                self._slots(seq, [event.skill])
-                step = (event.iteration, event.skill, event.before, event.after, event.evidence)
-                self.mastery_steps.add(seq, *step)
             case v.SlotsRolledBack():
                 self._slots(seq, self._state.graph.skills())
-            case v.SkillRefined():
+            case v.MasteryUpdated() | v.SkillRefined():
                 self._slots(seq, [event.skill])
             case v.EdgeAdded():
                 self._edge(seq, event.source, event.target, event.kind, event.label, event.weight)
@@ -69,10 +63,6 @@ class Learned:
                 self._remember(seq, name, event, question=event.question_id)
             case v.PatternAbstracted(memory_id=name):
                 self._remember(seq, name, self._state.patterns.pattern(name))
-            case v.TargetsSelected():
-                known = self._state.coverage.dump()
-                for task_type in (*event.newly_observed, *(target.task_type for target in event.targets)):
-                    self.coverage.put(task_type, seq, task_type, *known[task_type])
             case v.SkillCreated() | v.TaskTypeCreated() | v.EntitySeen() | v.ObservationRecorded():
                 self._named(seq, event)
             case v.TaskContextOpened():

@@ -33,13 +33,12 @@ overview   from to | marker (`iter-3/update`, `seq:17` of a stop that is none) c
            start) iteration fresh_correct fresh_total (of that iteration) anchor_iteration anchor_correct anchor_total
            guard (its verdict, "" none) memories quarantined nodes edges execution_calls guidance_calls usd (null: a
            price is unknown) gain low high (points and their 95 % interval: the newest exam against that of the start;
-           null where there is none) p gain_text guidance_at_inference (guidance calls of the exams so far). A row for
-           each stop.
+           null where there is none) p exam exam_before (those two) guidance_at_inference (guidance calls of the
+           exams so far). A row for each stop.
 verify     one row: ok (bool) text findings [text] leaks (held-out questions found in what was learned, null: not told)
            checks [{name, ok, detail, measured, bound, seq (of the first event that breaks it, 0: none), damaged}]: what
            `mage-es verify` says when the chunk is asked for (in an export: when it was written).
 scores  S  from to | iteration purpose (fresh revisit anchor exam ask explore) correct total unanswered
-types_scores S from to | iteration purpose task_type correct total
 exams      from (exam.opened) closed (seq or null) | exam marker head_seq control execution correct total unanswered
            low high (Wilson, 95 %) guidance_calls problem ("" or why its own log cannot be read)
 guard      from | iteration verdict correct total against drop p_value best best_drop best_p_value smallest_drop
@@ -64,14 +63,12 @@ texts      (row = memory row) fields [[name, text]] writer saw given_by facts [s
 curations  from | memory (row or null) id what (quarantined released superseded pruned refused proposed published) by
            reason
 mastery    from to | skill mastery successes failures (evidence so far) prompt_template strategy parent description
-mastery_steps  from | iteration skill before after evidence
 bandits S  from to | bandit key arm alpha_micro beta_micro pulls
 cost    S  from to | tier agent purpose iteration model served_by batched calls failures retries cut input_tokens
            cached_tokens output_tokens thinking_tokens cache_write_tokens latency_us usd (null: price unknown)
-exam_cost  from (exam.closed) | exam (row) tier agent purpose iteration model served_by batched calls failures retries
+exam_cost  from (exam.closed) | exam tier agent purpose iteration model served_by batched calls failures retries
            cut input_tokens cached_tokens output_tokens thinking_tokens cache_write_tokens latency_us usd: what is in
            the exam's own log, and not in `cost`
-coverage   from to | task_type first_seen last_selected
 questions  id split (evolution, anchor, held-out, "": none) task_type (as last asked) title (one line) asked wrong
            unanswered changed (verdicts that differ from the one before; the last four over the whole run, without what
            was carried). Their askings are in `asked`.
@@ -80,16 +77,17 @@ asked      the same by id, for who looks for one: {"questions": a table, "asking
            chunks are the chunk that has it.
 askings    from (its plan; of an exam's question the exam's `from`) judged (seq from which the verdict holds, null:
            none) to (seq of the next verdict of the question in the same series, null: still) | question (row) iteration
-           purpose exam (row of exams, null) task_type skill verdict (correct wrong unanswered undecided open) carried
-           ("": asked; else why it was not: `it would have seen the same`, so there is no plan, or `the guard had
-           decided`, so what was planned was never sent) verdict_of (of a carried one the asking whose verdict it has;
-           null: a parent's) score_micro template search_arm routing_arm memories (number planned) seq (its event: in
-           the exam's log, for an exam). Questions of exams come last.
-answers    (row = asking row) question_text context expected (null: unknown) answer judge reason undecided template
-           problem ("" or why the prompts could not be rendered) arms [[bandit, arm, probability]]
-           bundle [[memory row or null, id, similarity (null: not retrieved by it), what, title]] left_out [the same]
-           coin chain [skill] tool guiding_skill planning [skill] donor prompt_sha256 verified (every prompt below has
-           its recorded hash; null: none was rendered)
+           purpose exam (its name, "" none) title (`iter-3 fresh`, `exam 0001-start`) task_type skill verdict (correct
+           wrong unanswered undecided open) carried ("": asked; else why it was not: `it would have seen the
+           same`, so there is no plan, or `the guard had decided`, so what was planned was never sent) verdict_of
+           (of a carried one the asking whose verdict it has; null: a parent's) score_micro template search_arm
+           routing_arm memories (number planned) seq (its event: in the exam's log, for an exam). Questions of exams
+           come last.
+answers    (row = asking row) question_text context expected (null: unknown) answer template problem ("" or why the
+           prompts could not be rendered) facts [[name, text]] (what else there is to say: the judge, the plan) arms
+           [[bandit, arm, probability, key]]
+           bundle [[memory id, similarity (null: not retrieved by it), what, title]] left_out [the same] tool
+           prompt_sha256 verified (every prompt below has its recorded hash; null: none was rendered)
            calls [{kind: "call", about, tier, agent, model, served_by, seq, system, prompt: [text | {"t": n, "source":
            ".."}], sha256, request_sha256, rest, verified, reply, stop_reason, input_tokens, output_tokens, latency_us,
            failures [text]} | {kind: "trimmed", about, memory, problem, verified} | {kind: "tool", tool_id, name,

@@ -83,8 +83,9 @@ def test_a_question_shows_what_the_command_shows(examined: Run) -> None:
         if len(answers[rows[-1]]["bundle"]) > 1
     )
     told, answer = show(examined, name), answers[rows[-1]]
-    assert [entry[1] for entry in answer["bundle"] if entry[2] is not None] == [m.memory_id for m in told.bundle]
-    assert all(entry[4] == memories[entry[0]]["title"] for entry in answer["bundle"])
+    assert [entry[0] for entry in answer["bundle"] if entry[1] is not None] == [m.memory_id for m in told.bundle]
+    titles = {memory["id"]: memory["title"] for memory in memories}
+    assert all(entry[3] == titles[entry[0]] for entry in answer["bundle"])
     last = [call for call in answer["calls"] if call["kind"] == "call"][-1]
     assert (prompt_of(answer, last), last["reply"]) == (told.prompt, told.reply)
     assert (answer["answer"], answer["expected"]) == (told.answer, told.expected)
@@ -139,13 +140,13 @@ def test_a_memory_names_the_prompts_that_showed_it_and_the_events_that_it_was_ma
     state = state_of(examined, reader)
     for memory, text in list(zip(memories, texts, strict=True))[:20]:
         assert memory["prompts"] == len(text["shown"])
-        own = [row for row in text["shown"] if askings[row]["exam"] is None]
+        own = [row for row in text["shown"] if not askings[row]["exam"]]
         told = report_of(examined.id, "", reader, state, memory["id"])
         right = sum(askings[row]["verdict"] == "correct" for row in own)
         assert (told.prompts, told.right) == (len(own), right)
-    for number, text in enumerate(texts):
-        assert text["shown"] == [row for row, held in shown.items() if number in held]
-        assert text["facts"] and text["missing"] == 0 and max(text["facts"]) < memories[number]["from"]
+    for memory, text in zip(memories, texts, strict=True):
+        assert text["shown"] == [row for row, held in shown.items() if memory["id"] in held]
+        assert text["facts"] and text["missing"] == 0 and max(text["facts"]) < memory["from"]
 
 
 def test_the_gain_is_that_of_the_newest_exam_over_the_one_of_the_start(examined: Run) -> None:
@@ -154,10 +155,11 @@ def test_the_gain_is_that_of_the_newest_exam_over_the_one_of_the_start(examined:
     rows = table(viewed, "overview")
     last, before = rows[-1], next(row for row in rows if row["from"] == latest["from"])
     assert last["gain"] == pytest.approx(100 * (latest["correct"] - start["correct"]) / latest["total"])
+    assert (last["exam"], last["exam_before"]) == (latest["exam"], start["exam"])
     assert last["low"] <= last["gain"] <= last["high"] and last["guidance_at_inference"] == 0
     costs = table(viewed, "exam_cost")
     assert {row["tier"] for row in costs} == {"execution"}
-    assert [sum(row["calls"] for row in costs if row["exam"] == n) for n in (0, 1)] == [
+    assert [sum(row["calls"] for row in costs if row["exam"] == exam["exam"]) for exam in (start, latest)] == [
         sum(1 for _ in exam.log(examined).of(ModelCalled)) for exam in exam_records(LogReader(examined.log_path))
     ]
     assert before["gain"] is None  # when only the exam of the start was closed
@@ -210,7 +212,7 @@ def test_a_lost_exam_says_so_and_the_rest_is_shown(copied: Run) -> None:
     viewed = Viewed(copied)
     gone, there = table(viewed, "exams")
     assert "missing" in gone["problem"] and not there["problem"]
-    assert {row["exam"] for row in table(viewed, "askings")} == {None, 1}
+    assert {row["exam"] for row in table(viewed, "askings")} == {"", there["exam"]}
 
 
 def test_a_run_without_an_event_is_empty(tmp_path: Path) -> None:

@@ -95,9 +95,6 @@ def agrees(life: Life, seq: int, state: State) -> None:
     closed = [row for row in opened if (inferences["closed"][row] or seq + 1) <= seq]
     assert Counter(inferences["outcome"][row] for row in closed) == state.traffic.outcomes
     assert sum(began <= seq for began in life.feedback.columns["from"]) == sum(state.traffic.feedbacks.values())
-    assert {row["task_type"]: (row["first_seen"], row["last_selected"]) for row in valid(life, "coverage", seq)} == {
-        name: tuple(covered) for name, covered in state.coverage.dump().items()
-    }
 
 
 def agrees_at_stops(life: Life, seq: int, state: State) -> None:
@@ -114,11 +111,6 @@ def agrees_at_stops(life: Life, seq: int, state: State) -> None:
     for (purpose, k), row in scores.items():
         assert (row["correct"], row["total"]) == state.scores.score(purpose, k)
         assert row["unanswered"] == state.scores.unanswered(purpose, k)
-    by_type = valid(life, "types_scores", seq)
-    assert sum(row["total"] for row in by_type) == sum(row["total"] for row in scores.values())
-    for row in by_type:
-        counted = state.scores.by_task_type(row["purpose"], row["iteration"])[row["task_type"]]
-        assert (row["correct"], row["total"]) == counted
     cost = [tuple(row.values())[2:-1] for row in valid(life, "cost", seq)]
     assert sorted(cost) == sorted((*account, *use) for account, use in state.ledger.accounts())
 

@@ -1,51 +1,62 @@
 /** The shell: which run, which page, which moment. */
-import { h, render } from "preact";
-import type { ComponentType } from "preact";
+import { render, type ComponentType } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import * as address from "./address";
-import type { Address } from "./address";
 import { questionOf } from "./asked";
 import * as data from "./data";
 import type { Index, Row, Tables } from "./data";
-import { muted } from "./marks";
-import { Empty, List, Loading } from "./parts";
+import { A, muted } from "./marks";
+import { Command, Empty, Loading, facts, list, options } from "./parts";
 import { Bandits } from "./pages/bandits";
 import { Compare } from "./pages/compare";
 import { Cost } from "./pages/cost";
-import { Events } from "./pages/events";
+import { EventPage, Events } from "./pages/events";
 import { Graph } from "./pages/graph";
 import { Guard } from "./pages/guard";
 import { Memories, MemoryPage } from "./pages/memories";
 import { Overview } from "./pages/overview";
 import { QuestionPage } from "./pages/question";
 import { Questions } from "./pages/questions";
-import { Traffic } from "./pages/traffic";
+import { Inference, Traffic } from "./pages/traffic";
 import { Scrubber, compare } from "./scrubber";
 import { step } from "./time";
-import { Viewed, useLoad, useTables, useView } from "./view";
-import type { View } from "./view";
-import { number } from "./words";
+import { Viewed, pressed, useLoad, useTables, useView, type View } from "./view";
+import { capital, number } from "./words";
 
 interface Page {
-  title: string;
   list: ComponentType<{ t: Tables }>;
   tables: string[];
-  /** What the page of one thing is, where it is another page with other tables. */
+  /** The page of one thing, and its tables. */
   one?: [ComponentType<{ id: string; t: Tables }>, ...string[]];
 }
 
-const LEARNED = ["memories", "memory_states", "curations", "questions", "askings", "exams"];
+const LEARNED = ["memories", "memory_states", "curations", "questions", "askings"];
 const PAGES: Record<string, Page> = {
-  overview: { title: "Overview", list: Overview, tables: ["overview", "exams", "scores"] },
-  questions: { title: "Questions", list: Questions, tables: ["questions", "askings", "exams"], one: [QuestionPage] },
-  memories: { title: "Memories", list: Memories, tables: LEARNED.slice(0, 2), one: [MemoryPage, ...LEARNED] },
-  graph: { title: "Graph", list: Graph, tables: ["nodes", "edges", "mastery", "memories"] },
-  bandits: { title: "Bandits", list: Bandits, tables: ["bandits"] },
-  guard: { title: "Guard", list: Guard, tables: ["guard", "questions"] },
-  cost: { title: "Cost", list: Cost, tables: ["cost", "exam_cost", "exams"] },
-  events: { title: "Events", list: Events, tables: [] },
-  compare: { title: "Compare", list: Compare, tables: [] },
-  traffic: { title: "Traffic", list: Traffic, tables: ["inferences", "feedback", "memories"] },
+  overview: { list: Overview, tables: ["overview", "exams", "scores"] },
+  questions: { list: Questions, tables: ["questions", "askings"], one: [QuestionPage] },
+  memories: { list: Memories, tables: LEARNED.slice(0, 2), one: [MemoryPage, ...LEARNED] },
+  graph: { list: Graph, tables: ["nodes", "edges", "mastery", "memories"] },
+  bandits: { list: Bandits, tables: ["bandits"] },
+  guard: { list: Guard, tables: ["guard", "questions"] },
+  cost: { list: Cost, tables: ["cost", "exam_cost"] },
+  events: { list: Events, tables: [], one: [EventPage] },
+  compare: { list: Compare, tables: [] },
+  traffic: {
+    list: Traffic,
+    tables: ["inferences", "feedback"],
+    one: [Inference, "inferences", "feedback", "memories"],
+  },
+};
+/** What is said where a run has no row of a page's first table. */
+const WITHOUT: Record<string, [title: string, how: string]> = {
+  overview: ["This run has no events yet", "Begin it, then open this page again."],
+  questions: ["No question was asked in this run", "Questions appear once an iteration has begun."],
+  memories: ["Nothing was learned in this run", "Memories come with the first closed iteration; a baseline has none."],
+  nodes: ["There is no graph in this run", "Its first nodes come at the start of a run; a baseline has none."],
+  bandits: ["No bandit chose anything in this run", "Arms are pulled once questions are asked with memories in hand."],
+  guard: ["The guard gave no verdict in this run", "It judges each iteration that closes, where anchors are set."],
+  cost: ["No call was made in this run", "Calls are recorded as they return."],
+  events: ["This copy has no events", "mage-es view RUN --to FOLDER makes one that has them."],
 };
 
 function App() {
@@ -59,18 +70,11 @@ function App() {
   if (!runs) return <main class="alone" children={<Loading error={error} />} />;
   const run = here.run || (runs[0]?.run ?? "");
   if (runs.some((one) => one.run === run)) return <Run key={run} here={{ ...here, run }} runs={runs} />;
-  const to = (id: string) => address.write({ run: id, page: "overview", id: "", query: {} });
+  const link = (one: Row) => <a href={`#/${encodeURIComponent(one.run)}`} children={one.run} />;
   return (
     <main class="alone">
       {runs.length ? (
-        <Empty title={`Run ${run} is not among these`}>
-          <List
-            kind="turned"
-            items={runs.map((one) => (
-              <a href={to(one.run)} children={one.run} />
-            ))}
-          />
-        </Empty>
+        <Empty title={`Run ${run} is not among these`} children={list("turned", runs, link)} />
       ) : (
         <Empty title="There is no run here" children="Make one, then come back: mage-es demo" />
       )}
@@ -78,16 +82,16 @@ function App() {
   );
 }
 
-function Run({ here, runs }: { here: Address; runs: Row[] }) {
-  const with_ = runs.some((one) => one.run === here.query.with) ? here.query.with : "";
+function Run({ here, runs }: { here: address.Address; runs: Row[] }) {
+  const beside = runs.some((one) => one.run === here.query.with) ? here.query.with : "";
   const [share, tell] = useState(0);
-  const load = async () => Promise.all([here.run, with_].map((run) => (run ? data.indexOf(run, tell) : null)));
-  const { value, error } = useLoad(load, [here.run, with_]);
+  const load = async () => Promise.all([here.run, beside].map((run) => (run ? data.indexOf(run, tell) : null)));
+  const { value, error } = useLoad(load, [here.run, beside]);
   if (!value?.[0]) return <main class="alone" children={<Loading error={error} share={share} />} />;
   return <Shell here={here} runs={runs} index={value[0]} beside={value[1]} />;
 }
 
-function Shell(props: { here: Address; runs: Row[]; index: Index; beside: Index | null }) {
+function Shell(props: { here: address.Address; runs: Row[]; index: Index; beside: Index | null }) {
   const { here, runs, index, beside } = props;
   const main = useRef<HTMLElement>(null);
   const [help, setHelp] = useState(false);
@@ -103,19 +107,11 @@ function Shell(props: { here: Address; runs: Row[]; index: Index; beside: Index 
   const view: View = { index, seq, other, second: beside ? null : vs, runs, address: here, link, go };
   const names = Object.keys(PAGES).filter((name) => name !== "traffic" || index.counts.inferences);
   const name = names.includes(here.page) ? here.page : "overview";
-  const page = PAGES[name];
-  const asked: [string, Index][] = [
-    [here.query.at, index],
-    [here.query.vs, with_],
-  ];
-  const unknown = asked.filter(([text, of]) => address.moment(of, text) === null);
 
-  useEffect(() => {
-    document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
-    document.title = `${page.title}${here.id ? ` ${here.id}` : ""} · ${index.run} · mage-es view`;
-  }, [name, here.id, index]);
   const first = useRef(true);
   useEffect(() => {
+    document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+    document.title = `${capital(name)}${here.id ? ` ${here.id}` : ""} · ${index.run} · mage-es view`;
     if (!first.current) {
       main.current?.focus({ preventScroll: true });
       scrollTo(0, 0);
@@ -123,120 +119,113 @@ function Shell(props: { here: Address; runs: Row[]; index: Index; beside: Index 
     first.current = false;
   }, [name, here.id]);
   useEffect(() => {
-    const pressed = (event: KeyboardEvent) => {
+    const heard = (event: KeyboardEvent) => {
       const typing = /^(INPUT|SELECT|TEXTAREA)$/.test((event.target as HTMLElement).tagName);
       if (typing || event.ctrlKey || event.metaKey || event.altKey || here.query.keys === "off") return;
       const now = address.moment(index, address.read(location.hash).query.at) ?? index.last;
       const to = (way: 1 | -1, whole = false) =>
         go({ query: { at: address.named(index, step(index, now, way, whole)) } }, true);
-      const act: Record<string, () => void> = {
+      const digits = names.map((one, n) => [(n + 1) % 10, () => go({ page: one, id: "" })]);
+      pressed(event, {
+        ...Object.fromEntries(digits),
         "[": () => to(-1),
         "]": () => to(1),
         "{": () => to(-1, true),
         "}": () => to(1, true),
         c: () => compare(view),
-        "?": () => setHelp((on) => !on),
+        "?": () => setHelp(!help),
         "/": () => document.querySelector<HTMLElement>("[data-search]")?.focus(),
-      };
-      if (help) act.Escape = () => setHelp(false);
-      names.forEach((one, n) => (act[String((n + 1) % 10)] = () => go({ page: one, id: "" })));
-      if (!act[event.key]) return;
-      act[event.key]();
-      event.preventDefault();
+        Escape: help && (() => setHelp(false)),
+      });
     };
-    addEventListener("keydown", pressed);
-    return () => removeEventListener("keydown", pressed);
+    addEventListener("keydown", heard);
+    return () => removeEventListener("keydown", heard);
   });
 
   const skip = (e: Event) => (e.preventDefault(), main.current?.focus());
-  const state = index.kind === "served" ? "served" : index.state;
   return (
     <Viewed.Provider value={view}>
       <a class="skip" href="#main" onClick={skip} children="To the page" />
-      <header class="top">
-        <span class="brand">mage-es {muted("view")}</span>
-        {runs.length > 1 ? (
-          <select
-            aria-label="Run"
-            value={index.run}
-            onChange={(e) => address.go({ run: e.currentTarget.value, page: name, id: "", query: {} })}>
-            {runs.map((one) => (
-              <option key={one.run} value={one.run} children={one.run} />
-            ))}
-          </select>
-        ) : (
-          <strong class="run">{index.run}</strong>
-        )}
-        <span class="muted about">
-          {[index.benchmark, number(index.last, "event"), state].filter(Boolean).join(", ")}
-        </span>
-        <span class="space" />
-        {index.state === "unfinished" && location.protocol !== "file:" && (
-          <button type="button" onClick={() => location.reload()} title="Reads the log again" children="Refresh" />
-        )}
-        <Theme />
-        <button
-          type="button"
-          class="square"
-          aria-label="Keyboard"
-          aria-expanded={help}
-          onClick={() => setHelp(!help)}
-          children="?"
-        />
-      </header>
+      <Top name={name} help={help} setHelp={setHelp} />
       <nav aria-label="Pages">
         {names.map((one) => (
-          <a key={one} href={link({ page: one, id: "" })} aria-current={one === name ? "page" : undefined}>
-            {PAGES[one].title}
-          </a>
+          <A key={one} to={{ page: one, id: "" }} aria-current={one === name ? "page" : undefined}>
+            {capital(one)}
+          </A>
         ))}
       </nav>
       <main id="main" tabIndex={-1} ref={main}>
         {help && <Keys close={() => setHelp(false)} />}
-        {index.problem && index.state !== "empty" && (
-          <p class="problem" role="alert">
-            <strong>{index.state === "damaged" ? "This log is damaged." : "About this log."}</strong> {index.problem}
-          </p>
-        )}
-        {here.page && name !== here.page && (
-          <p class="problem" role="alert" children={`This run has no page “${here.page}”; its overview is shown.`} />
-        )}
-        {unknown.map(([text]) => (
-          <p key={text} class="problem" role="alert">
-            The address asks for the moment “{text}”, which this run does not have; the latest is shown.
-          </p>
-        ))}
-        {index.last > 0 && <Shown key={name} page={page} />}
-        {index.last === 0 && index.state !== "damaged" && (
-          <Empty
-            title="This run has no events yet"
-            children={`Begin it with mage-es resume ${index.named}, then open this page again.`}
-          />
-        )}
+        <Problems name={name} beside={with_} />
+        {index.state !== "damaged" || index.last > 0 ? <Shown key={name} name={name} /> : null}
       </main>
       {index.last > 0 && <Scrubber />}
     </Viewed.Provider>
   );
 }
 
-/** A page once its tables are here. */
-function Shown({ page }: { page: Page }) {
-  const { index, address: here } = useView();
-  const [one, ...tables] = (here.id && page.one) || [null, ...page.tables];
-  const { value, error } = useTables(index, ...tables);
-  if (!value) return <Loading error={error} />;
-  return one ? h(one, { id: here.id, t: value }) : h(page.list, { t: value });
-}
-
-/** Dark or light, for as long as this page is open: nothing is stored. */
-function Theme() {
+/** The line above every page. */
+function Top({ name, help, setHelp }: { name: string; help: boolean; setHelp: (on: boolean) => void }) {
+  const { index, runs } = useView();
   const [dark, setDark] = useState(matchMedia("(prefers-color-scheme: dark)").matches);
+  /** For as long as this page is open: nothing is stored. */
   const turn = () => {
     document.documentElement.dataset.theme = dark ? "light" : "dark";
     setDark(!dark);
     dispatchEvent(new Event("theme"));
   };
-  return <button type="button" onClick={turn} children={dark ? "Light" : "Dark"} />;
+  const show = (run: string) => address.go({ run, page: name, id: "", query: {} });
+  const about = [index.benchmark, number(index.last, "event"), index.kind === "served" ? "served" : index.state];
+  return (
+    <header class="top">
+      <span class="brand">mage-es {muted("view")}</span>
+      {runs.length === 1 && <strong class="run">{index.run}</strong>}
+      {runs.length > 1 &&
+        options(
+          { "aria-label": "Run" },
+          index.run,
+          runs.map(({ run }) => run),
+          show,
+        )}
+      <span class="muted about">{about.filter(Boolean).join(", ")}</span>
+      <span class="space" />
+      {index.state === "unfinished" && location.protocol !== "file:" && (
+        <button onClick={() => location.reload()} title="Reads the log again" children="Refresh" />
+      )}
+      <button onClick={turn} children={dark ? "Light" : "Dark"} />
+      <button class="square" aria-label="Keyboard" aria-expanded={help} onClick={() => setHelp(!help)} children="?" />
+    </header>
+  );
+}
+
+/** What is wrong with the log, or was asked for in vain. */
+function Problems({ name, beside }: { name: string; beside: Index }) {
+  const { index, address: here } = useView();
+  const { at, vs } = here.query;
+  const problem = index.state !== "empty" && index.problem;
+  const unknown = [address.moment(index, at) === null ? at : "", address.moment(beside, vs) === null ? vs : ""];
+  const says = [
+    problem && [<strong>{index.state === "damaged" ? "This log is damaged. " : "About this log. "}</strong>, problem],
+    here.page !== name && here.page && `This run has no page “${here.page}”; its overview is shown.`,
+    ...unknown.map((one) => one && `The address asks for “${one}”, which this run does not have; the latest is shown.`),
+  ];
+  return <>{says.map((text, n) => text && <p key={n} class="problem" role="alert" children={text} />)}</>;
+}
+
+/** A page once its tables are here. */
+function Shown({ name }: { name: string }) {
+  const { index, address: here } = useView();
+  const page = PAGES[name];
+  const [One, ...tables] = (here.id && page.one) || [null, ...page.tables];
+  const { value, error } = useTables(index, ...tables);
+  const needed = index.last ? (page.tables[0] ?? name) : "overview";
+  if (WITHOUT[needed] && !index.chunks[needed]) {
+    const [title, how] = WITHOUT[needed];
+    const more = index.state !== "finished" && <Command text={`mage-es resume ${index.named}`} />;
+    return <Empty title={title} children={[how, more]} />;
+  }
+  if (!value) return <Loading error={error} />;
+  return One ? <One id={here.id} t={value} /> : <page.list t={value} />;
 }
 
 const KEYS = [
@@ -255,19 +244,12 @@ function Keys({ close }: { close: () => void }) {
   const off = here.query.keys === "off";
   return (
     <section class="keys" aria-label="Keyboard">
-      <dl>
-        {KEYS.map(([key, what]) => (
-          <div key={key}>
-            <dt children={<kbd>{key}</kbd>} />
-            <dd>{what}</dd>
-          </div>
-        ))}
-      </dl>
+      {facts(KEYS.map(([key, what]) => [<kbd>{key}</kbd>, what]))}
       <label>
         <input type="checkbox" checked={!off} onChange={() => go({ query: { keys: off ? "" : "off" } }, true)} />{" "}
         Keyboard shortcuts on
       </label>
-      <button type="button" onClick={close} children="Close" />
+      <button onClick={close} children="Close" />
     </section>
   );
 }

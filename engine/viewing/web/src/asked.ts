@@ -1,6 +1,5 @@
-/** Every asking of every question, in order: who was asked what, and how it went, up to a moment. */
-import { all, chunk, grouped, opened, record, table } from "./data";
-import type { Index, Row, Table, Tables } from "./data";
+/** Every asking of every question: who was asked what, and how it went, up to a moment. */
+import { all, chunk, grouped, opened, record, type Index, type Row, type Table } from "./data";
 import { when } from "./words";
 
 const known = new WeakMap<Table, Map<number, number[]>>();
@@ -12,31 +11,22 @@ export function byQuestion(askings: Table) {
   return found;
 }
 
-/** The newest asking that was judged by then: of an exam (its row), or of none. */
-export function newest(askings: Table, list: number[], seq: number, exam: number | null = null) {
-  const { judged, exam: of } = askings.col;
+/** The newest asking that was judged by then: of an exam, or of none. */
+export function newest({ col: { judged, exam: of } }: Table, list: number[], seq: number, exam = "") {
   let best = -1;
   for (const n of list)
     if (of[n] === exam && judged[n] !== null && judged[n] <= seq && (best < 0 || judged[n] >= judged[best])) best = n;
   return best;
 }
 
-/** One time that a question was asked; `n` is its row in askings. */
+/** One time that a question was asked; `n` is its row in askings, `name` is what the address calls it. */
 export interface Asking extends Row {
   n: number;
-  /** How it is called in the address, and on the page. */
   name: string;
   title: string;
 }
 
-function asking(one: Row, n: number, exams: Table): Asking {
-  const exam = one.exam === null ? "" : exams.col.exam[one.exam];
-  const title = exam ? `exam ${exam}` : `${when(one.iteration)} ${one.purpose}${one.carried ? ", carried" : ""}`;
-  return { ...one, n, name: exam || `seq:${one.from}`, title };
-}
-
-/** What an asking is called. */
-export const titleOf = ({ askings, exams }: Tables, n: number) => asking(record(askings, n), n, exams).title;
+export const nameOf = ({ exam, from }: Row): string => exam || `seq:${from}`;
 
 /** The asking that a verdict is from: of a carried one an earlier one, unless that is in a parent's log. */
 export const source = (list: Asking[], one: Asking) => list.find((was) => was.n === one.verdict_of) ?? one;
@@ -50,11 +40,13 @@ export async function questionOf(index: Index, id: string) {
   const [, chunks] = index.chunks.asked ?? [];
   const place = new TextEncoder().encode(id).reduce((n, byte) => (256 * n + byte) % 1_000_003, 0) % chunks;
   if (!chunks) return null;
-  const [part, exams] = await Promise.all([chunk(`${index.run}/asked-${place}`), table(index, "exams")]);
+  const part = await chunk(`${index.run}/asked-${place}`);
   const [questions, askings] = [opened(part.questions), opened(part.askings)];
   const n = questions.col.id.indexOf(id);
   if (n < 0) return null;
   const question = record(questions, n);
-  const own = all(askings).filter((k) => askings.col.question[k] === question.row);
-  return { question, askings: own.map((k) => asking(record(askings, k), askings.col.row[k], exams)), exams };
+  const rows = all(askings)
+    .map((k) => record(askings, k))
+    .filter((one) => one.question === question.row);
+  return { question, askings: rows.map((one) => ({ ...one, n: one.row, name: nameOf(one) }) as Asking) };
 }

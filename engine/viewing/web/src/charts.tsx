@@ -1,9 +1,11 @@
 /** Charts: lines over iterations with uPlot, small posteriors by hand. */
-import { h } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type uPlot from "uplot";
 
 declare const require: (name: "uplot") => { default: typeof uPlot };
+
+/** The colours of lines and of layers, in turn. */
+export const COLOURS = ["accent", "second", "third", "fourth", "fifth", "sixth"];
 
 /** The colour that a token has now, dark or light. */
 export function colour(token: string) {
@@ -19,21 +21,19 @@ export function colour(token: string) {
 export function useTheme() {
   const [n, set] = useState(0);
   useEffect(() => {
+    const until = new AbortController();
     const heard = () => set((old) => old + 1);
-    const media = matchMedia("(prefers-color-scheme: dark)");
-    addEventListener("theme", heard);
-    media.addEventListener("change", heard);
-    return () => {
-      removeEventListener("theme", heard);
-      media.removeEventListener("change", heard);
-    };
+    for (const target of [window, matchMedia("(prefers-color-scheme: dark)")])
+      for (const event of ["theme", "change"]) target.addEventListener(event, heard, until);
+    return () => until.abort();
   }, []);
   return n;
 }
 
 export interface Line {
   label: string;
-  colour: string;
+  /** Without one, the next of COLOURS. */
+  colour?: string;
   y: (number | null)[];
   /** Points without a line. */
   bare?: boolean;
@@ -49,6 +49,7 @@ interface Drawn {
 
 const HEIGHT = 220;
 const DASHES = [undefined, [6, 4], [2, 3], [8, 3, 2, 3]];
+const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]; // iterations between two ticks
 const FONT = "12px system-ui, sans-serif";
 const iteration = (x: number) => (x < 0 ? "start" : String(x));
 
@@ -57,6 +58,7 @@ export function Chart({ label, x, lines, format, range }: Drawn) {
   const box = useRef<HTMLDivElement>(null);
   const theme = useTheme();
   const plot = useRef<uPlot | null>(null);
+  const columns: uPlot.AlignedData = [x, ...lines.map((line) => line.y)];
   const told = lines.map((line) => `${line.label} ${line.y.map((v) => (v === null ? "–" : format(v))).join(", ")}`);
   useEffect(() => {
     const element = box.current;
@@ -64,6 +66,17 @@ export function Chart({ label, x, lines, format, range }: Drawn) {
     const [ink, grid] = [colour("muted"), colour("line")];
     const newest = (u: uPlot) => u.cursor.idx == null && u.setLegend({ idx: u.data[0].length - 1 }, false);
     const axis = { stroke: ink, font: FONT };
+    const across = { ...axis, grid: { show: false }, ticks: { stroke: grid, size: 4 }, incrs: WHOLE, gap: 4, size: 30 };
+    const up = { ...axis, grid: { stroke: grid, width: 1 }, ticks: { show: false }, size: 58 };
+    const drawn = ({ label, colour: of, bare }: Line, n: number): uPlot.Series => ({
+      label,
+      stroke: colour(of ?? COLOURS[n % COLOURS.length]),
+      width: bare ? 0 : 2,
+      dash: bare ? undefined : DASHES[n % DASHES.length],
+      spanGaps: true,
+      points: { show: true, size: bare ? 10 : 6, width: bare ? 2.5 : 1, fill: colour("page") },
+      value: (_u, v) => (v == null ? "–" : format(v)),
+    });
     const { default: Plot } = require("uplot"); // made when it is needed: it uses `Intl`, which takes long
     const made = new Plot(
       {
@@ -77,49 +90,20 @@ export function Chart({ label, x, lines, format, range }: Drawn) {
           y: { range: range ?? ((_u, low, high) => [Math.min(0, low ?? 0), (high || 1) * 1.05]) },
         },
         axes: [
-          {
-            ...axis,
-            grid: { show: false },
-            ticks: { stroke: grid, size: 4 },
-            incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
-            gap: 4,
-            size: 30,
-            values: (_u, ticks) => ticks.map(iteration),
-          },
-          {
-            ...axis,
-            grid: { stroke: grid, width: 1 },
-            ticks: { show: false },
-            size: 58,
-            values: (_u, ticks) => ticks.map(format),
-          },
+          { ...across, values: (_u, ticks) => ticks.map(iteration) },
+          { ...up, values: (_u, ticks) => ticks.map(format) },
         ],
-        series: [
-          { label: "iteration", value: (_u, v) => (v == null ? "–" : iteration(v)) },
-          ...lines.map((line, n) => ({
-            label: line.label,
-            stroke: colour(line.colour),
-            width: line.bare ? 0 : 2,
-            dash: line.bare ? undefined : DASHES[n % DASHES.length],
-            spanGaps: true,
-            points: { show: true, size: line.bare ? 10 : 6, width: line.bare ? 2.5 : 1, fill: colour("page") },
-            value: (_u: uPlot, v: number | null) => (v == null ? "–" : format(v)),
-          })),
-        ],
+        series: [{ label: "iteration", value: (_u, v) => (v == null ? "–" : iteration(v)) }, ...lines.map(drawn)],
       },
-      [x, ...lines.map((line) => line.y)],
+      columns,
       element,
     );
     plot.current = made;
     const watch = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }));
     watch.observe(element);
-    return () => {
-      watch.disconnect();
-      made.destroy();
-      plot.current = null;
-    };
+    return () => (watch.disconnect(), made.destroy());
   }, [theme, lines.map((line) => line.label).join()]);
-  useEffect(() => plot.current?.setData([x, ...lines.map((line) => line.y)]), [JSON.stringify([x, lines])]);
+  useEffect(() => plot.current?.setData(columns), [JSON.stringify(columns)]);
   return <div class="chart" ref={box} role="img" aria-label={`${label}: ${told.join("; ")}`} />;
 }
 
@@ -127,30 +111,27 @@ const STEPS = 120;
 
 /** The density of Beta(a, b) on a grid, its highest 1, and its middle 90 %. */
 export function beta(a: number, b: number) {
-  const logs = Array.from({ length: STEPS }, (_, n) => {
-    const x = (n + 0.5) / STEPS;
-    return (a - 1) * Math.log(x) + (b - 1) * Math.log(1 - x);
-  });
+  const grid = Array.from({ length: STEPS }, (_, n) => (n + 0.5) / STEPS);
+  const logs = grid.map((x) => (a - 1) * Math.log(x) + (b - 1) * Math.log(1 - x));
   const top = Math.max(...logs);
   const density = logs.map((v) => Math.exp(v - top));
   const sum = density.reduce((p, q) => p + q, 0);
   const quantile = (share: number) => {
     let below = 0;
-    return (density.findIndex((d) => (below += d) >= share * sum) + 0.5) / STEPS;
+    return grid[density.findIndex((d) => (below += d) >= share * sum)];
   };
-  return { density, low: quantile(0.05), high: quantile(0.95), mean: a / (a + b) };
+  const path = grid.map((x, n) => `L${(200 * x).toFixed(1)} ${(24 - 21 * density[n]).toFixed(1)}`).join("");
+  return { path: `M0 24${path}L200 24`, low: quantile(0.05), high: quantile(0.95), mean: a / (a + b) };
 }
 
+type Beta = ReturnType<typeof beta>;
+
 /** Two posteriors, the earlier one dashed. */
-export function Posterior({ now, was }: { now: ReturnType<typeof beta>; was?: ReturnType<typeof beta> | null }) {
-  const shape = ({ density }: ReturnType<typeof beta>) =>
-    `M0 24${density.map((d, n) => `L${(((n + 0.5) / STEPS) * 200).toFixed(1)} ${(24 - 21 * d).toFixed(1)}`).join("")}L200 24`;
-  return (
-    <svg class="posterior" viewBox="0 0 200 26" preserveAspectRatio="none" aria-hidden="true">
-      <line x1="0" x2="200" y1="24" y2="24" class="base" />
-      {was && <path d={shape(was)} class="was" />}
-      <path d={shape(now)} class="now" />
-      <line x1={200 * now.mean} x2={200 * now.mean} y1="3" y2="26" class="mean" />
-    </svg>
-  );
-}
+export const Posterior = ({ now, was }: { now: Beta; was: Beta | null }) => (
+  <svg class="posterior" viewBox="0 0 200 26" preserveAspectRatio="none" aria-hidden="true">
+    <line x1="0" x2="200" y1="24" y2="24" class="base" />
+    {was && <path d={was.path} class="was" />}
+    <path d={now.path} class="now" />
+    <line x1={200 * now.mean} x2={200 * now.mean} y1="3" y2="26" class="mean" />
+  </svg>
+);

@@ -148,5 +148,4 @@ export function grouped<T, K>(list: Iterable<T>, key: (one: T) => K): Map<K, T[]
   return groups;
 }
 
-export const distinct = (values: any[] = []): string[] =>
-  [...new Set(values)].filter((one) => one !== null && one !== "").sort();
+export const distinct = (values: any[] = []): string[] => [...new Set(values)].filter(Boolean).sort();

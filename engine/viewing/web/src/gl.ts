@@ -91,12 +91,8 @@ export const radius = (size: number, scale: number, lit: boolean) =>
 
 function program(gl: WebGL2RenderingContext, vertex: string, fragment: string) {
   const made = gl.createProgram();
-  const sources: [number, string][] = [
-    [gl.VERTEX_SHADER, vertex],
-    [gl.FRAGMENT_SHADER, fragment],
-  ];
-  for (const [kind, source] of sources) {
-    const shader = gl.createShader(kind) as WebGLShader;
+  for (const source of [vertex, fragment]) {
+    const shader = gl.createShader(source === vertex ? gl.VERTEX_SHADER : gl.FRAGMENT_SHADER) as WebGLShader;
     gl.shaderSource(shader, source);
     gl.compileShader(shader);
     gl.attachShader(made, shader);
@@ -113,64 +109,69 @@ function mixed(list: number[]) {
   return list.map((_, k) => list[(k * prime) % list.length]);
 }
 
+const pairs = (p: ArrayLike<number>, q: ArrayLike<number>) =>
+  Float32Array.from({ length: 2 * p.length }, (_, k) => (k & 1 ? q : p)[k >> 1]);
+
 /** What draws a graph on a canvas; null where the browser has no WebGL2. */
 export function layerOf(canvas: HTMLCanvasElement, shape: Shape): Layer | null {
-  const antialias = shape.source.length < 20_000;
-  const gl = canvas.getContext("webgl2", { antialias, powerPreference: "low-power" });
+  const count = shape.source.length;
+  const gl = canvas.getContext("webgl2", { antialias: count < 20_000, powerPreference: "low-power" });
   if (!gl) return null;
   const points = program(gl, NODE, POINT);
   const lines = program(gl, EDGE, STROKE);
-  const attribute = (at: number, values: Float32Array | Uint8Array, size: number) => {
-    const buffer = gl.createBuffer();
-    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-    gl.bufferData(gl.ARRAY_BUFFER, values, gl.STATIC_DRAW);
-    gl.enableVertexAttribArray(at);
-    gl.vertexAttribPointer(at, size, values instanceof Uint8Array ? gl.UNSIGNED_BYTE : gl.FLOAT, false, 0, 0);
-    return buffer;
+  /** Vertices by their attributes, and the order in which they are drawn; gives what sets their third one, the focus. */
+  const vertices = (order: number[], ...attributes: [values: Float32Array | Uint8Array, size: number][]) => {
+    const array = gl.createVertexArray();
+    gl.bindVertexArray(array);
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, Uint32Array.from(order), gl.STATIC_DRAW);
+    const buffers = attributes.map(([values, size], at) => {
+      const buffer = gl.createBuffer();
+      gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+      gl.bufferData(gl.ARRAY_BUFFER, values, gl.DYNAMIC_DRAW);
+      gl.enableVertexAttribArray(at);
+      gl.vertexAttribPointer(at, size, values instanceof Uint8Array ? gl.UNSIGNED_BYTE : gl.FLOAT, false, 0, 0);
+      return buffer;
+    });
+    const focus = (values: Uint8Array) => {
+      gl.bindBuffer(gl.ARRAY_BUFFER, buffers[2]);
+      gl.bufferData(gl.ARRAY_BUFFER, values, gl.DYNAMIC_DRAW);
+    };
+    return { array, focus };
   };
-  const pairs = (order: number[], p: (k: number) => number, q: (k: number) => number) =>
-    Float32Array.from({ length: 2 * order.length }, (_, k) => (k & 1 ? q : p)(order[k >> 1]));
-  const every = Array.from(shape.layer.keys());
-  const many = mixed(every.filter((k) => shape.layer[k] > 1));
-  const order = [...many, ...every.filter((k) => shape.layer[k] < 2)]; // skills and task types lie above
-  const nodes = gl.createVertexArray();
-  gl.bindVertexArray(nodes);
-  attribute(0, pairs(order, (k) => shape.x[k], (k) => shape.y[k]), 2); // prettier-ignore
-  attribute(1, pairs(order, (k) => shape.birth[k], (k) => shape.death[k]), 2); // prettier-ignore
-  const nodeFocus = attribute(2, new Uint8Array(order.length).fill(1), 1);
-  attribute(
-    3,
-    Uint8Array.from(order, (k) => shape.layer[k]),
-    1,
+  const { x, y, birth, death, layer, size, source, target, edgeBirth, edgeDeath } = shape;
+  const plain = (length: number) => new Uint8Array(length).fill(1);
+  const every = Array.from(layer.keys());
+  const many = mixed(every.filter((n) => layer[n] > 1));
+  const few = every.filter((n) => layer[n] < 2); // skills and task types lie above
+  const ends = Array.from({ length: 2 * count }, (_, k) => (k & 1 ? target : source)[k >> 1]);
+  const twice = (values: ArrayLike<number>) => ends.map((_, k) => values[k >> 1]);
+  const nodes = vertices(
+    [...many, ...few],
+    [pairs(x, y), 2],
+    [pairs(birth, death), 2],
+    [plain(layer.length), 1],
+    [layer, 1],
+    [size, 1],
   );
-  attribute(
-    4,
-    Float32Array.from(order, (k) => shape.size[k]),
-    1,
+  const edges = vertices(
+    mixed(Array.from(source.keys())).flatMap((k) => [2 * k, 2 * k + 1]),
+    [
+      pairs(
+        ends.map((n) => x[n]),
+        ends.map((n) => y[n]),
+      ),
+      2,
+    ],
+    [pairs(twice(edgeBirth), twice(edgeDeath)), 2],
+    [plain(ends.length), 1],
   );
-  const edges = gl.createVertexArray();
-  gl.bindVertexArray(edges);
-  const ends = mixed(Array.from(shape.source.keys())).flatMap((k) => [2 * k, 2 * k + 1]);
-  const end = (k: number) => (k & 1 ? shape.target : shape.source)[k >> 1];
-  attribute(0, pairs(ends, (k) => shape.x[end(k)], (k) => shape.y[end(k)]), 2); // prettier-ignore
-  attribute(1, pairs(ends, (k) => shape.edgeBirth[k >> 1], (k) => shape.edgeDeath[k >> 1]), 2); // prettier-ignore
-  const edgeFocus = attribute(2, new Uint8Array(ends.length).fill(1), 1);
   gl.enable(gl.BLEND);
   gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-  const fill = (buffer: WebGLBuffer, values: Uint8Array) => {
-    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-    gl.bufferData(gl.ARRAY_BUFFER, values, gl.DYNAMIC_DRAW);
-  };
   return {
     focus(litNodes, litEdges) {
-      fill(
-        nodeFocus,
-        Uint8Array.from(order, (k) => litNodes?.[k] ?? 1),
-      );
-      fill(
-        edgeFocus,
-        Uint8Array.from(ends, (k) => litEdges?.[k >> 1] ?? 1),
-      );
+      nodes.focus(litNodes ?? plain(layer.length));
+      edges.focus(litEdges ? Uint8Array.from(twice(litEdges)) : plain(ends.length));
     },
     draw({ seq, since, x, y, scale, layers, colours, line, accent, ratio, hasty }) {
       const { width, height } = gl.canvas;
@@ -178,10 +179,10 @@ export function layerOf(canvas: HTMLCanvasElement, shape: Shape): Layer | null {
       gl.clearColor(0, 0, 0, 0);
       gl.clear(gl.COLOR_BUFFER_BIT);
       const some = (n: number) => (hasty ? Math.min(n, SAMPLE) : n);
+      const faint = Math.max(0.05, Math.min(0.55, 15 / Math.sqrt(some(count) + 1)));
       for (const used of [lines, points]) {
         gl.useProgram(used);
         const at = (name: string) => gl.getUniformLocation(used, name);
-        const faint = Math.max(0.05, Math.min(0.55, 15 / Math.sqrt(some(ends.length / 2) + 1)));
         for (const [name, value] of Object.entries({ seq, since, scale, ratio, faint })) gl.uniform1f(at(name), value);
         gl.uniform2f(at("middle"), x, y);
         gl.uniform2f(at("room"), width / ratio, height / ratio);
@@ -189,12 +190,10 @@ export function layerOf(canvas: HTMLCanvasElement, shape: Shape): Layer | null {
         gl.uniform3fv(at("colours"), colours.flat());
         gl.uniform3fv(at("line"), line);
         gl.uniform3fv(at("accent"), accent);
-        gl.bindVertexArray(used === lines ? edges : nodes);
-        if (used === lines) gl.drawArrays(gl.LINES, 0, 2 * some(ends.length / 2));
-        else {
-          gl.drawArrays(gl.POINTS, 0, some(many.length));
-          gl.drawArrays(gl.POINTS, many.length, order.length - many.length);
-        }
+        gl.bindVertexArray((used === lines ? edges : nodes).array);
+        const draw = (mode: number, n: number, from = 0) => gl.drawElements(mode, n, gl.UNSIGNED_INT, 4 * from);
+        if (used === lines) draw(gl.LINES, 2 * some(count));
+        else (draw(gl.POINTS, some(many.length)), draw(gl.POINTS, few.length, many.length));
       }
     },
   };

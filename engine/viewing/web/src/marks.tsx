@@ -1,5 +1,4 @@
 /** Small things in a line: links, signs, verdicts, shares. Every text is a text node: nothing here makes HTML of a string. */
-import { Fragment, h } from "preact";
 import type { ComponentChildren as Children } from "preact";
 import type { Change } from "./address";
 import { useView } from "./view";
@@ -10,6 +9,9 @@ export function A({ to, label, ...rest }: { to: Change; label?: string; children
   return <a href={useView().link(to)} aria-label={label} {...rest} />;
 }
 
+/** A link to the same page at another moment. */
+export const moment = (name: string) => <A to={{ query: { at: name } }} children={name} />;
+
 /** A link to an event. */
 export function Seq({ seq }: { seq: number | null }) {
   if (!seq) return <span class="muted">–</span>;
@@ -18,7 +20,8 @@ export function Seq({ seq }: { seq: number | null }) {
 
 /** A text from a log, isolated from the direction of what is around it. */
 export const bdi = (text: any) => <bdi>{text}</bdi>;
-export const muted = (text: Children) => <span class="muted">{text}</span>;
+export const toned = (tone: string, text: Children) => <span class={tone}>{text}</span>;
+export const muted = (text: Children) => toned("muted", text);
 
 export const question = (id: string, title: string | null, query?: Record<string, string>) => (
   <A to={{ page: "questions", id, query }} title={id} children={bdi(title || id)} />
@@ -62,9 +65,9 @@ export const verdict = (of: string) => (
 /** So many right of so many. */
 export const ratio = (right: number, all: number) =>
   all ? (
-    <Fragment>
+    <>
       {muted(`${right}/${all}`)} {share(right, all)}
-    </Fragment>
+    </>
   ) : (
     "–"
   );

@@ -1,20 +1,22 @@
 /** The pieces that pages are made of. Every text is a text node: nothing here makes HTML of a string. */
-import { Fragment, h } from "preact";
 import type { ComponentChildren as Children } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { needle } from "./address";
+import { distinct, type Row } from "./data";
 import { A, Seq, bdi, muted } from "./marks";
 import { useView } from "./view";
-import { count, visible, words } from "./words";
+import { capital, count, number, visible, words } from "./words";
+
+type Maybe<T> = T | "" | false | null | undefined;
 
 interface About {
   title: Children;
   note?: Children;
   tools?: Children;
   id?: string;
-  children?: Children;
 }
 
-export const Section = ({ title, note, tools, id, children }: About) => (
+export const Section = ({ title, note, tools, id, children }: About & { children?: Children }) => (
   <section id={id}>
     <header class="row">
       <h2>{title}</h2>
@@ -33,6 +35,14 @@ export const Empty = ({ title, children }: { title: string; children?: Children 
   </div>
 );
 
+/** What is not there yet at this moment. */
+export const early = (title: string) => <Empty title={title} children="Move the handle below to the right." />;
+
+/** The page of a thing that a run does not have. */
+export const missing = (page: string, what: string) => (
+  <Empty title={`This run has no ${what}`} children={<A to={{ page, id: "" }} children={`All ${page}`} />} />
+);
+
 /** Until something is read; `share`: of the log. */
 export function Loading({ error, share = 0 }: { error: string; share?: number }) {
   if (error) return <Empty title="This part could not be shown" children={error} />;
@@ -41,10 +51,10 @@ export function Loading({ error, share = 0 }: { error: string; share?: number })
 }
 
 /** The heading of a page about one thing. */
-export const Title = (props: { page: string; all: string; id: string; title: Children; children?: Children }) => (
+export const Title = (props: { page: string; id: string; title: Children; children?: Children }) => (
   <header class="title">
     <p class="crumbs">
-      <A to={{ page: props.page, id: "" }} children={props.all} /> / {bdi(props.id)}
+      <A to={{ page: props.page, id: "" }} children={capital(props.page)} /> / {bdi(props.id)}
     </p>
     <h1>{props.title}</h1>
     {props.children}
@@ -60,7 +70,7 @@ export function Command({ text }: { text: string }) {
   return (
     <div class="command">
       <code>{text}</code>
-      <button type="button" onClick={copy} aria-label={`Copy: ${text}`} children={said || "Copy"} />
+      <button onClick={copy} aria-label={`Copy: ${text}`} children={said || "Copy"} />
     </div>
   );
 }
@@ -72,13 +82,12 @@ export const Scroll = ({ label, kind = "", box, ...rest }: { label: string; kind
 
 /** A column of a table: its title, how it looks, and what it shows of a row. */
 export type Column = [title: Children, kind: "" | "num" | "grow" | "narrow" | "wrap", cell: (n: number) => Children];
-type Maybe<T> = T | false | null | undefined;
 
 interface Rows {
-  columns: Maybe<Column>[];
-  rows: number[];
   label: string;
-  selected?: number | null;
+  rows: number[];
+  columns: Maybe<Column>[];
+  selected?: number;
   /** What is shown where there is no row. */
   none?: Children;
   /** Pixels; without it as high as the window lets it be. */
@@ -89,7 +98,7 @@ const ROW = 33;
 const TALLEST = 8_000_000; // browsers stop counting pixels above some 16 million
 
 /** A table of any length: of a long one only the rows in sight are in the page. */
-export function Table({ columns, rows, label, selected = null, none, height: asked }: Rows) {
+function Table({ columns, rows, label, selected = -1, none, height: asked }: Rows) {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const shown = columns.filter((column) => !!column);
@@ -102,10 +111,10 @@ export function Table({ columns, rows, label, selected = null, none, height: ask
   const seen = rows.slice(first, first + room);
   const above = scale > 1 ? Math.max(0, top - 3 * ROW) : first * ROW;
   useEffect(() => {
-    const place = selected === null ? -1 : rows.indexOf(selected);
+    const place = rows.indexOf(selected);
     if (box.current && long && place >= 0) box.current.scrollTop = Math.max(0, (place * ROW) / scale - height / 3);
   }, [selected]);
-  if (!rows.length && none) return <Fragment>{none}</Fragment>;
+  if (!rows.length && none) return typeof none === "string" ? <p class="muted">{none}</p> : <>{none}</>;
   const spacer = (pixels: number) => long && <tr class="spacer" aria-hidden="true" style={{ height: `${pixels}px` }} />;
   return (
     <Scroll
@@ -138,30 +147,93 @@ export function Table({ columns, rows, label, selected = null, none, height: ask
   );
 }
 
-interface Small {
-  heads: Children[];
-  rows: Children[][];
-  kind?: string;
-  /** What is said where there is no row. */
-  none?: string;
+type More = Omit<Rows, "rows" | "columns">;
+
+export const table = (more: More, rows: number[], columns: Rows["columns"]) => (
+  <Table {...more} rows={rows} columns={columns} />
+);
+
+/** A table in a section of its own. */
+export const tabled = (about: About & Partial<More> & { title: string }, rows: number[], columns: Rows["columns"]) => (
+  <Section {...about} children={table({ label: about.title, ...about }, rows, columns)} />
+);
+
+/** A choice of rows: its name in the address, what of a row it is about, and what to choose from if not from that. */
+type Filter = [name: string, label: string, of: (n: number) => Maybe<string> | Maybe<string>[], from?: string[]];
+
+interface Listed {
+  title: string;
+  note?: string;
+  /** What one row is, and many. */
+  one: string;
+  many?: string;
+  /** The rows at this moment, and what is said where there is none. */
+  known: number[];
+  early: string;
+  search: [hint: string, texts: (n: number) => Maybe<string>[]];
+  filters: Filter[];
+  columns: Rows["columns"];
 }
 
-/** A small table of texts and numbers: a heading for each column, the first cell of a row is its name. */
-export const Plain = ({ heads, rows, kind = "", none }: Small) => {
-  if (!rows.length && none) return <p class="muted">{none}</p>;
+function Listing({ columns, ...about }: Listed) {
+  const { one, known, search, filters } = about;
+  const { query } = useView().address;
+  const text = needle(query);
+  const fits = (n: number) =>
+    filters.every(([name, , of]) => !query[name] || [of(n)].flat().includes(query[name])) &&
+    (!text || search[1](n).join("\n").toLowerCase().includes(text));
+  const rows = known.filter(fits);
+  const none = unfit(one, about.early, known.length, ...filters.map(([name]) => name));
+  const part = rows.length < known.length ? `${count(rows.length)} of ` : "";
   return (
-    <table class={`plain ${kind}`}>
-      {heads.length > 0 && (
-        <thead>
-          <tr>
-            {heads.map((head, k) => (
-              <th key={k} scope="col" class={k ? "num" : ""} children={head} />
-            ))}
-          </tr>
-        </thead>
-      )}
-      <tbody>
-        {rows.map(([name, ...cells], n) => (
+    <Section title={about.title} note={about.note} tools={part + number(known.length, one, about.many)}>
+      <div class="filters">
+        <Search hint={search[0]} />
+        {filters.map(([name, label, of, from = known.flatMap(of) as string[]]) => (
+          <Choice
+            key={name}
+            name={name}
+            label={label}
+            of={distinct([...from, query[name]]).map((one) => [one, words(one)])}
+          />
+        ))}
+      </div>
+      {table({ label: about.title, none }, rows, columns)}
+    </Section>
+  );
+}
+
+/** A table to search and to filter. */
+export const listing = (about: Listed) => <Listing {...about} />;
+
+/** A list that is empty: by its filters, or at this moment. */
+export function unfit(one: string, soon: string, known: number, ...filters: string[]) {
+  if (!known) return early(soon);
+  const query = Object.fromEntries(["q", ...filters].map((name) => [name, ""]));
+  return (
+    <Empty
+      title={`No ${one} fits these filters`}
+      children={<A to={{ query }} children={`Show all ${count(known)}`} />}
+    />
+  );
+}
+
+/** A small table of texts and numbers: first its headings, if any; the first cell of a row is its name. */
+export const plain = (kind: string, [heads, ...rows]: Maybe<Children[]>[]) => (
+  <table class={`plain ${kind}`}>
+    {heads && (
+      <thead>
+        <tr>
+          {heads.map((head, k) => (
+            <th key={k} scope="col" class={k ? "num" : ""} children={head} />
+          ))}
+        </tr>
+      </thead>
+    )}
+    <tbody>
+      {rows
+        .filter((row) => !!row)
+        .map(([name, ...cells], n) => (
           <tr key={n}>
             <th scope="row">{name}</th>
             {cells.map((cell, k) => (
@@ -169,48 +241,43 @@ export const Plain = ({ heads, rows, kind = "", none }: Small) => {
             ))}
           </tr>
         ))}
-      </tbody>
-    </table>
-  );
-};
-
-/** A list without bullets. */
-export const List = ({ kind, items, label }: { kind: string; items: Children[]; label?: string }) => (
-  <ul class={kind} aria-label={label}>
-    {items.map((item, n) => (
-      <li key={n} children={item} />
-    ))}
-  </ul>
+    </tbody>
+  </table>
 );
+
+/** A list without bullets; where it is empty, what is said of that. */
+export function list<T>(kind: string, values: T[], show: (one: T, n: number) => Children, none = "") {
+  if (none && !values.length) return <p class="muted">{none}</p>;
+  const item = (one: T, n: number) => <li key={n} children={show(one, n)} />;
+  return <ul class={kind} children={values.map(item)} />;
+}
 
 /** What happened at some events. */
-export const Log = ({ rows }: { rows: [seq: number, what: string, text: string][] }) => (
-  <List
-    kind="happened"
-    items={rows.map(([seq, what, text]) => [
-      <Seq seq={seq} />,
-      <span>{[<strong>{bdi(what)}</strong>, " ", bdi(text)]}</span>,
-    ])}
-  />
-);
+export function log<T>(values: T[], show: (one: T) => [seq: number, what: string, text: string], none: string) {
+  const line = ([seq, what, text]: [seq: number, what: string, text: string]) => [
+    <Seq seq={seq} />,
+    <span>{[<strong>{bdi(what)}</strong>, " ", bdi(text)]}</span>,
+  ];
+  return list("happened", values, (one) => line(show(one)), none);
+}
 
-/** Facts as a list of terms; what is false is left out. */
-export const Facts = ({ rows, kind = "" }: { rows: Maybe<[Children, Children] | "">[]; kind?: string }) => (
-  <dl class={`facts ${kind}`}>
-    {rows.map((row, n) =>
-      row ? (
+/** Terms and what they are; what is false is left out. */
+export const facts = (rows: Maybe<[term: Children, is: Children]>[]) => (
+  <dl class="facts">
+    {rows
+      .filter((row) => !!row)
+      .map(([term, is], n) => (
         <div key={n}>
-          <dt>{row[0]}</dt>
-          <dd>{row[1]}</dd>
+          <dt>{term}</dt>
+          <dd>{is}</dd>
         </div>
-      ) : null,
-    )}
+      ))}
   </dl>
 );
 
-export const Figures = ({ figures }: { figures: [label: string, value: Children, note?: Children][] }) => (
+export const figures = (rows: [label: string, value: Children, note?: Children][]) => (
   <dl class="figures">
-    {figures.map(([label, value, note]) => (
+    {rows.map(([label, value, note]) => (
       <div key={label}>
         <dt>{label}</dt>
         <dd>
@@ -222,76 +289,63 @@ export const Figures = ({ figures }: { figures: [label: string, value: Children,
   </dl>
 );
 
-/** A field whose value is a part of the address. */
-export function Choice({ name, label, of, none = "all" }: { name: string; label: string; of: any[]; none?: string }) {
-  const { address, go } = useView();
-  const choices: [string, string][] = of.map((one) => (typeof one === "string" ? [one, words(one)] : one));
+type Option = string | [value: string, text: string];
+
+/** What to choose from, and what is chosen. */
+export function options(rest: Row, value: string, of: Option[], set: (value: string) => void) {
+  const pairs = of.map((one) => (typeof one === "string" ? [one, one] : one));
   return (
-    <Select
-      label={label}
-      value={address.query[name] ?? ""}
-      of={none ? [["", none], ...choices] : choices}
-      set={(value) => go({ query: { [name]: value } }, true)}
-    />
-  );
-}
-
-interface Selected {
-  label: string;
-  value: string;
-  of: [string, string][];
-  set: (value: string) => void;
-}
-
-export const Select = ({ label, value, of, set }: Selected) => (
-  <label class="field">
-    <span>{label}</span>
-    <select value={value} onChange={(e) => set(e.currentTarget.value)}>
-      {of.map(([key, text]) => (
+    <select {...rest} value={value} onChange={(e) => set(e.currentTarget.value)}>
+      {pairs.map(([key, text]) => (
         <option key={key} value={key} children={text} />
       ))}
     </select>
-  </label>
-);
-
-export function Search({ label = "Search", hint }: { label?: string; hint: string }) {
-  const { address, go } = useView();
-  return (
-    <label class="field wide">
-      <span>{label}</span>
-      <input
-        type="search"
-        value={address.query.q ?? ""}
-        placeholder={hint}
-        spellcheck={false}
-        data-search=""
-        onInput={(e) => go({ query: { q: e.currentTarget.value } }, true)}
-      />
-    </label>
   );
 }
 
-/** A list that is empty: by its filters, or at this moment. */
-export function Nothing({ title, known, filters }: { title: string; known: number; filters: string[] }) {
-  if (!known) return <Empty title={title} children="Move the handle below to the right." />;
-  const query = Object.fromEntries(filters.map((name) => [name, ""]));
-  return <Empty title={title} children={<A to={{ query }} children={`Show all ${count(known)}`} />} />;
+export const field = (label: string, input: Children, kind = "") => (
+  <label class={`field ${kind}`}>
+    <span>{label}</span>
+    {input}
+  </label>
+);
+
+/** A field whose value is a part of the address. */
+export function Choice({
+  name,
+  label,
+  of,
+  none = "all",
+}: {
+  name: string;
+  label: string;
+  of: Option[];
+  none?: string;
+}) {
+  const { address, go } = useView();
+  const set = (value: string) => go({ query: { [name]: value } }, true);
+  return field(label, options({}, address.query[name] ?? "", [["", none], ...of], set));
 }
 
-/** How much of a text is left, to ask for more of it. */
-export function More({ left, more }: { left: number; more: () => void }) {
-  if (left <= 0) return null;
-  return <button type="button" onClick={more} children={`Show more: ${count(left)} characters left`} />;
+export function Search({ label = "Search", hint }: { label?: string; hint: string }) {
+  const { address, go } = useView();
+  const set = (e: { currentTarget: HTMLInputElement }) => go({ query: { q: e.currentTarget.value } }, true);
+  const more = { placeholder: hint, spellcheck: false, "data-search": "" };
+  return field(label, <input type="search" value={address.query.q ?? ""} onInput={set} {...more} />, "wide");
 }
+
+/** The beginning of a text of which so many letters are left; `more` shows more of it. */
+export const rest = (left: number, more: () => void) =>
+  left > 0 && <button onClick={more} children={`Show more: ${count(left)} characters left`} />;
 
 /** A long text, its end folded away until it is asked for. */
 export function Text({ text, limit = 6_000 }: { text: string; limit?: number }) {
   const [shown, setShown] = useState(limit);
   useEffect(() => setShown(limit), [text]);
   return (
-    <Fragment>
+    <>
       <pre class="text" dir="auto" children={visible(text.slice(0, shown))} />
-      <More left={text.length - shown} more={() => setShown(shown + 50_000)} />
-    </Fragment>
+      {rest(text.length - shown, () => setShown(shown + 50_000))}
+    </>
   );
 }

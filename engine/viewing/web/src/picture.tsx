@@ -1,16 +1,13 @@
 /** The graph as a picture, to move and zoom by mouse, fingers and keys. Nodes never move: the graph only grows. */
-import { h } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { colour, useTheme } from "./charts";
+import { COLOURS, colour, useTheme } from "./charts";
 import type { Table } from "./data";
-import { SAMPLE, layerOf, radius } from "./gl";
-import type { Layer, Shape } from "./gl";
+import { SAMPLE, layerOf, radius, type Layer, type Shape } from "./gl";
 import { Empty } from "./parts";
-import { useView } from "./view";
-import { short } from "./words";
+import { pressed, useView } from "./view";
+import { brief, short } from "./words";
 
 export const LAYERS = ["capability", "task", "experience", "environment"];
-export const COLOURS = ["accent", "second", "third", "fourth"];
 const WIDE = innerWidth < 600 ? 0.9 : 1.6; // most screens are wider than high
 const NEVER = 3e38;
 const NAMES = 60; // that are written at once
@@ -63,6 +60,9 @@ function beside(shape: Shape, n: number, seq: number) {
   return { edges, nodes: [...nodes] };
 }
 
+type Rect = [left: number, top: number, right: number, bottom: number];
+const clash = (r: Rect) => (t: Rect) => r[0] - 2 < t[2] && t[0] < r[2] + 2 && r[1] < t[3] && t[1] < r[3];
+
 export function Picture({ nodes, edges, chosen }: { nodes: Table; edges: Table; chosen: number }) {
   const { seq, second, address, go } = useView();
   const theme = useTheme();
@@ -70,37 +70,39 @@ export function Picture({ nodes, edges, chosen }: { nodes: Table; edges: Table; 
   const names = useRef<HTMLCanvasElement>(null);
   const layer = useRef<Layer | null>(null);
   const camera = useRef({ x: 0, y: 0, scale: 0 });
-  const held = useRef(new Map<number, { x: number; y: number; moved: number }>());
   const calm = useRef(0);
   const [without, setWithout] = useState(false);
   const shape = useMemo(() => shaped(nodes, edges), [nodes, edges]);
+  const every = useMemo(() => [...shape.layer.keys()], [shape]);
   // Skills and task types, the best linked first: their names are written.
-  const skeleton = useMemo(() => {
-    const some = [...shape.layer.keys()].filter((n) => shape.layer[n] < 2);
-    return some.sort((p, q) => shape.size[q] - shape.size[p]);
-  }, [shape]);
-  const paint = useMemo(() => ({ colours: COLOURS.map(rgb), line: rgb("edge"), accent: rgb("strong") }), [theme]);
+  const skeleton = useMemo(
+    () => every.filter((n) => shape.layer[n] < 2).sort((p, q) => shape.size[q] - shape.size[p]),
+    [shape],
+  );
+  const paint = useMemo(() => {
+    const colours = LAYERS.map((_, k) => rgb(COLOURS[k]));
+    return { colours, line: rgb("edge"), accent: rgb("strong"), page: colour("page"), ink: colour("ink") };
+  }, [theme]);
   const near = useMemo(() => (chosen < 0 ? null : beside(shape, chosen, seq)), [shape, chosen, seq]);
   const layers = Number(address.query.layers ?? 15);
   const since = second !== null && second < seq ? second : -1;
-  const keep = { layers: address.query.layers ?? "" };
+  const show = (n: number) =>
+    go({ page: "graph", id: n < 0 ? "" : nodes.col.id[n], query: { layers: address.query.layers ?? "" } });
   const seen = (n: number) => shape.birth[n] <= seq && seq < shape.death[n] && layers & (1 << shape.layer[n]);
 
   const fit = (some: number[]) => {
     if (!canvas.current || !some.length) return;
     const [left, right] = bounds(some, shape.x);
     const [top, bottom] = bounds(some, shape.y);
-    const { clientWidth: w, clientHeight: h_ } = canvas.current;
-    const scale = Math.min((w - 80) / Math.max(0.04, right - left), (h_ - 80) / Math.max(0.04, bottom - top), 4000);
+    const [w, h] = [canvas.current.clientWidth - 80, canvas.current.clientHeight - 80];
+    const scale = Math.min(w / Math.max(0.04, right - left), h / Math.max(0.04, bottom - top), 4000);
     camera.current = { x: (left + right) / 2, y: (top + bottom) / 2, scale };
   };
-  const all = () => fit([...shape.x.keys()]);
 
   const draw = (hasty = Math.max(shape.source.length, shape.x.length) > SAMPLE) => {
     clearTimeout(calm.current);
     if (hasty) calm.current = window.setTimeout(() => redraw.current(false), CALM_MS);
-    const box = canvas.current;
-    const over = names.current;
+    const [box, over] = [canvas.current, names.current];
     if (!box || !over || !layer.current) return;
     const ratio = devicePixelRatio || 1;
     const [width, height] = [Math.round(box.clientWidth * ratio), Math.round(box.clientHeight * ratio)];
@@ -114,36 +116,34 @@ export function Picture({ nodes, edges, chosen }: { nodes: Table; edges: Table; 
 
   /** Names beside their nodes, as many as have room. */
   const write = (box: HTMLCanvasElement, ratio: number) => {
-    const ctx = box.getContext("2d");
-    if (!ctx) return;
+    const ctx = box.getContext("2d") as CanvasRenderingContext2D;
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
     ctx.clearRect(0, 0, box.width, box.height);
-    ctx.font = "12px system-ui, sans-serif";
-    ctx.textBaseline = "middle";
-    ctx.lineWidth = 3;
-    ctx.strokeStyle = colour("page");
-    ctx.fillStyle = colour("ink");
+    const font = { font: "12px system-ui, sans-serif", textBaseline: "middle", lineWidth: 3 };
+    Object.assign(ctx, { ...font, strokeStyle: paint.page, fillStyle: paint.ink });
     const { x, y, scale } = camera.current;
-    const [w, h_] = [box.width / ratio, box.height / ratio];
+    const [w, h] = [box.width / ratio, box.height / ratio];
     const px = (n: number) => (shape.x[n] - x) * scale + w / 2;
-    const py = (n: number) => (shape.y[n] - y) * scale + h_ / 2;
-    const inside = (n: number) => seen(n) && px(n) > 0 && px(n) < w && py(n) > 0 && py(n) < h_;
-    const wanted = (near ? [chosen, ...near.nodes] : skeleton).filter(inside).slice(0, NAMES);
-    const lit = near !== null;
-    const reach = (n: number) => radius(shape.size[n], scale, lit);
-    type Rect = number[];
+    const py = (n: number) => (shape.y[n] - y) * scale + h / 2;
+    const inside = (n: number) => seen(n) && px(n) > 0 && px(n) < w && py(n) > 0 && py(n) < h;
+    const reach = (n: number) => radius(shape.size[n], scale, near !== null);
     const over = (n: number): Rect => [px(n) - reach(n), py(n) - reach(n), px(n) + reach(n), py(n) + reach(n)];
+    const wanted = (near ? [chosen, ...near.nodes] : skeleton).filter(inside).slice(0, NAMES);
     const taken = wanted.map(over);
-    const small = nodes.rows < 2_000 ? [...shape.layer.keys()].filter(inside).map(over) : []; // names lie on these last
+    const small = nodes.rows < 2_000 ? every.filter(inside).map(over) : []; // names lie on these last
     for (const n of wanted) {
-      const whole: string = nodes.col.label[n] || short(nodes.col.id[n]);
-      const text = whole.length > 34 ? `${whole.slice(0, 33)}…` : whole;
+      const text = brief(nodes.col.label[n] || short(nodes.col.id[n]), 33);
       const width = ctx.measureText(text).width;
-      const [away, middle] = [reach(n) + 4, px(n) - width / 2];
-      const places = [[px(n) + away, 0], [px(n) - away - width, 0], [middle, away + 6], [middle, -away - 6]]; // prettier-ignore
-      const rects = places.map(([left, below]): Rect => [left, py(n) + below - 8, left + width, py(n) + below + 8]);
-      const clash = (r: Rect) => (t: Rect) => r[0] - 2 < t[2] && t[0] < r[2] + 2 && r[1] < t[3] && t[1] < r[3];
-      const free = rects.filter((r) => r[0] > 0 && r[2] < w && !taken.some(clash(r)));
+      const [right, left, middle] = [px(n) + reach(n) + 4, px(n) - reach(n) - 4 - width, px(n) - width / 2];
+      const [below, above] = [py(n) + reach(n) + 10, py(n) - reach(n) - 10];
+      const free = [
+        [right, py(n)],
+        [left, py(n)],
+        [middle, below],
+        [middle, above],
+      ]
+        .map(([at, line]): Rect => [at, line - 8, at + width, line + 8])
+        .filter((r) => r[0] > 0 && r[2] < w && !taken.some(clash(r)));
       const rect = free.find((r) => !small.some(clash(r))) ?? free[0];
       if (!rect) continue;
       taken.push(rect);
@@ -160,10 +160,7 @@ export function Picture({ nodes, edges, chosen }: { nodes: Table; edges: Table; 
     watch.observe(canvas.current);
     return () => (watch.disconnect(), clearTimeout(calm.current));
   }, [shape]);
-  useEffect(() => {
-    if (near) fit([chosen, ...near.nodes]);
-    else all();
-  }, [chosen, shape]);
+  useEffect(() => fit(near ? [chosen, ...near.nodes] : every), [chosen, shape]);
   useEffect(() => {
     const lit = near && new Uint8Array(nodes.rows);
     const litEdges = near && new Uint8Array(edges.rows);
@@ -185,45 +182,14 @@ export function Picture({ nodes, edges, chosen }: { nodes: Table; edges: Table; 
     camera.current.y -= dy / camera.current.scale;
     draw();
   };
-  const from = (e: MouseEvent): [number, number] => {
-    const box = (e.currentTarget as HTMLElement).getBoundingClientRect();
-    return [e.clientX - box.left - box.width / 2, e.clientY - box.top - box.height / 2];
-  };
-  const pick = (e: MouseEvent) => {
-    const [px, py] = from(e);
+  const pick = (px: number, py: number) => {
     const { x, y, scale } = camera.current;
-    let [best, least] = [-1, 14 ** 2];
-    for (let n = 0; n < nodes.rows; n++) {
-      const d = ((shape.x[n] - x) * scale - px) ** 2 + ((shape.y[n] - y) * scale - py) ** 2;
-      if (d < least && seen(n)) [best, least] = [n, d];
-    }
-    go({ page: "graph", id: best < 0 ? "" : nodes.col.id[best], query: keep });
+    const far = (n: number) => ((shape.x[n] - x) * scale - px) ** 2 + ((shape.y[n] - y) * scale - py) ** 2;
+    show(every.reduce((best, n) => (far(n) < (best < 0 ? 14 ** 2 : far(best)) && seen(n) ? n : best), -1));
   };
-  const down = (e: PointerEvent) => {
-    (e.currentTarget as HTMLElement).setPointerCapture(e.pointerId);
-    held.current.set(e.pointerId, { x: e.clientX, y: e.clientY, moved: 0 });
-  };
-  /** One finger moves the picture, two zoom it. */
-  const move = (e: PointerEvent) => {
-    const finger = held.current.get(e.pointerId);
-    if (!finger) return;
-    const rest = [...held.current].find(([id]) => id !== e.pointerId)?.[1];
-    const [dx, dy] = [e.clientX - finger.x, e.clientY - finger.y];
-    const apart = (p: { x: number; y: number }) => Math.max(1, Math.hypot(p.x - (rest?.x ?? 0), p.y - (rest?.y ?? 0)));
-    held.current.set(e.pointerId, { x: e.clientX, y: e.clientY, moved: finger.moved + Math.abs(dx) + Math.abs(dy) });
-    if (rest) zoom(apart({ x: e.clientX, y: e.clientY }) / apart(finger));
-    else pan(dx, dy);
-  };
-  const up = (e: PointerEvent) => {
-    if ((held.current.get(e.pointerId)?.moved ?? 99) < 5) pick(e);
-    held.current.delete(e.pointerId);
-  };
-  const wheel = (e: WheelEvent) => {
-    e.preventDefault();
-    zoom(Math.exp(-e.deltaY / 400), ...from(e));
-  };
-  const key = (e: KeyboardEvent) => {
-    const act: Record<string, () => void> = {
+  const fingers = useFingers(pan, zoom, pick);
+  const key = (e: KeyboardEvent) =>
+    pressed(e, {
       "+": () => zoom(1.4),
       "=": () => zoom(1.4),
       "-": () => zoom(1 / 1.4),
@@ -231,37 +197,64 @@ export function Picture({ nodes, edges, chosen }: { nodes: Table; edges: Table; 
       ArrowRight: () => pan(-60, 0),
       ArrowUp: () => pan(0, 60),
       ArrowDown: () => pan(0, -60),
-      Escape: () => go({ page: "graph", id: "", query: keep }),
-    };
-    if (!act[e.key]) return;
-    e.preventDefault();
-    act[e.key]();
-  };
+      Escape: () => show(-1),
+    });
   const label = "Graph: arrows move it, plus and minus zoom. Find a node above to hear its neighbours.";
-  const button = (text: string, label: string, act: () => void) => (
-    <button type="button" aria-label={label} onClick={act} children={text} />
-  );
+  const how = "Find a node above: its neighbours are listed beside.";
   return (
     <div class="picture" role="application" aria-label={label} tabIndex={0} onKeyDown={key}>
-      <canvas
-        ref={canvas}
-        aria-hidden="true"
-        onWheel={wheel}
-        onPointerDown={down}
-        onPointerMove={move}
-        onPointerUp={up}
-        onPointerCancel={(e) => held.current.delete(e.pointerId)}
-      />
+      <canvas ref={canvas} aria-hidden="true" {...fingers} />
       <canvas ref={names} class="names" aria-hidden="true" />
-      {without && (
-        <Empty title="This browser draws no WebGL2" children="Find a node above: its neighbours are listed beside." />
-      )}
+      {without && <Empty title="This browser draws no WebGL2" children={how} />}
       <div class="zoom">
-        {button("+", "Zoom in", () => zoom(1.4))}
-        {button("−", "Zoom out", () => zoom(1 / 1.4))}
-        {button("All", "All of it", () => (all(), draw()))}
+        <button aria-label="Zoom in" onClick={() => zoom(1.4)} children="+" />
+        <button aria-label="Zoom out" onClick={() => zoom(1 / 1.4)} children="−" />
+        <button aria-label="All of it" onClick={() => (fit(every), draw())} children="All" />
       </div>
       {since >= 0 && <p class="since">New between B and A: in this colour.</p>}
     </div>
   );
+}
+
+/** One finger, or the mouse, moves a picture; two fingers, or the wheel, zoom it; a tap picks what is there. */
+function useFingers(
+  pan: (dx: number, dy: number) => void,
+  zoom: (by: number, px?: number, py?: number) => void,
+  pick: (px: number, py: number) => void,
+) {
+  const held = useRef(new Map<number, { x: number; y: number; moved: number }>());
+  const from = (e: MouseEvent): [number, number] => {
+    const box = (e.currentTarget as HTMLElement).getBoundingClientRect();
+    return [e.clientX - box.left - box.width / 2, e.clientY - box.top - box.height / 2];
+  };
+  const let_ = (e: PointerEvent) => held.current.delete(e.pointerId);
+  return {
+    onPointerDown(e: PointerEvent) {
+      (e.currentTarget as HTMLElement).setPointerCapture(e.pointerId);
+      held.current.set(e.pointerId, { x: e.clientX, y: e.clientY, moved: 0 });
+    },
+    onPointerMove(e: PointerEvent) {
+      const was = held.current.get(e.pointerId);
+      if (!was) return;
+      const [dx, dy] = [e.clientX - was.x, e.clientY - was.y];
+      const now = { x: e.clientX, y: e.clientY, moved: was.moved + Math.abs(dx) + Math.abs(dy) };
+      const rest = [...held.current].find(([id]) => id !== e.pointerId)?.[1];
+      held.current.set(e.pointerId, now);
+      if (rest)
+        zoom(
+          Math.max(1, Math.hypot(now.x - rest.x, now.y - rest.y)) /
+            Math.max(1, Math.hypot(was.x - rest.x, was.y - rest.y)),
+        );
+      else pan(dx, dy);
+    },
+    onPointerUp(e: PointerEvent) {
+      if ((held.current.get(e.pointerId)?.moved ?? 99) < 5) pick(...from(e));
+      let_(e);
+    },
+    onPointerCancel: let_,
+    onWheel(e: WheelEvent) {
+      e.preventDefault();
+      zoom(Math.exp(-e.deltaY / 400), ...from(e));
+    },
+  };
 }

@@ -1,11 +1,10 @@
 /** The bar under every page: one handle shows a moment, a second one compares. */
-import { h } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { moment, named, read } from "./address";
 import { grouped } from "./data";
+import { options } from "./parts";
 import { place, seqAt, stages, step } from "./time";
-import { useView } from "./view";
-import type { View } from "./view";
+import { pressed, useView, type View } from "./view";
 import { count } from "./words";
 
 /** What marks each kind of event on the bar. */
@@ -45,26 +44,23 @@ export function Scrubber() {
 
   const key = (event: KeyboardEvent, handle: string) => {
     const now = moment(index, read(location.hash).query[handle]) ?? index.last; // keys may come faster than pages
-    const to: Record<string, () => number> = {
-      ArrowRight: () => (event.shiftKey ? now + 1 : step(index, now, 1)),
-      ArrowUp: () => step(index, now, 1),
-      ArrowLeft: () => (event.shiftKey ? now - 1 : step(index, now, -1)),
-      ArrowDown: () => step(index, now, -1),
-      PageUp: () => step(index, now, 1, true),
-      PageDown: () => step(index, now, -1, true),
-      Home: () => step(index, 0, 1),
-      End: () => index.last,
-    };
-    if (!to[event.key]) return;
-    event.preventDefault();
-    move(handle, Math.max(0, Math.min(index.last, to[event.key]())));
+    const to = (at: number) => () => move(handle, Math.max(0, Math.min(index.last, at)));
+    pressed(event, {
+      ArrowRight: to(event.shiftKey ? now + 1 : step(index, now, 1)),
+      ArrowUp: to(step(index, now, 1)),
+      ArrowLeft: to(event.shiftKey ? now - 1 : step(index, now, -1)),
+      ArrowDown: to(step(index, now, -1)),
+      PageUp: to(step(index, now, 1, true)),
+      PageDown: to(step(index, now, -1, true)),
+      Home: to(step(index, 0, 1)),
+      End: to(index.last),
+    });
   };
 
+  /** The share of anchors that are right, as steps. */
   const line = useMemo(() => {
-    const [x, y] = [
-      (at: number) => (1000 * place(track, at)).toFixed(1),
-      (share: number) => (30 - 28 * share).toFixed(2),
-    ];
+    const x = (at: number) => (1000 * place(track, at)).toFixed(1);
+    const y = (share: number) => (30 - 28 * share).toFixed(2);
     const steps = index.anchors.map(([at, share], n) => (n ? `H${x(at)}V${y(share)}` : `M${x(at)} ${y(share)}`));
     return steps.length ? `${steps.join("")}H1000` : "";
   }, [index, track]);
@@ -73,6 +69,15 @@ export function Scrubber() {
     () => [...grouped(index.marks, ({ kind, seq: at }) => `${kind} ${Math.round(place(track, at) * 120)}`).values()],
     [index, track],
   );
+  const mark = (some: typeof index.marks, n: number) => {
+    const [{ kind, seq: at }] = some;
+    const texts = some.slice(0, 12).map((one) => `${one.text || one.kind} (event ${count(one.seq)})`);
+    return (
+      <span key={n} class={`mark ${kind}`} style={left(at)} title={texts.join("\n")} aria-hidden="true">
+        {SIGNS[kind] ?? "·"}
+      </span>
+    );
+  };
 
   const apart = Math.ceil(track.length / 256); // of more one sees no lines
   const seen = track.filter((_, n) => n % apart === 0);
@@ -105,15 +110,7 @@ export function Scrubber() {
           </div>
         ))}
         <div class="future" style={left(seq)} />
-        {marks.map((some, n) => {
-          const texts = some.map((one) => `${one.text || one.kind} (event ${count(one.seq)})`).slice(0, 12);
-          const [{ kind, seq: at }] = some;
-          return (
-            <span key={n} class={`mark ${kind}`} style={left(at)} title={texts.join("\n")} aria-hidden="true">
-              {SIGNS[kind] ?? "·"}
-            </span>
-          );
-        })}
+        {marks.map(mark)}
         {second !== null && handle("vs", second, "B")}
         {handle("at", seq, second === null ? "" : "A")}
       </div>
@@ -123,7 +120,7 @@ export function Scrubber() {
         {other && second === null && (
           <span class="muted">{`B: ${other.index.run}, ${named(other.index, other.seq)}`}</span>
         )}
-        <button type="button" aria-pressed={other !== null} onClick={() => compare(view)}>
+        <button aria-pressed={other !== null} onClick={() => compare(view)}>
           {other ? "One moment" : "Compare"}
         </button>
       </div>
@@ -140,24 +137,17 @@ export function compare({ index, other, seq, go }: View) {
   }
 }
 
-interface Shown {
-  name: string;
-  now: number;
-  letter: string;
-  move: (handle: string, to: number) => void;
-}
+type Shown = { name: string; now: number; letter: string; move: (handle: string, to: number) => void };
 
 function Moment({ name, now, letter, move }: Shown) {
   const { index } = useView();
   const here = named(index, now);
   const [choosing, choose] = useState(false); // a long run has thousands of moments
   const names = choosing ? [...index.markers.map((marker) => marker.name), "latest"] : [here];
+  const hear = { onPointerDown: () => choose(true), onFocus: () => choose(true), onBlur: () => choose(false) };
+  const set = (to: string) => move(name, moment(index, to) ?? now);
   const arrow = (text: string, label: string, way: 1 | -1) => (
-    <button
-      type="button"
-      class="step"
-      aria-label={`${letter} ${label}`}
-      onClick={() => move(name, step(index, now, way))}>
+    <button class="step" aria-label={`${letter} ${label}`} onClick={() => move(name, step(index, now, way))}>
       {text}
     </button>
   );
@@ -165,17 +155,12 @@ function Moment({ name, now, letter, move }: Shown) {
     <div class="moment">
       {letter && <span class={`letter ${name}`} aria-hidden="true" children={letter} />}
       {arrow("‹", "previous moment", -1)}
-      <select
-        aria-label={`${letter} moment`}
-        value={here}
-        onPointerDown={() => choose(true)}
-        onFocus={() => choose(true)}
-        onBlur={() => choose(false)}
-        onChange={(e) => move(name, moment(index, e.currentTarget.value) ?? now)}>
-        {(names.includes(here) ? names : [here, ...names]).map((one) => (
-          <option key={one} value={one} children={one} />
-        ))}
-      </select>
+      {options(
+        { "aria-label": `${letter} moment`, ...hear },
+        here,
+        names.includes(here) ? names : [here, ...names],
+        set,
+      )}
       {arrow("›", "next moment", 1)}
       <span class="muted seq">{`event ${count(now)} of ${count(index.last)}`}</span>
     </div>

@@ -27,13 +27,16 @@ export interface Loaded<T> {
   error: string;
 }
 
-/** What `load` gives, made anew when `on` changes: the value of an earlier `on` is never shown for a later one. */
-export function useLoad<T>(load: () => Promise<T>, on: unknown[]): Loaded<T> {
+/**
+ * What `load` gives, made anew when `on` changes: the value of an earlier `on` is never shown for a later one. `load` can
+ * ask whether it is still wanted.
+ */
+export function useLoad<T>(load: (wanted: () => boolean) => Promise<T>, on: unknown[]): Loaded<T> {
   const key = on.join("\n");
   const [got, set] = useState<Loaded<T> & { key: string }>({ key, value: null, error: "" });
   useLayoutEffect(() => {
     let wanted = true;
-    load().then(
+    load(() => wanted).then(
       (value) => wanted && set({ key, value, error: "" }),
       (error) => wanted && set({ key, value: null, error: String(error.message ?? error) }),
     );
@@ -51,3 +54,11 @@ export const useTables = (index: Index, ...names: string[]): Loaded<Tables> =>
 
 export const useRow = (index: Index, name: string, n: number | null) =>
   useLoad(async () => (n === null ? null : data.row(index, name, n)), [index.run, name, n]);
+
+/** Do what a key is for, if it is for anything. */
+export function pressed(event: KeyboardEvent, acts: Record<string, (() => void) | false>) {
+  const act = acts[event.key];
+  if (!act) return;
+  event.preventDefault();
+  act();
+}

@@ -29,14 +29,12 @@ export const time = (us: number) => new Date(us / 1000).toISOString().slice(0, 1
 
 export const words = (name: string) => name.replaceAll("_", " ");
 
+export const capital = (name: string) => name[0].toUpperCase() + name.slice(1);
+
 export const short = (id: string) => (/^[0-9a-f]{20,}$/.test(id) ? id.slice(0, 12) : id);
 
 /** `1 question`, `2 questions`. */
 export const number = (n: number, one: string, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
-
-/** How many of how many are listed. */
-export const listed = (n: number, all: number, one: string, many?: string) =>
-  (n === all ? "" : `${count(n)} of `) + number(all, one, many);
 
 /** A moment of a run by its iteration, -1 the start, and its phase. */
 export const when = (iteration: Maybe, phase?: string) =>

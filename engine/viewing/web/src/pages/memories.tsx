@@ -1,246 +1,199 @@
 /** What was learned: every memory, from what it was made, where it was shown, what it did. */
-import { Fragment, h } from "preact";
 import { useMemo } from "preact/hooks";
-import { needle } from "../address";
-import { byQuestion, titleOf } from "../asked";
-import { all, at, distinct, record } from "../data";
-import type { Row, Table as Data, Tables } from "../data";
-import { A, Bar, Seq, bdi, memory, muted, question, ratio, verdict } from "../marks";
-import { Choice, Command, Empty, Facts, Loading, Nothing, Plain, Search, Section, Table, Text, Title } from "../parts";
+import { byQuestion, nameOf } from "../asked";
+import { all, at, record, type Row, type Table as Data, type Tables } from "../data";
+import { A, Bar, Seq, bdi, memory, moment, muted, question, ratio, verdict } from "../marks";
+import { Command, Empty, Loading, Section, Text, Title, facts, listing, missing, plain, tabled } from "../parts";
 import { useRow, useView } from "../view";
-import { count, listed, micro, number, percent, short, when, words } from "../words";
+import { count, micro, number, percent, short, when, words } from "../words";
 
 /** The state of each memory at a moment, by its row. */
 export const statesAt = (states: Data, seq: number) => new Map(at(states, seq).map((n) => [states.col.memory[n], n]));
 
-const FILTERS = ["q", "kind", "status", "type"];
-
-export function Memories({ t }: { t: Tables }) {
-  const { index, seq, second, address } = useView();
-  const { memories, memory_states: states } = t;
-  const { kind = "", status = "", type = "" } = address.query;
+export function Memories({ t: { memories, memory_states: states } }: { t: Tables }) {
+  const { seq, second } = useView();
   const now = useMemo(() => statesAt(states, seq), [states, seq]);
   const then = useMemo(() => (second === null ? null : statesAt(states, second)), [states, second]);
   const c = memories.col;
-  const s = states.col;
-  const kinds = useMemo(() => [distinct(c.kind), distinct([...s.status, "quarantined"]), distinct(c.task_type)], [t]);
-  if (!memories.rows) {
-    const resume = `Memories come with the first closed iteration: mage-es resume ${index.named}`;
-    const why = index.kind === "baseline" ? "A baseline learns nothing." : resume;
-    return <Empty title="Nothing was learned in this run" children={why} />;
-  }
-  const statusOf = (n: number | undefined): string => (n === undefined ? "" : s.status[n]);
-  const text = needle(address.query);
-  const known = all(memories).filter((n) => now.has(n) || then?.has(n));
-  const rows = known.filter((n) => {
-    const is = statusOf(now.get(n));
-    if (status === "differs" ? is === statusOf(then?.get(n)) : status && is !== status) return false;
-    if ((kind && c.kind[n] !== kind) || (type && c.task_type[n] !== type)) return false;
-    return !text || `${c.title[n]}\n${c.id[n]}\n${c.skill[n]}`.toLowerCase().includes(text);
+  const status = (of: typeof now | null, n: number): string => states.col.status[of?.get(n) ?? -1] ?? "";
+  const differs = (n: number) => then && status(now, n) !== status(then, n) && "differs_at_B";
+  const shown = (of: string) => (of ? verdict(of) : muted("not yet"));
+  return listing({
+    title: "Memories",
+    one: "memory",
+    many: "memories",
+    known: all(memories).filter((n) => now.has(n) || then?.has(n)),
+    early: "Nothing was learned up to this moment",
+    search: ["words, a skill or an id", (n) => [c.title[n], c.id[n], c.skill[n]]],
+    filters: [
+      ["kind", "Kind", (n) => c.kind[n]],
+      ["status", "Status", (n) => [status(now, n), differs(n)]],
+      ["type", "Task type", (n) => c.task_type[n]],
+    ],
+    columns: [
+      [then ? "A" : "status", "narrow", (n) => shown(status(now, n))],
+      then && ["B", "narrow", (n) => shown(status(then, n))],
+      ["what", "grow", (n) => memory(c.id[n], c.title[n])],
+      ["kind", "", (n) => words(c.kind[n])],
+      ["since", "", (n) => when(c.iteration[n])],
+      ["prompts, whole run", "num", (n) => count(c.prompts[n])],
+      ["right", "num", (n) => ratio(c.right[n], c.prompts[n])],
+      ["skill", "", (n) => bdi(c.skill[n] ?? "–")],
+    ],
   });
-  const shown = (n: number | undefined) => (n === undefined ? muted("not yet") : verdict(s.status[n]));
-  const unheld = status === "quarantined" && !rows.some((n) => now.has(n)) && !kind && !type && !text;
-  const none = unheld ? "Nothing was quarantined up to this moment" : "No memory fits these filters";
-  const early = "Nothing was learned up to this moment";
+}
+
+export function MemoryPage({ id, t }: { id: string; t: Tables }) {
+  const ids: string[] = t.memories.col.id ?? [];
+  const n = ids.findIndex((one) => one === id || (id.length >= 8 && one.startsWith(id)));
+  const { value: text, error } = useRow(useView().index, "texts", n < 0 ? null : n);
+  if (n < 0) return missing("memories", `memory ${id}`);
+  const one = record(t.memories, n);
   return (
-    <Section title="Memories" tools={listed(rows.length, known.length, "memory", "memories")}>
-      <div class="filters">
-        <Search hint="words, a skill or an id" />
-        <Choice name="kind" label="Kind" of={kinds[0]} />
-        <Choice
-          name="status"
-          label="Status"
-          of={then ? [...kinds[1], ["differs", "differs between A and B"]] : kinds[1]}
-        />
-        <Choice name="type" label="Task type" of={kinds[2]} />
+    <>
+      <Title page="memories" id={one.id} title={bdi(one.title || short(one.id))}>
+        <p class="muted">
+          {words(one.kind)}, {one.task_type && <>task type {bdi(one.task_type)}, </>}
+          {one.skill && [
+            <A to={{ page: "graph", id: `skill/${one.skill}` }} children={bdi(`skill ${one.skill}`)} />,
+            ", ",
+          ]}
+          learned in {moment(when(one.iteration, one.phase))}
+        </p>
+      </Title>
+      <div class="columns">
+        <State one={one} n={n} t={t} />
+        {text && <Effect text={text} t={t} />}
       </div>
-      <Table
-        label="Memories"
-        rows={rows}
-        none={<Nothing title={known.length ? none : early} known={known.length} filters={FILTERS} />}
-        columns={[
-          [then ? "A" : "status", "narrow", (n) => shown(now.get(n))],
-          then && ["B", "narrow", (n) => shown(then.get(n))],
-          ["what", "grow", (n) => memory(c.id[n], c.title[n] || short(c.id[n]))],
-          ["kind", "", (n) => words(c.kind[n])],
-          ["since", "", (n) => when(c.iteration[n])],
-          ["prompts, whole run", "num", (n) => count(c.prompts[n])],
-          ["right", "num", (n) => ratio(c.right[n], c.prompts[n])],
-          ["skill", "", (n) => bdi(c.skill[n] ?? "–")],
-        ]}
-      />
+      {!text && <Loading error={error} />}
+      {text && content(text.fields)}
+      {text && origin(one, text, t.questions)}
+      {text && <Shown rows={text.shown} t={t} />}
+    </>
+  );
+}
+
+/** What it was up to this moment, what was done to it, and how to keep it out of prompts. */
+function State({ one, n, t: { memories, memory_states: states, curations } }: { one: Row; n: number; t: Tables }) {
+  const { index, seq, second } = useView();
+  const s = states.col;
+  const life = all(states).filter((k) => s.memory[k] === n && s.from[k] <= seq);
+  const changes = life.filter((k, j) => j > 0 && s.status[k] !== s.status[life[j - 1]]);
+  const then = second === null ? undefined : statesAt(states, second).get(n);
+  const acts = at(curations, seq).filter((k) => curations.col.memory[k] === n);
+  if (!life.length) {
+    const made = (
+      <A to={{ query: { at: `seq:${one.from}` } }} children={`Go to event ${count(one.from)}, which made it`} />
+    );
+    return <Empty title="Not learned yet at this moment" children={made} />;
+  }
+  const now = record(states, life[life.length - 1]);
+  const held = now.status === "quarantined";
+  return (
+    <Section title="State">
+      {facts([
+        ["status", verdict(now.status)],
+        then !== undefined && ["at B", verdict(s.status[then])],
+        now.by !== null && ["superseded by", memory(memories.col.id[now.by])],
+        now.confidence_micro !== null && ["confidence", micro(now.confidence_micro)],
+        ["created", <Seq seq={one.from} />],
+        ...changes.map((k): [any, any] => [verdict(s.status[k]), <Seq seq={s.from[k]} />]),
+      ])}
+      {acts
+        .map((k) => record(curations, k))
+        .map(({ from, what, by, reason }) => (
+          <p key={from}>
+            <Seq seq={from} /> <strong>{words(what)}</strong> by {bdi(by || "the run")}
+            {reason && [": ", bdi(reason)]}
+          </p>
+        ))}
+      <p class="note">{held ? "To let it into prompts again:" : "To keep it out of every prompt:"}</p>
+      <Command text={`mage-es memory ${held ? "release" : "quarantine"} ${one.id} ${index.named} --reason "..."`} />
     </Section>
   );
 }
 
-export function MemoryPage({ id, t }: { id: string; t: Tables }) {
-  const { index, seq, second } = useView();
-  const { memories, memory_states: states, curations } = t;
-  const ids: string[] = memories.col.id ?? [];
-  const n = ids.findIndex((one) => one === id || (id.length >= 8 && one.startsWith(id)));
-  const { value: text, error } = useRow(index, "texts", n < 0 ? null : n);
-  const everything = <A to={{ page: "memories", id: "" }} children="All memories" />;
-  if (n < 0) return <Empty title={`This run has no memory ${id}`} children={everything} />;
-  const one = record(memories, n);
-  const s = states.col;
-  const now = statesAt(states, seq).get(n);
-  const then = second === null ? undefined : statesAt(states, second).get(n);
-  const created = { query: { at: `seq:${one.from}` } };
-  const life = all(states).filter((k) => s.memory[k] === n && s.from[k] <= seq);
-  const changes = life.filter((k, j) => j > 0 && s.status[k] !== s.status[life[j - 1]]);
-  const acts = all(curations).map((k) => record(curations, k)).filter((act) => act.memory === n && act.from <= seq); // prettier-ignore
-  const held = now !== undefined && s.status[now] === "quarantined";
-  const kept = `mage-es memory quarantine ${one.id} ${index.named} --reason "..."`;
-  const since = when(one.iteration, one.phase);
-  return (
-    <Fragment>
-      <Title page="memories" all="Memories" id={one.id} title={bdi(one.title || short(one.id))}>
-        <p class="muted">
-          {words(one.kind)}, {one.task_type && <Fragment>task type {bdi(one.task_type)}, </Fragment>}
-          {one.skill && <A to={{ page: "graph", id: `skill/${one.skill}` }} children={bdi(`skill ${one.skill}`)} />}
-          {one.skill && ", "}learned in <A to={{ query: { at: since } }} children={since} />
-        </p>
-      </Title>
-      {now === undefined && (
-        <Empty title="Not learned yet at this moment">
-          <A to={created} children={`Go to event ${count(one.from)}, which made it`} />
-        </Empty>
-      )}
-      <div class="columns">
-        <Section title="State">
-          <Facts
-            rows={[
-              ["status", now === undefined ? "not yet" : verdict(s.status[now])],
-              then !== undefined && ["at B", verdict(s.status[then])],
-              now !== undefined && s.by[now] !== null && ["superseded by", memory(ids[s.by[now]])],
-              now !== undefined && s.confidence_micro[now] !== null && ["confidence", micro(s.confidence_micro[now])],
-              ["created", <Seq seq={one.from} />],
-              ...changes.map((k): [any, any] => [verdict(s.status[k]), <Seq seq={s.from[k]} />]),
-            ]}
-          />
-          {acts.map((act) => (
-            <p key={act.from}>
-              <Seq seq={act.from} /> <strong>{words(act.what)}</strong> by {bdi(act.by || "the run")}
-              {act.reason && ": "}
-              {bdi(act.reason)}
-            </p>
-          ))}
-          {now !== undefined && (
-            <Fragment>
-              <p class="note">{held ? "To let it into prompts again:" : "To keep it out of every prompt:"}</p>
-              <Command text={held ? `mage-es memory release ${one.id} ${index.named} --reason "..."` : kept} />
-            </Fragment>
-          )}
-        </Section>
-        <Effect text={text} askings={t.askings} />
-      </div>
-      {!text && <Loading error={error} />}
-      {text && <Words text={text} />}
-      {text && <Origin one={one} text={text} t={t} />}
-      {text && <Shown text={text} t={t} />}
-    </Fragment>
-  );
-}
+const COIN = "Where a coin decided, the two shares can be compared: nothing else told the questions apart.";
+const CHOSEN =
+  "How often the answer was right where it was shown. It shows no cause: similar questions see similar memories.";
 
-function Effect({ text, askings }: { text: Row | null; askings: Data }) {
+/** How often answers were right with it, and without. */
+function Effect({ text, t: { askings } }: { text: Row; t: Tables }) {
   const { index, seq } = useView();
   const c = askings.col;
-  const judged = (text?.shown ?? []).filter((n: number) => c.judged[n] !== null && c.judged[n] <= seq);
-  const right = judged.filter((n: number) => c.verdict[n] === "correct");
-  const rows: [string, number, number][] = [["shown, up to this moment", right.length, judged.length]];
+  const judged = (n: number) => c.judged[n] !== null && c.judged[n] <= seq;
   const of = byQuestion(askings);
-  const seen = new Set<number>(judged.flatMap((n: number) => of.get(c.question[n]) ?? []));
-  for (const n of text?.shown ?? []) seen.delete(n);
-  const without = [...seen].filter((n) => c.judged[n] !== null && c.judged[n] <= seq && !c.carried[n]);
-  const others = without.filter((n) => c.verdict[n] === "correct").length;
-  if (without.length) rows.push(["the same questions, asked without it", others, without.length]);
-  if (text && seq < index.last) rows.push(["shown, over the whole run", text.right, text.asked]);
-  const coin = text !== null && text.coin_asked > 0 && text.left_asked > 0;
-  if (text && coin) {
-    rows.push(["a coin let it in", text.coin_right, text.coin_asked]);
-    rows.push(["a coin left it out", text.left_right, text.left_asked]);
-  }
-  const note = coin
-    ? "Where a coin decided, the two shares can be compared: nothing else told the questions apart."
-    : "How often the answer was right where it was shown. It shows no cause: similar questions see similar memories.";
-  const bar = (yes: number, of: number) => (of ? <Bar share={yes / of} text={percent(yes / of)} tone="good" /> : "–");
+  const shown: number[] = text.shown.filter(judged);
+  const same = new Set<number>(shown.flatMap((n) => of.get(c.question[n]) ?? []));
+  for (const n of text.shown) same.delete(n);
+  const without = [...same].filter((n) => judged(n) && !c.carried[n]);
+  const right = (rows: number[]) => rows.filter((n) => c.verdict[n] === "correct").length;
+  const bar = (share: number) => <Bar share={share} text={percent(share)} tone="good" />;
+  const row = (name: string, yes: number, of: number) => [name, count(of), of ? bar(yes / of) : "–"];
+  const coin = text.coin_asked > 0 && text.left_asked > 0;
   return (
-    <Section title="Effect" note={note}>
-      <Plain heads={["where", "n", "right"]} rows={rows.map(([name, yes, of]) => [name, count(of), bar(yes, of)])} />
+    <Section title="Effect" note={coin ? COIN : CHOSEN}>
+      {plain("", [
+        ["where", "n", "right"],
+        row("shown, up to this moment", right(shown), shown.length),
+        without.length > 0 && row("the same questions, asked without it", right(without), without.length),
+        seq < index.last && row("shown, over the whole run", text.right, text.asked),
+        coin && row("a coin let it in", text.coin_right, text.coin_asked),
+        coin && row("a coin left it out", text.left_right, text.left_asked),
+      ])}
     </Section>
   );
 }
 
 const ELSEWHERE = ["outcome", "kind", "task_type", "question_id", "status", "met"];
 
-function Words({ text }: { text: Row }) {
-  const fields: [string, string][] = (text.fields ?? []).filter(([name]: [string]) => !ELSEWHERE.includes(name));
-  const brief = ([, value]: [string, string]) => value.length <= 100 && !value.includes("\n");
+/** Its text: what is long in full, the rest as a list. */
+function content(fields: [name: string, value: string][]) {
+  const shown = fields.filter(([name]) => !ELSEWHERE.includes(name));
+  const long = (value: string) => value.length > 100 || value.includes("\n");
   return (
     <Section title="Text">
-      {fields.map(
-        (field) =>
-          !brief(field) && (
-            <div key={field[0]}>
-              <h3>{words(field[0])}</h3>
-              <Text text={field[1]} />
-            </div>
-          ),
-      )}
-      <Facts rows={fields.filter(brief).map(([name, value]) => [words(name), bdi(value)])} />
+      {shown.map(([name, value]) => long(value) && [<h3>{words(name)}</h3>, <Text key={name} text={value} />])}
+      {facts(shown.map(([name, value]) => !long(value) && [words(name), bdi(value)]))}
     </Section>
   );
 }
 
-function Origin({ one, text, t }: { one: Row; text: Row; t: Tables }) {
-  const { id, title } = t.questions.col;
-  const facts: number[] = text.facts ?? [];
-  const more = facts.length > 40 ? ` and ${count(facts.length - 40)} more` : "";
-  const events = facts.slice(0, 40).map((seq) => <Seq key={seq} seq={seq} />);
-  const saw = Array.isArray(text.saw) ? text.saw.join(", ") : text.saw;
+const NAMED = 40; // events that it was made of
+
+function origin(one: Row, text: Row, { col: { id, title } }: Data) {
+  const events = text.facts.slice(0, NAMED).map((seq: number) => <Seq key={seq} seq={seq} />);
+  const more = text.facts.length > NAMED ? ` and ${count(text.facts.length - NAMED)} more` : "";
+  const saw = [text.saw].flat().join(", ");
   return (
     <Section title="Where it comes from">
-      <Facts
-        rows={[
-          one.question !== null && ["question", question(id[one.question], title[one.question])],
-          facts.length > 0 && ["verdicts and calls", <span class="seqs" children={[...events, more]} />],
-          text.missing > 0 && ["from a parent's log", `${number(text.missing, "event")} that this log does not hold`],
-          text.writer && ["written by", bdi(text.writer)],
-          ["written from", bdi(!saw || saw === "nothing" ? "its own reply only" : saw)],
-          text.given_by && ["given by", bdi(text.given_by)],
-          ["recorded as event", <Seq seq={one.from} />],
-        ]}
-      />
+      {facts([
+        one.question !== null && ["question", question(id[one.question], title[one.question])],
+        events.length > 0 && ["verdicts and calls", <span class="seqs" children={[...events, more]} />],
+        text.missing > 0 && ["from a parent's log", `${number(text.missing, "event")} that this log does not hold`],
+        text.writer && ["written by", bdi(text.writer)],
+        ["written from", bdi(!saw || saw === "nothing" ? "its own reply only" : saw)],
+        text.given_by && ["given by", bdi(text.given_by)],
+        ["recorded as event", <Seq seq={one.from} />],
+      ])}
     </Section>
   );
 }
 
 /** Every prompt that showed it. */
-function Shown({ text, t }: { text: Row; t: Tables }) {
+function Shown({ rows: every, t: { askings, questions } }: { rows: number[]; t: Tables }) {
   const { seq } = useView();
-  const { askings, exams, questions } = t;
   const c = askings.col;
-  const rows: number[] = (text.shown ?? []).filter((n: number) => c.from[n] <= seq);
-  const later = (text.shown ?? []).length - rows.length;
-  const asked = (n: number) => {
-    const ask = c.exam[n] === null ? `seq:${c.from[n]}` : exams.col.exam[c.exam[n]];
-    return question(questions.col.id[c.question[n]], questions.col.title[c.question[n]], { ask });
-  };
-  return (
-    <Section title="Prompts that showed it" note={later > 0 && `${number(later, "prompt")} more after this moment.`}>
-      <Table
-        label="Prompts that showed it"
-        rows={rows}
-        none={<p class="muted">No prompt up to this moment.</p>}
-        height={400}
-        columns={[
-          ["verdict", "narrow", (n) => verdict(c.verdict[n])],
-          ["question", "grow", asked],
-          ["when", "", (n) => titleOf(t, n)],
-          ["route", "", (n) => words(c.routing_arm[n] || "–")],
-          ["memories shown", "num", (n) => count(c.memories[n])],
-        ]}
-      />
-    </Section>
-  );
+  const { id, title } = questions.col;
+  const rows = every.filter((n) => c.from[n] <= seq);
+  const later = every.length - rows.length;
+  const note = later > 0 && `${number(later, "prompt")} more after this moment.`;
+  const asked = (n: number) => question(id[c.question[n]], title[c.question[n]], { ask: nameOf(record(askings, n)) });
+  return tabled({ title: "Prompts that showed it", note, none: "No prompt up to this moment.", height: 400 }, rows, [
+    ["verdict", "narrow", (n) => verdict(c.verdict[n])],
+    ["question", "grow", asked],
+    ["when", "", (n) => c.title[n]],
+    ["route", "", (n) => words(c.routing_arm[n] || "–")],
+    ["memories shown", "num", (n) => count(c.memories[n])],
+  ]);
 }

@@ -1,18 +1,14 @@
 /** One question: how it was asked, what it saw, what it answered, and what differed from another time. */
-import { Fragment, h } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { carried, questionOf, source } from "../asked";
-import type { Asking } from "../asked";
-import { row } from "../data";
-import type { Index, Row } from "../data";
-import { Difference } from "../difference";
-import { A, Bar, Seq, bdi, mark, memory, sign, verdict } from "../marks";
-import { Choice, Command, Empty, Facts, Loading, More, Plain, Section, Table, Text, Title } from "../parts";
+import { carried, questionOf, source, type Asking } from "../asked";
+import { row, type Index, type Row } from "../data";
+import { difference } from "../difference";
+import { A, Bar, Seq, bdi, mark, memory, muted, sign, toned, verdict } from "../marks";
+import { Choice, Command, Empty, Loading, Section, Text, Title, facts, missing, plain, rest, tabled } from "../parts";
 import { useLoad, useView } from "../view";
 import { brief, count, decimal, micro, number, seconds, short, visible, words } from "../words";
 
-/** A memory's row, its id, its similarity, what it is, and its title. */
-type Shown = [row: number | null, id: string, similarity: number | null, what: string, title: string];
+type Shown = [id: string, similarity: number | null, what: string, title: string];
 /** A call, a tool's run, a search, a step. */
 interface Move extends Row {
   prompt: (string | { t: number; source: string })[];
@@ -23,7 +19,8 @@ export interface Answer extends Asking {
   left_out: Shown[];
   calls: Move[];
   texts: string[];
-  arms: [bandit: string, arm: string, probability: number][];
+  arms: [bandit: string, arm: string, probability: number, key: string][];
+  facts: [name: string, text: string][];
 }
 
 /** Read what happened in some askings of a run. */
@@ -35,30 +32,28 @@ export function QuestionPage({ id }: { id: string }) {
   const { value, error } = useLoad(() => questionOf(index, id), [index.run, id]);
   const askings = value?.askings ?? [];
   const known = askings.filter((one) => one.from <= seq);
-  const own = known.filter((one) => one.exam === null && !one.carried);
+  const own = known.filter((one) => !one.exam && !one.carried);
   const turned = own.findLast((one, k) => k > 0 && one.verdict !== "open" && one.verdict !== own[k - 1].verdict);
   const shown = askings.find((one) => one.name === address.query.ask) ?? turned ?? (own.length ? own : known).at(-1);
   const now = shown && source(askings, shown);
   // The same question in the same series: of the run, without what was carried over, or in exams.
-  const others = askings.filter((one) => (one.exam === null) === (now?.exam === null) && !one.carried && one !== now);
+  const others = askings.filter((one) => !one.exam === !now?.exam && !one.carried && one !== now);
   const before = others.findLast((one) => (second === null ? now && one.n < now.n : one.from <= second));
   const then = others.find((one) => one.name === address.query.than) ?? before;
   const both = now ? (then ? [now, then] : [now]) : [];
   const read = useLoad(() => answersOf(index, both), [index.run, id, ...both.map((one) => one.n)]);
   if (error || (!value && !read.value)) return <Loading error={error} />;
-  if (!value) return <Empty title={`This run has no question ${id}`} children={<All />} />;
+  if (!value) return missing("questions", `question ${id}`);
   const { question } = value;
   const [answer, compared] = read.value ?? [];
   const text: string = answer?.question_text ?? "";
   const asked = known.filter((one) => !one.carried).length;
   const times = `asked ${number(asked, "time")}${known.length > asked ? `, carried ${count(known.length - asked)}` : ""}`;
+  const first = <A to={{ query: { at: "", ask: askings[0]?.name } }} children="See it when it was first asked" />;
+  const choices = others.map((one): [string, string] => [one.name, one.title]);
   return (
-    <Fragment>
-      <Title
-        page="questions"
-        all="Questions"
-        id={id}
-        title={bdi(text && text.length < 500 ? text : question.title || id)}>
+    <>
+      <Title page="questions" id={id} title={bdi(text && text.length < 500 ? text : question.title || id)}>
         <p class="muted">
           {words(question.split)} split, task type {bdi(question.task_type ?? "not told")}, {times} up to this moment
         </p>
@@ -67,62 +62,48 @@ export function QuestionPage({ id }: { id: string }) {
         <Times askings={askings} now={shown} then={then} />
         {shown && others.length > 0 && (
           <div class="filters">
-            <Choice
-              name="than"
-              label="Compare with"
-              of={others.map((one) => [one.name, one.title])}
-              none="the time before"
-            />
+            <Choice name="than" label="Compare with" of={choices} none="the time before" />
           </div>
         )}
         {now && shown !== now && <p class="note">{carried(now, shown)}</p>}
       </section>
-      {!now && (
-        <Empty title="Not asked up to this moment">
-          {askings.length > 0 && (
-            <A to={{ query: { at: "", ask: askings[0].name } }} children="See it when it was first asked" />
-          )}
-        </Empty>
-      )}
+      {!now && <Empty title="Not asked up to this moment" children={askings.length > 0 && first} />}
       {now && !answer && <Loading error={read.error} />}
-      {answer && compared && <Changes a={compared} b={answer} />}
+      {answer && compared && changes(compared, answer)}
       {answer && <Asked answer={answer} id={id} />}
-    </Fragment>
+    </>
   );
 }
-
-const All = () => <A to={{ page: "questions", id: "" }} children="All questions" />;
 
 /** Each time it was asked, to choose from. */
 function Times({ askings, now, then }: { askings: Asking[]; now?: Asking; then?: Asking }) {
   const { seq } = useView();
   const box = useRef<HTMLElement>(null);
   useEffect(() => box.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" }), [now?.n]);
-  return (
-    <nav ref={box} class="times" aria-label="Each time it was asked">
-      {askings.map((one) => {
-        const later = one.from > seq;
-        const kinds = [one === now && "now", one === then && "before", later && "later", one.carried && "carried"];
-        const says = [one === now && "shown", one === then && "compared with"].filter(Boolean);
-        return (
-          <A
-            key={one.n}
-            to={{ query: { ask: one.name, than: "" } }}
-            class={["time", ...kinds].filter(Boolean).join(" ")}
-            title={later ? "after the moment shown" : ""}
-            label={[`${one.title}: ${words(one.verdict)}`, ...says].join(", ")}
-            aria-current={one === now ? "true" : undefined}>
-            {mark(one.verdict)} {one.title}
-          </A>
-        );
-      })}
-    </nav>
-  );
+  const time = (one: Asking) => {
+    const later = one.from > seq;
+    const kinds = [one === now && "now", one === then && "before", later && "later", one.carried && "carried"];
+    const says = [words(one.verdict), one === now && "shown", one === then && "compared with"].filter(Boolean);
+    return (
+      <A
+        key={one.n}
+        to={{ query: { ask: one.name, than: "" } }}
+        class={["time", ...kinds].filter(Boolean).join(" ")}
+        title={later ? "after the moment shown" : ""}
+        label={`${one.title}: ${says.join(", ")}`}
+        aria-current={one === now ? "true" : undefined}>
+        {mark(one.verdict)} {one.title}
+      </A>
+    );
+  };
+  return <nav ref={box} class="times" aria-label="Each time it was asked" children={askings.map(time)} />;
 }
 
+const textOf = ({ texts }: Answer, piece: Move["prompt"][number]) =>
+  typeof piece === "string" ? piece : texts[piece.t];
+
 /** The prompt of a call, its pieces joined. */
-const promptOf = (answer: Answer, call: Move) =>
-  call.prompt.map((piece) => (typeof piece === "string" ? piece : answer.texts[piece.t])).join("");
+const promptOf = (answer: Answer, call: Move) => call.prompt.map((piece) => textOf(answer, piece)).join("");
 
 export const callsOf = (answer: Answer) => answer.calls.filter((move) => move.kind === "call");
 
@@ -132,51 +113,44 @@ export const promptsOf = (answer: Answer) =>
     .map((call) => (call.system ? `${call.system}\n\n` : "") + promptOf(answer, call))
     .join("\n\n");
 
-const COMPARED = ["verdict", "answer", "routing_arm", "search_arm", "template", "task_type", "skill", "tool"];
+const COMPARED = ["answer", "routing_arm", "search_arm", "template", "task_type", "skill", "tool", "model"];
 
 /** Why an answer differs: what was different between two times. `across`: they are of two runs. */
-export function Changes({ a, b, across }: { a: Answer; b: Answer; across?: boolean }) {
-  const [had, has] = [a, b].map((answer) => new Set(answer.bundle.map(([, id]) => id)));
-  const models = [a, b].map((answer) => callsOf(answer)[0]?.model);
-  const lines = COMPARED.map((name) => [name, a[name], b[name]]);
-  lines.push(["model", ...models]);
-  const differ = lines.filter(([, was, is]) => (was ?? "") !== (is ?? ""));
-  const entries = (answer: Answer, other: Set<string>, kind: string, text: string) =>
+export function changes(a: Answer, b: Answer, across = false) {
+  const [was, is] = [a, b].map((answer): Row => ({ ...answer, model: callsOf(answer)[0]?.model }));
+  const differ = COMPARED.filter((name) => (was[name] ?? "") !== (is[name] ?? ""));
+  const told = (name: string, v: any) => bdi(name === "answer" ? brief(String(v ?? "none"), 400) : words(v || "none"));
+  const moved = (answer: Answer, other: Answer, kind: string, text: string) =>
     answer.bundle
-      .filter(([, id]) => !other.has(id))
-      .map((entry) => [
-        <span class={`pill ${kind}`}>{text}</span>,
-        decimal(entry[2], 3),
-        across ? <code>{short(entry[1])}</code> : memory(entry[1], entry[4]),
+      .filter(([id]) => !other.bundle.some(([one]) => one === id))
+      .map(([id, similarity, , title]) => [
+        toned(`pill ${kind}`, text),
+        decimal(similarity, 3),
+        across ? <code>{short(id)}</code> : memory(id, title),
       ]);
-  const moved = [...entries(a, has, "minus", "− no longer shown"), ...entries(b, had, "plus", "+ newly shown")];
-  const texts = [a, b].map(promptsOf);
-  const same = texts[0] === texts[1];
-  const value_ = (name: string, v: any) =>
-    name === "verdict"
-      ? verdict(v)
-      : bdi(name === "answer" ? brief(String(v ?? "none"), 400) : words(String(v || "none")));
+  const shown = [...moved(a, b, "minus", "− no longer shown"), ...moved(b, a, "plus", "+ newly shown")];
+  const verdicts = a.verdict === b.verdict ? [] : [["verdict", verdict(a.verdict), verdict(b.verdict)]];
+  const rows = [
+    ...verdicts,
+    ...differ.map((name) => [words(name.replace("_arm", "")), told(name, was[name]), told(name, is[name])]),
+  ];
+  const [before, after] = [a, b].map(promptsOf);
+  const same = before === after;
+  const says = !same
+    ? "The words of the prompt alone."
+    : rows.length
+      ? "The prompt is the same, letter by letter."
+      : "Nothing: the same prompt, the same answer.";
   const turn = a.verdict === b.verdict ? `${words(b.verdict)} both times` : `${words(a.verdict)} → ${words(b.verdict)}`;
   return (
     <Section title={`What changed: ${turn}`} id="changed">
-      {differ.length > 0 && (
-        <Plain
-          kind="texts changes"
-          heads={["", a.title, b.title]}
-          rows={differ.map(([name, was, is]) => [words(name.replace("_arm", "")), value_(name, was), value_(name, is)])}
-        />
-      )}
-      {moved.length > 0 && <Plain kind="texts changes" heads={["", "similarity", "memory"]} rows={moved} />}
-      {same && (
-        <p class="muted">
-          {differ.length ? "The prompt is the same, letter by letter." : "Nothing: the same prompt, the same answer."}
-        </p>
-      )}
-      {!same && !differ.length && !moved.length && <p class="muted">The words of the prompt alone.</p>}
+      {rows.length > 0 && plain("texts changes", [["", a.title, b.title], ...rows])}
+      {shown.length > 0 && plain("texts changes", [["", "similarity", "memory"], ...shown])}
+      {(same || rows.length + shown.length === 0) && <p class="muted">{says}</p>}
       {!same && (
         <details>
           <summary>The prompts, line by line</summary>
-          <Difference before={texts[0]} after={texts[1]} names={[a.title, b.title]} />
+          {difference(before, after, [a.title, b.title])}
         </details>
       )}
     </Section>
@@ -186,44 +160,28 @@ export function Changes({ a, b, across }: { a: Answer; b: Answer; across?: boole
 /** One time it was asked. */
 function Asked({ answer, id }: { answer: Answer; id: string }) {
   const { index } = useView();
-  const exam = answer.exam !== null;
-  const which = exam ? `--exam ${parseInt(answer.name)}` : `--iteration ${answer.iteration}`;
-  const says = [answer.judge || "the benchmark's rule", answer.reason].filter(Boolean).join(": ");
-  const events = (
-    <span>
-      {answer.carried ? "carried" : "judged"} at <Seq seq={answer.judged} />
-      {answer.prompt_sha256 && ", planned at "}
-      {answer.prompt_sha256 && <Seq seq={answer.from} />}
-    </span>
-  );
+  const which = answer.exam ? `--exam ${parseInt(answer.name)}` : `--iteration ${answer.iteration}`;
+  const planned = answer.prompt_sha256 && [", planned at ", <Seq seq={answer.from} />];
+  const events = [answer.carried ? "carried at " : "judged at ", <Seq seq={answer.judged} />, planned];
   return (
-    <Fragment>
+    <>
       <div class="columns">
         <Section title={answer.title}>
-          <Facts
-            rows={[
-              ["verdict", verdict(answer.verdict)],
-              ["answer", <bdi class="answer">{brief(answer.answer ?? "none")}</bdi>],
-              ["expected", <bdi class="answer">{brief(answer.expected ?? "not in the log")}</bdi>],
-              ["judged by", bdi(brief(says))],
-              answer.undecided && ["undecided", bdi(String(answer.undecided))],
-              ["score", micro(answer.score_micro)],
-              ["task type, skill", bdi([answer.task_type, answer.skill].filter(Boolean).join(", ") || "–")],
-              ["template", bdi(words(answer.template || "–"))],
-              answer.carried && ["not asked", `${answer.carried}: the earlier verdict holds`],
-              answer.tool && ["tool", memory(answer.tool)],
-              answer.coin && ["coin", `left out with probability ${decimal(answer.coin)}`],
-              answer.guiding_skill && ["guiding skill", bdi(answer.guiding_skill)],
-              answer.donor && ["donor", bdi(answer.donor)],
-              answer.planning?.length && ["planned over", bdi(answer.planning.join(", "))],
-              answer.chain?.length && ["chain of skills", bdi(answer.chain.join(" → "))],
-              exam ? ["events", `in the exam's own log, event ${count(answer.seq)}`] : ["events", events],
-            ]}
-          />
+          {facts([
+            ["verdict", verdict(answer.verdict)],
+            ["answer", <bdi class="answer">{brief(answer.answer ?? "none")}</bdi>],
+            ["expected", <bdi class="answer">{brief(answer.expected ?? "not in the log")}</bdi>],
+            ["score", micro(answer.score_micro)],
+            ["task type, skill", bdi([answer.task_type, answer.skill].filter(Boolean).join(", ") || "–")],
+            ...answer.facts.map(([name, text]): [string, any] => [name, bdi(brief(text))]),
+            answer.carried && ["not asked", `${answer.carried}: the earlier verdict holds`],
+            answer.tool && ["tool", memory(answer.tool)],
+            ["events", answer.exam ? `in the exam's own log, event ${count(answer.seq)}` : <span>{events}</span>],
+          ])}
         </Section>
-        <Arms answer={answer} />
+        {arms(answer)}
       </div>
-      <Bundle answer={answer} />
+      {bundle(answer)}
       {answer.question_text && (
         <details>
           <summary>The question{answer.context && " and its context"}</summary>
@@ -232,46 +190,37 @@ function Asked({ answer, id }: { answer: Answer; id: string }) {
         </details>
       )}
       {answer.problem && <p class="problem">{answer.problem}</p>}
-      <Moves answer={answer} exam={exam} />
+      <Moves key={answer.n} answer={answer} />
       {!answer.carried && <Command text={`mage-es show ${id} ${index.named} ${which}`} />}
-    </Fragment>
+    </>
   );
 }
 
-function Arms({ answer }: { answer: Answer }) {
-  const keyOf = (bandit: string) => (bandit === "search" ? answer.task_type : answer.skill);
-  const rows = (answer.arms ?? []).map(([bandit, arm, probability]) => [
-    <A to={{ page: "bandits", query: { bandit, key: keyOf(bandit) } }} children={words(bandit)} />,
+function arms({ arms }: Answer) {
+  const rows = arms.map(([bandit, arm, probability, key]) => [
+    <A to={{ page: "bandits", query: { bandit, key } }} children={words(bandit)} />,
     words(arm),
     <Bar share={probability} text={decimal(probability, 3)} />,
   ]);
   return (
     <Section title="Arms" note="What each bandit chose, and how probable that choice was.">
-      <Plain heads={["bandit", "arm", "probability"]} rows={rows} kind="texts" none="No bandit chose here." />
+      {rows.length ? plain("texts", [["bandit", "arm", "probability"], ...rows]) : muted("No bandit chose here.")}
     </Section>
   );
 }
 
-function Bundle({ answer }: { answer: Answer }) {
-  const { bundle, left_out: out } = answer;
-  const entries = [...bundle, ...out];
-  if (!entries.length)
-    return <Section title="Memories shown" children={<p class="muted">None: the prompt had no notes.</p>} />;
-  const place = (n: number) => (n < bundle.length ? <span class={`tag span${n % 6}`}>{n + 1}</span> : "left out");
+function bundle({ bundle, left_out }: Answer) {
+  const entries = [...bundle, ...left_out];
   const similarity = (of: number | null) => (of === null ? "–" : <Bar share={of} text={decimal(of, 3)} />);
-  return (
-    <Section title="Memories shown">
-      <Table
-        label="Memories shown"
-        rows={[...entries.keys()]}
-        columns={[
-          ["in the prompt", "narrow", place],
-          ["memory", "grow", (n) => memory(entries[n][1], entries[n][4])],
-          ["what", "", (n) => words(entries[n][3])],
-          ["similarity", "num", (n) => similarity(entries[n][2])],
-        ]}
-      />
-    </Section>
+  return tabled(
+    { title: "Memories shown", none: "None: the prompt had no notes." },
+    [...entries.keys()],
+    [
+      ["in the prompt", "narrow", (n) => (n < bundle.length ? toned(`tag span${n % 6}`, n + 1) : "left out")],
+      ["memory", "grow", (n) => memory(entries[n][0], entries[n][3])],
+      ["what", "", (n) => words(entries[n][2])],
+      ["similarity", "num", (n) => similarity(entries[n][1])],
+    ],
   );
 }
 
@@ -297,18 +246,17 @@ function Hash({ text, sha256 }: { text: string; sha256: string }) {
 }
 
 /** Calls, tools, searches and steps in order; of many only those that are opened. */
-function Moves({ answer, exam }: { answer: Answer; exam: boolean }) {
+function Moves({ answer }: { answer: Answer }) {
   const [open, setOpen] = useState<number[]>([]);
-  useEffect(() => setOpen([]), [answer.n]);
   const one = (move: Move, k: number) =>
-    move.kind === "call" ? <Call n={k} call={move} answer={answer} exam={exam} /> : <Other move={move} />;
-  if (answer.calls.length <= 3) return <Fragment>{answer.calls.map(one)}</Fragment>;
+    move.kind === "call" ? <Call n={k} call={move} answer={answer} /> : other(move);
+  if (answer.calls.length <= 3) return <>{answer.calls.map(one)}</>;
   const toggle = (k: number, on: boolean) => setOpen((old) => (on ? [...old, k] : old.filter((other) => other !== k)));
   return (
     <Section title="Move by move" tools={number(answer.calls.length, "move")}>
       <ol class="moves">
         {answer.calls.map((move, k) => (
-          <li key={`${answer.n} ${k}`}>
+          <li key={k}>
             <details onToggle={(e) => toggle(k, e.currentTarget.open)}>
               <summary>
                 <span class="num">{k + 1}</span> <strong>{words(move.kind)}</strong> {bdi(gist(move))}
@@ -332,64 +280,34 @@ function gist(move: Move) {
 const SHOWN = 50_000; // letters of a prompt, until more are asked for
 
 /** One call: its prompt with what it quotes, and the reply. */
-function Call({ n, call, answer, exam }: { n: number; call: Move; answer: Answer; exam: boolean }) {
+function Call({ n, call, answer }: { n: number; call: Move; answer: Answer }) {
   const [room, setRoom] = useState(SHOWN);
   let left = room;
   const fitting = call.prompt.map((piece) => {
-    const text = typeof piece === "string" ? piece : answer.texts[piece.t];
-    const shown = text.slice(0, Math.max(0, left));
+    const text = textOf(answer, piece);
+    const shown = visible(text.slice(0, Math.max(0, left)));
     left -= text.length;
-    return { piece, shown };
+    return typeof piece === "string" || !shown ? shown : quoted(piece.source ?? "", shown, answer);
   });
-  const places = new Map(answer.bundle.map(([, id], k) => [id, k]));
-  const quoted = ({ piece, shown }: (typeof fitting)[number], k: number) => {
-    if (typeof piece === "string" || !shown) return visible(shown);
-    const source = piece.source ?? "";
-    const id = source.replace(/^[a-z_]+\//, "");
-    const place = places.get(id);
-    const kind = place === undefined ? "other" : `span${place % 6}`;
-    const label = `memory ${(place ?? 0) + 1}, ${short(id)}`;
-    return (
-      <mark key={k} class={kind} title={source}>
-        {place !== undefined ? (
-          <A to={{ page: "memories", id }} class={`tag ${kind}`} label={label} children={place + 1} />
-        ) : (
-          source && <span class="tag other">{source.replace(id, short(id))}</span>
-        )}
-        {visible(shown)}
-      </mark>
-    );
-  };
   const told = [
     call.model,
     `${number(call.input_tokens, "token")} in, ${count(call.output_tokens)} out`,
     call.latency_us ? seconds(call.latency_us) : "",
     call.stop_reason && call.stop_reason !== "end" ? `stopped: ${call.stop_reason}` : "",
   ];
-  const event = (
-    <span class="muted">
-      event <Seq seq={call.seq} />
-    </span>
-  );
+  const sent = `${call.system}\0${promptOf(answer, call)}\0${call.rest}`;
   return (
     <Section
       title={`${n + 1}. ${call.agent || "Prompt"}, ${call.tier} tier`}
       note={told.filter(Boolean).join(", ")}
-      tools={exam ? null : event}>
-      {call.request_sha256 && (
-        <Hash text={`${call.system}\0${promptOf(answer, call)}\0${call.rest}`} sha256={call.request_sha256} />
-      )}
+      tools={!answer.exam && muted(["event ", <Seq seq={call.seq} />])}>
+      {call.request_sha256 && <Hash text={sent} sha256={call.request_sha256} />}
       <div class="call">
         <div>
-          {call.system && (
-            <Fragment>
-              <h3>System</h3>
-              <Text text={call.system} />
-            </Fragment>
-          )}
+          {call.system && [<h3>System</h3>, <Text text={call.system} />]}
           <h3>Prompt</h3>
-          <pre class="text" dir="auto" children={fitting.map(quoted)} />
-          <More left={-left} more={() => setRoom(room + SHOWN)} />
+          <pre class="text" dir="auto" children={fitting} />
+          {rest(-left, () => setRoom(room + SHOWN))}
         </div>
         <div>
           <h3>Reply</h3>
@@ -400,15 +318,31 @@ function Call({ n, call, answer, exam }: { n: number; call: Move; answer: Answer
   );
 }
 
-/** What was no call: a tool's run, a search, a trimmed prompt. */
-function Other({ move }: { move: Move }) {
-  const facts = Object.entries(move).filter(([name, fact]) => name !== "kind" && fact !== null && fact !== "");
-  const text = (fact: any) => <Text text={typeof fact === "string" ? fact : JSON.stringify(fact, null, 1)} />;
+/** A quotation, with a link to the memory that it is of. */
+function quoted(source: string, text: string, { bundle }: Answer) {
+  const id = source.replace(/^[a-z_]+\//, "");
+  const place = bundle.findIndex(([one]) => one === id);
+  const kind = place < 0 ? "other" : `span${place % 6}`;
+  const label = `memory ${place + 1}, ${short(id)}`;
   return (
-    <Section title={words(move.kind)}>
-      <Facts
-        rows={facts.map(([name, fact]) => [words(name), name === "seq" ? <Seq seq={Number(fact)} /> : text(fact)])}
-      />
-    </Section>
+    <mark class={kind} title={source}>
+      {place >= 0 && <A to={{ page: "memories", id }} class={`tag ${kind}`} label={label} children={place + 1} />}
+      {place < 0 && source && toned("tag other", source.replace(id, short(id)))}
+      {text}
+    </mark>
+  );
+}
+
+/** What was no call: a tool's run, a search, a trimmed prompt. */
+function other(move: Move) {
+  const told = Object.entries(move).filter(([name, fact]) => name !== "kind" && fact !== null && fact !== "");
+  const show = (name: string, fact: any) =>
+    name === "seq" ? (
+      <Seq seq={fact} />
+    ) : (
+      <Text text={typeof fact === "string" ? fact : JSON.stringify(fact, null, 1)} />
+    );
+  return (
+    <Section title={words(move.kind)} children={facts(told.map(([name, fact]) => [words(name), show(name, fact)]))} />
   );
 }

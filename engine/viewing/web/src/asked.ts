@@ -42,11 +42,9 @@ export async function questionOf(index: Index, id: string) {
   if (!chunks) return null;
   const part = await chunk(`${index.run}/asked-${place}`);
   const [questions, askings] = [opened(part.questions), opened(part.askings)];
-  const n = questions.col.id.indexOf(id);
-  if (n < 0) return null;
-  const question = record(questions, n);
-  const rows = all(askings)
-    .map((k) => record(askings, k))
-    .filter((one) => one.question === question.row);
-  return { question, askings: rows.map((one) => ({ ...one, n: one.row, name: nameOf(one) }) as Asking) };
+  const question = record(questions, questions.col.id.indexOf(id));
+  if (question.row === undefined) return null;
+  const own = all(askings).filter((k) => askings.col.question[k] === question.row);
+  const asked = own.map((k) => record(askings, k)).map((one) => ({ ...one, n: one.row, name: nameOf(one) }) as Asking);
+  return { question, askings: asked };
 }

@@ -68,13 +68,14 @@ export function Chart({ label, x, lines, format, range }: Drawn) {
     const axis = { stroke: ink, font: FONT };
     const across = { ...axis, grid: { show: false }, ticks: { stroke: grid, size: 4 }, incrs: WHOLE, gap: 4, size: 30 };
     const up = { ...axis, grid: { stroke: grid, width: 1 }, ticks: { show: false }, size: 58 };
+    const few = (u: uPlot) => u.data[0].length < 200; // of more one sees but the line
     const drawn = ({ label, colour: of, bare }: Line, n: number): uPlot.Series => ({
       label,
       stroke: colour(of ?? COLOURS[n % COLOURS.length]),
       width: bare ? 0 : 2,
       dash: bare ? undefined : DASHES[n % DASHES.length],
       spanGaps: true,
-      points: { show: true, size: bare ? 10 : 6, width: bare ? 2.5 : 1, fill: colour("page") },
+      points: { show: bare || few, size: bare ? 10 : 6, width: bare ? 2.5 : 1, fill: colour("page") },
       value: (_u, v) => (v == null ? "–" : format(v)),
     });
     const { default: Plot } = require("uplot"); // made when it is needed: it uses `Intl`, which takes long
@@ -120,8 +121,10 @@ export function beta(a: number, b: number) {
     let below = 0;
     return grid[density.findIndex((d) => (below += d) >= share * sum)];
   };
-  const path = grid.map((x, n) => `L${(200 * x).toFixed(1)} ${(24 - 21 * density[n]).toFixed(1)}`).join("");
-  return { path: `M0 24${path}L200 24`, low: quantile(0.05), high: quantile(0.95), mean: a / (a + b) };
+  const hill = [...grid.keys()].filter((n) => density[n] > 0.01); // the rest is flat
+  const slope = hill.map((n) => `L${(200 * grid[n]).toFixed(1)} ${(24 - 21 * density[n]).toFixed(1)}`).join("");
+  const path = `M0 24H${200 * grid[hill[0]]}${slope}V24H200`;
+  return { path, low: quantile(0.05), high: quantile(0.95), mean: a / (a + b) };
 }
 
 type Beta = ReturnType<typeof beta>;

@@ -81,7 +81,6 @@ export function Scrubber() {
 
   const apart = Math.ceil(track.length / 256); // of more one sees no lines
   const seen = track.filter((_, n) => n % apart === 0);
-  const every = Math.ceil(seen.length / 16);
   const width = (n: number) => `${100 * ((seen[n + 1]?.left ?? 1) - seen[n].left)}%`;
   const handle = (name: string, now: number, letter: string) => (
     <div
@@ -106,7 +105,7 @@ export function Scrubber() {
         </svg>
         {seen.map((stage, n) => (
           <div key={n} class="stage" style={{ left: `${100 * stage.left}%`, width: width(n) }}>
-            {n % every === 0 && <span>{stage.label}</span>}
+            {n % Math.ceil(seen.length / 16) === 0 && <span>{stage.label}</span>}
           </div>
         ))}
         <div class="future" style={left(seq)} />

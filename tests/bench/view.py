@@ -26,8 +26,9 @@ from playwright.sync_api import sync_playwright
 from mage_es.events.log import Log
 from tests.bench.long_run import commits
 from tests.bench.tables import Gate, Ratio, print_gates, print_machine
-from tests.bench.view_page import FLAGS, PAINT
 
+FLAGS = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+PAINT = "performance.getEntriesByType('paint').find(one => one.name === 'first-contentful-paint').startTime"
 COMMAND = (sys.executable, "-m", "mage_es", "view")
 
 

@@ -48,7 +48,7 @@ guard      from | iteration verdict correct total against drop p_value best best
 nodes      from to (pruned) | id (`skill/x`) kind (skill task_type memory tool recipe entity observation context) layer
            (capability task experience environment) label x y. Positions in [-1, 1], the same in every table of a run.
 edges      from | source target (node rows) kind label weight derived (true: a field of a memory, not an edge of the
-           graph: `exercises` a skill, `about` a task type, `superseded by` a memory)
+           graph: `exercises` a skill, `about` a task type, `superseded by` a memory), in order of birth
 memories   from | id kind (`success_memory`, `failure_memory/specific`, ..., tool, action_recipe, retrieval_recipe,
            abstracted_pattern) task_type skill question (question row or null) iteration phase title (one line) prompts
            right. What a run learned: memories, tools, recipes, patterns; in order of birth. Over the whole run and its

@@ -1,12 +1,7 @@
 /** What the page shows is in its address, so that any view can be sent: `#/run/page/id?at=iter-4&vs=iter-9&...`. */
 import type { Index } from "./data";
 
-export interface Address {
-  run: string;
-  page: string;
-  id: string;
-  query: Record<string, string>;
-}
+export type Address = { run: string; page: string; id: string; query: Record<string, string> };
 export type Change = Partial<Address>;
 
 function safely(part: string) {

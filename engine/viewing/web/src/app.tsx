@@ -5,8 +5,9 @@ import * as address from "./address";
 import { questionOf } from "./asked";
 import * as data from "./data";
 import type { Index, Row, Tables } from "./data";
-import { A, muted } from "./marks";
-import { Command, Empty, Loading, facts, list, options } from "./parts";
+import { A, muted, toned } from "./marks";
+import { Command, Empty, Loading, options } from "./parts";
+import { facts, list } from "./tables";
 import { Bandits } from "./pages/bandits";
 import { Compare } from "./pages/compare";
 import { Cost } from "./pages/cost";
@@ -31,6 +32,7 @@ interface Page {
 }
 
 const LEARNED = ["memories", "memory_states", "curations", "questions", "askings"];
+const SERVED = ["inferences", "feedback", "memories"];
 const PAGES: Record<string, Page> = {
   overview: { list: Overview, tables: ["overview", "exams", "scores"] },
   questions: { list: Questions, tables: ["questions", "askings"], one: [QuestionPage] },
@@ -41,11 +43,7 @@ const PAGES: Record<string, Page> = {
   cost: { list: Cost, tables: ["cost", "exam_cost"] },
   events: { list: Events, tables: [], one: [EventPage] },
   compare: { list: Compare, tables: [] },
-  traffic: {
-    list: Traffic,
-    tables: ["inferences", "feedback"],
-    one: [Inference, "inferences", "feedback", "memories"],
-  },
+  traffic: { list: Traffic, tables: SERVED, one: [Inference, ...SERVED] },
 };
 /** What is said where a run has no row of a page's first table. */
 const WITHOUT: Record<string, [title: string, how: string]> = {
@@ -71,15 +69,9 @@ function App() {
   const run = here.run || (runs[0]?.run ?? "");
   if (runs.some((one) => one.run === run)) return <Run key={run} here={{ ...here, run }} runs={runs} />;
   const link = (one: Row) => <a href={`#/${encodeURIComponent(one.run)}`} children={one.run} />;
-  return (
-    <main class="alone">
-      {runs.length ? (
-        <Empty title={`Run ${run} is not among these`} children={list("turned", runs, link)} />
-      ) : (
-        <Empty title="There is no run here" children="Make one, then come back: mage-es demo" />
-      )}
-    </main>
-  );
+  const others = <Empty title={`Run ${run} is not among these`} children={list("turned", runs, link)} />;
+  const none = <Empty title="There is no run here" children="Make one, then come back: mage-es demo" />;
+  return <main class="alone" children={runs.length ? others : none} />;
 }
 
 function Run({ here, runs }: { here: address.Address; runs: Row[] }) {
@@ -176,22 +168,15 @@ function Top({ name, help, setHelp }: { name: string; help: boolean; setHelp: (o
   };
   const show = (run: string) => address.go({ run, page: name, id: "", query: {} });
   const about = [index.benchmark, number(index.last, "event"), index.kind === "served" ? "served" : index.state];
+  const others = runs.map((one): string => one.run);
+  const grows = index.state === "unfinished" && location.protocol !== "file:";
   return (
     <header class="top">
       <span class="brand">mage-es {muted("view")}</span>
-      {runs.length === 1 && <strong class="run">{index.run}</strong>}
-      {runs.length > 1 &&
-        options(
-          { "aria-label": "Run" },
-          index.run,
-          runs.map(({ run }) => run),
-          show,
-        )}
+      {others.length > 1 ? options({ "aria-label": "Run" }, index.run, others, show) : toned("run", index.run)}
       <span class="muted about">{about.filter(Boolean).join(", ")}</span>
       <span class="space" />
-      {index.state === "unfinished" && location.protocol !== "file:" && (
-        <button onClick={() => location.reload()} title="Reads the log again" children="Refresh" />
-      )}
+      {grows && <button onClick={() => location.reload()} title="Reads the log again" children="Refresh" />}
       <button onClick={turn} children={dark ? "Light" : "Dark"} />
       <button class="square" aria-label="Keyboard" aria-expanded={help} onClick={() => setHelp(!help)} children="?" />
     </header>

@@ -20,11 +20,7 @@ export function newest({ col: { judged, exam: of } }: Table, list: number[], seq
 }
 
 /** One time that a question was asked; `n` is its row in askings, `name` is what the address calls it. */
-export interface Asking extends Row {
-  n: number;
-  name: string;
-  title: string;
-}
+export type Asking = Row & { n: number; name: string; title: string };
 
 export const nameOf = ({ exam, from }: Row): string => exam || `seq:${from}`;
 

@@ -39,13 +39,7 @@ export interface Line {
   bare?: boolean;
 }
 
-interface Drawn {
-  label: string;
-  x: number[];
-  lines: Line[];
-  format: (v: number) => string;
-  range?: [number, number];
-}
+type Drawn = { label: string; x: number[]; lines: Line[]; format: (v: number) => string; range?: [number, number] };
 
 const HEIGHT = 220;
 const DASHES = [undefined, [6, 4], [2, 3], [8, 3, 2, 3]];

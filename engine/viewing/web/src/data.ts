@@ -4,17 +4,9 @@
  */
 
 export type Row = Record<string, any>;
-export interface Table {
-  rows: number;
-  col: Record<string, any[]>;
-}
+export type Table = { rows: number; col: Record<string, any[]> };
 export type Tables = Record<string, Table>;
-export interface Marker {
-  name: string;
-  seq: number;
-  iteration: number | null;
-  phase: string;
-}
+export type Marker = { name: string; seq: number; iteration: number | null; phase: string };
 /** What a run is; see `index` in tables.py. */
 export interface Index extends Row {
   run: string;

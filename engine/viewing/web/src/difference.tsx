@@ -1,42 +1,26 @@
 /** Two texts, line by line. */
+import { toned } from "./marks";
 import { Scroll } from "./parts";
 import { brief, number, visible } from "./words";
 
 type Sign = " " | "-" | "+" | "…";
 type Line = [Sign, string];
-const LARGEST = 4_000_000; // cells of the table; a larger middle is told as replaced
-const signed = (sign: Sign, lines: string[]) => lines.map((line): Line => [sign, line]);
+const NEAR = 1_000; // lines in which an equal one is looked for
 
-/** The fewest lines that turn one list into the other. */
+/** What turns one list into the other: of two lines that differ, the one goes whose equal is farther away. */
 function turned(a: string[], b: string[]): Line[] {
-  const shortest = Math.min(a.length, b.length);
-  let [head, tail] = [0, 0];
-  while (head < shortest && a[head] === b[head]) head++;
-  while (tail < shortest - head && a.at(-1 - tail) === b.at(-1 - tail)) tail++;
-  const [left, right] = [a, b].map((lines) => lines.slice(head, lines.length - tail));
-  const small = left.length * right.length <= LARGEST;
-  const middle = small ? common(left, right) : [...signed("-", left), ...signed("+", right)];
-  return [...signed(" ", a.slice(0, head)), ...middle, ...signed(" ", a.slice(a.length - tail))];
-}
-
-function common(left: string[], right: string[]): Line[] {
-  const width = right.length + 1;
-  const longest = new Uint32Array((left.length + 1) * width); // of what both have from there on
-  for (let i = left.length - 1; i >= 0; i--)
-    for (let j = right.length - 1; j >= 0; j--) {
-      const cell = i * width + j;
-      const [skip, both] = [Math.max(longest[cell + width], longest[cell + 1]), longest[cell + width + 1] + 1];
-      longest[cell] = left[i] === right[j] ? both : skip;
-    }
+  const far = (lines: string[], line: string, from: number) => {
+    const away = lines.slice(from, from + NEAR).indexOf(line);
+    return away < 0 ? NEAR : away;
+  };
   const lines: Line[] = [];
   let [i, j] = [0, 0];
-  while (i < left.length && j < right.length) {
-    const cell = i * width + j;
-    if (left[i] === right[j]) (lines.push([" ", left[i++]]), j++);
-    else if (longest[cell + width] >= longest[cell + 1]) lines.push(["-", left[i++]]);
-    else lines.push(["+", right[j++]]);
-  }
-  return [...lines, ...signed("-", left.slice(i)), ...signed("+", right.slice(j))];
+  while (i < a.length && j < b.length)
+    if (a[i] === b[j]) (lines.push([" ", a[i++]]), j++);
+    else if (far(b, a[i], j) >= far(a, b[j], i)) lines.push(["-", a[i++]]);
+    else lines.push(["+", b[j++]]);
+  const rest = (sign: Sign, of: string[]) => of.map((line): Line => [sign, line]);
+  return [...lines, ...rest("-", a.slice(i)), ...rest("+", b.slice(j))];
 }
 
 /** Long runs of equal lines, folded. */
@@ -70,9 +54,7 @@ export function difference(before: string, after: string, names: [string, string
   );
   return (
     <Scroll label={`${names[0]} and ${names[1]}`} kind="difference">
-      <p class="legend">
-        <span class="minus">− {names[0]}</span> <span class="plus">+ {names[1]}</span>
-      </p>
+      <p class="legend" children={[toned("minus", `− ${names[0]}`), " ", toned("plus", `+ ${names[1]}`)]} />
       {folded(turned(before.split("\n"), after.split("\n"))).map(line)}
     </Scroll>
   );

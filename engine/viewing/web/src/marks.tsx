@@ -14,7 +14,7 @@ export const moment = (name: string) => <A to={{ query: { at: name } }} children
 
 /** A link to an event. */
 export function Seq({ seq }: { seq: number | null }) {
-  if (!seq) return <span class="muted">–</span>;
+  if (!seq) return muted("–");
   return <A to={{ page: "events", id: String(seq) }} class="num" children={count(seq)} />;
 }
 
@@ -55,29 +55,15 @@ export function mark(of: string) {
 }
 
 /** A verdict or a status: sign, colour and word. */
-export const verdict = (of: string) => (
-  <span class="verdict">
-    {sign(...(SIGNS[of] ?? ["·", "quiet"]))}
-    {words(of)}
-  </span>
-);
+export const verdict = (of: string) => toned("verdict", [sign(...(SIGNS[of] ?? ["·", "quiet"])), words(of)]);
 
 /** So many right of so many. */
 export const ratio = (right: number, all: number) =>
-  all ? (
-    <>
-      {muted(`${right}/${all}`)} {share(right, all)}
-    </>
-  ) : (
-    "–"
-  );
+  all ? <>{[muted(`${right}/${all}`), " ", share(right, all)]}</> : "–";
 
 /** A share as a bar, its number beside it. */
-export const Bar = ({ share: part, text, tone = "" }: { share: number | null; text: string; tone?: string }) => (
-  <span class="bar">
-    <span class="num">{text}</span>
-    <span class={`rail ${tone}`} aria-hidden="true">
-      <i style={{ width: `${100 * Math.max(0, Math.min(1, part ?? 0))}%` }} />
-    </span>
-  </span>
-);
+export function Bar({ share: part, text, tone = "" }: { share: number | null; text: string; tone?: string }) {
+  const filled = <i style={{ width: `${100 * Math.max(0, Math.min(1, part ?? 0))}%` }} />;
+  const rail = <span class={`rail ${tone}`} aria-hidden="true" children={filled} />;
+  return toned("bar", [toned("num", text), rail]);
+}

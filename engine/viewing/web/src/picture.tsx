@@ -15,22 +15,20 @@ const CALM_MS = 400; // until all is drawn again after a sample of it
 
 function shaped(nodes: Table, edges: Table): Shape {
   const { x, y, from, to = [], layer } = nodes.col;
-  const { source = [], target = [], from: born = [], to: gone = [] } = edges.col;
+  const { source = [], target = [], from: born = [] } = edges.col;
   const degree = new Uint32Array(nodes.rows);
   for (let k = 0; k < edges.rows; k++) (degree[source[k]]++, degree[target[k]]++);
   const crowd = Math.max(0.45, Math.min(1, 20 / Math.sqrt(nodes.rows + 1)));
   const size = (d: number, k: number) => (layer[k] === "experience" ? 5 : 7 + Math.min(9, 2 * Math.log2(1 + d)));
+  const wide = x.map((v) => v * WIDE);
+  const pairs = (p: number[], q: (k: number) => number) => p.flatMap((one, k) => [one, q(k)]);
   return {
-    x: Float32Array.from(x, (v) => v * WIDE),
-    y: Float32Array.from(y),
-    birth: Float32Array.from(from),
-    death: Float32Array.from(from, (_, k) => to[k] ?? NEVER),
+    place: Float32Array.from(pairs(wide, (k) => y[k])),
+    life: Float32Array.from(pairs(from, (k) => to[k] ?? NEVER)),
     layer: Uint8Array.from(layer, (name) => Math.max(0, LAYERS.indexOf(name))),
     size: Float32Array.from(degree, (d, k) => size(d, k) * crowd + 2),
-    source: Uint32Array.from(source),
-    target: Uint32Array.from(target),
-    edgeBirth: Float32Array.from(born),
-    edgeDeath: Float32Array.from(born, (_, k) => gone[k] ?? NEVER),
+    ends: Uint32Array.from(pairs(source, (k) => target[k])),
+    born,
   };
 }
 
@@ -41,23 +39,13 @@ function rgb(token: string) {
 }
 
 /** The least and the greatest of many: there may be more than a call takes arguments. */
-function bounds(some: number[], of: Float32Array) {
-  let [low, high] = [Infinity, -Infinity];
-  for (const n of some) [low, high] = [Math.min(low, of[n]), Math.max(high, of[n])];
-  return [low, high];
-}
+const bounds = (some: number[]) =>
+  some.reduce(([low, high], v) => [Math.min(low, v), Math.max(high, v)], [Infinity, -Infinity]);
 
 /** Nodes and edges beside a node at a moment. */
-function beside(shape: Shape, n: number, seq: number) {
-  const edges: number[] = [];
-  const nodes = new Set<number>();
-  for (let k = 0; k < shape.source.length; k++) {
-    if ((shape.source[k] !== n && shape.target[k] !== n) || shape.edgeBirth[k] > seq || seq >= shape.edgeDeath[k])
-      continue;
-    edges.push(k);
-    nodes.add(shape.source[k] === n ? shape.target[k] : shape.source[k]);
-  }
-  return { edges, nodes: [...nodes] };
+function beside({ ends, born }: Shape, n: number, seq: number) {
+  const edges = [...born.keys()].filter((k) => born[k] <= seq && (ends[2 * k] === n || ends[2 * k + 1] === n));
+  return { edges, nodes: [...new Set(edges.map((k) => ends[2 * k] + ends[2 * k + 1] - n))] };
 }
 
 type Rect = [left: number, top: number, right: number, bottom: number];
@@ -75,10 +63,9 @@ export function Picture({ nodes, edges, chosen }: { nodes: Table; edges: Table; 
   const shape = useMemo(() => shaped(nodes, edges), [nodes, edges]);
   const every = useMemo(() => [...shape.layer.keys()], [shape]);
   // Skills and task types, the best linked first: their names are written.
-  const skeleton = useMemo(
-    () => every.filter((n) => shape.layer[n] < 2).sort((p, q) => shape.size[q] - shape.size[p]),
-    [shape],
-  );
+  const skeleton = useMemo(() => {
+    return every.filter((n) => shape.layer[n] < 2).sort((p, q) => shape.size[q] - shape.size[p]);
+  }, [shape]);
   const paint = useMemo(() => {
     const colours = LAYERS.map((_, k) => rgb(COLOURS[k]));
     return { colours, line: rgb("edge"), accent: rgb("strong"), page: colour("page"), ink: colour("ink") };
@@ -88,18 +75,19 @@ export function Picture({ nodes, edges, chosen }: { nodes: Table; edges: Table; 
   const since = second !== null && second < seq ? second : -1;
   const show = (n: number) =>
     go({ page: "graph", id: n < 0 ? "" : nodes.col.id[n], query: { layers: address.query.layers ?? "" } });
-  const seen = (n: number) => shape.birth[n] <= seq && seq < shape.death[n] && layers & (1 << shape.layer[n]);
+  const { place, life, layer: kinds } = shape;
+  const seen = (n: number) => life[2 * n] <= seq && seq < life[2 * n + 1] && layers & (1 << kinds[n]);
 
   const fit = (some: number[]) => {
     if (!canvas.current || !some.length) return;
-    const [left, right] = bounds(some, shape.x);
-    const [top, bottom] = bounds(some, shape.y);
+    const [left, right] = bounds(some.map((n) => place[2 * n]));
+    const [top, bottom] = bounds(some.map((n) => place[2 * n + 1]));
     const [w, h] = [canvas.current.clientWidth - 80, canvas.current.clientHeight - 80];
     const scale = Math.min(w / Math.max(0.04, right - left), h / Math.max(0.04, bottom - top), 4000);
     camera.current = { x: (left + right) / 2, y: (top + bottom) / 2, scale };
   };
 
-  const draw = (hasty = Math.max(shape.source.length, shape.x.length) > SAMPLE) => {
+  const draw = (hasty = Math.max(edges.rows, nodes.rows) > SAMPLE) => {
     clearTimeout(calm.current);
     if (hasty) calm.current = window.setTimeout(() => redraw.current(false), CALM_MS);
     const [box, over] = [canvas.current, names.current];
@@ -123,8 +111,8 @@ export function Picture({ nodes, edges, chosen }: { nodes: Table; edges: Table; 
     Object.assign(ctx, { ...font, strokeStyle: paint.page, fillStyle: paint.ink });
     const { x, y, scale } = camera.current;
     const [w, h] = [box.width / ratio, box.height / ratio];
-    const px = (n: number) => (shape.x[n] - x) * scale + w / 2;
-    const py = (n: number) => (shape.y[n] - y) * scale + h / 2;
+    const px = (n: number) => (place[2 * n] - x) * scale + w / 2;
+    const py = (n: number) => (place[2 * n + 1] - y) * scale + h / 2;
     const inside = (n: number) => seen(n) && px(n) > 0 && px(n) < w && py(n) > 0 && py(n) < h;
     const reach = (n: number) => radius(shape.size[n], scale, near !== null);
     const over = (n: number): Rect => [px(n) - reach(n), py(n) - reach(n), px(n) + reach(n), py(n) + reach(n)];
@@ -136,14 +124,9 @@ export function Picture({ nodes, edges, chosen }: { nodes: Table; edges: Table; 
       const width = ctx.measureText(text).width;
       const [right, left, middle] = [px(n) + reach(n) + 4, px(n) - reach(n) - 4 - width, px(n) - width / 2];
       const [below, above] = [py(n) + reach(n) + 10, py(n) - reach(n) - 10];
-      const free = [
-        [right, py(n)],
-        [left, py(n)],
-        [middle, below],
-        [middle, above],
-      ]
-        .map(([at, line]): Rect => [at, line - 8, at + width, line + 8])
-        .filter((r) => r[0] > 0 && r[2] < w && !taken.some(clash(r)));
+      const line = (at: number, y: number): Rect => [at, y - 8, at + width, y + 8];
+      const lines = [line(right, py(n)), line(left, py(n)), line(middle, below), line(middle, above)];
+      const free = lines.filter((r) => r[0] > 0 && r[2] < w && !taken.some(clash(r)));
       const rect = free.find((r) => !small.some(clash(r))) ?? free[0];
       if (!rect) continue;
       taken.push(rect);
@@ -162,12 +145,10 @@ export function Picture({ nodes, edges, chosen }: { nodes: Table; edges: Table; 
   }, [shape]);
   useEffect(() => fit(near ? [chosen, ...near.nodes] : every), [chosen, shape]);
   useEffect(() => {
-    const lit = near && new Uint8Array(nodes.rows);
-    const litEdges = near && new Uint8Array(edges.rows);
-    for (const n of near?.nodes ?? []) lit?.fill(2, n, n + 1);
-    for (const k of near?.edges ?? []) litEdges?.fill(2, k, k + 1);
-    lit?.fill(3, chosen, chosen + 1);
-    layer.current?.focus(lit, litEdges);
+    const lit = new Uint8Array(nodes.rows);
+    for (const n of near?.nodes ?? []) lit[n] = 2;
+    lit[chosen] = 3;
+    layer.current?.focus(near && { nodes: lit, edges: near.edges });
   }, [near, shape]);
   useEffect(() => draw(), [seq, since, layers, paint, near, shape]);
 
@@ -184,10 +165,10 @@ export function Picture({ nodes, edges, chosen }: { nodes: Table; edges: Table; 
   };
   const pick = (px: number, py: number) => {
     const { x, y, scale } = camera.current;
-    const far = (n: number) => ((shape.x[n] - x) * scale - px) ** 2 + ((shape.y[n] - y) * scale - py) ** 2;
+    const far = (n: number) => ((place[2 * n] - x) * scale - px) ** 2 + ((place[2 * n + 1] - y) * scale - py) ** 2;
     show(every.reduce((best, n) => (far(n) < (best < 0 ? 14 ** 2 : far(best)) && seen(n) ? n : best), -1));
   };
-  const fingers = useFingers(pan, zoom, pick);
+  const fingers = useFingers({ pan, zoom, pick });
   const key = (e: KeyboardEvent) =>
     pressed(e, {
       "+": () => zoom(1.4),
@@ -217,11 +198,7 @@ export function Picture({ nodes, edges, chosen }: { nodes: Table; edges: Table; 
 }
 
 /** One finger, or the mouse, moves a picture; two fingers, or the wheel, zoom it; a tap picks what is there. */
-function useFingers(
-  pan: (dx: number, dy: number) => void,
-  zoom: (by: number, px?: number, py?: number) => void,
-  pick: (px: number, py: number) => void,
-) {
+function useFingers({ pan, zoom, pick }: Record<"pan" | "zoom" | "pick", (...by: number[]) => void>) {
   const held = useRef(new Map<number, { x: number; y: number; moved: number }>());
   const from = (e: MouseEvent): [number, number] => {
     const box = (e.currentTarget as HTMLElement).getBoundingClientRect();
@@ -240,12 +217,9 @@ function useFingers(
       const now = { x: e.clientX, y: e.clientY, moved: was.moved + Math.abs(dx) + Math.abs(dy) };
       const rest = [...held.current].find(([id]) => id !== e.pointerId)?.[1];
       held.current.set(e.pointerId, now);
-      if (rest)
-        zoom(
-          Math.max(1, Math.hypot(now.x - rest.x, now.y - rest.y)) /
-            Math.max(1, Math.hypot(was.x - rest.x, was.y - rest.y)),
-        );
-      else pan(dx, dy);
+      if (!rest) return pan(dx, dy);
+      const apart = (finger: { x: number; y: number }) => Math.max(1, Math.hypot(finger.x - rest.x, finger.y - rest.y));
+      zoom(apart(now) / apart(was));
     },
     onPointerUp(e: PointerEvent) {
       if ((held.current.get(e.pointerId)?.moved ?? 99) < 5) pick(...from(e));

@@ -2,6 +2,7 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 import { moment, named, read } from "./address";
 import { grouped } from "./data";
+import { muted } from "./marks";
 import { options } from "./parts";
 import { place, seqAt, stages, step } from "./time";
 import { pressed, useView, type View } from "./view";
@@ -72,11 +73,8 @@ export function Scrubber() {
   const mark = (some: typeof index.marks, n: number) => {
     const [{ kind, seq: at }] = some;
     const texts = some.slice(0, 12).map((one) => `${one.text || one.kind} (event ${count(one.seq)})`);
-    return (
-      <span key={n} class={`mark ${kind}`} style={left(at)} title={texts.join("\n")} aria-hidden="true">
-        {SIGNS[kind] ?? "·"}
-      </span>
-    );
+    const rest = { title: texts.join("\n"), "aria-hidden": "true", children: SIGNS[kind] ?? "·" } as const;
+    return <span key={n} class={`mark ${kind}`} style={left(at)} {...rest} />;
   };
 
   const apart = Math.ceil(track.length / 256); // of more one sees no lines
@@ -100,9 +98,12 @@ export function Scrubber() {
   return (
     <footer class="scrubber" aria-label="Time">
       <div class="track" ref={box} onPointerDown={(e) => drag(e, true)} onPointerMove={(e) => drag(e)}>
-        <svg viewBox="0 0 1000 32" preserveAspectRatio="none" aria-hidden="true">
-          <path d={line} class="anchors" />
-        </svg>
+        <svg
+          viewBox="0 0 1000 32"
+          preserveAspectRatio="none"
+          aria-hidden="true"
+          children={<path d={line} class="anchors" />}
+        />
         {seen.map((stage, n) => (
           <div key={n} class="stage" style={{ left: `${100 * stage.left}%`, width: width(n) }}>
             {n % Math.ceil(seen.length / 16) === 0 && <span>{stage.label}</span>}
@@ -116,12 +117,12 @@ export function Scrubber() {
       <div class="moments">
         <Moment name="at" now={seq} letter={other ? "A" : ""} move={move} />
         {second !== null && <Moment name="vs" now={second} letter="B" move={move} />}
-        {other && second === null && (
-          <span class="muted">{`B: ${other.index.run}, ${named(other.index, other.seq)}`}</span>
-        )}
-        <button aria-pressed={other !== null} onClick={() => compare(view)}>
-          {other ? "One moment" : "Compare"}
-        </button>
+        {other && second === null && muted(`B: ${other.index.run}, ${named(other.index, other.seq)}`)}
+        <button
+          aria-pressed={other !== null}
+          onClick={() => compare(view)}
+          children={other ? "One moment" : "Compare"}
+        />
       </div>
     </footer>
   );
@@ -129,11 +130,9 @@ export function Scrubber() {
 
 /** Take a second moment, or leave it. */
 export function compare({ index, other, seq, go }: View) {
-  if (other) go({ query: { vs: "", with: "" } });
-  else {
-    const before = step(index, seq, -1, true);
-    go({ query: { vs: named(index, before < seq ? before : index.last) } });
-  }
+  const before = step(index, seq, -1, true);
+  const second = named(index, before < seq ? before : index.last);
+  go({ query: other ? { vs: "", with: "" } : { vs: second } });
 }
 
 type Shown = { name: string; now: number; letter: string; move: (handle: string, to: number) => void };
@@ -142,24 +141,24 @@ function Moment({ name, now, letter, move }: Shown) {
   const { index } = useView();
   const here = named(index, now);
   const [choosing, choose] = useState(false); // a long run has thousands of moments
-  const names = choosing ? [...index.markers.map((marker) => marker.name), "latest"] : [here];
-  const hear = { onPointerDown: () => choose(true), onFocus: () => choose(true), onBlur: () => choose(false) };
+  const all = choosing ? [...index.markers.map((marker) => marker.name), "latest"] : [];
+  const names = all.includes(here) ? all : [here, ...all];
+  const begin = () => choose(true);
+  const heard = { "aria-label": `${letter} moment`, onPointerDown: begin, onFocus: begin, onBlur: () => choose(false) };
   const set = (to: string) => move(name, moment(index, to) ?? now);
   const arrow = (text: string, label: string, way: 1 | -1) => (
-    <button class="step" aria-label={`${letter} ${label}`} onClick={() => move(name, step(index, now, way))}>
-      {text}
-    </button>
+    <button
+      class="step"
+      aria-label={`${letter} ${label}`}
+      onClick={() => move(name, step(index, now, way))}
+      children={text}
+    />
   );
   return (
     <div class="moment">
       {letter && <span class={`letter ${name}`} aria-hidden="true" children={letter} />}
       {arrow("‹", "previous moment", -1)}
-      {options(
-        { "aria-label": `${letter} moment`, ...hear },
-        here,
-        names.includes(here) ? names : [here, ...names],
-        set,
-      )}
+      {options(heard, here, names, set)}
       {arrow("›", "next moment", 1)}
       <span class="muted seq">{`event ${count(now)} of ${count(index.last)}`}</span>
     </div>

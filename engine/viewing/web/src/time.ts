@@ -2,13 +2,7 @@
 import type { Index } from "./data";
 
 /** Left and width are shares of the track. */
-export interface Stage {
-  label: string;
-  from: number;
-  to: number;
-  left: number;
-  width: number;
-}
+export type Stage = { label: string; from: number; to: number; left: number; width: number };
 
 export function stages(index: Index): Stage[] {
   const ends = index.markers

@@ -22,10 +22,7 @@ export const Viewed = createContext<View>(null as any);
 
 export const useView = () => useContext(Viewed);
 
-export interface Loaded<T> {
-  value: T | null;
-  error: string;
-}
+export type Loaded<T> = { value: T | null; error: string };
 
 /**
  * What `load` gives, made anew when `on` changes: the value of an earlier `on` is never shown for a later one. `load` can

@@ -3,7 +3,8 @@ import { useMemo } from "preact/hooks";
 import { Chart, Posterior, beta } from "../charts";
 import { at, distinct, grouped, type Table, type Tables } from "../data";
 import { A, bdi, muted } from "../marks";
-import { Choice, Section, plain, unfit } from "../parts";
+import { Choice, Section } from "../parts";
+import { plain, unfit } from "../tables";
 import { useView } from "../view";
 import { count, decimal, number, words } from "../words";
 

@@ -4,7 +4,8 @@ import { named } from "../address";
 import { byQuestion, carried, newest, questionOf, source } from "../asked";
 import { distinct, type Index, type Row, type Table, type Tables } from "../data";
 import { A, bdi, memory, muted, question, toned, verdict } from "../marks";
-import { Choice, Empty, Loading, Scroll, Section, Text, field, options, plain, table, tabled } from "../parts";
+import { Choice, Empty, Loading, Scroll, Section, Text, field, options } from "../parts";
+import { plain, table, tabled } from "../tables";
 import { compare } from "../scrubber";
 import { step } from "../time";
 import { useLoad, useTables, useView } from "../view";
@@ -14,13 +15,7 @@ import { Sizes } from "./overview";
 import { answersOf, callsOf, changes, promptsOf, type Answer } from "./question";
 
 /** One of the two: a moment of a run, and which answers of it, those of the run or those of an exam. */
-interface Side {
-  letter: string;
-  index: Index;
-  seq: number;
-  exam: string;
-  t: Tables;
-}
+type Side = { letter: string; index: Index; seq: number; exam: string; t: Tables };
 
 const TABLES = ["overview", "questions", "askings", "exams", "memories", "memory_states"];
 const HOW = "Choose another run above, or a moment of this one. The bar below then has two handles, A and B.";
@@ -37,17 +32,10 @@ export function Compare() {
   };
   const runNames = runs.map(({ run }): [string, string] => [run, run === index.run ? `${run} (this run)` : run]);
   const markers = [...(beside?.index.markers ?? []).map((marker) => marker.name), "latest"];
-  const exams = (name: string, label: string, t: Tables | null) =>
-    other &&
-    t &&
-    t.exams.rows > 0 && (
-      <Choice
-        name={name}
-        label={label}
-        of={distinct(t.exams.col.exam).map((exam) => [exam, `exam ${exam}`])}
-        none="as asked in the run"
-      />
-    );
+  const exams = (name: string, label: string, t: Tables | null) => {
+    const of = distinct(t?.exams.col.exam).map((exam): [string, string] => [exam, `exam ${exam}`]);
+    return other && of.length > 0 && <Choice name={name} label={label} of={of} none="as asked in the run" />;
+  };
   const at = (vs: string) => go({ query: { vs } }, true);
   const pick = (
     <div class="filters">
@@ -57,26 +45,16 @@ export function Compare() {
       {exams("eb", "B answers", two.value)}
     </div>
   );
-  if (!other)
-    return (
-      <Section title="Compare">
-        {pick}
-        <Empty title="Nothing to compare yet" children={HOW} />
-        <p>
-          <button onClick={() => compare(view)} children="Compare two moments" />
-        </p>
-      </Section>
-    );
+  const begin = <button onClick={() => compare(view)} children="Compare two moments" />;
+  const none = <Empty title="Nothing to compare yet" children={[HOW, <p>{begin}</p>]} />;
+  if (!other) return <Section title="Compare" children={[pick, none]} />;
   if (!one.value || !two.value) return <Loading error={one.error || two.error} />;
   const a: Side = { letter: "A", index, seq, t: one.value, exam: ea };
   const b: Side = { letter: "B", ...other, t: two.value, exam: eb };
   const is = (side: Side) => `${side.letter} is ${side.index.run} at ${named(side.index, side.seq)}.`;
   return (
     <>
-      <Section title="Compare" note={`${is(a)} ${is(b)}`}>
-        {pick}
-        <Sizes overview={a.t.overview} />
-      </Section>
+      <Section title="Compare" note={`${is(a)} ${is(b)}`} children={[pick, <Sizes overview={a.t.overview} />]} />
       {beside && settings(a.index, b.index)}
       <Flips a={a} b={b} />
       <Learned a={a} b={b} />
@@ -92,13 +70,8 @@ function settings(...both: Index[]) {
   });
   const differ = [...new Set([...p.keys(), ...q.keys()])].filter((name) => p.get(name) !== q.get(name));
   const rows = differ.map((name) => [words(name), bdi(p.get(name) ?? "–"), bdi(q.get(name) ?? "–")]);
-  return (
-    <Section title="Settings that differ">
-      {rows.length
-        ? plain("texts", [["setting", "A", "B"], ...rows])
-        : muted("None: both runs have the same settings.")}
-    </Section>
-  );
+  const table = plain("texts", [["setting", "A", "B"], ...rows], "None: both runs have the same settings.");
+  return <Section title="Settings that differ" children={table} />;
 }
 
 /** Two-sided exact sign test. */
@@ -156,17 +129,13 @@ function Flips({ a, b }: { a: Side; b: Side }) {
         ["not right at A", toned("bad", `${count(onlyB)} only B`), count(sum(false, false))],
       ])}
       {differ.length > 0 &&
-        table(
-          { label: "Questions that differ", height: 360, selected: asked },
-          [...differ.keys()],
-          [
-            ["A", "narrow", (k) => verdict(p.verdict[differ[k].n])],
-            ["B", "narrow", (k) => verdict(q.verdict[differ[k].m])],
-            ["question", "grow", (k) => link(differ[k])],
-            ["asked at A", "", (k) => p.title[differ[k].n]],
-            ["asked at B", "", (k) => q.title[differ[k].m]],
-          ],
-        )}
+        table({ label: "Questions that differ", height: 360, selected: asked }, differ.length, [
+          ["A", "narrow", (k) => verdict(p.verdict[differ[k].n])],
+          ["B", "narrow", (k) => verdict(q.verdict[differ[k].m])],
+          ["question", "grow", (k) => link(differ[k])],
+          ["asked at A", "", (k) => p.title[differ[k].n]],
+          ["asked at B", "", (k) => q.title[differ[k].m]],
+        ])}
       {asked < 0 && differ.length > 0 && <p class="note">Choose a question to see both prompts.</p>}
       {asked >= 0 && <Beside key={ask} a={a} b={b} rows={[differ[asked].n, differ[asked].m]} id={ask} />}
     </Section>
@@ -188,9 +157,7 @@ function Beside({ a, b, rows, id }: { a: Side; b: Side; rows: number[]; id: stri
   if (!value) return <Loading error={error} />;
   const column = ([answer, note]: [Answer, string | false]) => (
     <div>
-      <h3>
-        {answer.title}, {verdict(answer.verdict)}
-      </h3>
+      <h3>{[answer.title, ", ", verdict(answer.verdict)]}</h3>
       {note && <p class="note">{note}</p>}
       <Scroll label={`Prompt, ${answer.title}`} kind="tall" children={<Text text={promptsOf(answer)} />} />
       <h3>Reply</h3>
@@ -230,14 +197,10 @@ function Learned({ a, b }: { a: Side; b: Side }) {
   const here = (id: string) => left.has(id) || a.index === b.index;
   const name = (id: string, title: string) => (here(id) ? memory(id, title) : bdi(title || short(id)));
   const none = "Both sides hold the same memories.";
-  return tabled(
-    { title: "Memories that differ", note, none, height: 360 },
-    [...differ.keys()],
-    [
-      ["A", "narrow", (n) => status(left.get(differ[n]))],
-      ["B", "narrow", (n) => status(right.get(differ[n]))],
-      ["memory", "grow", (n) => name(differ[n], of(n).title)],
-      ["kind", "", (n) => words(of(n).kind)],
-    ],
-  );
+  return tabled({ title: "Memories that differ", note, none, height: 360 }, differ.length, [
+    ["A", "narrow", (n) => status(left.get(differ[n]))],
+    ["B", "narrow", (n) => status(right.get(differ[n]))],
+    ["memory", "grow", (n) => name(differ[n], of(n).title)],
+    ["kind", "", (n) => words(of(n).kind)],
+  ]);
 }

@@ -1,8 +1,8 @@
 /** What it cost: calls, tokens, seconds and dollars, by whatever is asked. */
-import { Chart } from "../charts";
-import { at, distinct, grouped, record, type Row, type Table as Data, type Tables } from "../data";
+import { at, grouped, record, type Row, type Table as Data, type Tables } from "../data";
 import { bdi } from "../marks";
-import { Choice, Section, early, figures, tabled, type Column } from "../parts";
+import { Choice, Section, early } from "../parts";
+import { figures, tabled, type Column } from "../tables";
 import { useView } from "../view";
 import { count, dollars, number, percent, seconds, when, words } from "../words";
 
@@ -57,7 +57,6 @@ export function Cost({ t: { cost, exam_cost: exams } }: { t: Tables }) {
         ])}
       </Section>
       {sums({ title: "Calls and tokens", tools: choice }, by, groups)}
-      {calls(rows)}
       {examined.length > 0 && sums({ title: "Exams", note: apart }, ["exam", "tier", "agent", "model"], examined)}
     </>
   );
@@ -68,28 +67,10 @@ function sums(about: Parameters<typeof tabled>[0], by: string[], rows: Row[]) {
   const all = summed(rows);
   const name = (row: Row, of: string) => (of === "iteration" ? when(row[of]) : bdi(words(row[of])));
   const nonzero = SUMS.filter(([of]) => all[of]);
-  return tabled(
-    about,
-    [...rows.keys()],
-    [
-      ...by.map((of): Column => [of, "", (n) => name(rows[n], of)]),
-      ...nonzero.map(([of, title, write = count]): Column => [title, "num", (n) => write(rows[n][of])]),
-      ["of all calls", "num", (n) => percent(rows[n].calls / all.calls)],
-      ["dollars", "num", (n) => dollars(rows[n].usd)],
-    ],
-  );
-}
-
-/** Calls of each tier in each iteration. */
-function calls(rows: Row[]) {
-  const x = [...new Set<number>(rows.map((row) => row.iteration))].sort((a, b) => a - b);
-  const cells = grouped(rows, (row) => `${row.tier} ${row.iteration}`);
-  const lines = distinct(rows.map((row) => row.tier)).map((tier) => ({
-    label: words(tier),
-    y: x.map((iteration) => summed(cells.get(`${tier} ${iteration}`) ?? []).calls),
-  }));
-  if (x.length < 2) return null;
-  return (
-    <Section title="Calls in each iteration" children={<Chart label="Calls" x={x} lines={lines} format={count} />} />
-  );
+  return tabled(about, rows.length, [
+    ...by.map((of): Column => [of, "", (n) => name(rows[n], of)]),
+    ...nonzero.map(([of, title, write = count]): Column => [title, "num", (n) => write(rows[n][of])]),
+    ["of all calls", "num", (n) => percent(rows[n].calls / all.calls)],
+    ["dollars", "num", (n) => dollars(rows[n].usd)],
+  ]);
 }

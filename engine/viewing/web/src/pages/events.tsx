@@ -3,8 +3,8 @@ import { useState } from "preact/hooks";
 import { needle } from "../address";
 import { row, type Index, type Row } from "../data";
 import { A, Seq, bdi, muted } from "../marks";
-import { Choice, Empty, Loading, Search, Section, Text, Title, facts, list, missing, table } from "../parts";
-import type { Column } from "../parts";
+import { Choice, Empty, Loading, Search, Section, Text, Title, missing } from "../parts";
+import { facts, list, stated, table, type Column } from "../tables";
 import { useLoad, useRow, useView } from "../view";
 import { count, number, short, time, when, words } from "../words";
 
@@ -52,26 +52,19 @@ export function Events() {
   const key = `${type}\n${text}\n${seq}`;
   const many = asked.key === key ? asked.many : ENOUGH;
 
-  const { value: found, error } = useLoad(
-    async (wanted) => (filtered ? scan(index, seq, type, text, many, wanted) : null),
-    [index.run, key, many],
-  );
+  const look = async (wanted: () => boolean) => (filtered ? scan(index, seq, type, text, many, wanted) : null);
+  const { value: found, error } = useLoad(look, [index.run, key, many]);
   const rows = filtered ? (found?.rows ?? []) : Array.from({ length: seq }, (_, k) => seq - k);
   const more = found && found.next > 0;
   const total = number(rows.length, "event");
   const every = <A to={{ query: { type: "", q: "" } }} children="Show all events" />;
-  const column = (title: string, kind: Column[1], show: (e: Row) => any): Column => [
-    title,
-    kind,
-    (n) => <Of seq={n} show={show} />,
-  ];
+  const column = (title: string, kind: Column[1], show: (e: Row) => any): Column => {
+    return [title, kind, (n) => <Of seq={n} show={show} />];
+  };
   const link = (name: string) => <A to={{ query: { type: name } }} children={name} />;
-  const none =
-    found || !filtered ? (
-      <Empty title="No event fits these filters so far" children={every} />
-    ) : (
-      <Loading error={error} />
-    );
+  const unfit = <Empty title="No event fits these filters so far" children={every} />;
+  const none = found || !filtered ? unfit : <Loading error={error} />;
+  const further = found && `Look further back, before event ${count(found.next + 1)}`;
   return (
     <Section title="Events" note="Newest first, up to the moment shown." tools={more ? `the newest ${total}` : total}>
       <div class="filters">
@@ -87,11 +80,7 @@ export function Events() {
         column("caused", "num", (e) => (e.caused.length ? count(e.caused.length) : "–")),
         column("time, UTC", "num", (e) => time(e.ts_us)),
       ])}
-      {more && (
-        <button onClick={() => ask({ key, many: many + ENOUGH })}>
-          {`Look further back, before event ${count(found.next + 1)}`}
-        </button>
-      )}
+      {more && <button onClick={() => ask({ key, many: many + ENOUGH })} children={further} />}
     </Section>
   );
 }
@@ -143,16 +132,14 @@ export function EventPage({ id }: { id: string }) {
         </p>
       </Title>
       <div class="columns">
-        <Section title="Header">
-          {facts([
-            ["about", about(e.subject)],
-            ["when", during(index, e)],
-            ["time", `${time(e.ts_us)} UTC`],
-            ["correlation", bdi(e.correlation || "–")],
-            ["ordinal", count(e.ordinal)],
-            ["commit, up to", <Seq seq={e.commit} />],
-          ])}
-        </Section>
+        {stated("Header", [
+          ["about", about(e.subject)],
+          ["when", during(index, e)],
+          ["time", `${time(e.ts_us)} UTC`],
+          ["correlation", bdi(e.correlation || "–")],
+          ["ordinal", count(e.ordinal)],
+          ["commit, up to", <Seq seq={e.commit} />],
+        ])}
         <Section title="Cause and effect">
           {list("chain", e.causes, line)}
           <h3>{e.caused.length ? `It caused ${number(e.caused.length, "event")}` : "It caused no other event."}</h3>
@@ -160,9 +147,10 @@ export function EventPage({ id }: { id: string }) {
           {e.caused.length > NEAR && muted(`and ${count(e.caused.length - NEAR)} more`)}
         </Section>
       </div>
-      <Section title="Payload">
-        {payload.value ? content(payload.value.payload ?? {}) : <Loading error={payload.error} />}
-      </Section>
+      <Section
+        title="Payload"
+        children={payload.value ? content(payload.value.payload) : <Loading error={payload.error} />}
+      />
     </>
   );
 }

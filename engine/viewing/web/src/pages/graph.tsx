@@ -4,7 +4,8 @@ import { needle } from "../address";
 import { COLOURS } from "../charts";
 import { at, grouped, record, type Table as Data, type Tables } from "../data";
 import { A, Bar, Seq, bdi, memory, muted, sign } from "../marks";
-import { Search, Section, Text, facts, list, tabled } from "../parts";
+import { Search, Section, Text } from "../parts";
+import { facts, list, tabled } from "../tables";
 import { LAYERS, Picture } from "../picture";
 import { useView } from "../view";
 import { count, decimal, number, share, short, words } from "../words";
@@ -89,6 +90,7 @@ function Find({ nodes, alive }: { nodes: Data; alive: number[] }) {
 /** A node and its neighbours. */
 function Node({ n, t: { nodes, edges, mastery, memories } }: { n: number; t: Tables }) {
   const { seq, address } = useView();
+  const { layers = "" } = address.query;
   const { id, layer, kind, from } = nodes.col;
   const { source, target, kind: kinds } = edges.col;
   const near = useMemo(() => at(edges, seq).filter((k) => source[k] === n || target[k] === n), [edges, seq, n]);
@@ -97,6 +99,9 @@ function Node({ n, t: { nodes, edges, mastery, memories } }: { n: number; t: Tab
   const row = kind[n] === "skill" ? at(mastery, seq).find((k) => mastery.col.skill[k] === name) : undefined;
   const skill = row === undefined ? null : record(mastery, row);
   const text = (title: string, of: string): any => skill?.[of] && [title, <Text text={skill[of]} limit={200} />];
+  const whole = <A to={{ page: "graph", id: "", query: { layers } }} children="The whole graph" />;
+  const typed = <A to={{ page: "questions", id: "", query: { type: name } }} children="Questions of this type" />;
+  const other = (k: number) => <To nodes={nodes} n={source[k] === n ? target[k] : source[k]} />;
   return (
     <aside class="node" aria-label="Node">
       <h3>{nameOf(nodes, n)}</h3>
@@ -111,25 +116,15 @@ function Node({ n, t: { nodes, edges, mastery, memories } }: { n: number; t: Tab
         text("strategy", "strategy"),
         memories.col.id?.includes(name) && ["memory", memory(name)],
       ])}
-      {kind[n] === "task_type" && (
-        <p>
-          <A to={{ page: "questions", id: "", query: { type: name } }} children="Questions of this type" />
-        </p>
-      )}
+      {kind[n] === "task_type" && <p>{typed}</p>}
       {[...groups].map(([title, rows]) => (
         <div key={title}>
-          <h4>
-            {title} {muted(count(rows.length))}
-          </h4>
-          {some("turned", rows, 40, (k) => (
-            <To nodes={nodes} n={source[k] === n ? target[k] : source[k]} />
-          ))}
+          <h4>{[title, " ", muted(count(rows.length))]}</h4>
+          {some("turned", rows, 40, other)}
         </div>
       ))}
       {!groups.size && <p class="muted">No neighbour at this moment.</p>}
-      <p>
-        <A to={{ page: "graph", id: "", query: { layers: address.query.layers ?? "" } }} children="The whole graph" />
-      </p>
+      <p>{whole}</p>
     </aside>
   );
 }

@@ -1,7 +1,8 @@
 /** The guard's verdicts: the same anchors before and after each iteration, in pairs. */
 import { at, record, type Row, type Table, type Tables } from "../data";
 import { A, Seq, moment, muted, question, ratio, toned, verdict } from "../marks";
-import { Section, early, facts, list, plain, tabled } from "../parts";
+import { Section, early } from "../parts";
+import { facts, list, plain, tabled } from "../tables";
 import { useView } from "../view";
 import { chance, count, decimal, number, points, share, when } from "../words";
 
@@ -45,9 +46,7 @@ function One({ one, questions }: { one: Row; questions: Table }) {
   const anchor = (n: number) => question(questions.col.id[n], questions.col.title[n]);
   const anchors = (name: string, rows: number[]) => (
     <div>
-      <h3>
-        {name} {muted(count(rows.length))}
-      </h3>
+      <h3>{[name, " ", muted(count(rows.length))]}</h3>
       {list("turned", rows.slice(0, 100), anchor, "No anchor.")}
     </div>
   );
@@ -72,12 +71,7 @@ function One({ one, questions }: { one: Row; questions: Table }) {
           ["recorded as event", <Seq seq={one.from} />],
         ])}
       </div>
-      {compared > 0 && (
-        <div class="columns">
-          {anchors("Better", better)}
-          {anchors("Worse", worse)}
-        </div>
-      )}
+      {compared > 0 && <div class="columns" children={[anchors("Better", better), anchors("Worse", worse)]} />}
     </Section>
   );
 }

@@ -3,7 +3,8 @@ import { useMemo } from "preact/hooks";
 import { byQuestion, nameOf } from "../asked";
 import { all, at, record, type Row, type Table as Data, type Tables } from "../data";
 import { A, Bar, Seq, bdi, memory, moment, muted, question, ratio, verdict } from "../marks";
-import { Command, Empty, Loading, Section, Text, Title, facts, listing, missing, plain, tabled } from "../parts";
+import { Command, Empty, Loading, Section, Text, Title, missing } from "../parts";
+import { facts, listing, plain, stated, tabled } from "../tables";
 import { useRow, useView } from "../view";
 import { count, micro, number, percent, short, when, words } from "../words";
 
@@ -49,22 +50,17 @@ export function MemoryPage({ id, t }: { id: string; t: Tables }) {
   const { value: text, error } = useRow(useView().index, "texts", n < 0 ? null : n);
   if (n < 0) return missing("memories", `memory ${id}`);
   const one = record(t.memories, n);
+  const skill = <A to={{ page: "graph", id: `skill/${one.skill}` }} children={bdi(`skill ${one.skill}`)} />;
   return (
     <>
       <Title page="memories" id={one.id} title={bdi(one.title || short(one.id))}>
         <p class="muted">
           {words(one.kind)}, {one.task_type && <>task type {bdi(one.task_type)}, </>}
-          {one.skill && [
-            <A to={{ page: "graph", id: `skill/${one.skill}` }} children={bdi(`skill ${one.skill}`)} />,
-            ", ",
-          ]}
+          {one.skill && [skill, ", "]}
           learned in {moment(when(one.iteration, one.phase))}
         </p>
       </Title>
-      <div class="columns">
-        <State one={one} n={n} t={t} />
-        {text && <Effect text={text} t={t} />}
-      </div>
+      <div class="columns" children={[<State one={one} n={n} t={t} />, text && <Effect text={text} t={t} />]} />
       {!text && <Loading error={error} />}
       {text && content(text.fields)}
       {text && origin(one, text, t.questions)}
@@ -82,12 +78,16 @@ function State({ one, n, t: { memories, memory_states: states, curations } }: { 
   const then = second === null ? undefined : statesAt(states, second).get(n);
   const acts = at(curations, seq).filter((k) => curations.col.memory[k] === n);
   if (!life.length) {
-    const made = (
-      <A to={{ query: { at: `seq:${one.from}` } }} children={`Go to event ${count(one.from)}, which made it`} />
-    );
+    const says = `Go to event ${count(one.from)}, which made it`;
+    const made = <A to={{ query: { at: `seq:${one.from}` } }} children={says} />;
     return <Empty title="Not learned yet at this moment" children={made} />;
   }
   const now = record(states, life[life.length - 1]);
+  const act = (k: number) => {
+    const { what, by, reason } = record(curations, k);
+    const says = [<strong>{words(what)}</strong>, " by ", bdi(by || "the run"), reason && ": ", bdi(reason)];
+    return <p key={k} children={[<Seq seq={curations.col.from[k]} />, " ", ...says]} />;
+  };
   const held = now.status === "quarantined";
   return (
     <Section title="State">
@@ -99,14 +99,7 @@ function State({ one, n, t: { memories, memory_states: states, curations } }: { 
         ["created", <Seq seq={one.from} />],
         ...changes.map((k): [any, any] => [verdict(s.status[k]), <Seq seq={s.from[k]} />]),
       ])}
-      {acts
-        .map((k) => record(curations, k))
-        .map(({ from, what, by, reason }) => (
-          <p key={from}>
-            <Seq seq={from} /> <strong>{words(what)}</strong> by {bdi(by || "the run")}
-            {reason && [": ", bdi(reason)]}
-          </p>
-        ))}
+      {acts.map(act)}
       <p class="note">{held ? "To let it into prompts again:" : "To keep it out of every prompt:"}</p>
       <Command text={`mage-es memory ${held ? "release" : "quarantine"} ${one.id} ${index.named} --reason "..."`} />
     </Section>
@@ -165,19 +158,15 @@ function origin(one: Row, text: Row, { col: { id, title } }: Data) {
   const events = text.facts.slice(0, NAMED).map((seq: number) => <Seq key={seq} seq={seq} />);
   const more = text.facts.length > NAMED ? ` and ${count(text.facts.length - NAMED)} more` : "";
   const saw = [text.saw].flat().join(", ");
-  return (
-    <Section title="Where it comes from">
-      {facts([
-        one.question !== null && ["question", question(id[one.question], title[one.question])],
-        events.length > 0 && ["verdicts and calls", <span class="seqs" children={[...events, more]} />],
-        text.missing > 0 && ["from a parent's log", `${number(text.missing, "event")} that this log does not hold`],
-        text.writer && ["written by", bdi(text.writer)],
-        ["written from", bdi(!saw || saw === "nothing" ? "its own reply only" : saw)],
-        text.given_by && ["given by", bdi(text.given_by)],
-        ["recorded as event", <Seq seq={one.from} />],
-      ])}
-    </Section>
-  );
+  return stated("Where it comes from", [
+    one.question !== null && ["question", question(id[one.question], title[one.question])],
+    events.length > 0 && ["verdicts and calls", <span class="seqs" children={[...events, more]} />],
+    text.missing > 0 && ["from a parent's log", `${number(text.missing, "event")} that this log does not hold`],
+    text.writer && ["written by", bdi(text.writer)],
+    ["written from", bdi(!saw || saw === "nothing" ? "its own reply only" : saw)],
+    text.given_by && ["given by", bdi(text.given_by)],
+    ["recorded as event", <Seq seq={one.from} />],
+  ]);
 }
 
 /** Every prompt that showed it. */

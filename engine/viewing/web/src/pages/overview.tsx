@@ -1,39 +1,35 @@
 /** What was gained, at what cost, and how to check it. */
 import { useState } from "preact/hooks";
 import { Chart, type Line } from "../charts";
-import { all, at, record, type Row, type Table as Data, type Tables } from "../data";
+import { at, record, type Index, type Row, type Table as Data, type Tables } from "../data";
 import { A, Seq, bdi, mark, moment, muted, ratio, verdict } from "../marks";
-import { Command, Section, facts, figures, list, log, plain, table, tabled } from "../parts";
+import { Command, Section, fold } from "../parts";
+import { facts, figures, list, log, plain, table, tabled } from "../tables";
 import { SIGNS } from "../scrubber";
 import { useRow, useTables, useView } from "../view";
 import { chance, count, decimal, dollars, number, percent, share, time, when, words } from "../words";
 
+const SAME = "The line that began this run. The same models and seed give the same digests.";
+
 export function Overview({ t: { overview, scores, exams } }: { t: Tables }) {
   const { index, seq } = useView();
   const known = at(exams, seq);
+  const held = <Section title="What it holds" children={<Sizes overview={overview} />} />;
   return (
     <>
       <Certificate overview={overview} scores={scores} exams={exams} />
       <Accuracy scores={scores} exams={exams} />
-      <div class="columns">
-        <Section title="What it holds" children={<Sizes overview={overview} />} />
-        <Happened />
-      </div>
+      <div class="columns" children={[held, <Happened />]} />
       <Iterations overview={overview} scores={scores} />
       {known.length > 0 && <Exams exams={exams} rows={known} />}
-      <Section
-        title="Reproduce it"
-        note="The line that began this run. The same models and seed give the same digests.">
+      <Section title="Reproduce it" note={SAME}>
         {index.command && <Command text={index.command} />}
         {index.head && <Command text={`mage-es verify ${index.named} --head ${index.head}`} />}
-        <Settings />
+        {fold("Models, settings and folder", settings(index))}
       </Section>
     </>
   );
 }
-
-/** The rows up to a moment, in order. */
-const until = (t: Data, seq: number) => all(t).filter((n) => t.col.from[n] <= seq);
 
 /** The row of overview that holds at a moment. */
 const rowAt = (overview: Data, seq: number): Row => record(overview, at(overview, seq).at(-1) ?? -1);
@@ -49,9 +45,9 @@ function Certificate({ overview, scores, exams: every }: { overview: Data; score
   const none = { baseline: "a baseline has none", served: "mage-es gain measures it" }[index.kind as string];
   const calls = (now.execution_calls ?? 0) + (now.guidance_calls ?? 0);
   const asked = closed.length ? <A to={{ page: "cost" }} children={count(now.guidance_at_inference)} /> : "–";
-  const guard = now.guard
-    ? [verdict(now.guard), <A to={{ page: "guard" }} children="the paired table" />]
-    : ["–", "no verdict so far"];
+  const table = <A to={{ page: "guard" }} children="the paired table" />;
+  const guard = now.guard ? [verdict(now.guard), table] : ["–", "no verdict so far"];
+  const examined = closed.length ? `in ${number(closed.length, "exam")}` : "no exam so far";
   const gain = newest
     ? [`${now.gain > 0 ? "+" : ""}${decimal(now.gain, 1)} points`, gained(now, pair, closed)]
     : ["–", none ?? "needs an exam before and after"];
@@ -70,11 +66,7 @@ function Certificate({ overview, scores, exams: every }: { overview: Data; score
       {figures([
         ["Gain", gain[0], gain[1]],
         ["Cost", number(calls, "call"), `${count(now.guidance_calls)} of them guidance, ${dollars(now.usd)}`],
-        [
-          "Guidance calls at inference",
-          asked,
-          closed.length ? `in ${number(closed.length, "exam")}` : "no exam so far",
-        ],
+        ["Guidance calls at inference", asked, examined],
         ["Guard", guard[0], guard[1]],
       ])}
       <Verified />
@@ -84,6 +76,7 @@ function Certificate({ overview, scores, exams: every }: { overview: Data; score
 
 /** How sure the gain is, and what shuffled memories did. */
 function gained(now: Row, [first, newest]: Row[], closed: Row[]) {
+  const pairs = { page: "compare", query: { vs: first.marker, ea: newest.exam, eb: first.exam } };
   const control = closed.findLast((exam) => exam.control !== "none" && exam.marker === newest.marker);
   return [
     `95 %: ${decimal(now.low, 1)} to ${decimal(now.high, 1)}, ${chance(now.p)}`,
@@ -91,10 +84,7 @@ function gained(now: Row, [first, newest]: Row[], closed: Row[]) {
     control ? share(control.correct, control.total, 0) : "no exam",
     " with shuffled memories",
     <br />,
-    <A
-      to={{ page: "compare", query: { vs: first.marker, ea: newest.exam, eb: first.exam } }}
-      children="question by question"
-    />,
+    <A to={pairs} children="question by question" />,
   ];
 }
 
@@ -114,10 +104,7 @@ function Ungained({ now, scores, closed, later }: { now: Row; scores: Data; clos
   const begun = closed.some((exam) => exam.marker === "start" && exam.control === "none");
   return (
     <>
-      <p class="claim small">
-        {now.anchor_total > 0 && anchors}
-        {says ?? ask}
-      </p>
+      <p class="claim small" children={[now.anchor_total > 0 && anchors, says ?? ask]} />
       {index.kind === "served" && <Command text={`mage-es gain ${index.named}`} />}
       {!says && !later && !begun && <Command text={`mage-es exam ${index.named} --at start`} />}
       {!says && !later && <Command text={`mage-es exam ${index.named}`} />}
@@ -131,14 +118,17 @@ function Verified() {
   const [asked, ask] = useState(index.copy);
   const { value: found, error } = useRow(index, "verify", asked ? 0 : null);
   const says = "Every byte, the chain, digests, splits, leaks and theorems, as mage-es verify checks them.";
-  if (!found)
-    return (
-      <p class="check">
-        <button onClick={() => ask(true)} disabled={asked} children={asked ? "Checking …" : "Verify"} />
-        {muted(error || says)}
-      </p>
-    );
+  const button = <button onClick={() => ask(true)} disabled={asked} children={asked ? "Checking …" : "Verify"} />;
+  if (!found) return <p class="check" children={[button, muted(error || says)]} />;
   const checks: Row[] = found.checks;
+  const rows = table({ label: "Checks" }, checks.length, [
+    ["", "", (n) => mark(checks[n].ok ? "correct" : "wrong")],
+    ["check", "", (n) => checks[n].name],
+    ["measured", "", (n) => bdi(checks[n].measured || "–")],
+    ["bound", "", (n) => bdi(checks[n].bound || "–")],
+    ["what", "wrap", (n) => bdi(checks[n].detail)],
+    checks.some((one) => one.seq) && ["broken at", "num", (n) => <Seq seq={checks[n].seq} />],
+  ]);
   return (
     <div class="check" role="status">
       <p>
@@ -147,21 +137,7 @@ function Verified() {
         {index.copy && muted(" when this copy was made; check again with the second line of “Reproduce it” below.")}
       </p>
       {list("happened", found.findings, bdi)}
-      <details open={!found.ok}>
-        <summary>{number(checks.length, "check")}</summary>
-        {table(
-          { label: "Checks" },
-          [...checks.keys()],
-          [
-            ["", "", (n) => mark(checks[n].ok ? "correct" : "wrong")],
-            ["check", "", (n) => checks[n].name],
-            ["measured", "", (n) => bdi(checks[n].measured || "–")],
-            ["bound", "", (n) => bdi(checks[n].bound || "–")],
-            ["what", "wrap", (n) => bdi(checks[n].detail)],
-            checks.some((one) => one.seq) && ["broken at", "num", (n) => <Seq seq={checks[n].seq} />],
-          ],
-        )}
-      </details>
+      {fold(number(checks.length, "check"), rows, !found.ok)}
     </div>
   );
 }
@@ -229,13 +205,10 @@ const UNTIL_NOW = "No exam, rollback, quarantine or split up to this moment.";
 function Happened() {
   const { index, seq } = useView();
   const marks = index.marks.filter((one) => one.seq <= seq);
+  const told = (one: (typeof marks)[0]): any => [one.seq, `${SIGNS[one.kind] ?? "·"} ${one.kind}`, one.text];
   return (
     <Section title="What happened" note={marks.length > 12 && `The newest 12 of ${count(marks.length)}.`}>
-      {log(
-        marks.slice(-12).reverse(),
-        (one) => [one.seq, `${SIGNS[one.kind] ?? "·"} ${one.kind}`, one.text],
-        UNTIL_NOW,
-      )}
+      {log(marks.slice(-12).reverse(), told, UNTIL_NOW)}
     </Section>
   );
 }
@@ -245,7 +218,7 @@ function Iterations({ overview, scores }: { overview: Data; scores: Data }) {
   const { col: c } = overview;
   const { col: s } = scores;
   const closed = new Map<number, number>(); // iteration: the row at its own marker, of an open one the newest
-  for (const n of until(overview, seq)) {
+  for (let n = 0; n < overview.rows && c.from[n] <= seq; n++) {
     const [, name, k] = /^(start|iter-(\d+))/.exec(c.marker[n]) ?? [];
     if (name) closed.set(Number(k ?? -1), n);
   }
@@ -256,21 +229,18 @@ function Iterations({ overview, scores }: { overview: Data; scores: Data }) {
     return n === undefined ? "–" : ratio(s.correct[n], s.total[n]);
   };
   const row = (k: number) => closed.get(k) as number;
-  return tabled(
-    { title: "Iteration by iteration" },
-    [...closed.keys()].sort((p, q) => p - q),
-    [
-      ["iteration", "", (k) => moment(when(k))],
-      ["fresh", "num", (k) => pair(k, "fresh")],
-      ["revisits", "num", (k) => pair(k, "revisit")],
-      ["anchors", "num", (k) => pair(k, "anchor")],
-      ["guard", "", (k) => (c.guard[row(k)] && c.anchor_iteration[row(k)] === k ? verdict(c.guard[row(k)]) : "–")],
-      ["memories", "num", (k) => count(c.memories[row(k)])],
-      ["quarantined", "num", (k) => count(c.quarantined[row(k)])],
-      ["calls so far", "num", (k) => count(c.execution_calls[row(k)] + c.guidance_calls[row(k)])],
-      ["of them guidance", "num", (k) => count(c.guidance_calls[row(k)])],
-    ],
-  );
+  const iterations = [...closed.keys()].sort((p, q) => p - q);
+  return tabled({ title: "Iteration by iteration" }, iterations, [
+    ["iteration", "", (k) => moment(when(k))],
+    ["fresh", "num", (k) => pair(k, "fresh")],
+    ["revisits", "num", (k) => pair(k, "revisit")],
+    ["anchors", "num", (k) => pair(k, "anchor")],
+    ["guard", "", (k) => (c.guard[row(k)] && c.anchor_iteration[row(k)] === k ? verdict(c.guard[row(k)]) : "–")],
+    ["memories", "num", (k) => count(c.memories[row(k)])],
+    ["quarantined", "num", (k) => count(c.quarantined[row(k)])],
+    ["calls so far", "num", (k) => count(c.execution_calls[row(k)] + c.guidance_calls[row(k)])],
+    ["of them guidance", "num", (k) => count(c.guidance_calls[row(k)])],
+  ]);
 }
 
 function Exams({ exams: { col: e }, rows }: { exams: Data; rows: number[] }) {
@@ -293,21 +263,15 @@ function Exams({ exams: { col: e }, rows }: { exams: Data; rows: number[] }) {
   );
 }
 
-function Settings() {
-  const { index } = useView();
+function settings(index: Index) {
   const text = (value: any) => bdi(typeof value === "string" ? value || "none" : JSON.stringify(value));
-  return (
-    <details>
-      <summary>Models, settings and folder</summary>
-      {facts([
-        ...Object.entries(index.models).map(([tier, model]): any => model && [`${tier} model`, bdi(model)]),
-        ["folder", bdi(index.path)],
-        ["written", `${time(index.began_us)} to ${time(index.ended_us)} UTC`],
-        ["head", <code>{index.head}</code>],
-        index.parent && ["learned before", bdi(index.parent)],
-        ["read by", `mage-es ${index.version}`],
-      ])}
-      {facts(Object.entries(index.config).map(([name, value]) => [words(name), text(value)]))}
-    </details>
-  );
+  return facts([
+    ...Object.entries(index.models).map(([tier, model]): any => model && [`${tier} model`, bdi(model)]),
+    ["folder", bdi(index.path)],
+    ["written", `${time(index.began_us)} to ${time(index.ended_us)} UTC`],
+    ["head", <code>{index.head}</code>],
+    index.parent && ["learned before", bdi(index.parent)],
+    ["read by", `mage-es ${index.version}`],
+    ...Object.entries(index.config).map(([name, value]): any => [words(name), text(value)]),
+  ]);
 }

@@ -4,15 +4,14 @@ import { carried, questionOf, source, type Asking } from "../asked";
 import { row, type Index, type Row } from "../data";
 import { difference } from "../difference";
 import { A, Bar, Seq, bdi, mark, memory, muted, sign, toned, verdict } from "../marks";
-import { Choice, Command, Empty, Loading, Section, Text, Title, facts, missing, plain, rest, tabled } from "../parts";
+import { Choice, Command, Empty, Loading, Section, Text, Title, fold, missing, rest } from "../parts";
+import { plain, stated, tabled } from "../tables";
 import { useLoad, useView } from "../view";
 import { brief, count, decimal, micro, number, seconds, short, visible, words } from "../words";
 
 type Shown = [id: string, similarity: number | null, what: string, title: string];
 /** A call, a tool's run, a search, a step. */
-interface Move extends Row {
-  prompt: (string | { t: number; source: string })[];
-}
+type Move = Row & { prompt: (string | { t: number; source: string })[] };
 /** One asking with all that happened in it. */
 export interface Answer extends Asking {
   bundle: Shown[];
@@ -51,6 +50,7 @@ export function QuestionPage({ id }: { id: string }) {
   const times = `asked ${number(asked, "time")}${known.length > asked ? `, carried ${count(known.length - asked)}` : ""}`;
   const first = <A to={{ query: { at: "", ask: askings[0]?.name } }} children="See it when it was first asked" />;
   const choices = others.map((one): [string, string] => [one.name, one.title]);
+  const choice = <Choice name="than" label="Compare with" of={choices} none="the time before" />;
   return (
     <>
       <Title page="questions" id={id} title={bdi(text && text.length < 500 ? text : question.title || id)}>
@@ -60,11 +60,7 @@ export function QuestionPage({ id }: { id: string }) {
       </Title>
       <section>
         <Times askings={askings} now={shown} then={then} />
-        {shown && others.length > 0 && (
-          <div class="filters">
-            <Choice name="than" label="Compare with" of={choices} none="the time before" />
-          </div>
-        )}
+        {shown && others.length > 0 && <div class="filters" children={choice} />}
         {now && shown !== now && <p class="note">{carried(now, shown)}</p>}
       </section>
       {!now && <Empty title="Not asked up to this moment" children={askings.length > 0 && first} />}
@@ -113,46 +109,37 @@ export const promptsOf = (answer: Answer) =>
     .map((call) => (call.system ? `${call.system}\n\n` : "") + promptOf(answer, call))
     .join("\n\n");
 
-const COMPARED = ["answer", "routing_arm", "search_arm", "template", "task_type", "skill", "tool", "model"];
+const COMPARED = ["verdict", "answer", "routing_arm", "search_arm", "template", "task_type", "skill", "tool", "model"];
+
+function told(name: string, value: any) {
+  if (name === "verdict") return verdict(value);
+  return bdi(name === "answer" ? brief(String(value ?? "none"), 400) : words(value || "none"));
+}
 
 /** Why an answer differs: what was different between two times. `across`: they are of two runs. */
 export function changes(a: Answer, b: Answer, across = false) {
   const [was, is] = [a, b].map((answer): Row => ({ ...answer, model: callsOf(answer)[0]?.model }));
   const differ = COMPARED.filter((name) => (was[name] ?? "") !== (is[name] ?? ""));
-  const told = (name: string, v: any) => bdi(name === "answer" ? brief(String(v ?? "none"), 400) : words(v || "none"));
-  const moved = (answer: Answer, other: Answer, kind: string, text: string) =>
-    answer.bundle
-      .filter(([id]) => !other.bundle.some(([one]) => one === id))
-      .map(([id, similarity, , title]) => [
-        toned(`pill ${kind}`, text),
-        decimal(similarity, 3),
-        across ? <code>{short(id)}</code> : memory(id, title),
-      ]);
+  const rows = differ.map((name) => [words(name.replace("_arm", "")), told(name, was[name]), told(name, is[name])]);
+  const name = (id: string, title: string) => (across ? <code>{short(id)}</code> : memory(id, title));
+  const moved = (answer: Answer, other: Answer, kind: string, text: string) => {
+    const alone = answer.bundle.filter(([id]) => !other.bundle.some(([one]) => one === id));
+    return alone.map(([id, near, , title]) => [toned(`pill ${kind}`, text), decimal(near, 3), name(id, title)]);
+  };
   const shown = [...moved(a, b, "minus", "− no longer shown"), ...moved(b, a, "plus", "+ newly shown")];
-  const verdicts = a.verdict === b.verdict ? [] : [["verdict", verdict(a.verdict), verdict(b.verdict)]];
-  const rows = [
-    ...verdicts,
-    ...differ.map((name) => [words(name.replace("_arm", "")), told(name, was[name]), told(name, is[name])]),
-  ];
   const [before, after] = [a, b].map(promptsOf);
   const same = before === after;
-  const says = !same
-    ? "The words of the prompt alone."
-    : rows.length
-      ? "The prompt is the same, letter by letter."
-      : "Nothing: the same prompt, the same answer.";
   const turn = a.verdict === b.verdict ? `${words(b.verdict)} both times` : `${words(a.verdict)} → ${words(b.verdict)}`;
+  const equal = rows.length
+    ? "The prompt is the same, letter by letter."
+    : "Nothing: the same prompt, the same answer.";
   return (
     <Section title={`What changed: ${turn}`} id="changed">
       {rows.length > 0 && plain("texts changes", [["", a.title, b.title], ...rows])}
       {shown.length > 0 && plain("texts changes", [["", "similarity", "memory"], ...shown])}
-      {(same || rows.length + shown.length === 0) && <p class="muted">{says}</p>}
-      {!same && (
-        <details>
-          <summary>The prompts, line by line</summary>
-          {difference(before, after, [a.title, b.title])}
-        </details>
-      )}
+      {same && <p class="muted">{equal}</p>}
+      {!same && !rows.length && !shown.length && <p class="muted">The words of the prompt alone.</p>}
+      {!same && fold("The prompts, line by line", difference(before, after, [a.title, b.title]))}
     </Section>
   );
 }
@@ -162,33 +149,26 @@ function Asked({ answer, id }: { answer: Answer; id: string }) {
   const { index } = useView();
   const which = answer.exam ? `--exam ${parseInt(answer.name)}` : `--iteration ${answer.iteration}`;
   const planned = answer.prompt_sha256 && [", planned at ", <Seq seq={answer.from} />];
+  const texts = [answer.question_text, answer.context].filter(Boolean).map((text) => <Text text={text} />);
   const events = [answer.carried ? "carried at " : "judged at ", <Seq seq={answer.judged} />, planned];
   return (
     <>
       <div class="columns">
-        <Section title={answer.title}>
-          {facts([
-            ["verdict", verdict(answer.verdict)],
-            ["answer", <bdi class="answer">{brief(answer.answer ?? "none")}</bdi>],
-            ["expected", <bdi class="answer">{brief(answer.expected ?? "not in the log")}</bdi>],
-            ["score", micro(answer.score_micro)],
-            ["task type, skill", bdi([answer.task_type, answer.skill].filter(Boolean).join(", ") || "–")],
-            ...answer.facts.map(([name, text]): [string, any] => [name, bdi(brief(text))]),
-            answer.carried && ["not asked", `${answer.carried}: the earlier verdict holds`],
-            answer.tool && ["tool", memory(answer.tool)],
-            ["events", answer.exam ? `in the exam's own log, event ${count(answer.seq)}` : <span>{events}</span>],
-          ])}
-        </Section>
+        {stated(answer.title, [
+          ["verdict", verdict(answer.verdict)],
+          ["answer", <bdi class="answer">{brief(answer.answer ?? "none")}</bdi>],
+          ["expected", <bdi class="answer">{brief(answer.expected ?? "not in the log")}</bdi>],
+          ["score", micro(answer.score_micro)],
+          ["task type, skill", bdi([answer.task_type, answer.skill].filter(Boolean).join(", ") || "–")],
+          ...answer.facts.map(([name, text]): [string, any] => [name, bdi(brief(text))]),
+          answer.carried && ["not asked", `${answer.carried}: the earlier verdict holds`],
+          answer.tool && ["tool", memory(answer.tool)],
+          ["events", answer.exam ? `in the exam's own log, event ${count(answer.seq)}` : <span>{events}</span>],
+        ])}
         {arms(answer)}
       </div>
       {bundle(answer)}
-      {answer.question_text && (
-        <details>
-          <summary>The question{answer.context && " and its context"}</summary>
-          <Text text={answer.question_text} />
-          {answer.context && <Text text={answer.context} />}
-        </details>
-      )}
+      {texts.length > 0 && fold(texts.length > 1 ? "The question and its context" : "The question", texts)}
       {answer.problem && <p class="problem">{answer.problem}</p>}
       <Moves key={answer.n} answer={answer} />
       {!answer.carried && <Command text={`mage-es show ${id} ${index.named} ${which}`} />}
@@ -202,26 +182,19 @@ function arms({ arms }: Answer) {
     words(arm),
     <Bar share={probability} text={decimal(probability, 3)} />,
   ]);
-  return (
-    <Section title="Arms" note="What each bandit chose, and how probable that choice was.">
-      {rows.length ? plain("texts", [["bandit", "arm", "probability"], ...rows]) : muted("No bandit chose here.")}
-    </Section>
-  );
+  const chosen = plain("texts", [["bandit", "arm", "probability"], ...rows], "No bandit chose here.");
+  return <Section title="Arms" note="What each bandit chose, and how probable that choice was." children={chosen} />;
 }
 
 function bundle({ bundle, left_out }: Answer) {
   const entries = [...bundle, ...left_out];
   const similarity = (of: number | null) => (of === null ? "–" : <Bar share={of} text={decimal(of, 3)} />);
-  return tabled(
-    { title: "Memories shown", none: "None: the prompt had no notes." },
-    [...entries.keys()],
-    [
-      ["in the prompt", "narrow", (n) => (n < bundle.length ? toned(`tag span${n % 6}`, n + 1) : "left out")],
-      ["memory", "grow", (n) => memory(entries[n][0], entries[n][3])],
-      ["what", "", (n) => words(entries[n][2])],
-      ["similarity", "num", (n) => similarity(entries[n][1])],
-    ],
-  );
+  return tabled({ title: "Memories shown", none: "None: the prompt had no notes." }, entries.length, [
+    ["in the prompt", "narrow", (n) => (n < bundle.length ? toned(`tag span${n % 6}`, n + 1) : "left out")],
+    ["memory", "grow", (n) => memory(entries[n][0], entries[n][3])],
+    ["what", "", (n) => words(entries[n][2])],
+    ["similarity", "num", (n) => similarity(entries[n][1])],
+  ]);
 }
 
 const CHECKED: Record<string, [sign: string, colour: string, says: string]> = {
@@ -238,11 +211,8 @@ function Hash({ text, sha256 }: { text: string; sha256: string }) {
     return Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("") === sha256 ? "same" : "differs";
   }, [text, sha256]);
   const [text_, colour, says] = CHECKED[value ?? ""];
-  return (
-    <p class="note">
-      {sign(text_, colour)} SHA-256 <code title={sha256}>{sha256.slice(0, 16)}</code> {says}
-    </p>
-  );
+  const code = <code title={sha256}>{sha256.slice(0, 16)}</code>;
+  return <p class="note" children={[sign(text_, colour), " SHA-256 ", code, ` ${says}`]} />;
 }
 
 /** Calls, tools, searches and steps in order; of many only those that are opened. */
@@ -252,22 +222,16 @@ function Moves({ answer }: { answer: Answer }) {
     move.kind === "call" ? <Call n={k} call={move} answer={answer} /> : other(move);
   if (answer.calls.length <= 3) return <>{answer.calls.map(one)}</>;
   const toggle = (k: number, on: boolean) => setOpen((old) => (on ? [...old, k] : old.filter((other) => other !== k)));
-  return (
-    <Section title="Move by move" tools={number(answer.calls.length, "move")}>
-      <ol class="moves">
-        {answer.calls.map((move, k) => (
-          <li key={k}>
-            <details onToggle={(e) => toggle(k, e.currentTarget.open)}>
-              <summary>
-                <span class="num">{k + 1}</span> <strong>{words(move.kind)}</strong> {bdi(gist(move))}
-              </summary>
-              {open.includes(k) && one(move, k)}
-            </details>
-          </li>
-        ))}
-      </ol>
-    </Section>
+  const folded = (move: Move, k: number) => (
+    <li key={k}>
+      <details onToggle={(e) => toggle(k, e.currentTarget.open)}>
+        <summary children={[toned("num", k + 1), " ", <strong>{words(move.kind)}</strong>, " ", bdi(gist(move))]} />
+        {open.includes(k) && one(move, k)}
+      </details>
+    </li>
   );
+  const moves = <ol class="moves" children={answer.calls.map(folded)} />;
+  return <Section title="Move by move" tools={number(answer.calls.length, "move")} children={moves} />;
 }
 
 /** A move in one line. */
@@ -289,12 +253,9 @@ function Call({ n, call, answer }: { n: number; call: Move; answer: Answer }) {
     left -= text.length;
     return typeof piece === "string" || !shown ? shown : quoted(piece.source ?? "", shown, answer);
   });
-  const told = [
-    call.model,
-    `${number(call.input_tokens, "token")} in, ${count(call.output_tokens)} out`,
-    call.latency_us ? seconds(call.latency_us) : "",
-    call.stop_reason && call.stop_reason !== "end" ? `stopped: ${call.stop_reason}` : "",
-  ];
+  const tokens = `${number(call.input_tokens, "token")} in, ${count(call.output_tokens)} out`;
+  const stopped = call.stop_reason && call.stop_reason !== "end" && `stopped: ${call.stop_reason}`;
+  const told = [call.model, tokens, call.latency_us > 0 && seconds(call.latency_us), stopped];
   const sent = `${call.system}\0${promptOf(answer, call)}\0${call.rest}`;
   return (
     <Section
@@ -309,10 +270,7 @@ function Call({ n, call, answer }: { n: number; call: Move; answer: Answer }) {
           <pre class="text" dir="auto" children={fitting} />
           {rest(-left, () => setRoom(room + SHOWN))}
         </div>
-        <div>
-          <h3>Reply</h3>
-          <Text text={call.reply || "(empty)"} />
-        </div>
+        <div children={[<h3>Reply</h3>, <Text text={call.reply || "(empty)"} />]} />
       </div>
     </Section>
   );
@@ -336,13 +294,10 @@ function quoted(source: string, text: string, { bundle }: Answer) {
 /** What was no call: a tool's run, a search, a trimmed prompt. */
 function other(move: Move) {
   const told = Object.entries(move).filter(([name, fact]) => name !== "kind" && fact !== null && fact !== "");
-  const show = (name: string, fact: any) =>
-    name === "seq" ? (
-      <Seq seq={fact} />
-    ) : (
-      <Text text={typeof fact === "string" ? fact : JSON.stringify(fact, null, 1)} />
-    );
-  return (
-    <Section title={words(move.kind)} children={facts(told.map(([name, fact]) => [words(name), show(name, fact)]))} />
+  const text = (fact: any) => (typeof fact === "string" ? fact : JSON.stringify(fact, null, 1));
+  const show = (name: string, fact: any) => (name === "seq" ? <Seq seq={fact} /> : <Text text={text(fact)} />);
+  return stated(
+    words(move.kind),
+    told.map(([name, fact]) => [words(name), show(name, fact)]),
   );
 }

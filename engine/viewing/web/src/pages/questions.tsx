@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import { byQuestion, newest } from "../asked";
 import { all, distinct, type Tables } from "../data";
 import { bdi, mark, question, verdict } from "../marks";
-import { listing } from "../parts";
+import { listing } from "../tables";
 import { useView } from "../view";
 import { count } from "../words";
 

@@ -1,9 +1,10 @@
 /** What a served run answered, and what came back. */
 import { at, grouped, record, type Row, type Table as Data, type Tables } from "../data";
 import { A, Seq, bdi, memory } from "../marks";
-import { Loading, Section, Text, Title, facts, list, listing, log, missing } from "../parts";
+import { Loading, Section, Text, Title, missing } from "../parts";
+import { list, listing, log, stated } from "../tables";
 import { useRow, useView } from "../view";
-import { count, decimal, seconds, short, words } from "../words";
+import { capital, count, decimal, seconds, short, words } from "../words";
 
 const NOTE =
   "Newest first. Memories went into the prompts of the treatment “memory”; of “holdback” a coin kept them out, for " +
@@ -14,6 +15,7 @@ export function Traffic({ t: { inferences, feedback } }: { t: Tables }) {
   const { seq } = useView();
   const c = inferences.col;
   const said = grouped(at(feedback, seq), (k) => feedback.col.inference[k]);
+  const reply = (n: number) => (said.get(n) ?? []).map((k) => value(feedback, k)).join(", ") || "–";
   const link = (n: number) => (
     <A to={{ page: "traffic", id: c.inference[n] }} title={c.inference[n]}>
       {bdi(c.question[n] || short(c.inference[n]))}
@@ -26,27 +28,14 @@ export function Traffic({ t: { inferences, feedback } }: { t: Tables }) {
     known: at(inferences, seq).reverse(),
     early: "Nothing was served up to this moment",
     search: ["words or a session", (n) => [c.question[n], c.inference[n], c.session[n]]],
-    filters: [
-      ["treatment", "Treatment", (n) => c.treatment[n]],
-      ["outcome", "Outcome", (n) => c.outcome[n]],
-    ],
+    filters: ["treatment", "outcome"].map((name) => [name, capital(name), (n) => c[name][n]]),
     columns: [
       ["event", "num", (n) => <Seq seq={c.from[n]} />],
       ["question", "grow", link],
       ["outcome", "", (n) => words(c.outcome[n] ?? "open")],
       ["treatment", "", (n) => words(c.treatment[n] ?? "–")],
       ["memories", "num", (n) => count(c.treatment[n] === "memory" ? (c.memories[n]?.length ?? 0) : 0)],
-      [
-        "feedback",
-        "",
-        (n) =>
-          bdi(
-            said
-              .get(n)
-              ?.map((k) => value(feedback, k))
-              .join(", ") ?? "–",
-          ),
-      ],
+      ["feedback", "", (n) => bdi(reply(n))],
       ["tokens in", "num", (n) => tokens(c.input_tokens[n])],
       ["tokens out", "num", (n) => tokens(c.output_tokens[n])],
       ["time", "num", (n) => seconds(c.latency_us[n])],
@@ -80,16 +69,14 @@ export function Inference({ id, t: { inferences, feedback, memories } }: { id: s
       <Section title="Question" children={text("question")} />
       <Section title="Reply" children={text("reply")} />
       <div class="columns">
-        <Section title="Request">
-          {facts([
-            ...FACTS.map((name): any => one[name] && [words(name), bdi(words(String(one[name])))]),
-            one.probability !== null && ["probability of the arm", decimal(one.probability, 3)],
-            ["tokens", `${tokens(one.input_tokens)} in, ${tokens(one.output_tokens)} out`],
-            ["time", `${seconds(one.latency_us)}, of it ${seconds(one.overhead_us)} in the proxy`],
-            ["opened as event", <Seq seq={one.from} />],
-            ["closed as event", <Seq seq={one.closed} />],
-          ])}
-        </Section>
+        {stated("Request", [
+          ...FACTS.map((name): any => one[name] && [words(name), bdi(words(String(one[name])))]),
+          one.probability !== null && ["probability of the arm", decimal(one.probability, 3)],
+          ["tokens", `${tokens(one.input_tokens)} in, ${tokens(one.output_tokens)} out`],
+          ["time", `${seconds(one.latency_us)}, of it ${seconds(one.overhead_us)} in the proxy`],
+          ["opened as event", <Seq seq={one.from} />],
+          ["closed as event", <Seq seq={one.closed} />],
+        ])}
         <Section title={one.treatment === "holdback" ? "Memories kept out" : "Memories shown"}>
           {list("turned", shown, (k) => memory(memories.col.id[k], memories.col.title[k]), "None.")}
         </Section>

@@ -304,7 +304,7 @@ class Feedback(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class GiveFeedback(NamedTuple):
-    """Record what was said. `about` is the inference, None where it is said of a session.
+    """Record what was said. `session`, which is the key's own, is that of the inference that it is said of, if it is.
 
     `question` is the text of its user turn, "" where no one knows it; `vector` is that of the question, `task_type` its
     type, and `extracted` the answer in a demonstration that is a reply. `earlier` is what is on record under the same
@@ -314,7 +314,7 @@ class GiveFeedback(NamedTuple):
     said: Feedback
     key: str
     trust: Trust
-    about: InferenceOpened | None = None
+    session: str
     question: str = ""
     vector: Vector | None = None
     task_type: str = ""

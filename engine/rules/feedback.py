@@ -1,8 +1,8 @@
 """Feedback: what a client says of an inference or a session, and the memory that a demonstration proposes.
 
 Rules
-    - A key speaks of its own inferences only. So its weight is its share of the traffic: with words about others' it
-      could turn the bandits for all.
+    - A key speaks of its own inferences only (serving/live.py sees to it). So its weight is its share of the traffic:
+      with words about others' it could turn the bandits for all.
     - What is said again under the same idempotency key was said once; another body is a conflict. A correction is said
       anew: of the same thing, metric and key the last word counts, by the log's order.
     - Bools and numbers move bandits, texts move nothing, a demonstration proposes a memory. Nothing is learned before
@@ -123,13 +123,9 @@ def give_feedback(setting: Setting, state: State, command: GiveFeedback) -> list
 
     Raises:
         UsageError: The value is not valid, or a text is too long.
-        NotFound: The inference came with another key.
         Conflict: Something else was said under the same idempotency key.
     """
-    about = command.about
-    if about and about.key != command.key:
-        raise not_found(command.said)
-    event = given(command.said, key=command.key, session=about.session if about else command.said.session_id)
+    event = given(command.said, key=command.key, session=command.session)
     if command.earlier:
         if _said(command.earlier) != _said(event):
             raise Conflict(

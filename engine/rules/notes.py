@@ -18,6 +18,7 @@ from mage_es.engine.rules.ingredients import noted, remembered
 from mage_es.engine.rules.prompt import render_sections
 from mage_es.engine.rules.retrieval import nearest_of_others
 from mage_es.engine.seams.tokens import estimated_tokens
+from mage_es.events.digests import sha256_text
 from mage_es.events.errors import UsageError
 from mage_es.projections.fold import State
 from mage_es.projections.memory import Memory
@@ -35,6 +36,11 @@ class Note(NamedTuple):
 
     text: str
     memories: tuple[str, ...]
+
+    @property
+    def sha256(self) -> str:
+        """That of the text; empty for none."""
+        return sha256_text(self.text) if self.text else ""
 
 
 NOTHING = Note("", ())

@@ -63,6 +63,8 @@ class Asker:
         """Watch no more: the end of a reply looks like a leave."""
         if self._watch:
             self._watch.cancel()
+            # It keeps its cancellation, and with it the frame that refers to this: a cycle for the garbage collector.
+            self._watch = None
 
     def close(self) -> None:
         """Forget that the task was cancelled, if the client's leave did that."""

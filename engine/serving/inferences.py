@@ -7,7 +7,6 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from mage_es.engine.rules.notes import note_of
-from mage_es.events.digests import sha256_text
 from mage_es.events.errors import NotFound
 from mage_es.events.log import LogReader
 from mage_es.events.log.markers import Marker
@@ -71,15 +70,15 @@ def has_session(reader: LogReader, key: str, session: str) -> bool:
 def explained(run_id: str, state: State, found: Recorded) -> InferenceReport:
     """Return the report of an inference; `state` is that of its marker."""
     started, opened, closed, feedback = found
-    note = note_of(state, opened.memories, started.answer_format).text
+    note = note_of(state, opened.memories, started.answer_format)
     rows = map(state.memory.row, opened.memories)
     return InferenceReport(
         run_id=run_id,
         marker=str(Marker("iteration", opened.marker)),
         opened=opened,
         closed=closed,
-        note=note,
-        note_verified=(sha256_text(note) if note else "") == opened.note_sha256,
+        note=note.text,
+        note_verified=note.sha256 == opened.note_sha256,
         was_seen=opened.treatment == "memory" and not (closed and closed.outcome == "bypassed"),
         memories=tuple(
             Remembered(

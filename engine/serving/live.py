@@ -20,6 +20,7 @@ import secrets
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -42,9 +43,8 @@ from mage_es.engine.serving.inferences import InferenceReport, Recorded, explain
 from mage_es.engine.serving.journal import Health, Journal
 from mage_es.engine.serving.opening import ServedRun, open_served
 from mage_es.engine.serving.publishing import Published, publish_beside
-from mage_es.engine.serving.sessions import Sessions, again
+from mage_es.engine.serving.sessions import Sessions
 from mage_es.engine.serving.shapes import Reading, Turn
-from mage_es.events.digests import sha256_text
 from mage_es.events.disk import FileSystem
 from mage_es.events.errors import NotFound, UsageError
 from mage_es.events.log import LogReader
@@ -64,7 +64,7 @@ from mage_es.events.vocabulary import (
 
 Learn = Literal["off", "log", "propose"]
 Wish = Literal["on", "off", "shadow"]
-_NOTES = 8_192
+_NOTES = 2_048
 """Rendered notes that are kept."""
 _LONGEST_NAME, _LONGEST_QUESTION = 128, 8_000
 """Characters of a session's name, of a model's on record, and of a turn looked up: no client fills the memory."""
@@ -174,12 +174,12 @@ class LiveRun:
             raise UsageError(f"X-Session-Id has {len(session)} characters: give at most {_LONGEST_NAME}.")
         name = f"inf-{self.process}-{next(self._numbers)}"
         session = session or self._sessions.session_of(key, reading, is_retry=is_retry) or name
-        pin = self._sessions.pinned(key, session, self.marker)
-        frozen = self.frozen(pin.marker)
+        known = self._sessions.conversation(key, session, self.marker)
+        frozen = self.frozen(known.marker)
         if task_type is not None:
             frozen.require_task_type(task_type)
         latest = reading.turns[-1] if reading.turns else None
-        first = self._sessions.first(key, session, latest.sha256) if latest else None
+        first = self._sessions.shown(key, session, [latest])[0] if latest else None
         text = latest.text.strip() if latest else ""
         event = InferenceOpened(
             inference=name,
@@ -188,7 +188,7 @@ class LiveRun:
             shape=shape,
             model=reading.model[:_LONGEST_NAME],
             treatment="none",
-            marker=pin.marker,
+            marker=known.marker,
             task_type="",
             is_typed=task_type is not None,
             arm="",
@@ -201,11 +201,12 @@ class LiveRun:
         if memory == "off":
             event = msgspec.structs.replace(event, treatment="off")
         elif first is None and reading.is_new and text:
-            treatment: Treatment = "holdback" if pin.is_held_back else "shadow" if memory == "shadow" else "memory"
+            treatment: Treatment = "holdback" if known.is_held_back else "shadow" if memory == "shadow" else "memory"
             event = self._looked_up(event, frozen, text, task_type, treatment)
         first = self._sessions.opened(event, text if reading.is_new and len(text) <= _LONGEST_QUESTION else "")
-        if first is not event and memory != "off" and reading.is_new:
-            event = again(event, first)
+        if memory != "off" and reading.is_new:
+            note = self._note(first.marker, first.memories)
+            event = msgspec.structs.replace(event, **first._asdict(), note_sha256=note.sha256)
         notes = {} if memory == "off" else self._notes(key, session, reading.turns)
         earlier = len(notes) - (event.treatment == "memory" and reading.is_new)
         question = text if self._has_texts and reading.is_new else ""
@@ -238,10 +239,6 @@ class LiveRun:
         if self._sessions.closed(closed):
             self.journal.put(closed)
 
-    def question(self, key: str, inference: str) -> str:
-        """Return the text of a recent inference's latest turn, "" of one that is too long ago."""
-        return self._sessions.question(key, inference)
-
     # ------------------------------------------------------------ learning
 
     async def give_feedback(self, said: Feedback, *, key: str = "", trust: Trust = "full") -> FeedbackGiven:
@@ -259,7 +256,7 @@ class LiveRun:
 
         def decided() -> Sequence[Draft]:
             # Looked up under the lock: of two at once with the same idempotency key one is the first.
-            event = given(said, key=key, session=command.about.session if command.about else said.session_id)
+            event = given(said, key=key, session=command.session)
             known = self.log.recorded(draft_of(event).coordinates)
             earlier = known.event if known and isinstance(known.event, FeedbackGiven) else None
             return decide(self.world.setting, self.state, command._replace(earlier=earlier))
@@ -271,22 +268,31 @@ class LiveRun:
     def _understood(self, said: Feedback, key: str, trust: Trust) -> GiveFeedback:
         """Return what was said with all that is known of what it is about."""
         event = given(said, key=key, session=said.session_id)
-        if not said.inference_id:
-            if self._sessions.is_known(key, said.session_id) or self._has_session(key, said.session_id):
-                return GiveFeedback(said, key, trust)
-            raise not_found(said)
-        about = self._sessions.inference(key, said.inference_id) or self._recorded(said.inference_id).opened
-        command = GiveFeedback(said, key, trust, about)
-        if event.kind != "demonstration" or about.key != key:
+        command = GiveFeedback(said, key, trust, self._session_of(said, key))
+        if event.kind != "demonstration":
             return command
-        known = self.question(key, about.inference) or about.question
-        if not (question := question_in(event.text, known)).strip():
+        about = self._sessions.inference(key, said.inference_id) or self._recorded(said.inference_id).opened
+        if not (question := question_in(event.text, about.question)).strip():
             return command
         frozen = self.frozen(self.marker)
         task_type = about.task_type or frozen.task_type_of(question_of(question))
         extracted = extract_of(self.world.benchmark)(said.value) if isinstance(said.value, str) else ""
         vector = self.world.embedder.encode([question])[0]
-        return command._replace(question=known, vector=vector, task_type=task_type, extracted=extracted)
+        return command._replace(question=about.question, vector=vector, task_type=task_type, extracted=extracted)
+
+    def _session_of(self, said: Feedback, key: str) -> str:
+        """Return the session that a key speaks of. Raises `NotFound` for one that is not its own."""
+        if not (name := said.inference_id):
+            known = self._sessions.session_by("session", key, said.session_id)
+            if known or self._has_session(key, said.session_id):
+                return said.session_id
+        elif known := self._sessions.session_by("inference", key, name):
+            return known
+        else:
+            with suppress(NotFound):
+                if (opened := self._recorded(name).opened).key == key:
+                    return opened.session
+        raise not_found(said)
 
     async def curate(self, name: str, *, action: Literal["quarantine", "release"], reason: str, by: str) -> None:
         """Take a memory out of use or back, for every turn that is new from now on.
@@ -375,17 +381,16 @@ class LiveRun:
             arm=found.arm,
             probability=found.probability,
             memories=note.memories,
-            note_sha256=sha256_text(note.text) if note.text else "",
+            note_sha256=note.sha256,
             nearest=found.nearest,
             floor=found.floor,
         )
 
     def _notes(self, key: str, session: str, turns: Sequence[Turn]) -> dict[int, str]:
         """Return by number the notes of all turns that have one: the bytes that they had before."""
-        firsts = (self._sessions.first(key, session, turn.sha256) for turn in turns)
         return {
             place: self._note(first.marker, first.memories).text
-            for place, first in enumerate(firsts)
+            for place, first in enumerate(self._sessions.shown(key, session, turns))
             if first is not None and first.treatment == "memory"
         }
 

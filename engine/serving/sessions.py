@@ -3,57 +3,102 @@
 Rules
     - A session keeps the marker that it began at, and its side of the coin. A turn keeps the note that it got first,
       also where that was none: later turns of the conversation have it in their prompt, and the provider in its cache.
-    - Without a name of its own a conversation is recognised by an earlier turn, or by the reply that it goes on from.
-    - Sessions, turns and replies are of a key: no client gets at another's by a name.
-    - Bounded: of each the newest `MOST` are kept. All of it is in the log and is read back from there (`recall`).
+    - A conversation is found by its session's name or an inference of it, and without either by an earlier turn, or by
+      the reply that it goes on from. All four are of a key: no client gets at another's conversation.
+    - Bounded: the newest are kept, and little of each. All of it is in the log and is read back from there (`recall`).
 """
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from mage_es.engine.serving.shapes import Reading
+from mage_es.engine.serving.shapes import Reading, Turn
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import InferenceClosed, InferenceOpened
+from mage_es.events.vocabulary import InferenceClosed, InferenceOpened, Treatment
 
-MOST = 50_000
-_QUESTIONS = 4_096
-_READ_BACK = 2 * MOST
+MOST = 24_576
+"""Names of conversations that are kept at least, and half of those that are kept at most."""
+_LATEST = 2_048
+"""Inferences that are kept whole at least, for a demonstration that comes soon; of others the log is read."""
+_MOST_OPEN = 50_000
+_READ_BACK = 100_000
 """Events from the log's end that are read back: an inference leaves two."""
 
+_BYTES = 15
+"""Of a SHA-256 that are kept: with them and what Python adds an entry takes 48 bytes, with one more 64."""
+
+K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Pin(NamedTuple):
-    """What a session keeps: its marker (a closed iteration), and whether it is held back."""
+class TurnChoice(NamedTuple):
+    """What was chosen for a turn when it was first the latest; the names are those of `InferenceOpened`."""
 
     marker: int
-    is_held_back: bool
+    treatment: Treatment
+    task_type: str
+    is_typed: bool
+    arm: str
+    probability: float
+    memories: tuple[str, ...]
+    nearest: float
+    floor: float
+
+    @classmethod
+    def of(cls, event: InferenceOpened) -> TurnChoice:
+        return cls(*(getattr(event, name) for name in cls._fields))
 
 
-class _Newest(OrderedDict[tuple[str, str], V], Generic[V]):
-    """A mapping that forgets what was not used for longest."""
+class Conversation:
+    """What is kept of a session: its marker (a closed iteration), whether it is held back, and its turns."""
 
-    def __init__(self, most: int = MOST) -> None:
-        super().__init__()
+    __slots__ = ("is_held_back", "marker", "session", "shown", "turns")
+
+    def __init__(self, session: str, marker: int, *, is_held_back: bool) -> None:
+        self.session, self.marker, self.is_held_back = session, marker, is_held_back
+        # Side by side: most conversations have one turn or two, and a dictionary takes more than all else here.
+        self.turns: tuple[bytes, ...] = ()
+        self.shown: tuple[TurnChoice, ...] = ()
+
+    def shows(self, turn: bytes) -> TurnChoice | None:
+        return self.shown[self.turns.index(turn)] if turn in self.turns else None
+
+    def show(self, turn: bytes, shown: TurnChoice) -> None:
+        if turn in self.turns:
+            place = self.turns.index(turn)
+            self.shown = (*self.shown[:place], shown, *self.shown[place + 1 :])
+        else:
+            self.turns, self.shown = (*self.turns, turn), (*self.shown, shown)
+
+
+class _Newest(Generic[K, V]):
+    """A mapping that forgets what was not used for longest: of the `most` entries used last none, and of those before
+    them all but as many. To keep them in order would take as much memory as they do.
+    """
+
+    def __init__(self, most: int) -> None:
         self._most = most
+        self._now, self._before = dict[K, V](), dict[K, V]()
 
-    def use(self, key: tuple[str, str]) -> V | None:
-        found = self.get(key)
-        if found is not None:
-            self.move_to_end(key)
+    def use(self, key: K) -> V | None:
+        found = self._now.get(key)
+        if found is None and (found := self._before.get(key)) is not None:
+            self.keep(key, found)
         return found
 
-    def keep(self, key: tuple[str, str], value: V) -> None:
-        self[key] = value
-        self.move_to_end(key)
-        if len(self) > self._most:
-            self.popitem(last=False)
+    def keep(self, key: K, value: V) -> None:
+        if len(self._now) >= self._most and key not in self._now:
+            self._now, self._before = {}, self._now
+        self._now[key] = value
+
+    def drop(self, key: K) -> None:
+        self._now.pop(key, None)
+        self._before.pop(key, None)
 
 
 class Sessions:
@@ -62,10 +107,8 @@ class Sessions:
     def __init__(self, is_held_back: Callable[[str, str], bool]) -> None:
         self._is_held_back = is_held_back
         self._mutex = threading.Lock()
-        self._pins, self._turns = _Newest[Pin](), _Newest[InferenceOpened]()
-        self._by_turn, self._by_reply = _Newest[str](), _Newest[str]()
-        self._recent = _Newest[InferenceOpened]()
-        self._open, self._questions = _Newest[InferenceOpened](), _Newest[str](_QUESTIONS)
+        self._found = _Newest[bytes, Conversation](MOST)
+        self._latest, self._open = _Newest[str, InferenceOpened](_LATEST), dict[str, InferenceOpened]()
 
     def session_of(self, key: str, reading: Reading, *, is_retry: bool = False) -> str:
         """Return the session of a conversation by what came before in it, "" for a new one.
@@ -73,61 +116,63 @@ class Sessions:
         Of a request that is sent again its latest turn came before, too.
         """
         with self._mutex:
-            if reading.previous and (known := self._by_reply.use((key, reading.previous))):
-                return known
+            if reading.previous and (known := self._found.use(_name("reply", key, reading.previous))):
+                return known.session
             # From the latest on: the longer a beginning, the fewer conversations share it.
             earlier = reading.turns[:-1] if reading.is_new and not is_retry else reading.turns
-            found = (self._by_turn.use((key, turn.sha256)) for turn in reversed(earlier))
-            return next((session for session in found if session), "")
+            found = (self._found.use(_name("turn", key, turn.sha256)) for turn in reversed(earlier))
+            return next((each.session for each in found if each), "")
 
-    def pinned(self, key: str, session: str, marker: int) -> Pin:
-        """Return the pin of a session, a new one to `marker`."""
+    def conversation(self, key: str, session: str, marker: int) -> Conversation:
+        """Return the conversation of a session, a new one at `marker`."""
         with self._mutex:
-            pin = self._pins.use((key, session)) or Pin(marker, self._is_held_back(key, session))
-            self._pins.keep((key, session), pin)
-            return pin
-
-    def question(self, key: str, inference: str) -> str:
-        """Return the text of an inference's latest turn while it is remembered, and then ""."""
-        with self._mutex:
-            return self._questions.get((key, inference), "")
+            return self._conversation(key, session, marker)
 
     def inference(self, key: str, name: str) -> InferenceOpened | None:
+        """Return one of the latest inferences, with the text of its latest turn as it was given to `opened`."""
         with self._mutex:
-            return self._recent.get((key, name))
+            found = self._latest.use(name)
+            return found if found and found.key == key else None
 
-    def is_known(self, key: str, session: str) -> bool:
+    def session_by(self, kind: Literal["session", "inference"], key: str, name: str) -> str:
+        """Return the session of that name, or of the inference of that name; "" where it is not remembered."""
         with self._mutex:
-            return (key, session) in self._pins
+            return known.session if (known := self._found.use(_name(kind, key, name))) else ""
 
-    def first(self, key: str, session: str, sha256: str) -> InferenceOpened | None:
-        """Return the first inference in which a turn of a session was the latest."""
+    def shown(self, key: str, session: str, turns: Sequence[Turn]) -> list[TurnChoice | None]:
+        """Return what was chosen for each turn of a session, None for one that was never the latest."""
         with self._mutex:
-            return self._turns.use((key, _turn(session, sha256)))
+            known = self._found.use(_name("session", key, session))
+            chosen = dict(zip(known.turns, known.shown, strict=True)) if known else {}
+            return [chosen.get(_short(turn.sha256)) for turn in turns]
 
-    def opened(self, event: InferenceOpened, question: str = "") -> InferenceOpened:
-        """Take in an inference. Returns the first one of its turn, whose note the turn keeps: mostly itself."""
+    def opened(self, event: InferenceOpened, question: str = "") -> TurnChoice:
+        """Take in an inference. Returns what its turn keeps: what was chosen for it first."""
         with self._mutex:
-            self._open.keep(("", event.inference), event)
-            self._recent.keep((event.key, event.inference), event)
-            if question:
-                self._questions.keep((event.key, event.inference), question)
-            if not event.turn_sha256:
-                return event
-            key = (event.key, _turn(event.session, event.turn_sha256))
-            first = self._turns.use(key) or event
-            self._turns.keep(key, first)
-            self._by_turn.keep((event.key, event.turn_sha256), event.session)
-            return first
+            self._open[event.inference] = event
+            if len(self._open) > _MOST_OPEN:
+                del self._open[next(iter(self._open))]
+            self._latest.keep(event.inference, msgspec.structs.replace(event, question=question))
+            known, shown = self._conversation(event.key, event.session, event.marker), TurnChoice.of(event)
+            self._found.keep(_name("inference", event.key, event.inference), known)
+            if event.turn_sha256:
+                turn = _short(event.turn_sha256)
+                if first := known.shows(turn):
+                    shown = first
+                else:
+                    known.show(turn, shown)
+                self._found.keep(_name("turn", event.key, event.turn_sha256), known)
+            return shown
 
     def closed(self, event: InferenceClosed) -> bool:
         """Take in the end of an inference. Returns False for one that is not open, or was not recorded."""
         with self._mutex:
-            opened = self._open.pop(("", event.inference), None)
+            opened = self._open.pop(event.inference, None)
             if opened is None:
                 return False
-            if event.reply_id:
-                self._by_reply.keep((opened.key, event.reply_id), opened.session)
+            if event.reply_id and opened.shape == "responses":  # the only API that goes on from a reply
+                known = self._conversation(opened.key, opened.session, opened.marker)
+                self._found.keep(_name("reply", opened.key, event.reply_id), known)
             if event.outcome == "bypassed":
                 self._withdraw(opened)
             return True
@@ -140,8 +185,9 @@ class Sessions:
     def withdrawn(self, event: InferenceOpened) -> None:
         """Take note that an inference was not recorded, and so went on without its note."""
         with self._mutex:
-            self._open.pop(("", event.inference), None)
-            self._recent.pop((event.key, event.inference), None)
+            self._open.pop(event.inference, None)
+            self._latest.drop(event.inference)
+            self._found.drop(_name("inference", event.key, event.inference))
             self._withdraw(event)
 
     def recall(self, reader: LogReader) -> None:
@@ -151,22 +197,24 @@ class Sessions:
             if isinstance(event, InferenceClosed):
                 self.closed(event)
             elif isinstance(event, InferenceOpened):
-                self.opened(msgspec.structs.replace(event, question=""), event.question)
-                pin = self.pinned(event.key, event.session, event.marker)
-                is_known = event.treatment in ("memory", "shadow", "holdback")
-                held = event.treatment == "holdback" if is_known else pin.is_held_back
-                self._pins[event.key, event.session] = pin._replace(is_held_back=held)
+                self.opened(event, event.question)
+                if event.treatment in ("memory", "shadow", "holdback"):  # the others do not say what the coin said
+                    known = self._conversation(event.key, event.session, event.marker)
+                    known.is_held_back = event.treatment == "holdback"
         # Of those that the last process left open there is nothing to wait for.
         self._open.clear()
 
+    def _conversation(self, key: str, session: str, marker: int) -> Conversation:
+        name = _name("session", key, session)
+        if (known := self._found.use(name)) is None:
+            known = Conversation(session, marker, is_held_back=self._is_held_back(key, session))
+            self._found.keep(name, known)
+        return known
+
     def _withdraw(self, opened: InferenceOpened) -> None:
-        key = (opened.key, _turn(opened.session, opened.turn_sha256))
-        if opened.turn_sha256 and (first := self._turns.get(key)) and first.treatment == "memory":
-            self._turns[key] = msgspec.structs.replace(first, treatment="none")
-
-
-def _turn(session: str, sha256: str) -> str:
-    return f"{sha256}{session}"
+        known, turn = self._conversation(opened.key, opened.session, opened.marker), _short(opened.turn_sha256)
+        if (first := known.shows(turn)) and first.treatment == "memory":
+            known.show(turn, first._replace(treatment="none"))
 
 
 def is_retry(headers: Mapping[str, str]) -> bool:
@@ -174,7 +222,10 @@ def is_retry(headers: Mapping[str, str]) -> bool:
     return headers.get("x-stainless-retry-count", "0") != "0"
 
 
-def again(event: InferenceOpened, first: InferenceOpened) -> InferenceOpened:
-    """Return an inference of a turn that was the latest before, with what was chosen for it then."""
-    kept = ("treatment", "task_type", "is_typed", "arm", "probability", "memories", "note_sha256", "nearest", "floor")
-    return msgspec.structs.replace(event, **{name: getattr(first, name) for name in kept})
+def _name(kind: Literal["session", "inference", "turn", "reply"], key: str, name: str) -> bytes:
+    """Return what a conversation is found by."""
+    return sha256(f"{kind}\0{key}\0{name}".encode()).digest()[:_BYTES]
+
+
+def _short(sha256: str) -> bytes:
+    return bytes.fromhex(sha256[: 2 * _BYTES])

@@ -10,7 +10,6 @@ from itertools import groupby
 from mage_es.engine.rules.holdback import is_held_back
 from mage_es.engine.rules.notes import is_far, note_of
 from mage_es.engine.theorems.check import Check
-from mage_es.events.digests import sha256_text
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import InferenceClosed, InferenceOpened, IterationClosed, ServingStarted
 from mage_es.projections.fold import State, fold
@@ -118,6 +117,6 @@ def _problem(state: State, answer_format: str, memories: tuple[str, ...], sha256
             return f"the memory {name} was not there at the marker"
         if (status := state.memory.row(name).status) != "active":
             return f"the memory {name} was {status} at the marker"
-    if (found := sha256_text(note_of(state, memories, answer_format).text)) != sha256:
+    if (found := note_of(state, memories, answer_format).sha256) != sha256:
         return f"the note of {', '.join(memories)} has the hash {found[:16]}, recorded is {sha256[:16]}"
     return ""

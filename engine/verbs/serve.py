@@ -21,6 +21,7 @@ from mage_es.engine.serving.live import Learn, LiveRun
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.publish import models_of
 from mage_es.events.errors import MageError, PrerequisiteError, UsageError, redacted
+from mage_es.events.log.allocators import give_back_freed, give_back_large
 
 if TYPE_CHECKING:
     from mage_es.engine.serving.tenants import Key, KeyRing
@@ -123,9 +124,13 @@ def _require_packages() -> None:
 
 @contextmanager
 def _settled() -> Iterator[None]:
-    """Spare what is there now, the states, from garbage collection: to walk them would hold up every stream."""
+    """Spare what is there now, the states, from garbage collection: to walk them would hold up every stream. What it
+    took to open them is given back.
+    """
     gc.collect()
     gc.freeze()
+    give_back_freed()
+    give_back_large()
     try:
         yield
     finally:

@@ -11,8 +11,6 @@ from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
 
-import pyarrow as pa
-
 from mage_es.events import wal
 from mage_es.events.disk.documents import RESTORE, Format, Head, HeadNote, genesis, pack
 from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem, write_all, write_new
@@ -20,6 +18,7 @@ from mage_es.events.disk.keys import Keys, make_keys
 from mage_es.events.disk.layout import Layout, Range
 from mage_es.events.disk.lock import WriterLock, watermark
 from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflict, UsageError, WriterPoisoned
+from mage_es.events.log.allocators import give_back_freed
 from mage_es.events.log.appended import Appended
 from mage_es.events.log.recorded import RecordedFacts
 from mage_es.events.log.recovery import Recovered, read_format, recover, require_nothing
@@ -325,8 +324,7 @@ class Log:
     def _seal(self, first: int) -> Range:
         # The ordinal makes the record of each seal a fact of its own.
         event = seal(self._fs, self._layout, first, self._about)
-        # What encoding took is not needed again for long, and a process that serves would keep it to its end.
-        pa.default_memory_pool().release_unused()
+        give_back_freed()
         self._commit([Draft(event=event, iteration=-1, phase="log", ordinal=self._seq + 1)], [])
         span = Range(event.first, event.last)
         # Sealed again after a crash, the same span is already listed: hence the set.

@@ -1,7 +1,7 @@
 """The write-ahead file that is being appended to: what is in it, where, and when it is full."""
 
+from array import array
 from bisect import bisect_right
-from operator import attrgetter
 from typing import NamedTuple
 
 from mage_es.events.disk.filesystem import File
@@ -13,7 +13,6 @@ ROLL_BYTES = 16 << 20
 
 
 class FramePlace(NamedTuple):
-    first: int
     offset: int
     size: int
 
@@ -25,7 +24,8 @@ class ActiveWal:
         self.first = first
         self.file = file
         self.has_facts = False
-        self._places: list[FramePlace] = []
+        # Sixteen bytes a frame: a file may have as many frames as events.
+        self._firsts, self._offsets = array("Q"), array("Q")
         self._size = 0
         self._events = 0
 
@@ -35,7 +35,8 @@ class ActiveWal:
 
     def add(self, first: int, events: int, size: int, *, facts: bool) -> None:
         """Note a frame that is durable; `facts` if it holds more than the log's own records."""
-        self._places.append(FramePlace(first, self._size, size))
+        self._firsts.append(first)
+        self._offsets.append(self._size)
         self._size += size
         self._events += events
         self.has_facts = self.has_facts or facts
@@ -43,4 +44,6 @@ class ActiveWal:
     def place_of(self, seq: int) -> FramePlace:
         """Return where the frame is that holds event `seq`, which is in this file."""
         # Frames are in order, so the right one is the last that does not begin behind `seq`.
-        return self._places[bisect_right(self._places, seq, key=attrgetter("first")) - 1]
+        number = bisect_right(self._firsts, seq)
+        end = self._offsets[number] if number < len(self._offsets) else self._size
+        return FramePlace(offset := self._offsets[number - 1], end - offset)

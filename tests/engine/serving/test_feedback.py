@@ -59,12 +59,18 @@ def test_of_many_at_once_under_one_idempotency_key_one_is_recorded(serve: Serve)
     assert sum(isinstance(each, Conflict) for each in found) == 8
 
 
-def test_what_there_is_not_and_what_is_anothers_is_not_found(serve: Serve) -> None:
+@pytest.mark.parametrize("remembered", [1, 1000])
+def test_what_there_is_not_and_what_is_anothers_is_not_found(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, remembered: int
+) -> None:
+    monkeypatch.setattr("mage_es.engine.serving.sessions.MOST", remembered)
     live = serve(learn="propose")
     name = asked(live, key="ours")
     for about in ({"inference_id": name}, {"inference_id": "inf-1-99"}, {"session_id": "s"}, {"session_id": "t"}):
-        with pytest.raises(NotFound):
+        with pytest.raises(NotFound, match="came with this key"):
             give(live, 0.5, key="theirs", **about)
+    own = give(live, 0.5, key="ours", inference_id=name), give(live, 1.0, once="2", key="ours", session_id="s")
+    assert [each.session for each in own] == ["s", "s"]
     with pytest.raises(UsageError, match="one thing"):
         give(live, 0.5)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mage_es.engine.commands import Feedback
 from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.run.directory import Run
 from mage_es.engine.seams.tokens import estimated_tokens
@@ -67,7 +68,29 @@ def test_what_a_client_sends_fills_no_memory_and_the_end_of_a_long_turn_is_looke
     short = live.prepare(said(QUESTION), "chat").opened
     long = live.prepare(said("." * 100_000 + QUESTION)._replace(model="m" * 10_000), "chat").opened
     assert long.memories == short.memories != () and len(long.model) == 128
-    assert (live.question("", long.inference), live.question("", short.inference)) == ("", QUESTION)
+
+
+@pytest.mark.parametrize(("before", "unused"), [("", ""), ("." * 8_000, "The question is not known")])
+def test_the_question_of_a_demonstration_is_known_unless_it_is_long(serve: Serve, before: str, unused: str) -> None:
+    live = serve(learn="propose")
+    name = asyncio.run(asked(live, before + QUESTION)).opened.inference
+    right = Feedback(metric="right", value={"answer": "37"}, idempotency_key="1", inference_id=name)
+    said_of_it = asyncio.run(live.give_feedback(right))
+    assert said_of_it.unused.startswith(unused) and bool(said_of_it.memory_id) == (not unused)
+
+
+def test_a_conversation_is_known_as_long_as_it_is_used_and_forgotten_after_many_others(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mage_es.engine.serving.sessions.MOST", 20)
+    live = serve(holdback=0)
+    used, left = (asyncio.run(asked(live, QUESTION, session=name)) for name in ("used", "left"))
+    for number in range(60):
+        again = live.prepare(said(QUESTION, f"And {number}?"), "chat", session="used")
+        assert again.notes[0] == used.notes[0] and again.opened.session == "used"
+        live.prepare(said(f"{OTHER} {number}"), "chat")
+    known = live.earlier_notes(said(QUESTION, "And?"), session="left")
+    assert left.notes and not known
 
 
 def test_a_first_turn_that_is_sent_again_stays_in_its_session_and_on_its_side_of_the_coin(serve: Serve) -> None:
@@ -110,7 +133,8 @@ def test_a_turn_that_comes_again_gets_what_it_got_whatever_was_learned_since(ser
 
 def test_a_session_goes_on_from_a_reply_that_it_names(serve: Serve) -> None:
     live = serve(holdback=0)
-    first = asyncio.run(asked(live, QUESTION, key="a"))
+    first = live.prepare(said(QUESTION), "responses", key="a")
+    live.submit(first).result()
     live.close_inference(closed(first.opened.inference, reply_id="resp_1"))
     for key, session in (("a", first.opened.session), ("b", "inf-1-3")):
         following = live.prepare(said(OTHER, previous="resp_1"), "responses", key=key)
@@ -193,7 +217,6 @@ def test_texts_are_recorded_only_where_that_was_asked_for(serve: Serve) -> None:
         live = serve(name=f"texts-{has_texts}", record_texts=has_texts)
         name = asyncio.run(asked(live, QUESTION)).opened.inference
         live.close_inference(closed(name, reply="97"))
-        assert live.question("", name) == QUESTION
         live.close()
         reader = LogReader(live.run.log_path)
         assert [event.question for event in reader.of(InferenceOpened)] == [question]

@@ -19,7 +19,7 @@ def test_every_event_is_found_in_its_frame(wal: ActiveWal) -> None:
     wal.add(11, 3, 100, facts=True)
     wal.add(14, 1, 50, facts=True)
     wal.add(15, 2, 70, facts=True)
-    frames = [FramePlace(11, 0, 100)] * 3 + [FramePlace(14, 100, 50)] + [FramePlace(15, 150, 70)] * 2
+    frames = [FramePlace(0, 100)] * 3 + [FramePlace(100, 50)] + [FramePlace(150, 70)] * 2
     assert [wal.place_of(seq) for seq in range(11, 17)] == frames
 
 

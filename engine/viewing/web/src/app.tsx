@@ -206,7 +206,8 @@ function Shown({ name }: { name: string }) {
   const needed = index.last ? (page.tables[0] ?? name) : "overview";
   if (WITHOUT[needed] && !index.chunks[needed]) {
     const [title, how] = WITHOUT[needed];
-    const more = index.state !== "finished" && <Command text={`mage-es resume ${index.named}`} />;
+    const goes = index.kind !== "served" && ["empty", "unfinished"].includes(index.state);
+    const more = goes && <Command text={`mage-es resume ${index.named}`} />;
     return <Empty title={title} children={[how, more]} />;
   }
   if (!value) return <Loading error={error} />;

@@ -133,6 +133,7 @@ class _Reading(threading.Thread):
 class _Handler(BaseHTTPRequestHandler):
     server: Viewer
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # otherwise a body may wait 40 ms for the browser to confirm the headers
     server_version, sys_version = "mage-es", ""
     timeout = _PATIENCE
 

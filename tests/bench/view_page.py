@@ -103,6 +103,7 @@ def by_address(browser: Browser, address: str, repeats: int) -> list[float]:
     for _ in range(repeats):
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.add_init_script(SHOWN)
+        page.wait_for_timeout(500)  # until the page before has gone, and this one is as a new tab that waits
         page.goto(address)
         times.append(page.evaluate(WHEN))
         page.close()
@@ -120,6 +121,8 @@ def over_http(folder: Path) -> Iterator[str]:
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
+    protocol_version, disable_nagle_algorithm = "HTTP/1.1", True  # as every static host does
+
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing."""
 

@@ -16,7 +16,7 @@ import { Graph } from "./pages/graph";
 import { Guard } from "./pages/guard";
 import { Memories, MemoryPage } from "./pages/memories";
 import { Overview } from "./pages/overview";
-import { QuestionPage } from "./pages/question";
+import { QuestionPage, answersOf, shownOf } from "./pages/question";
 import { Questions } from "./pages/questions";
 import { Inference, Traffic } from "./pages/traffic";
 import { Scrubber, compare } from "./scrubber";
@@ -240,11 +240,12 @@ function Keys({ close }: { close: () => void }) {
   );
 }
 
-// What the address asks for is on its way before anything is drawn.
-const { run, page, id } = address.read(location.hash);
-const ahead = async (index: Index) => index.run && page === "questions" && id && questionOf(index, id);
-const isName = /^[^./][^/]*$/.test(run); // of a folder beside ours, and no path
-if (isName) data.chunk(`${run}/index`).then(ahead).catch(Boolean); // what failed is told when it is shown
-const begin = () => render(<App />, document.getElementById("app") as HTMLElement);
-if (document.readyState === "loading") addEventListener("DOMContentLoaded", begin);
-else begin();
+// What the address asks for is on its way before anything is drawn. A run is a folder beside ours, and no path.
+const { run, page, id, query } = address.read(location.hash);
+const ahead = async (index: Index) => {
+  const found = index.run && page === "questions" && id ? await questionOf(index, id) : null;
+  const { now } = shownOf(found?.askings ?? [], index.last, query.ask);
+  return now && !query.at && answersOf(index, [now]);
+};
+if (/^[^./][^/]*$/.test(run)) data.chunk(`${run}/index`).then(ahead).catch(Boolean); // told when it is shown
+addEventListener("DOMContentLoaded", () => render(<App />, document.getElementById("app") as HTMLElement));

@@ -26,15 +26,20 @@ export interface Answer extends Asking {
 export const answersOf = (index: Index, askings: Asking[]): Promise<Answer[]> =>
   Promise.all(askings.map(async (one) => ({ ...one, ...(await row(index, "answers", one.n)) }) as Answer));
 
+/** The askings up to a moment, and which of them is shown: the one asked for, or the last whose verdict turned. */
+export function shownOf(askings: Asking[], seq: number, ask?: string) {
+  const known = askings.filter((one) => one.from <= seq);
+  const own = known.filter((one) => !one.exam && !one.carried);
+  const turned = own.findLast((one, k) => k > 0 && one.verdict !== "open" && one.verdict !== own[k - 1].verdict);
+  const shown = askings.find((one) => one.name === ask) ?? turned ?? (own.length ? own : known).at(-1);
+  return { known, shown, now: shown && source(askings, shown) };
+}
+
 export function QuestionPage({ id }: { id: string }) {
   const { index, seq, second, address } = useView();
   const { value, error } = useLoad(() => questionOf(index, id), [index.run, id]);
   const askings = value?.askings ?? [];
-  const known = askings.filter((one) => one.from <= seq);
-  const own = known.filter((one) => !one.exam && !one.carried);
-  const turned = own.findLast((one, k) => k > 0 && one.verdict !== "open" && one.verdict !== own[k - 1].verdict);
-  const shown = askings.find((one) => one.name === address.query.ask) ?? turned ?? (own.length ? own : known).at(-1);
-  const now = shown && source(askings, shown);
+  const { known, shown, now } = shownOf(askings, seq, address.query.ask);
   // The same question in the same series: of the run, without what was carried over, or in exams.
   const others = askings.filter((one) => !one.exam === !now?.exam && !one.carried && one !== now);
   const before = others.findLast((one) => (second === null ? now && one.n < now.n : one.from <= second));
@@ -61,7 +66,7 @@ export function QuestionPage({ id }: { id: string }) {
       <section>
         <Times askings={askings} now={shown} then={then} />
         {shown && others.length > 0 && <div class="filters" children={choice} />}
-        {now && shown !== now && <p class="note">{carried(now, shown)}</p>}
+        {now && shown && shown !== now && <p class="note">{carried(now, shown)}</p>}
       </section>
       {!now && <Empty title="Not asked up to this moment" children={askings.length > 0 && first} />}
       {now && !answer && <Loading error={read.error} />}
@@ -296,8 +301,6 @@ function other(move: Move) {
   const told = Object.entries(move).filter(([name, fact]) => name !== "kind" && fact !== null && fact !== "");
   const text = (fact: any) => (typeof fact === "string" ? fact : JSON.stringify(fact, null, 1));
   const show = (name: string, fact: any) => (name === "seq" ? <Seq seq={fact} /> : <Text text={text(fact)} />);
-  return stated(
-    words(move.kind),
-    told.map(([name, fact]) => [words(name), show(name, fact)]),
-  );
+  const facts = told.map(([name, fact]): [string, any] => [words(name), show(name, fact)]);
+  return stated(words(move.kind), facts);
 }

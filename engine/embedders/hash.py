@@ -13,8 +13,9 @@ one cached row of buckets for each word.
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 from threading import Lock
 from zlib import crc32
 
@@ -33,9 +34,7 @@ _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _LONGEST_WORD = 24
 _CACHED_WORDS = 65_536
 _SCALE = 64
-_COUNT_WEIGHTS = np.array([0.0, *(float(round(_SCALE * (1 + math.log(count)))) for count in range(1, 256))])
-_BATCH = 256
-"""Texts whose words are counted at once."""
+_COUNT_WEIGHTS = (0.0, *(float(round(_SCALE * (1 + math.log(count)))) for count in range(1, 256)))
 
 
 class _Words(dict[str, int]):
@@ -73,49 +72,33 @@ class HashEmbedder:
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors of shape [len(texts), 128], float32; a text without words gives zeros."""
         vectors = np.zeros((len(texts), DIMENSION), dtype=np.float32)
-        for start in range(0, len(texts), _BATCH):
+        for place, text in enumerate(texts):
             if len(self._words) > _CACHED_WORDS:
                 self._words = _Words()
-            sums = _sums(self._words, texts[start : start + _BATCH])
-            # One row at a time: of a sum of squares above 2**53 the last bit would depend on what else is in the batch.
-            lengths = np.array([math.sqrt(float(row @ row)) or 1.0 for row in sums])
-            vectors[start : start + _BATCH] = sums / lengths[:, None]
+            if (buckets := _buckets(self._words, text)) is not None:
+                vectors[place] = buckets / (math.sqrt(float(buckets @ buckets)) or 1.0)
         return vectors
 
 
-def _sums(words: _Words, texts: Sequence[str]) -> NDArray[np.float64]:
-    """Return the signed buckets of each text, whole numbers of shape [len(texts), 128]."""
-    found = [list(map(words.__getitem__, _TOKEN.findall(text.lower()))) for text in texts]
-    flat = list(chain.from_iterable(found))
-    owners = np.repeat(np.arange(len(texts)), [len(each) for each in found])
-    sums = np.zeros((len(texts), DIMENSION))
-    cells, counts = _counted(owners << 32 | np.array(flat, dtype=np.int64))
-    present, weights = (cells & 0xFFFF_FFFF).tolist(), _weights(counts)
-    starts = np.searchsorted(cells, np.arange(len(texts) + 1) << 32).tolist()
-    for place, (start, stop) in enumerate(pairwise(starts)):
-        rows = np.frombuffer(b"".join([words.rows[word] for word in present[start:stop]]), dtype=np.int8)
-        sums[place] = weights[start:stop] @ rows.reshape(-1, DIMENSION).astype(np.float64)
-
-    codes = words.codes
-    pairs = [crc32(codes[second][0], codes[first][1]) for first, second in pairwise(flat)]
-    is_pair = owners[1:] == owners[:-1]  # else its words are of two texts
-    keys, counts = _counted((owners[1:] << 32 | np.array(pairs, dtype=np.int64))[is_pair])
-    signed = np.where(keys & 0x8000_0000, _PAIR, -_PAIR) * _weights(counts)
-    buckets = (keys >> 32) * DIMENSION + (keys & 0xFFFF_FFFF) % DIMENSION
-    sums += np.bincount(buckets, signed, minlength=sums.size).reshape(sums.shape)
-    return sums
+def _buckets(words: _Words, text: str) -> NDArray[np.float64] | None:
+    """Return the signed buckets of a text, 128 whole numbers; None where it has no words."""
+    found = [words[token] for token in _TOKEN.findall(text.lower())]
+    if not found:
+        return None
+    counts = Counter(found)
+    rows = np.frombuffer(b"".join([words.rows[word] for word in counts]), dtype=np.int8).reshape(-1, DIMENSION)
+    weights = np.array([_weight(count) for count in counts.values()])
+    # Plain numbers, since of a text the pairs are few: what NumPy asks for each call is more than all of them take.
+    sums, codes = [0.0] * DIMENSION, words.codes
+    pairs = Counter([crc32(codes[second][0], codes[first][1]) for first, second in pairwise(found)])
+    for code, count in pairs.items():
+        sums[code % DIMENSION] += (_PAIR if code & 0x8000_0000 else -_PAIR) * _weight(count)
+    buckets: NDArray[np.float64] = weights @ rows.astype(np.float64) + sums
+    return buckets
 
 
-def _counted(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the keys that differ, ascending, and how often each is there: `np.unique`, but cheap for few."""
-    ordered = np.sort(keys)
-    firsts = np.flatnonzero(np.diff(ordered, prepend=-1))  # no key is negative
-    return ordered[firsts], np.diff(firsts, append=len(keys))
-
-
-def _weights(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = _COUNT_WEIGHTS[np.minimum(counts, 255)]
-    return found
+def _weight(count: int) -> float:
+    return _COUNT_WEIGHTS[min(count, 255)]
 
 
 def _word(token: str) -> str:

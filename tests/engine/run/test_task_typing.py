@@ -154,6 +154,14 @@ def test_equally_near_questions_are_taken_in_order_of_id_however_they_are_given(
     assert predicted(Typer(twins[::-1], EMBEDDER), ["red apples"]) == ["early"]
 
 
+def test_of_very_many_known_questions_some_of_all_are_compared_however_they_are_given() -> None:
+    fruit = [known(f"f{n:04}", f"How many {n % 7} apples?", "fruit") for n in range(4_200)]
+    trains = [known(f"t{n:04}", f"A train rides {n % 7} miles.", "train") for n in range(4_200)]
+    asked = ["How many red apples?", "A slow train rides home."]
+    for given in ([*fruit, *trains], [*trains, *fruit]):
+        assert predicted(Typer(given, EMBEDDER), asked) == ["fruit", "train"]
+
+
 def test_the_answer_does_not_depend_on_what_else_is_asked() -> None:
     questions = open_benchmark("wordmath", seed=5).questions("test")
     typer = Typer(questions[:700], EMBEDDER)

@@ -53,13 +53,18 @@ class Chosen(NamedTuple):
 
 
 class Choosing:
-    """The choices of one phase; remembers the pulls planned so far, and the cascade of each skill. [agents, Learner]"""
+    """The choices of one phase; remembers the pulls planned so far, and the cascade of each skill. [agents, Learner]
 
-    def __init__(self, setting: Setting, state: State, command: PlanAnswers) -> None:
+    `cascades` are those of earlier commands on the same state.
+    """
+
+    def __init__(
+        self, setting: Setting, state: State, command: PlanAnswers, cascades: dict[str, Cascade] | None = None
+    ) -> None:
         self._setting, self._state, self._command = setting, state, command
         # Without this, every question of an iteration would see the same warm-up, and pull far more than it asks for.
         self._planned: Counter[tuple[str, str, str]] = Counter()
-        self._cascades: dict[str, Cascade] = {}
+        self._cascades = {} if cascades is None else cascades
         self._skills = len(state.graph.skills())
 
     def choose(self, asked: Asked, skill: str) -> Chosen:
@@ -155,7 +160,7 @@ class Choosing:
         recipe: RetrievalRecipeAuthored | None,
         candidates: Candidates | None = None,
     ) -> Given:
-        query = self._query(asked)
+        query = candidates.query if candidates else self._query(asked)
         if recipe and asked.recipe_vector is not None:
             query = query._replace(vector=asked.recipe_vector)
         terms, memory = self._setting.terms, self._state.memory

@@ -96,22 +96,22 @@ class Candidates:
     """What both indexes have for a query, looked up once for all arms."""
 
     def __init__(self, query: Query, memory: Memory, terms: Terms) -> None:
-        self._query, self._memory, self._terms = query, memory, terms
+        self.query, self._memory, self._terms = query, memory, terms
         self._pools: dict[tuple[Index, str], Pool] = {}
         self._bundles: dict[tuple[Find, Quotas], Bundle] = {}
 
     def pool(self, index: Index, task_type: str = "") -> Pool:
         """Return what an index has of a task type, by default the query's own."""
-        task_type = task_type or self._query.task_type
+        task_type = task_type or self.query.task_type
         if (index, task_type) not in self._pools:
             rows = self._memory.slice(index, task_type)
             # Unit vectors, so this is the cosine.
-            similarity = rows.vectors @ self._query.vector if rows.ids else np.zeros(0, dtype=np.float32)
+            similarity = rows.vectors @ self.query.vector if rows.ids else np.zeros(0, dtype=np.float32)
             most = max(_DIVERSE_POOL, self._terms.bundle)
-            eligible = _eligible(self._memory, rows, similarity, self._query, self._terms, most) if rows.ids else ()
+            eligible = _eligible(self._memory, rows, similarity, self.query, self._terms, most) if rows.ids else ()
             nearest = list(islice(eligible, most))
-            if not self._terms.strategy_floor and task_type == self._query.task_type:
-                nearest = [*_strategies(rows, similarity, self._query, self._terms), *nearest]
+            if not self._terms.strategy_floor and task_type == self.query.task_type:
+                nearest = [*_strategies(rows, similarity, self.query, self._terms), *nearest]
             self._pools[index, task_type] = Pool(rows, similarity, nearest)
         return self._pools[index, task_type]
 
@@ -138,13 +138,15 @@ class Candidates:
             return []
         hits: list[Hit] = []
         for pool in self._searched(index):
-            pool = pool._replace(nearest=[row for row in pool.nearest if pool.rows.question_ids[row] not in without])
+            if without:
+                left = [row for row in pool.nearest if pool.rows.question_ids[row] not in without]
+                pool = pool._replace(nearest=left)
             hits += [Hit(pool.rows.ids[row], float(pool.similarity[row])) for row in find(pool, count - len(hits))]
         return hits
 
     def _searched(self, index: Index) -> list[Pool]:
         own = self.pool(index)
-        borrowed = self._query.merged if len(own.rows.ids) < self._terms.bundle else ()
+        borrowed = self.query.merged if len(own.rows.ids) < self._terms.bundle else ()
         return [own, *(self.pool(index, task_type) for task_type in borrowed)]
 
 

@@ -15,6 +15,7 @@ import msgspec
 from mage_es.engine.agents.learner import course_of, plan_answers
 from mage_es.engine.commands import PlanAnswers
 from mage_es.engine.courses import Ask, begin
+from mage_es.engine.rules.cascade import Cascade
 from mage_es.engine.rules.choice import Choosing
 from mage_es.engine.rules.ingredients import without
 from mage_es.engine.rules.notes import DEFAULT_BOUNDS, Floors, NoteBounds, floors_of, is_far, kept_within
@@ -95,6 +96,7 @@ class FrozenRun:
     def __init__(self, run: Run, marker: str, world: World, state: State, bounds: NoteBounds = DEFAULT_BOUNDS) -> None:
         """Raises `UsageError` where a bound names a task type that the run does not have."""
         self.run, self.marker, self.world, self.state, self.bounds = run, marker, world, state, bounds
+        self._cascades = dict[str, Cascade]()
         for name in bounds.task_types:
             self.require_task_type(name)
 
@@ -140,7 +142,7 @@ class FrozenRun:
         [asked] = command.asked
         if not self.gets_notes(asked.task_type):
             return Recalled(asked.task_type, "", 1.0, ())
-        choosing = Choosing(self._serving, self.state, command)
+        choosing = Choosing(self._serving, self.state, command, self._cascades)
         candidates = choosing.candidates(asked)
         found = Recalled(asked.task_type, "", 1.0, (), candidates.nearest(), self.floor(asked.task_type))
         if found.is_far:
@@ -156,7 +158,8 @@ class FrozenRun:
         self.recalled(_FIRST)
         for name in sorted(self.task_types):
             command = self._asked(_question("ask", _FIRST), name, frozen=True, phase="serve")
-            Choosing(self._serving, self.state, command).search(command.asked[0], self.state.graph.skill_for_task(name))
+            choosing = Choosing(self._serving, self.state, command, self._cascades)
+            choosing.search(command.asked[0], self.state.graph.skill_for_task(name))
 
     def bundle(self, question: str, task_type: str | None = None) -> BundleReport:
         """Return what this state puts before a question; its task type is told from its text where none is given.

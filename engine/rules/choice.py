@@ -55,7 +55,7 @@ class Chosen(NamedTuple):
 class Choosing:
     """The choices of one phase; remembers the pulls planned so far, and the cascade of each skill. [agents, Learner]
 
-    `cascades` are those of earlier commands on the same state.
+    `cascades`, by skill, are shared by commands on one setting and one state.
     """
 
     def __init__(

@@ -11,7 +11,7 @@ Rules
     - A donor (the shuffled control of an exam) gives memories and principles; arms, chain and tool stay the question's.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -61,11 +61,10 @@ class Choosing:
     def __init__(
         self, setting: Setting, state: State, command: PlanAnswers, cascades: dict[str, Cascade] | None = None
     ) -> None:
-        self._setting, self._state, self._command = setting, state, command
+        self._setting, self._state, self._command, self._terms = setting, state, command, setting.terms
         # Without this, every question of an iteration would see the same warm-up, and pull far more than it asks for.
-        self._planned: Counter[tuple[str, str, str]] = Counter()
+        self._planned = defaultdict[tuple[str, str, str], int](int)
         self._cascades = {} if cascades is None else cascades
-        self._skills = len(state.graph.skills())
 
     def choose(self, asked: Asked, skill: str) -> Chosen:
         """Return what is chosen for a question of a skill. To be called in question-id order."""
@@ -106,7 +105,7 @@ class Choosing:
         )
 
     def candidates(self, asked: Asked) -> Candidates:
-        return Candidates(self._query(asked), self._state.memory, self._setting.terms)
+        return Candidates(self._query(asked), self._state.memory, self._terms)
 
     def search(self, asked: Asked, skill: str, candidates: Candidates | None = None) -> tuple[Choice, Given]:
         """Return the search arm that is chosen for a question, and what it gives."""
@@ -163,8 +162,7 @@ class Choosing:
         query = candidates.query if candidates else self._query(asked)
         if recipe and asked.recipe_vector is not None:
             query = query._replace(vector=asked.recipe_vector)
-        terms, memory = self._setting.terms, self._state.memory
-        bundle = retrieve(arm, query, memory, terms, recipe=recipe, candidates=candidates)
+        bundle = retrieve(arm, query, self._state.memory, self._terms, recipe=recipe, candidates=candidates)
         return Given(bundle, self._cascade(asked.question, skill) if arm == "cascade" else Cascade())
 
     def _difference(self, arm: str, asked: Asked, skill: str, given: Given) -> object:
@@ -173,11 +171,11 @@ class Choosing:
         seen: object = frozenset(hit.memory_id for hit in (*bundle.success, *bundle.failure))
         if asked.opening is not None:
             # Every step retrieves anew, by what is observed then; a recipe by its own words. `none` hides the world.
-            reach = within_reach(arm, self._query(asked), self._state.memory, self._setting.terms)
+            reach = within_reach(arm, self._query(asked), self._state.memory, self._terms)
             is_blind = arm == "none" and (self._state.patterns.of(asked.task_type) or "relation" in graph.edge_counts())
             seen = (arm if arm == "recipe" else reach, bool(is_blind))
-        # Another skill guides by its approach and nothing else; all else that it brings is in the other fields.
-        return seen, added._replace(guiding_skill=""), slots.strategy(added.guiding_skill or skill)
+        # Another skill guides by its approach and not by its name, the first field; all else is in the others.
+        return seen, added[1:], slots.strategy(added.guiding_skill or skill)
 
     def _arm(self, bandit: Literal["search", "routing"], asked: Asked, key: str, arms: Collection[str]) -> Choice:
         config, default = self._setting.config, DEFAULT_ARM[bandit]
@@ -186,7 +184,8 @@ class Choosing:
         if len(arms) == 1:
             return Choice(next(iter(arms)), 1.0)
         # A skill that is split makes a new key; task types are fixed when the run opens.
-        keys = len(self._state.graph.task_types()) if bandit == "search" else self._skills
+        graph = self._state.graph
+        keys = len(graph.task_types() if bandit == "search" else graph.skills())
         warmup = self._setting.warmup(keys=keys, arms=len(arms))
         posteriors = {arm: posterior_of(self._setting.config, self._state, bandit, key, arm) for arm in arms}
         if self._command.frozen:
@@ -211,7 +210,7 @@ class Choosing:
 
     def _tool(self, question: Question, skill: str) -> ToolAuthored | None:
         tool = active_tool(self._state, skill)
-        if tool is None or not tool.examples or not self._setting.terms.exclude_self:
+        if tool is None or not tool.examples or not self._terms.exclude_self:
             return tool
         # What was tried on no other question may say no more than the answer to this one.
         return tool if examples_of_others(tool, question.id) else None
@@ -226,13 +225,13 @@ class Choosing:
 
     def _others(self, question: Question, principles: Collection[str]) -> tuple[str, ...]:
         """Return the principles that are not the question's own."""
-        if not self._setting.terms.exclude_self:
+        if not self._terms.exclude_self:
             return tuple(principles)
         rows = (self._state.memory.row(name) for name in principles)
         return tuple(row.memory_id for row in rows if not is_own_principle(row, question.id, question.question))
 
     def _is_own_recipe(self, question: Question, name: str) -> bool:
-        return self._setting.terms.exclude_self and self._state.recipes.action_recipe(name).question_id == question.id
+        return self._terms.exclude_self and self._state.recipes.action_recipe(name).question_id == question.id
 
 
 def query_of(setting: Setting, state: State, question: Question, task_type: str, vector: Vector) -> Query:

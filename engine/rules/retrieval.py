@@ -97,29 +97,30 @@ class Candidates:
 
     def __init__(self, query: Query, memory: Memory, terms: Terms) -> None:
         self.query, self._memory, self._terms = query, memory, terms
-        self._pools: dict[tuple[Index, str], Pool] = {}
+        self._pools: dict[Index, list[Pool]] = {}
         self._bundles: dict[tuple[Find, Quotas], Bundle] = {}
 
     def pool(self, index: Index, task_type: str = "") -> Pool:
         """Return what an index has of a task type, by default the query's own."""
         task_type = task_type or self.query.task_type
-        if (index, task_type) not in self._pools:
-            rows = self._memory.slice(index, task_type)
-            # Unit vectors, so this is the cosine.
-            similarity = rows.vectors @ self.query.vector if rows.ids else np.zeros(0, dtype=np.float32)
-            most = max(_DIVERSE_POOL, self._terms.bundle)
-            eligible = _eligible(self._memory, rows, similarity, self.query, self._terms, most) if rows.ids else ()
-            nearest = list(islice(eligible, most))
-            if not self._terms.strategy_floor and task_type == self.query.task_type:
-                nearest = [*_strategies(rows, similarity, self.query, self._terms), *nearest]
-            self._pools[index, task_type] = Pool(rows, similarity, nearest)
-        return self._pools[index, task_type]
+        rows = self._memory.slice(index, task_type)
+        # Unit vectors, so this is the cosine.
+        similarity = rows.vectors @ self.query.vector if rows.ids else np.zeros(0, dtype=np.float32)
+        most = max(_DIVERSE_POOL, self._terms.bundle)
+        eligible = _eligible(self._memory, rows, similarity, self.query, self._terms, most) if rows.ids else ()
+        nearest = list(islice(eligible, most))
+        if not self._terms.strategy_floor and task_type == self.query.task_type:
+            nearest = [*_strategies(rows, similarity, self.query, self._terms), *nearest]
+        return Pool(rows, similarity, nearest)
 
     def nearest(self) -> float:
         """Return the cosine of the nearest memory of a case, -1 where there is none."""
         pools = chain.from_iterable(map(self._searched, get_args(Index)))
-        cases = (pool.similarity[row] for pool in pools for row in pool.nearest if _is_case(pool.rows, row))
-        return float(max(cases, default=-1.0))
+        # Cases are in order, so the first of each pool is its nearest.
+        firsts = (
+            next((pool.similarity[row] for row in pool.nearest if _is_case(pool.rows, row)), -1) for pool in pools
+        )
+        return float(max(firsts, default=-1.0))
 
     def bundle(self, find: Find, most: Quotas) -> Bundle:
         if (find, most) not in self._bundles:
@@ -145,9 +146,11 @@ class Candidates:
         return hits
 
     def _searched(self, index: Index) -> list[Pool]:
-        own = self.pool(index)
-        borrowed = self.query.merged if len(own.rows.ids) < self._terms.bundle else ()
-        return [own, *(self.pool(index, task_type) for task_type in borrowed)]
+        if index not in self._pools:
+            own = self.pool(index)
+            borrowed = self.query.merged if len(own.rows.ids) < self._terms.bundle else ()
+            self._pools[index] = [own, *(self.pool(index, task_type) for task_type in borrowed)]
+        return self._pools[index]
 
 
 def retrieve(
@@ -200,15 +203,16 @@ def _diverse(pool: Pool, count: int) -> list[int]:
     """Maximal marginal relevance: each further memory is near the question and far from those chosen."""
     # Relevance against novelty among the few nearest; over the whole slice novelty would bring in what is merely odd.
     rows = pool.nearest[:_DIVERSE_POOL]
-    vectors, relevance = pool.rows.vectors[rows], pool.similarity[rows]
-    closest, chosen = np.zeros(len(rows), dtype=np.float32), list[int]()
+    if not rows or count < 1:
+        return []
+    relevance, closest = pool.similarity[rows], np.full(len(rows), -1, dtype=np.float32)
+    chosen = [int(relevance.argmax())]
     while len(chosen) < min(count, len(rows)):
+        vectors = pool.rows.vectors[rows]
+        closest = np.maximum(closest, vectors @ vectors[chosen[-1]])
         value = _RELEVANCE * relevance - (1 - _RELEVANCE) * closest
         value[chosen] = -np.inf
-        best = int(value.argmax())
-        near = vectors @ vectors[best]
-        closest = np.maximum(closest, near) if chosen else near
-        chosen.append(best)
+        chosen.append(int(value.argmax()))
     return [rows[place] for place in chosen]
 
 
@@ -228,7 +232,7 @@ def _eligible(memory: Memory, rows: Slice, similarity: Vector, query: Query, ter
             if is_strategy and not terms.strategy_floor:
                 continue
             floor = max(terms.least_similarity, terms.strategy_floor) if is_strategy else terms.least_similarity
-            if similarity[row] < floor:
+            if floor > -1 and similarity[row] < floor:
                 continue
             is_own = terms.exclude_self and (
                 rows.question_ids[row] == query.question_id
@@ -300,14 +304,16 @@ def _is_case(rows: Slice, row: int) -> bool:
 
 def _top(similarity: NDArray[Any], count: int) -> list[int]:
     """Return the `count` best rows (and all ties of the last), by similarity descending, then row number."""
-    if count >= len(similarity):
-        rows = np.arange(len(similarity))
-    else:
+    rows = None
+    if count < len(similarity):
         # All ties of the last one, because which of them comes first is decided by birth, below.
-        least = np.partition(similarity, len(similarity) - count)[len(similarity) - count]
-        rows = np.flatnonzero(similarity >= least)
-    order = np.lexsort((rows, -similarity[rows]))
-    return [int(row) for row in rows[order]]
+        kept = similarity.copy()
+        kept.partition(-count)
+        rows = (similarity >= kept[-count]).nonzero()[0]
+        similarity = similarity[rows]
+    order = (-similarity).argsort(kind="stable")
+    found: list[int] = (order if rows is None else rows[order]).tolist()
+    return found
 
 
 def _mixed(bundle: int, is_long: bool) -> Quotas:

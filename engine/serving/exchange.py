@@ -81,8 +81,8 @@ class Exchange:
         self._send, self._shape = send, shape
         self.outcome: Literal["answered", "left", "failed"] = "failed"
         self.status, self.problem, self.treatment, self.overhead_s = 0, "the server was stopped", "none", 0.0
-        self.is_event_stream = False
         self.reader: ReplyReader | None = None
+        self._headers: Sequence[tuple[bytes, bytes]] = ()
 
     async def send(self, message: dict[str, Any]) -> None:
         if message["type"] == "http.response.start":
@@ -90,17 +90,25 @@ class Exchange:
         await self._send(message)
 
     async def start(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
-        said = texts_of(headers)
-        kind, encoding = said.get("content-type", ""), said.get("content-encoding", "")
-        self.is_event_stream = not encoding and kind.startswith("text/event-stream")
-        if self._shape:
-            self.reader = ReplyReader(self._shape, kind, encoding)
+        self._headers = headers
         await self.send({"type": "http.response.start", "status": status, "headers": headers})
 
     async def pass_back(self, piece: bytes) -> None:
+        # It is read once it is on its way: no client waits for that.
         await self._send({"type": "http.response.body", "body": piece, "more_body": True})
-        if self.reader:
+        if self._shape:
+            self.reader = self.reader or ReplyReader(self._shape, *self._kind())
             self.reader.feed(piece)
+
+    @property
+    def is_event_stream(self) -> bool:
+        kind, encoding = self._kind()
+        return not encoding and kind.startswith("text/event-stream")
+
+    def _kind(self) -> tuple[str, str]:
+        """Return the content's type and encoding."""
+        said = texts_of(self._headers)
+        return said.get("content-type", ""), said.get("content-encoding", "")
 
     async def finish(self) -> None:
         self.outcome, self.problem = "answered", ""

@@ -5,6 +5,9 @@ Theory of operation
     log in one frame, which costs one sync, and applies them to the state; only then are the callers that wait for it
     released. So a hundred requests at once cost about as many syncs as one.
 
+    A caller that has better to do than wait for a disk goes on once the frame is written, which no end of the process
+    takes back, and asks later whether it became durable.
+
     Log and state change under one lock, which a session that publishes shares (session/session.py): between two of its
     steps the journal goes on.
 
@@ -49,11 +52,35 @@ class Health(NamedTuple):
     queued: int
 
 
+class Recording(Future[Sequence[Event]]):
+    """Has the events once they are durable. Before that `written` says that they survive the end of this process, or
+    False where they were not recorded.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: Future[bool] = Future()
+        for each in (self, self.written):
+            # It says that it runs, so that no caller can cancel it: the log would meet that between write and sync.
+            each.set_running_or_notify_cancel()
+
+    def succeed(self, events: Sequence[Event]) -> None:
+        if not self.written.done():  # what was in the log already is not written again
+            self.written.set_result(True)
+        self.set_result(events)
+
+    def fail(self, error: Exception) -> None:
+        # Before `written`, so that who hears that it was not finds the reason here.
+        self.set_exception(error)
+        if not self.written.done():
+            self.written.set_result(False)
+
+
 class _Entry(NamedTuple):
     """Events, or what decides drafts on the state as it is then, and who waits for them."""
 
     drafts: Sequence[Event] | Callable[[], Sequence[Draft]]
-    done: Future[Sequence[Event]] | None
+    recording: Recording | None
 
 
 class Journal:
@@ -73,18 +100,20 @@ class Journal:
     def queued(self) -> int:
         return len(self._waiting)
 
-    def submit(self, drafts: Sequence[Event] | Callable[[], Sequence[Draft]]) -> Future[Sequence[Event]]:
+    def submit(
+        self, drafts: Sequence[Event] | Callable[[], Sequence[Draft]], recording: Recording | None = None
+    ) -> Recording:
         """Return what will have the events once they are durable, which they become whether or not a caller waits.
 
         A function is called, on the journal's thread and under the lock, to decide on the state as it is then. What it
-        raises, and `NotRecorded`, is the future's exception: then nothing of it is recorded.
+        raises, and `NotRecorded`, is the recording's exception: then nothing of it is recorded.
         """
-        done: Future[Sequence[Event]] = Future()
+        recording = recording or Recording()
         try:
-            self._add(_Entry(drafts, done))
+            self._add(_Entry(drafts, recording))
         except NotRecorded as error:
-            done.set_exception(error)
-        return done
+            recording.fail(error)
+        return recording
 
     def put(self, event: Event) -> None:
         """Record an event soon. What comes after the log failed is counted and dropped."""
@@ -105,7 +134,7 @@ class Journal:
             if self._is_closing or self.problem or len(self._waiting) >= _MOST_WAITING:
                 raise NotRecorded(self.problem or "Nothing is recorded: the run is closed, or its disk is too slow.")
             self._waiting.append(entry)
-            if entry.done is not None or len(self._waiting) >= _MOST:
+            if entry.recording is not None or len(self._waiting) >= _MOST:
                 self._is_urgent = True
             self._changed.notify()
 
@@ -135,13 +164,19 @@ class Journal:
     def _append(self, entries: Sequence[_Entry]) -> None:
         if not entries:
             return
+        recordings = [entry.recording for entry in entries if entry.recording]
+
+        def written() -> None:
+            for recording in recordings:
+                recording.written.set_result(True)
+
         try:
             if self.problem:
                 raise NotRecorded(self.problem)
             with self._lock:
                 decided = [self._decided(entry) for entry in entries]
                 drafts = [draft for each in decided for draft in each]
-                appended = self._log.append(drafts)
+                appended = self._log.append(drafts, on_written=written)
                 for seq, event in zip(appended.seqs, appended.events, strict=True):
                     if seq > self._state.seq:
                         self._state.apply(event)
@@ -162,8 +197,8 @@ class Journal:
             events = iter(appended.events)
             for entry, each in zip(entries, decided, strict=True):
                 own = [next(events) for _ in each]
-                if entry.done is not None and entry.done.set_running_or_notify_cancel():
-                    entry.done.set_result(own)
+                if entry.recording is not None:
+                    entry.recording.succeed(own)
 
     def _decided(self, entry: _Entry) -> Sequence[Draft]:
         if callable(entry.drafts):
@@ -174,7 +209,7 @@ class Journal:
 
     def _fail(self, entries: Sequence[_Entry], error: Exception) -> None:
         for entry in entries:
-            if entry.done is None:
+            if entry.recording is None:
                 self.lost += 1
-            elif entry.done.set_running_or_notify_cancel():
-                entry.done.set_exception(error)
+            else:
+                entry.recording.fail(error)

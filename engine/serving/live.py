@@ -2,14 +2,14 @@
 
 Theory of operation
     `prepare` computes: which session a request belongs to, what was put into its earlier turns, and what the state of
-    its marker has for its latest one. It waits for nothing. `record` makes that durable. `close_inference` says what
+    its marker has for its latest one. It waits for nothing. `submit` makes that durable. `close_inference` says what
     became of the request; no request waits for that.
 
     The state that requests see is frozen at a marker (a closed iteration). The live state, to which events are applied,
     belongs to the journal and to a session that publishes. When one has closed an iteration, `advance` shows it to
     sessions that begin after.
 
-    An injection that is not on record is not made: where `record` fails, the request goes on without.
+    An injection that is not on record is not made: where `submit` fails, the request goes on without.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.serving.frozen import FrozenRun, FrozenRuns, question_of
 from mage_es.engine.serving.inferences import InferenceReport, Recorded, explained, has_session, recorded
-from mage_es.engine.serving.journal import Health, Journal
+from mage_es.engine.serving.journal import Health, Journal, Recording
 from mage_es.engine.serving.opening import ServedRun, open_served
 from mage_es.engine.serving.publishing import Published, publish_beside
 from mage_es.engine.serving.sessions import Sessions
@@ -217,16 +217,16 @@ class LiveRun:
         session = session or self._sessions.session_of(key, reading)
         return self._notes(key, session, reading.turns[:-1] if reading.is_new else reading.turns)
 
-    def submit(self, prepared: Prepared) -> Future[Sequence[Event]]:
+    def submit(self, prepared: Prepared, recording: Recording | None = None) -> Recording:
         """Return what is done once what goes into a request is durable; if it fails, the request must go on without."""
 
         def settled(done: Future[Sequence[Event]]) -> None:
-            if not done.cancelled() and done.exception():
+            if done.exception():
                 self._sessions.withdrawn(prepared.opened)
 
-        done = self.journal.submit([prepared.opened])
-        done.add_done_callback(settled)
-        return done
+        recording = recording or Recording()
+        recording.add_done_callback(settled)
+        return self.journal.submit([prepared.opened], recording)
 
     def bypass(self, prepared: Prepared) -> None:
         """Take note that a request went on without the note that was to be put into it."""

@@ -23,13 +23,19 @@ class Counters:
         self._requests = Counter("mage_requests", "Requests by what became of them", labels, registry=self._registry)
         self._overhead = Histogram(
             "mage_overhead_seconds",
-            "Time that a request spent here before it went on",
+            "Time that a request spent here before it went on, and its reply before it came back",
             ("run",),
             buckets=_SECONDS,
             registry=self._registry,
         )
         self._unrecorded = Counter(
             "mage_unrecorded", "Requests that are not on record", ("run",), registry=self._registry
+        )
+        self._sent_again = Counter(
+            "mage_sent_again",
+            "Requests whose first reply was dropped, as they were not on record",
+            ("run",),
+            registry=self._registry,
         )
         self._recording = Gauge(
             "mage_recording", "1 if what happens is recorded, 0 if not", ("run",), registry=self._registry
@@ -46,6 +52,9 @@ class Counters:
 
     def count_unrecorded(self, run: str) -> None:
         self._unrecorded.labels(run).inc()
+
+    def count_sent_again(self, run: str) -> None:
+        self._sent_again.labels(run).inc()
 
     def text(self, run: str | None) -> bytes:
         """Return the rows of a run, or of all for None."""

@@ -4,7 +4,10 @@ Rules
     - Whatever fails here, the request goes on without a new note, and X-Mage-Memories says `bypassed`; its earlier
       turns keep theirs, which the upstream has in its cache. Only what is the client's own mistake (a key, a task
       type, a body that is too large) is refused.
-    - No byte of a reply is changed or held back, and no redirect followed: a key goes to the upstream alone.
+    - No byte of a reply is changed, and no redirect followed: a key goes to the upstream alone.
+    - A request goes on once what was put into it is written, which no end of this process undoes, and its reply comes
+      back once that is durable, too: the disk and the upstream work at the same time. Where a disk fails in between, or
+      takes longer than the upstream, the reply is dropped and the request goes on again, without a new note.
     - A client that hangs up ends the upstream's call. What the upstream breaks off is broken off here, too.
     - Each request that was opened in the log is closed there once, whatever becomes of it.
 """
@@ -15,7 +18,9 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from concurrent import futures
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, cast, get_args
 from urllib.parse import unquote
@@ -25,12 +30,14 @@ import httpx2
 
 from mage_es.engine.seams.faults import shortened
 from mage_es.engine.serving.exchange import Asker, Exchange, answer, texts_of
+from mage_es.engine.serving.headers import Headers, named_after, passed_back, passed_on, told_of
+from mage_es.engine.serving.journal import Recording
 from mage_es.engine.serving.live import LiveRun, Prepared, Wish
 from mage_es.engine.serving.metrics import Counters
 from mage_es.engine.serving.refusals import Refused, body_of, speaks_anthropic
 from mage_es.engine.serving.sessions import is_retry
 from mage_es.engine.serving.shapes import ends_of, put, read
-from mage_es.engine.serving.tenants import CREDENTIALS, Guest
+from mage_es.engine.serving.tenants import Guest
 from mage_es.events.errors import UsageError
 from mage_es.events.vocabulary import Event
 from mage_es.events.vocabulary.serving import RequestShape
@@ -44,14 +51,7 @@ CONNECT_S = 10.0
 _KEPT_ALIVE_S = 4.0
 """Less than the five seconds after which servers close an idle connection, so that none is used as it closes."""
 _THREADS = 4
-_HOPS = {
-    *(b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection", b"te"),
-    *(b"trailer", b"transfer-encoding", b"upgrade"),
-}
-"""Headers that are about one connection."""
-_OURS = {*_HOPS, b"host", b"content-length", b"expect", b"x-session-id"}
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-_Headers = list[tuple[bytes, bytes]]
 
 
 class Allowance(NamedTuple):
@@ -74,13 +74,13 @@ class UpstreamHealth(NamedTuple):
     """How the last request to the upstream fared, since when all did so, and when it was sent; times of day in UTC."""
 
     state: Literal["unknown", "answers", "fails"] = "unknown"
-    since: str = ""
-    last: str = ""
+    since: datetime | None = None
+    last: datetime | None = None
     problem: str = ""
 
     def after(self, problem: str) -> UpstreamHealth:
         """Return how it is after a request that had a problem, or "" for none."""
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        now = datetime.now(UTC)
         state: Literal["answers", "fails"] = "fails" if problem else "answers"
         return UpstreamHealth(state, self.since if self.state == state else now, now, problem)
 
@@ -98,12 +98,11 @@ class Proxy:
         self._transport = httpx2.AsyncHTTPTransport(limits=pool, proxy=_way_out(self._url))
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="mage-notes")
         self.upstream = UpstreamHealth()
-        self._openings = set[asyncio.Future[tuple[Prepared, bytes]]]()
+        self._openings = set[Recording]()
 
     async def aclose(self) -> None:
         """Wait for what is being recorded, and close all connections."""
-        if self._openings:
-            await asyncio.wait(self._openings, timeout=CONNECT_S)
+        await asyncio.to_thread(futures.wait, self._openings.copy(), CONNECT_S)
         self._pool.shutdown(wait=False, cancel_futures=True)
         await self._transport.aclose()
 
@@ -115,7 +114,7 @@ class Proxy:
         shape = SHAPES.get(path) if method == "POST" else None
         query = b"?" + scope["query_string"] if scope["query_string"] else b""
         target = self._url.raw_path.rstrip(b"/") + scope["raw_path"] + query
-        onward = _Onward(method, target, _passed_on(given, guest), None)
+        onward = _Onward(method, target, passed_on(given, guest), None)
         exchange = Exchange(send, shape)
         client, outcome = Asker(receive, self._allowance.body_s), ""
         try:
@@ -129,7 +128,9 @@ class Proxy:
                     onward = onward._replace(headers=[*onward.headers, *length], body=client.pieces())
                 else:
                     await client.whole(0)
-                await self._relay(onward, client, exchange, anthropic=speaks_anthropic(path, texts_of(given)))
+                anthropic = speaks_anthropic(path, texts_of(given))
+                async with aclosing(await self._reply_to(onward)) as reply:
+                    await self._pass_back(reply, client, exchange, anthropic=anthropic)
         except asyncio.CancelledError:
             if not client.is_gone:
                 raise
@@ -154,48 +155,47 @@ class Proxy:
         wish = given.get("x-mage-memory", "on")
         if wish not in get_args(Wish):
             raise Refused(400, f"X-Mage-Memory is {wish!r:.40}: it may be on, off or shadow.")
-        body = await client.whole(self._allowance.most_body)
-        received = time.perf_counter()
-        going = _Going(body)
-        opening = asyncio.ensure_future(self._opened(guest, shape, going, given))
-        self._openings.add(opening)
-        opening.add_done_callback(self._openings.discard)
+        body, recording = await client.whole(self._allowance.most_body), Recording()
+        received, anthropic = time.perf_counter(), shape == "messages"
+        opening = _Opening(body, recording)
+        self._openings.add(recording)
+        recording.add_done_callback(self._openings.discard)
+        # In a thread, since an embedder may wait for a server, and what is late must not hold up other streams.
+        self._pool.submit(self._open, guest, shape, opening, recording, given)
         try:
-            await asyncio.wait({opening}, timeout=self._allowance.retrieval_s)
-            told = [(b"x-mage-memories", b"bypassed")]
-            if opening.done() and (error := opening.exception()) is None:
-                prepared, body = opening.result()
-                exchange.treatment = prepared.opened.treatment
-                told = _told(prepared)
-            elif opening.done() and isinstance(error, Refused):
-                raise error
-            else:
-                exchange.treatment, body = "bypassed", going.body
-                if late := going.pass_by():
-                    self._runs[guest.run].bypass(late)
-                    # Where it cannot be recorded, there is no such inference.
-                    told = [*told, *([] if opening.done() else _named_after(late))]
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._allowance.retrieval_s):
+                    await opening.written
             exchange.overhead_s = time.perf_counter() - received
-            told.append((b"x-mage-overhead-ms", f"{1000 * exchange.overhead_s:.2f}".encode()))
-            onward = onward._replace(body=body)
-            await self._relay(onward, client, exchange, anthropic=shape == "messages", told=told)
+            if (prepared := opening.prepared) and opening.is_written:
+                exchange.treatment = prepared.opened.treatment
+                async with aclosing(await self._reply_to(onward._replace(body=opening.body))) as reply:
+                    is_durable = await self._is_durable(recording, exchange)
+                    told = told_of(prepared) if is_durable else self._bypassed(guest.run, opening, recording, exchange)
+                    if is_durable or opening.body == opening.bare:
+                        await self._pass_back(reply, client, exchange, anthropic=anthropic, told=told)
+                        return
+                self._metrics.count_sent_again(guest.run)
+            else:
+                told = self._bypassed(guest.run, opening, recording, exchange)
+            async with aclosing(await self._reply_to(onward._replace(body=opening.bare))) as reply:
+                await self._pass_back(reply, client, exchange, anthropic=anthropic, told=told)
         except asyncio.CancelledError:
             if client.is_gone:
                 exchange.leave()
             raise
         finally:
-            self._close(guest.run, opening, exchange, time.perf_counter() - received)
+            self._close(guest.run, opening, recording, exchange, time.perf_counter() - received)
 
-    async def _opened(self, guest: Guest, shape: RequestShape, going: _Going, given: _Texts) -> tuple[Prepared, bytes]:
-        """Return what is put into a request once that is on record, and its new body."""
-        live, body = self._runs[guest.run], going.body
-        wish, session = cast(Wish, given.get("x-mage-memory", "on")), given.get("x-session-id", "")
-
-        def found() -> tuple[Prepared, bytes, Future[Sequence[Event]]]:
-            task_type, reading = given.get("x-mage-task-type"), read(shape, body)
+    def _open(self, guest: Guest, shape: RequestShape, opening: _Opening, recording: Recording, given: _Texts) -> None:
+        """Get ready what goes on, and put it on record; what goes wrong is the recording's."""
+        live, body, session = self._runs[guest.run], opening.bare, given.get("x-session-id", "")
+        wish, task_type = cast(Wish, given.get("x-mage-memory", "on")), given.get("x-mage-task-type")
+        try:
+            reading = read(shape, body)
             ends = ends_of(shape, body) if reading.turns else ()
             if wish != "off":
-                going.body = put(body, ends, live.earlier_notes(reading, session=session, key=guest.name))
+                opening.bare = put(body, ends, live.earlier_notes(reading, session=session, key=guest.name))
             try:
                 prepared = live.prepare(
                     reading,
@@ -208,30 +208,49 @@ class Proxy:
                 )
             except UsageError as error:
                 raise Refused(400, str(error)) if task_type else error from None
-            if going.prepare(prepared):
+            opening.body = put(body, ends, prepared.notes)
+            if opening.prepare(prepared):
                 live.bypass(prepared)
-            return prepared, put(body, ends, prepared.notes), live.submit(prepared)
+            live.submit(prepared, recording)
+        except Exception as error:  # whatever it is, the request goes on
+            recording.fail(error)
 
-        # In a thread, since an embedder may wait for a server, and what is late must not hold up other streams.
-        prepared, added, recording = await asyncio.get_running_loop().run_in_executor(self._pool, found)
-        await asyncio.wrap_future(recording)
-        return prepared, added
+    async def _is_durable(self, recording: Recording, exchange: Exchange) -> bool:
+        """Return whether a request is on record for good, once that is known or late."""
+        if not recording.done():
+            began = time.perf_counter()
+            with suppress(Exception):  # the recording has it
+                async with asyncio.timeout(self._allowance.retrieval_s):
+                    await asyncio.wrap_future(recording)
+            exchange.overhead_s += time.perf_counter() - began
+        return recording.done() and recording.exception() is None
 
-    def _close(
-        self, run: str, opening: asyncio.Future[tuple[Prepared, bytes]], exchange: Exchange, latency_s: float
-    ) -> None:
+    def _bypassed(self, run: str, opening: _Opening, recording: Recording, exchange: Exchange) -> Headers:
+        """Take note that a request goes on without a new note; return what says so. Raises `Refused`."""
+        is_over = recording.done()
+        if is_over and isinstance(error := recording.exception(), Refused):
+            raise error
+        exchange.treatment = "bypassed"
+        told = [(b"x-mage-memories", b"bypassed")]
+        if late := opening.pass_by():
+            self._runs[run].bypass(late)
+            # Where it cannot be recorded, there is no such inference.
+            told += [] if is_over else named_after(late)
+        return told
+
+    def _close(self, run: str, opening: _Opening, recording: Recording, exchange: Exchange, latency_s: float) -> None:
         """Close a request in the log, now or as soon as it is opened there."""
         usage = exchange.usage()
         self._metrics.observe(run, exchange.overhead_s)
 
-        def settle(opened: asyncio.Future[tuple[Prepared, bytes]]) -> None:
-            error = None if opened.cancelled() else opened.exception()
-            if opened.cancelled() or error:
+        def settle(done: Future[Sequence[Event]]) -> None:
+            error = done.exception()
+            if error or not opening.prepared:
                 if not isinstance(error, Refused):
                     self._metrics.count_unrecorded(run)
                 return
             closed = usage.closing(
-                opened.result()[0].opened.inference,
+                opening.prepared.opened.inference,
                 "bypassed" if exchange.treatment == "bypassed" else exchange.outcome,
                 status=exchange.status,
                 problem=exchange.problem,
@@ -240,33 +259,48 @@ class Proxy:
             )
             self._runs[run].close_inference(closed)
 
-        opening.add_done_callback(settle)
+        recording.add_done_callback(settle)
 
-    async def _relay(
-        self, onward: _Onward, client: Asker, exchange: Exchange, *, anthropic: bool, told: _Headers | None = None
-    ) -> None:
-        """Pass a request on and its reply back. What the upstream does wrong is the exchange's `problem`."""
+    async def _reply_to(self, onward: _Onward) -> httpx2.Response | _Unanswered:
+        """Send a request on; return the upstream's reply, whose body is still to come."""
         extensions = {**self._extensions, "target": onward.target}
         request = httpx2.Request(
             onward.method, self._url, headers=onward.headers, content=onward.body, extensions=extensions
         )
-        own = told or []
         try:
             response = await self._transport.handle_async_request(request)
             if response.status_code not in range(200, 600):
+                await response.aclose()
                 raise httpx2.RemoteProtocolError(f"its status is {response.status_code}")
         except httpx2.TransportError as error:
             status = 504 if isinstance(error, httpx2.ReadTimeout | httpx2.WriteTimeout) else 502
-            exchange.problem = shortened(f"{type(error).__name__}: {error}")
-            self.upstream = self.upstream.after(exchange.problem)
-            client.rest()
-            await answer(exchange.send, status, body_of(status, _UNANSWERED[status], anthropic=anthropic), own)
-            return
+            unanswered = _Unanswered(status, shortened(f"{type(error).__name__}: {error}"))
+            self.upstream = self.upstream.after(unanswered.problem)
+            return unanswered
         status = response.status_code
         self.upstream = self.upstream.after(f"It answered with the status {status}." if status >= 500 else "")
+        return response
+
+    async def _pass_back(
+        self,
+        reply: httpx2.Response | _Unanswered,
+        client: Asker,
+        exchange: Exchange,
+        *,
+        anthropic: bool,
+        told: Headers | None = None,
+    ) -> None:
+        """Pass a reply back, with our headers. What the upstream does wrong is the exchange's `problem`."""
+        own = [] if told is None else [*told, (b"x-mage-overhead-ms", b"%.2f" % (1000 * exchange.overhead_s))]
+        if isinstance(reply, _Unanswered):
+            exchange.problem = reply.problem
+            client.rest()
+            said = body_of(reply.status, _UNANSWERED[reply.status], anthropic=anthropic)
+            await answer(exchange.send, reply.status, said, own)
+            return
         try:
-            await exchange.start(status, [*_passed_back(response.headers.raw), *own])
-            async for piece in response.stream:  # type: ignore[union-attr]
+            await exchange.start(reply.status_code, [*passed_back(reply.headers.raw), *own])
+            async for piece in reply.stream:  # type: ignore[union-attr]
                 await exchange.pass_back(piece)
             client.rest()
             await exchange.finish()
@@ -277,32 +311,47 @@ class Proxy:
                 said = body_of(504, _UNANSWERED[504], anthropic=anthropic)
                 await exchange.pass_back(b"\n\nevent: error\ndata: " + said + b"\n\n")
             # Not finished: the server under us closes the connection, so that the client sees a reply that is cut.
-        finally:
-            await response.aclose()
 
 
-class _Going:
-    """The body of a request as it goes on where nothing new is put into it in time.
+class _Unanswered(NamedTuple):
+    """What there is in place of a reply: the status for the client, and what went wrong."""
 
-    Two threads tell each other: one that it does not wait, the other what was prepared. The second to do so knows both.
+    status: int
+    problem: str
+
+    async def aclose(self) -> None:
+        """Nothing is open; a reply has this, too."""
+
+
+class _Opening:
+    """A request on its way into the log, which one thread prepares and another waits for; made on the event loop.
+
+    `bare` is its body where nothing new is put into it, and `body` what goes on once that is `written`. The threads
+    tell each other: one that it does not wait, the other what was prepared. The second to do so knows both.
     """
 
-    def __init__(self, body: bytes) -> None:
-        self.body = body
+    def __init__(self, body: bytes, recording: Recording) -> None:
+        self.bare = self.body = body
+        self.prepared: Prepared | None = None
+        # Not the recording itself: it keeps what is called when it is done, and so this.
+        self.written = asyncio.wrap_future(recording.written)
         self._lock, self._is_late = threading.Lock(), False
-        self._prepared: Prepared | None = None
+
+    @property
+    def is_written(self) -> bool:
+        return self.written.done() and not self.written.cancelled() and self.written.result()
 
     def prepare(self, prepared: Prepared) -> bool:
-        """Say what was prepared; return whether it comes too late."""
+        """Say what was prepared; return whether it is too late."""
         with self._lock:
-            self._prepared = prepared
+            self.prepared = prepared
             return self._is_late
 
     def pass_by(self) -> Prepared | None:
         """Say that it is not waited for; return what was prepared by then."""
         with self._lock:
             self._is_late = True
-            return self._prepared
+            return self.prepared
 
 
 class _Onward(NamedTuple):
@@ -310,7 +359,7 @@ class _Onward(NamedTuple):
 
     method: str
     target: bytes
-    headers: _Headers
+    headers: Headers
     body: bytes | AsyncIterator[bytes] | None
 
 
@@ -319,44 +368,6 @@ _UNANSWERED = {
     502: "The server behind this proxy cannot be reached, or broke off before it answered.",
     504: "The server behind this proxy did not answer in time.",
 }
-
-
-def _named(headers: _Headers) -> set[bytes]:
-    """Return the headers that a connection names as its own."""
-    lists = (value for name, value in headers if name.lower() == b"connection")
-    return {token.strip().lower() for value in lists for token in value.split(b",")}
-
-
-def _passed_on(headers: _Headers, guest: Guest) -> _Headers:
-    """Return the headers for the upstream, with its own key in place of the client's where there are keys."""
-    left_out = _OURS | _named(headers)
-    kept = [(name, value) for name, value in headers if name not in left_out and not name.startswith(b"x-mage-")]
-    if guest.upstream_key is None:
-        return kept
-    kept = [(name, value) for name, value in kept if name.decode("latin-1") not in CREDENTIALS]
-    if not guest.upstream_key:
-        return kept
-    value = f"Bearer {guest.upstream_key}" if guest.credential == "authorization" else guest.upstream_key
-    return [*kept, (guest.credential.encode(), value.encode())]
-
-
-def _passed_back(headers: _Headers) -> _Headers:
-    left_out = _HOPS | _named(headers)
-    lowered = ((name.lower(), value) for name, value in headers)
-    return [(name, value) for name, value in lowered if name not in left_out and not name.startswith(b"x-mage-")]
-
-
-def _told(prepared: Prepared) -> _Headers:
-    """Return the headers that say what was put into a request."""
-    opened = prepared.opened
-    memories = ",".join(opened.memories) if opened.treatment == "memory" else opened.treatment
-    return [*_named_after(prepared), (b"x-mage-memories", memories.encode())]
-
-
-def _named_after(prepared: Prepared) -> _Headers:
-    opened = prepared.opened
-    marker = f"iter-{opened.marker}" if opened.marker >= 0 else "start"
-    return [(b"x-mage-inference", opened.inference.encode()), (b"x-mage-marker", marker.encode())]
 
 
 def _is_plain(path: str) -> bool:

@@ -40,7 +40,6 @@ from mage_es.events.wal.bodies import FrameReader, body_of, storable
 
 # Microseconds since 1970 (UTC). Passed in, so that tests are deterministic.
 LogClock = Callable[[], int]
-
 __all__ = ["Head", "Log", "LogClock"]
 
 
@@ -145,11 +144,18 @@ class Log:
 
     # ------------------------------------------------------------ appending
 
-    def append(self, drafts: Sequence[Draft], *, expected_seq: int | None = None) -> Appended:
+    def append(
+        self,
+        drafts: Sequence[Draft],
+        *,
+        expected_seq: int | None = None,
+        on_written: Callable[[], None] | None = None,
+    ) -> Appended:
         """Record facts in one atomic commit; once this returns they survive any crash.
 
         Facts that are recorded already (same identity) are not recorded again: their records are returned in their
-        places. `expected_seq` is where the caller believes the head to be.
+        places. `expected_seq` is where the caller believes the head to be. `on_written` is called before the sync, when
+        new facts survive the end of the process but not yet a loss of power; it must not raise.
 
         Raises `UsageError` for an event that cannot be stored (nothing happened), `SequenceConflict` if the head is
         elsewhere (nothing happened), `WriterPoisoned` if a write or sync failed, now or earlier.
@@ -174,10 +180,10 @@ class Log:
                 self._roll()
             # The common case, kept free of the bookkeeping below.
             if not known:
-                commit, now = self._commit(exact, facts)
+                commit, now = self._commit(exact, facts, on_written)
                 return Appended(exact, range(commit, commit + len(exact)), {}, run=self.run, ts_us=now, commit=commit)
             new = [(draft, fact) for draft, fact in zip(exact, facts, strict=True) if fact not in known]
-            commit, now = self._commit([draft for draft, _ in new], [fact for _, fact in new])
+            commit, now = self._commit([draft for draft, _ in new], [fact for _, fact in new], on_written)
             numbers = {fact: seq for seq, (_, fact) in enumerate(new, commit)}
             return self._appended(exact, facts, known, numbers, now)
 
@@ -193,7 +199,9 @@ class Log:
         records = {seq: self._record_at(seq) for seq in known.values()}
         return Appended(drafts, seqs, records, run=self.run, ts_us=ts_us, commit=min(new.values(), default=0))
 
-    def _commit(self, drafts: Sequence[Draft], facts: Sequence[Coordinates]) -> tuple[int, int]:
+    def _commit(
+        self, drafts: Sequence[Draft], facts: Sequence[Coordinates], on_written: Callable[[], None] | None = None
+    ) -> tuple[int, int]:
         """Write one frame and sync it; return the first sequence number and the time."""
         active, self._reread = self._require_active(), {}
         first, now = self._seq + 1, self._clock()
@@ -201,6 +209,8 @@ class Log:
         with self._effect("append to the log"):
             # The order matters: memory moves after the sync, and the watermark after memory.
             write_all(active.file, frame)
+            if on_written:
+                on_written()
             active.file.sync()
             self._seq, self._chain = first + len(drafts) - 1, chain
             active.add(first, len(drafts), len(frame), facts=bool(facts))

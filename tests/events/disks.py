@@ -10,6 +10,7 @@ written.
 from __future__ import annotations
 
 import errno
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,6 +37,7 @@ class _WatchedFile:
         return self._file.write(data)
 
     def sync(self) -> None:
+        self._disk.syncs.wait()
         if self._disk.refuses("sync"):
             raise OSError(errno.EIO, "Input/output error")
         self._file.sync()
@@ -45,11 +47,15 @@ class _WatchedFile:
 
 
 class RefusingDisk(LocalFileSystem):
-    """The real disk, until `refuse` names an effect; with `short_writes` a write takes half of what it is given."""
+    """The real disk, until `refuse` names an effect; with `short_writes` a write takes half of what it is given, and
+    while `syncs` is not set a sync takes its time.
+    """
 
     def __init__(self, *, short_writes: bool = False) -> None:
         self.short_writes = short_writes
         self.refuse: str | None = None
+        self.syncs = threading.Event()
+        self.syncs.set()
 
     def refuses(self, effect: str) -> bool:
         return self.refuse == effect

@@ -305,6 +305,21 @@ def test_on_a_full_disk_requests_go_on_without_notes_and_what_was_acknowledged_s
     assert again.notes[0] == kept.notes[0] and 1 not in again.notes
 
 
+def test_a_request_may_go_on_once_it_is_written_and_hears_later_whether_it_is_durable(serve: Serve) -> None:
+    disk = RefusingDisk()
+    live = serve(holdback=0, fs=disk)
+    disk.syncs.clear()
+    slow = live.submit(live.prepare(said(QUESTION), "chat", session="s"))
+    assert slow.written.result() and not slow.done()
+    disk.syncs.set()
+    assert len(slow.result()) == 1
+    disk.refuse = "sync"
+    lost = live.submit(live.prepare(said(OTHER), "chat", session="t"))
+    assert lost.written.result() and isinstance(lost.exception(), NotRecorded)
+    never = live.submit(live.prepare(said(OTHER), "chat", session="t"))
+    assert not never.written.result() and isinstance(never.exception(), NotRecorded)
+
+
 def test_a_request_that_went_on_before_its_note_was_ready_has_none_later(serve: Serve) -> None:
     live = serve(holdback=0)
     late = asyncio.run(asked(live, QUESTION, session="s"))

@@ -284,6 +284,48 @@ def test_on_a_full_disk_earlier_turns_keep_their_notes_and_the_new_one_gets_none
     assert noted != first and json.loads(server.asked[-1].body)["messages"] == [noted, *later[1:]]
 
 
+@pytest.mark.parametrize("is_slow", [False, True], ids=["fails", "takes too long"])
+def test_where_the_sync_fails_or_is_late_the_reply_is_dropped_and_the_request_goes_on_without_a_new_note(
+    server: Upstream, opening: Opening, *, is_slow: bool
+) -> None:
+    disk = RefusingDisk()
+    live = opening(f"unsynced-{is_slow}", fs=disk)
+    question = known_question(live)
+    first, second = ({"role": "user", "content": text} for text in (question, f"Again: {question}"))
+    with (
+        serving({"r": live}, server.url, retrieval_s=0.5 if is_slow else 30.0) as url,
+        httpx2.Client(base_url=url, timeout=PATIENCE_S) as client,
+    ):
+        client.post("/v1/chat/completions", json={"model": "m", "messages": [first]})
+        [noted] = json.loads(server.asked[-1].body)["messages"]
+        later, before = [first, {"role": "assistant", "content": "1"}, second], len(server.asked)
+        if is_slow:
+            disk.syncs.clear()
+        else:
+            disk.refuse = "sync"
+        reply = client.post("/v1/chat/completions", json={"model": "m", "messages": later})
+        disk.syncs.set()
+        dropped, kept = (json.loads(each.body)["messages"] for each in server.asked[before:])
+        assert dropped[:2] == kept[:2] == [noted, later[1]] and dropped[2] != kept[2] == second
+        assert reply.status_code == 200 and reply.headers["x-mage-memories"] == "bypassed"
+        assert ("x-mage-inference" in reply.headers) == is_slow
+        rows = client.get("/metrics").text
+        assert 'mage_sent_again_total{run="r"} 1.0' in rows
+        if is_slow:
+            assert closing(live, reply.headers["x-mage-inference"]).outcome == "bypassed"
+        else:
+            assert 'mage_unrecorded_total{run="r"} 1.0' in rows
+
+
+def test_where_the_sync_fails_a_request_without_a_note_goes_on_once(server: Upstream, opening: Opening) -> None:
+    disk = RefusingDisk()
+    live = opening("unsynced", fs=disk)
+    with serving({"r": live}, server.url, retrieval_s=30.0) as url, httpx2.Client(base_url=url) as client:
+        before, disk.refuse = len(server.asked), "sync"
+        reply = client.post("/v1/chat/completions", json=CHAT, headers={"x-mage-memory": "off"})
+        assert reply.headers["x-mage-memories"] == "bypassed" and len(server.asked) == before + 1
+
+
 def test_a_wish_or_a_task_type_that_does_not_exist_is_refused(client: httpx2.Client, server: Upstream) -> None:
     before = len(server.asked)
     for header in ({"x-mage-memory": "maybe"}, {"x-mage-task-type": "bad"}):

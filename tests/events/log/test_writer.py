@@ -24,7 +24,7 @@ from mage_es.events.errors import (
     WriterPoisoned,
 )
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import AnswerJudged, Draft
+from mage_es.events.vocabulary import AnswerJudged, Draft, Event
 from mage_es.events.vocabulary.envelope import event_id
 from mage_es.events.vocabulary.upcasting import PRESENT, Registry
 from tests.events.disks import ForgetfulDisk, RefusingDisk
@@ -187,6 +187,24 @@ def test_short_writes_are_written_on(path: Path) -> None:
         log.append([judged(n) for n in range(100)])
     assert verify_log(path).findings == []
     assert len(facts(LogReader(path).records())) == 100
+
+
+def test_it_says_when_new_facts_are_written_and_not_yet_synced(path: Path) -> None:
+    disk, told = RefusingDisk(), list[list[Event]]()
+    with Log.create(path, run="r1", clock=clock(), fs=disk) as log:
+
+        def written() -> None:
+            told.append([record.event for record in facts(LogReader(path).records())])
+            disk.refuse = "sync"
+
+        log.append([judged(1)])
+        log.append([judged(1)], on_written=written)
+        assert told == [], "an old fact is not written again"
+        with pytest.raises(WriterPoisoned):
+            log.append([judged(1), judged(2)], on_written=written)
+        assert told == [[judged(1).event]], "no reader sees what is not synced"
+    with Log.open(path, clock=clock()) as log:
+        assert log.recorded(judged(2).coordinates), "what was written outlasts its writer"
 
 
 @pytest.mark.parametrize("effect", ["write", "sync"])

@@ -1,0 +1,52 @@
+"""Headers: which of a client's go on to the upstream, which of its reply's come back, and our own."""
+
+from __future__ import annotations
+
+from mage_es.engine.serving.live import Prepared
+from mage_es.engine.serving.tenants import CREDENTIALS, Guest
+
+Headers = list[tuple[bytes, bytes]]
+_HOPS = {
+    *(b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection", b"te"),
+    *(b"trailer", b"transfer-encoding", b"upgrade"),
+}
+"""Headers that are about one connection."""
+_OURS = {*_HOPS, b"host", b"content-length", b"expect", b"x-session-id"}
+
+
+def _named(headers: Headers) -> set[bytes]:
+    """Return the headers that a connection names as its own."""
+    lists = (value for name, value in headers if name.lower() == b"connection")
+    return {token.strip().lower() for value in lists for token in value.split(b",")}
+
+
+def passed_on(headers: Headers, guest: Guest) -> Headers:
+    """Return the headers for the upstream, with its own key in place of the client's where there are keys."""
+    left_out = _OURS | _named(headers)
+    kept = [(name, value) for name, value in headers if name not in left_out and not name.startswith(b"x-mage-")]
+    if guest.upstream_key is None:
+        return kept
+    kept = [(name, value) for name, value in kept if name.decode("latin-1") not in CREDENTIALS]
+    if not guest.upstream_key:
+        return kept
+    value = f"Bearer {guest.upstream_key}" if guest.credential == "authorization" else guest.upstream_key
+    return [*kept, (guest.credential.encode(), value.encode())]
+
+
+def passed_back(headers: Headers) -> Headers:
+    left_out = _HOPS | _named(headers)
+    lowered = ((name.lower(), value) for name, value in headers)
+    return [(name, value) for name, value in lowered if name not in left_out and not name.startswith(b"x-mage-")]
+
+
+def told_of(prepared: Prepared) -> Headers:
+    """Return the headers that say what was put into a request."""
+    opened = prepared.opened
+    memories = ",".join(opened.memories) if opened.treatment == "memory" else opened.treatment
+    return [*named_after(prepared), (b"x-mage-memories", memories.encode())]
+
+
+def named_after(prepared: Prepared) -> Headers:
+    opened = prepared.opened
+    marker = f"iter-{opened.marker}" if opened.marker >= 0 else "start"
+    return [(b"x-mage-inference", opened.inference.encode()), (b"x-mage-marker", marker.encode())]

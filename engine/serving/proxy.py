@@ -6,8 +6,8 @@ Rules
       type, a body that is too large) is refused.
     - No byte of a reply is changed, and no redirect followed: a key goes to the upstream alone.
     - A request goes on once what was put into it is written, which no end of this process undoes, and its reply comes
-      back once that is durable, too: the disk and the upstream work at the same time. Where a disk fails in between, or
-      takes longer than the upstream, the reply is dropped and the request goes on again, without a new note.
+      back once that is durable: the disk and the upstream work at the same time. Where the disk fails in between, or is
+      late, the reply is dropped and the request goes on again, without a new note.
     - A client that hangs up ends the upstream's call. What the upstream breaks off is broken off here, too.
     - Each request that was opened in the log is closed there once, whatever becomes of it.
 """

@@ -13,6 +13,7 @@ one cached row of buckets for each word.
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from threading import Lock
@@ -84,24 +85,16 @@ def _buckets(words: _Words, text: str) -> NDArray[np.float64] | None:
     found = [words[token] for token in _TOKEN.findall(text.lower())]
     if not found:
         return None
-    counts = _counted(found)
+    counts = Counter(found)
     rows = np.frombuffer(b"".join([words.rows[word] for word in counts]), dtype=np.int8).reshape(-1, DIMENSION)
     weights = np.array([_weight(count) for count in counts.values()])
     # Plain numbers, since of a text the pairs are few: what NumPy asks for each call is more than all of them take.
     sums, codes = [0.0] * DIMENSION, words.codes
-    pairs = _counted([crc32(codes[second][0], codes[first][1]) for first, second in pairwise(found)])
+    pairs = Counter([crc32(codes[second][0], codes[first][1]) for first, second in pairwise(found)])
     for code, count in pairs.items():
         sums[code % DIMENSION] += (_PAIR if code & 0x8000_0000 else -_PAIR) * _weight(count)
     buckets: NDArray[np.float64] = weights @ rows.astype(np.float64) + sums
     return buckets
-
-
-def _counted(found: Sequence[int]) -> dict[int, int]:
-    # A Counter takes as long to make as to count a text with.
-    counts: dict[int, int] = {}
-    for each in found:
-        counts[each] = counts.get(each, 0) + 1
-    return counts
 
 
 def _weight(count: int) -> float:

@@ -97,21 +97,24 @@ class Candidates:
 
     def __init__(self, query: Query, memory: Memory, terms: Terms) -> None:
         self.query, self._memory, self._terms = query, memory, terms
-        self._pools: dict[Index, list[Pool]] = {}
+        self._pools: dict[tuple[Index, str], Pool] = {}
+        self._searches: dict[Index, list[Pool]] = {}
         self._bundles: dict[tuple[Find, Quotas], Bundle] = {}
 
     def pool(self, index: Index, task_type: str = "") -> Pool:
         """Return what an index has of a task type, by default the query's own."""
         task_type = task_type or self.query.task_type
-        rows = self._memory.slice(index, task_type)
-        # Unit vectors, so this is the cosine.
-        similarity = rows.vectors @ self.query.vector if rows.ids else np.zeros(0, dtype=np.float32)
-        most = max(_DIVERSE_POOL, self._terms.bundle)
-        eligible = _eligible(self._memory, rows, similarity, self.query, self._terms, most) if rows.ids else ()
-        nearest = list(islice(eligible, most))
-        if not self._terms.strategy_floor and task_type == self.query.task_type:
-            nearest = [*_strategies(rows, similarity, self.query, self._terms), *nearest]
-        return Pool(rows, similarity, nearest)
+        if (index, task_type) not in self._pools:
+            rows = self._memory.slice(index, task_type)
+            # Unit vectors, so this is the cosine.
+            similarity = rows.vectors @ self.query.vector if rows.ids else np.zeros(0, dtype=np.float32)
+            most = max(_DIVERSE_POOL, self._terms.bundle)
+            eligible = _eligible(self._memory, rows, similarity, self.query, self._terms, most) if rows.ids else ()
+            nearest = list(islice(eligible, most))
+            if not self._terms.strategy_floor and task_type == self.query.task_type:
+                nearest = [*_strategies(rows, similarity, self.query, self._terms), *nearest]
+            self._pools[index, task_type] = Pool(rows, similarity, nearest)
+        return self._pools[index, task_type]
 
     def nearest(self) -> float:
         """Return the cosine of the nearest memory of a case, -1 where there is none."""
@@ -146,11 +149,11 @@ class Candidates:
         return hits
 
     def _searched(self, index: Index) -> list[Pool]:
-        if index not in self._pools:
+        if index not in self._searches:
             own = self.pool(index)
             borrowed = self.query.merged if len(own.rows.ids) < self._terms.bundle else ()
-            self._pools[index] = [own, *(self.pool(index, task_type) for task_type in borrowed)]
-        return self._pools[index]
+            self._searches[index] = [own, *(self.pool(index, task_type) for task_type in borrowed)]
+        return self._searches[index]
 
 
 def retrieve(
@@ -232,7 +235,7 @@ def _eligible(memory: Memory, rows: Slice, similarity: Vector, query: Query, ter
             if is_strategy and not terms.strategy_floor:
                 continue
             floor = max(terms.least_similarity, terms.strategy_floor) if is_strategy else terms.least_similarity
-            if floor > -1 and similarity[row] < floor:
+            if similarity[row] < floor:
                 continue
             is_own = terms.exclude_self and (
                 rows.question_ids[row] == query.question_id

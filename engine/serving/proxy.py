@@ -196,22 +196,21 @@ class Proxy:
             ends = ends_of(shape, body) if reading.turns else ()
             if wish != "off":
                 opening.bare = put(body, ends, live.earlier_notes(reading, session=session, key=guest.name))
-            try:
-                prepared = live.prepare(
-                    reading,
-                    shape,
-                    session=session,
-                    key=guest.name,
-                    memory=wish,
-                    task_type=task_type,
-                    is_retry=is_retry(given),
-                )
-            except UsageError as error:
-                raise Refused(400, str(error)) if task_type else error from None
+            prepared = live.prepare(
+                reading,
+                shape,
+                session=session,
+                key=guest.name,
+                memory=wish,
+                task_type=task_type,
+                is_retry=is_retry(given),
+            )
             opening.body = put(body, ends, prepared.notes)
             if opening.prepare(prepared):
                 live.bypass(prepared)
             live.submit(prepared, recording)
+        except UsageError as error:
+            recording.fail(Refused(400, str(error)) if task_type else error)
         except Exception as error:  # whatever it is, the request goes on
             recording.fail(error)
 

@@ -40,6 +40,8 @@ from mage_es.events.wal.bodies import FrameReader, body_of, storable
 
 # Microseconds since 1970 (UTC). Passed in, so that tests are deterministic.
 LogClock = Callable[[], int]
+OnWritten = Callable[[], None] | None
+
 __all__ = ["Head", "Log", "LogClock"]
 
 
@@ -145,11 +147,7 @@ class Log:
     # ------------------------------------------------------------ appending
 
     def append(
-        self,
-        drafts: Sequence[Draft],
-        *,
-        expected_seq: int | None = None,
-        on_written: Callable[[], None] | None = None,
+        self, drafts: Sequence[Draft], *, expected_seq: int | None = None, on_written: OnWritten = None
     ) -> Appended:
         """Record facts in one atomic commit; once this returns they survive any crash.
 
@@ -200,7 +198,7 @@ class Log:
         return Appended(drafts, seqs, records, run=self.run, ts_us=ts_us, commit=min(new.values(), default=0))
 
     def _commit(
-        self, drafts: Sequence[Draft], facts: Sequence[Coordinates], on_written: Callable[[], None] | None = None
+        self, drafts: Sequence[Draft], facts: Sequence[Coordinates], on_written: OnWritten = None
     ) -> tuple[int, int]:
         """Write one frame and sync it; return the first sequence number and the time."""
         active, self._reread = self._require_active(), {}

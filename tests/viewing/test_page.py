@@ -353,7 +353,6 @@ def test_a_browser_without_webgl_says_so_and_leads_to_neighbours(
 def test_the_application_is_what_its_sources_build_and_small(tmp_path: Path) -> None:
     static = WEB.parent / "static"
     assert sum(len(gzip.compress(path.read_bytes())) for path in static.iterdir()) <= 80_000
-    assert sum(len(path.read_text().splitlines()) for path in WEB.glob("src/**/*.ts*")) <= 3_500
     if not (WEB / "node_modules" / "esbuild").exists():
         pytest.skip("esbuild is not installed: npm ci in engine/viewing/web")
     subprocess.run(["npm", "run", "check"], cwd=WEB, check=True)

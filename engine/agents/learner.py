@@ -39,7 +39,7 @@ def plan_answers(setting: Setting, state: State, command: PlanAnswers) -> list[D
     drafts = []
     for asked in sorted(command.asked, key=lambda a: a.question.id):
         skill = state.graph.skill_for_task(asked.task_type)
-        if setting.is_served and asked.purpose == "anchor":
+        if setting.is_served and asked.purpose in ("anchor", "exam"):
             event: Event = _plan(setting, state, command, asked, "", choosing.choose_served(asked, skill))
         else:
             event = _plan(setting, state, command, asked, skill, choosing.choose(asked, skill))

@@ -93,6 +93,8 @@ class Choosing:
         """Return what is chosen where the client's own prompt says how to work: no route, and no text of a skill."""
         search, given = self.search(asked, skill)
         recipe = self._state.recipes.retrieval(asked.task_type) if search.arm == "recipe" else None
+        if donor := self._command.donors.get(asked.question.id):
+            given = self._given(search.arm, donor, self._state.graph.skill_for_task(donor.task_type), recipe)
         return Chosen(
             search=search,
             routing=Choice(DEFAULT_ARM["routing"], 1.0),

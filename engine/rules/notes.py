@@ -1,6 +1,8 @@
-"""The note: what a served run puts at the end of a user's turn.
+"""The note: what a served run puts before the text of a user's turn.
 
 Rules
+    - It is what an answer prompt has before its question, to the byte: what was learned, and judged by the guard, is
+      served in the layout in which it was. After the question the same notes did harm with a small model.
     - It has memories only, in the sections and the quotation of an answer prompt (rules/ingredients.py), without skill,
       instruction or answer format: how to work and how to reply is the client's own prompt to say.
     - It follows from the state at the marker and from the memories' ids. So `verify` renders it again from the log.
@@ -15,11 +17,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from mage_es.engine.rules.ingredients import noted, remembered
-from mage_es.engine.rules.prompt import render_sections
+from mage_es.engine.rules.prompt import QUESTION, headed, render_sections
 from mage_es.engine.rules.retrieval import nearest_of_others
 from mage_es.engine.seams.tokens import estimated_tokens
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import UsageError
+from mage_es.events.vocabulary import Span
 from mage_es.projections.fold import State
 from mage_es.projections.memory import Memory
 
@@ -32,7 +35,7 @@ MinSimilarity = float | Literal["auto"]
 
 
 class Note(NamedTuple):
-    """What follows a turn's text, and the ids of the memories in it, in their order."""
+    """What precedes a turn's text, and the ids of the memories in it, in their order."""
 
     text: str
     memories: tuple[str, ...]
@@ -102,10 +105,14 @@ def kept_within(state: State, memories: Mapping[str, float], answer_format: str,
     return tuple(kept)
 
 
+def quotations_of(state: State, memories: Collection[str], answer_format: str) -> tuple[Span, ...]:
+    """Return where the quotations of a note are in it, and so in a message that begins with it."""
+    return tuple(render_sections(noted(remembered(state, memories, answer_format)))[1])
+
+
 def note_of(state: State, memories: Collection[str], answer_format: str) -> Note:
     """Return the note of memories, `NOTHING` of none. Raises `KeyError` for an id that is none."""
     text, spans = render_sections(noted(remembered(state, memories, answer_format)))
-    # The blank line parts it from what the user wrote.
-    return (
-        Note(f"\n\n{text.rstrip()}", tuple(span.source.removeprefix("memory/") for span in spans)) if text else NOTHING
-    )
+    if not text:
+        return NOTHING
+    return Note(text + headed(QUESTION), tuple(span.source.removeprefix("memory/") for span in spans))

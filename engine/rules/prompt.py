@@ -25,6 +25,8 @@ import msgspec
 from mage_es.engine.seams.benchmark import Traits
 from mage_es.events.vocabulary import Span
 
+QUESTION = "Question"
+"""What is above the question in a user's message, and above a turn's own text where a note goes before it."""
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 _FORM = re.compile(r'"([^"<>]*)<[^"<>]*>([^"<>]*)"')
 
@@ -67,7 +69,7 @@ class PromptQuestion(NamedTuple):
     answer_format: str
     instruction: str = Traits().instruction
     shared: str = ""
-    heading: str = "Question"
+    heading: str = QUESTION
 
 
 @lru_cache(maxsize=64)
@@ -90,7 +92,7 @@ def render_answer(name: str, sections: Sequence[Section], asked: PromptQuestion)
     question = f"{asked.context}\n\n{asked.question}" if asked.context else asked.question
     system = _filled(name, {"instruction": asked.instruction, "answer_format": asked.answer_format})
     shared = f"{inert(asked.shared)}\n\n" if asked.shared else ""
-    return Prompt(f"{shared}{system}", f"{text}## {asked.heading}\n\n{inert(question)}", tuple(spans))
+    return Prompt(f"{shared}{system}", f"{text}{headed(asked.heading)}{inert(question)}", tuple(spans))
 
 
 def render_sections(sections: Sequence[Section]) -> tuple[str, list[Span]]:
@@ -99,12 +101,16 @@ def render_sections(sections: Sequence[Section]) -> tuple[str, list[Span]]:
     text, spans = f"{template('notes')}\n\n" if has_notes else "", list[Span]()
     for title, quotes, _ in sections:
         if quotes:  # a heading without a quote would be a claim that there is nothing to know
-            text += f"## {title}\n\n"
+            text += headed(title)
         for source, quote in quotes:
             rendered = quoted(quote)
             spans.append(Span(offset=len(text), length=len(rendered), source=source))
             text += f"{rendered}\n\n"
     return text, spans
+
+
+def headed(title: str) -> str:
+    return f"## {title}\n\n"
 
 
 def worked(reasoning: str, answer: str, answer_format: str) -> str:

@@ -40,7 +40,7 @@ class Setting(NamedTuple):
     first: int = 0
     """The run's first iteration: not 0 in one that goes on from another's last."""
     is_served: bool = False
-    """Whether its anchors are asked as clients' questions are: with a note, and nothing else that was learned."""
+    """Whether anchors and exams are asked as clients' questions are: with a note, and nothing else that was learned."""
 
     @property
     def end(self) -> int:

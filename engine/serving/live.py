@@ -71,7 +71,7 @@ _LONGEST_NAME, _LONGEST_QUESTION = 128, 8_000
 
 
 class Prepared(NamedTuple):
-    """An inference, and by number of the turn what is to be put at the end of it; earlier turns included."""
+    """An inference, and by number of the turn what is to be put before its text; earlier turns included."""
 
     opened: InferenceOpened
     notes: Mapping[int, str]

@@ -36,7 +36,7 @@ from mage_es.engine.serving.live import LiveRun, Prepared, Wish
 from mage_es.engine.serving.metrics import Counters
 from mage_es.engine.serving.refusals import Refused, body_of, speaks_anthropic
 from mage_es.engine.serving.sessions import is_retry
-from mage_es.engine.serving.shapes import ends_of, put, read
+from mage_es.engine.serving.shapes import put, read, starts_of
 from mage_es.engine.serving.tenants import Guest
 from mage_es.events.errors import UsageError
 from mage_es.events.vocabulary import Event
@@ -193,9 +193,9 @@ class Proxy:
         wish, task_type = cast(Wish, given.get("x-mage-memory", "on")), given.get("x-mage-task-type")
         try:
             reading = read(shape, body)
-            ends = ends_of(shape, body) if reading.turns else ()
+            starts = starts_of(shape, body) if reading.turns else ()
             if wish != "off":
-                opening.bare = put(body, ends, live.earlier_notes(reading, session=session, key=guest.name))
+                opening.bare = put(body, starts, live.earlier_notes(reading, session=session, key=guest.name))
             prepared = live.prepare(
                 reading,
                 shape,
@@ -205,7 +205,7 @@ class Proxy:
                 task_type=task_type,
                 is_retry=is_retry(given),
             )
-            opening.body = put(body, ends, prepared.notes)
+            opening.body = put(body, starts, prepared.notes)
             if opening.prepare(prepared):
                 live.bypass(prepared)
             live.submit(prepared, recording)

@@ -93,28 +93,32 @@ def read(shape: RequestShape, body: bytes) -> Reading:
 
 
 def spliced(shape: RequestShape, body: bytes, notes: Mapping[int, str]) -> bytes:
-    """Return the body with each note at the end of the last text of its turn, which is given by its number in
+    """Return the body with each note before the first text of its turn, which is given by its number in
     `Reading.turns`; every other byte is as it was.
 
     Raises `ValueError` for a turn that the body does not have.
     """
-    return put(body, ends_of(shape, body), notes) if notes else body
+    return put(body, starts_of(shape, body), notes) if notes else body
 
 
-def ends_of(shape: RequestShape, body: bytes) -> Sequence[int]:
-    """Return where the last text of each turn ends in the body of a request: the place of its closing quote."""
+def starts_of(shape: RequestShape, body: bytes) -> Sequence[int]:
+    """Return where the first text of each turn starts in the body of a request: the place after its opening quote.
+
+    In that text and not in a part of its own, so that the results of tools stay first in a turn that has some, as
+    Anthropic's API wants it, and a turn has as many parts as the client gave it.
+    """
     start = _address(body)
-    return [_address(last) - start + len(memoryview(last)) - 1 for last in _last_texts(shape, body)]
+    return [_address(first) - start + 1 for first in _first_texts(shape, body)]
 
 
-def put(body: bytes, ends: Sequence[int], notes: Mapping[int, str]) -> bytes:
-    """Return the body with each note at the end of its turn. Raises as `spliced` does."""
+def put(body: bytes, starts: Sequence[int], notes: Mapping[int, str]) -> bytes:
+    """Return the body with each note at the start of its turn. Raises as `spliced` does."""
     pieces, at = list[bytes](), 0
     for number, note in sorted(notes.items()):
-        if not 0 <= number < len(ends):
-            raise ValueError(f"The request has {len(ends)} turns, numbered from 0: there is no turn {number}.")
-        pieces += (body[at : ends[number]], msgspec.json.encode(note)[1:-1])
-        at = ends[number]
+        if not 0 <= number < len(starts):
+            raise ValueError(f"The request has {len(starts)} turns, numbered from 0: there is no turn {number}.")
+        pieces += (body[at : starts[number]], msgspec.json.encode(note)[1:-1])
+        at = starts[number]
     return b"".join((*pieces, body[at:]))
 
 
@@ -144,8 +148,8 @@ def _texts(content: object) -> list[str]:
     return [part["text"] for part in parts if part.get("type") in _TEXTS and isinstance(part.get("text"), str)]
 
 
-def _last_texts(shape: RequestShape, body: bytes) -> Iterator[msgspec.Raw]:
-    """Yield the last text of each turn as it is in the body."""
+def _first_texts(shape: RequestShape, body: bytes) -> Iterator[msgspec.Raw]:
+    """Yield the first text of each turn as it is in the body."""
     whole = _body_of(body)
     said = whole.input if shape == "responses" else whole.messages
     for item in [_Item("user", said)] if _is(said, b'"') else _items_of(said):
@@ -156,7 +160,7 @@ def _last_texts(shape: RequestShape, body: bytes) -> Iterator[msgspec.Raw]:
             with suppress(msgspec.ValidationError):
                 raws = [part.text for part in _parts_of(item.content) if part.type in _TEXTS and _is(part.text, b'"')]
         if "".join(map(_text_of, raws)).strip():
-            yield raws[-1]
+            yield raws[0]
 
 
 def _essence(item: dict[str, Any]) -> list[Any]:

@@ -1,17 +1,25 @@
 """Every injection that a served run recorded can be made again from its log: from the state at its marker and from ids.
 
 From the log alone: each note is rendered again and compared with its hash; its memories were in use at the marker, and
-near enough; the coin of each session is tossed again; and what closed was opened before.
+near enough; the coin of each session is tossed again; and what closed was opened before. What the anchors were asked
+with has the same bytes before the question as a note of the same memories has before a client's text.
 """
 
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import chain, groupby
 
 from mage_es.engine.rules.holdback import is_held_back
-from mage_es.engine.rules.notes import is_far, note_of
+from mage_es.engine.rules.notes import is_far, note_of, quotations_of
+from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.theorems.check import Check
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import InferenceClosed, InferenceOpened, IterationClosed, ServingStarted
+from mage_es.events.vocabulary import (
+    InferenceClosed,
+    InferenceOpened,
+    IterationClosed,
+    QuestionPlanned,
+    ServingStarted,
+)
 from mage_es.projections.fold import State, fold
 
 NAME = "injections"
@@ -27,12 +35,13 @@ def check_injections(reader: LogReader) -> Iterator[Check]:
             return
     if not traffic.processes:
         return
-    for seq, problem in traffic.misrendered(reader):
+    for seq, problem in chain(traffic.misrendered(reader), _otherwise_asked(reader)):
         yield Check(name=NAME, ok=False, detail=problem, bound=BOUND, seq=seq)
         return
     processes = "1 process" if len(traffic.processes) == 1 else f"{len(traffic.processes)} processes"
     detail = f"{traffic.opened} inferences of {processes}: {len(traffic.notes)} different notes are rendered again from"
-    detail += " their markers, of memories that were in use and near enough; every coin falls as it did"
+    detail += " their markers, of memories that were in use and near enough; every coin falls as it did; notes are"
+    detail += " before the question, for clients and for anchors"
     yield Check(name=NAME, ok=True, detail=detail, measured=BOUND, bound=BOUND)
 
 
@@ -109,6 +118,20 @@ class _Traffic:
             for note in notes:
                 if problem := _problem(state, *note[1:]):
                     yield self.notes[note], problem
+
+
+def _otherwise_asked(reader: LogReader) -> Iterator[tuple[int, str]]:
+    """Yield the first anchor whose prompt does not begin as a note of its memories does, by where each quotation is."""
+    state, answer_format = State(), ""
+    for seq, event in reader.numbered(ServingStarted, QuestionPlanned, since=last_inherited(reader) + 1):
+        if isinstance(event, ServingStarted):
+            answer_format = event.answer_format
+        elif isinstance(event, QuestionPlanned) and event.purpose == "anchor":
+            state = fold(reader, until=seq - 1, state=state)
+            names = (*event.principles, *(hit.memory_id for hit in event.memories))
+            if event.spans != quotations_of(state, names, answer_format):
+                yield seq, f"the anchor {event.question_id} was not asked in the layout of notes"
+                return
 
 
 def _problem(state: State, answer_format: str, memories: tuple[str, ...], sha256: str) -> str:

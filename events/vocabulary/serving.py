@@ -39,6 +39,8 @@ class ServingStarted(Event, frozen=True, kw_only=True, tag="serving.started"):
     """Most tokens of a note; 0: any number."""
     task_types: tuple[str, ...] = ()
     """Task types that get notes; empty for all."""
+    layout: Literal["before"] = "before"
+    """Where a note is in the turn that it is put into: before the text of the user, as in the run's own prompts."""
 
 
 class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):

@@ -193,7 +193,7 @@ class Traffic:
         return self.live._note(prepared.opened.marker, prepared.opened.memories).text
 
     def score(self, question: Question, note: str) -> float:
-        asked = Request(prompt=f"{note.strip()}\n\n## Question\n{question.question}")
+        asked = Request(prompt=f"{note}{question.question}")
         return self.benchmark.score(question, reply(asked)).score
 
     def demonstration(self, question: Question, *, is_true: bool) -> dict[str, Any] | None:

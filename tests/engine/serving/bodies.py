@@ -25,6 +25,8 @@ class Made(NamedTuple):
     body: Item
     texts: list[str]
     """Of each user turn its last text."""
+    firsts: list[str]
+    """And its first."""
     is_new: bool
 
 
@@ -36,19 +38,22 @@ def request(dice: Random, shape: RequestShape) -> Made:
     """Return a request of one to four exchanges, with tools, images and thoughts as that API has them."""
     if shape == "responses" and dice.random() < 0.2:
         text = _text(dice)
-        return Made(shape, _body(dice, shape, text), [text], is_new=True)
-    items, said, is_new = list[Item](), list[str](), False
+        return Made(shape, _body(dice, shape, text), [text], [text], is_new=True)
+    items, said, firsts, is_new = list[Item](), list[str](), list[str](), False
     if shape != "messages" and dice.random() < 0.5:
         items.append({"role": dice.choice(["system", "developer"]), "content": _text(dice)})
     for _ in range(dice.randint(1, 4)):
         said.append(_text(dice))
         items.append(_user(dice, shape, said[-1]))
+        content = items[-1]["content"]
+        parts = [{"text": content}] if isinstance(content, str) else content
+        firsts.append(next(part["text"] for part in parts if "text" in part))
         is_new = dice.random() < 0.3
         if not is_new:
             items += _reply(dice, shape)
     if dice.random() < 0.1:
         items.append({"role": "user", "content": [_image(shape)]})  # says nothing
-    return Made(shape, _body(dice, shape, items), said, is_new)
+    return Made(shape, _body(dice, shape, items), said, firsts, is_new)
 
 
 def spelling(dice: Random, body: Item) -> bytes:

@@ -187,7 +187,7 @@ def test_a_wrapped_client_sends_memories_and_gives_what_it_gave(
 
     got = [each.body for each in server.got]
     (note,) = {_note(before, after) for before, after in zip(got[:2], got[2:], strict=True)}
-    assert note.startswith(rb"\n\nQuoted notes")
+    assert note.startswith(rb"Quoted notes") and note.endswith(rb"## Question\n\n")
     own = {"content-length"}
     for before, after in zip(server.got[:2], server.got[2:], strict=True):
         assert {k: v for k, v in before.headers.items() if k not in own} == {

@@ -47,7 +47,7 @@ def test_a_question_gets_a_note_that_is_on_record_when_the_request_goes_on(serve
     live.submit(prepared).result()
     [recorded] = LogReader(live.run.log_path).of(InferenceOpened)
     assert recorded == prepared.opened and recorded.treatment == "memory" and recorded.memories
-    assert sha256_text(prepared.notes[0]) == recorded.note_sha256 and prepared.notes[0].startswith("\n\n")
+    assert sha256_text(prepared.notes[0]) == recorded.note_sha256 and prepared.notes[0].endswith("\n\n## Question\n\n")
 
 
 def test_a_served_run_begins_without_a_call_and_passes_every_check(serve: Serve, parent: Run) -> None:

@@ -63,7 +63,7 @@ def test_every_byte_but_the_note_goes_on_and_comes_back_as_it_was(
     }
     reply = client.post("/v1/chat/completions?a=%20b&a", content=body, headers={**given, "authorization": "Bearer k"})
     asked = server.asked[-1]
-    begin, end = body[: body.index(b'"}]')], body[body.index(b'"}]') :]
+    begin, end = body.removesuffix(rest := body[body.index(question) + 1 :]), rest
     assert asked.body.startswith(begin) and asked.body.endswith(end) and len(asked.body) > len(body)
     assert asked.target == "/v1/chat/completions?a=%20b&a"
     assert asked.header("authorization") == "Bearer k" and asked.header("openai-organization") == "o"

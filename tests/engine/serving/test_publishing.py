@@ -10,12 +10,20 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import msgspec
 import pytest
 
+from mage_es.engine.agents.learner import course_of
 from mage_es.engine.commands import Feedback
+from mage_es.engine.courses import Ask, begin
+from mage_es.engine.rules.notes import note_of
+from mage_es.engine.rules.prompt import QUESTION as HEADING
+from mage_es.engine.rules.prompt import headed
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.world import state_of
 from mage_es.engine.serving.live import LiveRun
+from mage_es.engine.theorems.serving import check_injections
+from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.open_run import open_run
 from mage_es.engine.verbs.publish import PublishReport, publish
 from mage_es.engine.verbs.verify import verify
@@ -23,6 +31,7 @@ from mage_es.events.errors import UsageError
 from mage_es.events.log import Appended, Log, LogReader
 from mage_es.events.vocabulary import (
     BanditUpdated,
+    Event,
     InferenceOpened,
     IterationClosed,
     MemoryAppended,
@@ -31,6 +40,7 @@ from mage_es.events.vocabulary import (
     ProposalSettled,
     QuestionPlanned,
 )
+from tests.engine.forgery import forged, instead
 from tests.engine.serving.talking import said
 from tests.engine.serving.test_live import QUESTION
 
@@ -95,6 +105,45 @@ def test_anchors_are_asked_as_clients_questions_are_and_by_one_model_for_good(li
     assert any(plan.memories for plan in plans)
     with pytest.raises(UsageError, match="were answered by builtin/reader, and answers of builtin/analogist cannot"):
         publish(live.run)
+
+
+def test_an_anchor_and_an_exam_of_a_served_run_read_what_a_clients_question_reads_to_the_byte(
+    live: LiveRun, say: Say
+) -> None:
+    say({"answer": "37"}, key="a")
+    published(live)
+    reader = LogReader(live.run.log_path)
+    setting, questions = live.world.setting, live.world.questions
+    asked = [(seq, plan) for seq, plan in reader.numbered(QuestionPlanned) if plan.iteration > live.marker]
+    examine(live.run, questions=3)
+    [exam] = live.run.exams()
+    examined = LogReader(exam.log_path).of(QuestionPlanned)
+    for seq, plan in [*asked, *((reader.head.seq + 1, plan) for plan in examined)]:
+        state = state_of(live.run, reader, until=seq - 1)
+        note = note_of(state, [hit.memory_id for hit in plan.memories], setting.answer_format)
+        first = begin(course_of(setting, state, plan, questions[plan.question_id]))
+        assert isinstance(first, Ask) and bool(note.text) == bool(plan.memories)
+        before = note.text or headed(HEADING)
+        assert first.request.prompt == before + questions[plan.question_id].question
+
+
+def test_an_anchor_that_was_asked_in_another_layout_than_notes_have_is_found_in_the_log(
+    live: LiveRun, say: Say, tmp_path: Path
+) -> None:
+    say({"answer": "37"}, key="a")
+    published(live)
+
+    def moved(event: Event) -> Event:
+        assert isinstance(event, QuestionPlanned)
+        spans = tuple(msgspec.structs.replace(span, offset=span.offset + 100) for span in event.spans)
+        return msgspec.structs.replace(event, spans=spans)
+
+    def is_ours(event: Event) -> bool:
+        return isinstance(event, QuestionPlanned) and event.iteration > live.marker and bool(event.spans)
+
+    forged(live.run.log_path, tmp_path / "log", instead(QuestionPlanned, moved, is_ours))
+    [check] = check_injections(LogReader(tmp_path / "log"))
+    assert not check.ok and "was not asked in the layout of notes" in check.detail
 
 
 def test_what_was_published_is_not_published_again(live: LiveRun, say: Say) -> None:

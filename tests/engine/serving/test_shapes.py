@@ -15,7 +15,7 @@ from mage_es.engine.serving.shapes import read, spliced
 from mage_es.events.vocabulary.serving import RequestShape
 from tests.engine.serving.bodies import SHAPES, items_of, request, spelling
 
-NOTE = '\n\n<notes>"{}" \\ ä ☃\n\t[1] </notes>'
+NOTE = '<notes>"{}" \\ ä ☃\n\t[1] </notes>\n\n'
 
 
 def shas(shape: RequestShape, body: Any) -> list[str]:
@@ -52,7 +52,7 @@ def test_notes_are_the_only_change_and_taken_out_again_leave_the_very_bytes(shap
     out = spliced(shape, body, notes)
 
     differing = changed(json.loads(body), json.loads(out))
-    assert differing == [(made.texts[number], made.texts[number] + notes[number]) for number in sorted(notes)]
+    assert differing == [(made.firsts[number], notes[number] + made.firsts[number]) for number in sorted(notes)]
     for number in notes:
         out = out.replace(json.dumps(NOTE.format(number), ensure_ascii=False)[1:-1].encode(), b"")
     assert out == body
@@ -126,7 +126,7 @@ def test_of_a_key_that_is_given_twice_the_last_counts_as_in_the_servers_own_pars
     )
     assert [turn.text for turn in read("chat", body).turns] == ["two"]
     assert read("chat", body).model == "b"
-    assert spliced("chat", body, {0: "!"}) == body.replace(b'"two"', b'"two!"')
+    assert spliced("chat", body, {0: "!"}) == body.replace(b'"two"', b'"!two"')
 
 
 def test_numbers_that_no_machine_word_holds_stay_as_they_were() -> None:
@@ -135,14 +135,23 @@ def test_numbers_that_no_machine_word_holds_stay_as_they_were() -> None:
     small = (
         b'{"messages": [{"role": "user", "content": "hi"}], "seed": 1.10, "e": -0e0, "big": 123456789012345678901234}'
     )
-    assert spliced("chat", small, {0: "!"}) == small.replace(b'"hi"', b'"hi!"')
+    assert spliced("chat", small, {0: "!"}) == small.replace(b'"hi"', b'"!hi"')
+
+
+def test_a_note_goes_before_the_first_text_of_a_turn_and_the_results_of_tools_stay_first() -> None:
+    result = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "20"}]}
+    texts = [{"type": "text", "text": "The manual."}, {"type": "text", "text": "How warm is it?"}]
+    called = {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {}}]}
+    body = {"messages": [called, {"role": "user", "content": [result, *texts]}]}
+    noted = json.loads(spliced("messages", json.dumps(body).encode(), {0: "Notes. "}))
+    assert noted["messages"][1]["content"] == [result, {"type": "text", "text": "Notes. The manual."}, texts[1]]
 
 
 def test_an_image_of_many_megabytes_passes_untouched() -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 6_000_000}}
     content = [{"type": "text", "text": "What is this?"}, image]
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": content}]}).encode()
-    assert spliced("chat", body, {0: "!"}) == body.replace(b'this?"', b'this?!"')
+    assert spliced("chat", body, {0: "!"}) == body.replace(b'"What', b'"!What')
 
 
 def test_a_turn_is_new_until_it_has_a_reply_and_results_of_tools_are_none() -> None:

@@ -90,6 +90,9 @@ def check_one(
     counts = (*sizes, ("left out", len(report.left_out)), ("task types", report.task_types))
     alike = [", ".join(group) for group in report.groups]
     parts = [TextTable("", tuple(name for name, _ in counts), [tuple(str(count) for _, count in counts)])]
+    if report.columns:
+        roles = [(row.role, row.column or f"none{f': {row.why}' if row.why else ''}") for row in report.columns]
+        parts.append(TextTable("Columns", ("role", "column"), roles))
     if report.left_out:
         parts.append(TextTable("Left out", ("id", "because"), [(one.id, str(one)) for one in report.left_out]))
     if alike:

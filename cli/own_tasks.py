@@ -11,7 +11,7 @@ import typer
 from mage_es.cli.output import agreed
 from mage_es.cli.settings import flag_of
 from mage_es.engine.benchmarks.files import read_text
-from mage_es.engine.benchmarks.tasks import OWN_TASKS, names_tasks
+from mage_es.engine.benchmarks.tasks import OWN_TASKS, ROLES, names_tasks
 from mage_es.engine.config import BENCHMARK, Config
 from mage_es.events.errors import UsageError
 
@@ -19,8 +19,9 @@ _SAID: Mapping[str, tuple[str, str]] = {
     "tasks": ("FILE", "Tasks of your own, as BENCHMARK: a file (JSON, CSV, Parquet), or hf:NAME on the hub."),
     "columns": (
         "ROLE=NAME,...",
-        "Which column holds what: question=NAME, answer=NAME, context, options (or A/B/C/D), task_type, solution, id,"
-        " schema, split; separated by commas.",
+        "Which column holds what, for roles whose column has another name than these: "
+        + "; ".join(f"{role} ({', '.join(names)})" for role, names in ROLES.items())
+        + ". One column has one role; ROLE= alone means none, options and answers may be several, as A/B/C/D.",
     ),
     "scorer": (
         "NAME",

@@ -5,9 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
+from mage_es.engine.benchmarks.tasks.columns import why_none
 from mage_es.engine.config import Config
 from mage_es.engine.rules.splits import ANCHOR_SHARE, Splits
 from mage_es.engine.run.world import World
+from mage_es.engine.seams.benchmark import Benchmark, column_roles_of
 from mage_es.events.vocabulary import QuestionsStored, SplitCommitted
 
 SHOWN = 5
@@ -51,3 +53,15 @@ def left_out(config: Config, splits: Splits, *, goes_on: bool = False) -> tuple[
     where = "..." if goes_on else f"`mage-es data check {shlex.quote(config.benchmark)}` lists all"
     more = f"; {where}" if len(repeats) > SHOWN else ""
     return (f"{subject}: {named}{more}.",)
+
+
+def columns_told(benchmark: Benchmark) -> tuple[str, ...]:
+    """Return a sentence that names the column of each role of own tasks; () for a benchmark."""
+    if not (columns := column_roles_of(benchmark)):
+        return ()
+
+    taken = ", ".join(f"{role}={name}" for role, name in columns.items() if name)
+    none = ", ".join(
+        f"{role} ({why})" if (why := why_none(role, columns)) else role for role, name in columns.items() if not name
+    )
+    return (f"Columns: {taken}; none for {none}.",)

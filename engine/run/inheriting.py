@@ -24,8 +24,8 @@ from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.rules.splits import NO_SIDES, Sides, Splits, recorded_splits
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.pricing import Prices
-from mage_es.engine.run.questions import all_questions, grown, stored_questions
-from mage_es.engine.seams.benchmark import Benchmark, Question
+from mage_es.engine.run.questions import all_questions, grown, stored_questions, with_column_roles
+from mage_es.engine.seams.benchmark import Benchmark, Question, column_roles_of
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
@@ -115,11 +115,12 @@ class Parent(NamedTuple):
             )
         # Own tasks may lie where they lay no longer, and what the parent stored of them is enough.
         if not given and reopen and begun == config.benchmark and not _is_there(config.benchmark):
-            return reopen(known, self.started.data_sha256)
+            taken = {column.role: column.name for column in self.started.columns}
+            return with_column_roles(reopen(known, self.started.data_sha256), taken)
         new = given or open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
         joined = [*known, *_added(known, all_questions(new), self.event.parent)]
         if reopen:
-            return reopen(joined, new.data_sha256)
+            return with_column_roles(reopen(joined, new.data_sha256), column_roles_of(new))
         if is_sequential(new) and new.data_sha256 != self.started.data_sha256:
             raise UsageError(
                 f"The episodes of {title(config.benchmark)} depend on the seed: go on with --seed {self.started.seed}, "

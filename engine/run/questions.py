@@ -7,7 +7,7 @@ it came from, and must be what it was.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import cast
@@ -72,7 +72,8 @@ def recorded_benchmark(
     """
     if reopen := reopening(started.benchmark):
         questions, has_gold = stored_questions(reader, started.benchmark)
-        return reopen(questions, started.data_sha256), has_gold
+        taken = {column.role: column.name for column in started.columns}
+        return with_column_roles(reopen(questions, started.data_sha256), taken), has_gold
     benchmark = open_benchmark(started.benchmark, seed=started.seed, data_dir=data_dir)
     if benchmark.data_sha256 != started.data_sha256:
         before, has_gold = stored_questions(reader, benchmark.name)
@@ -85,6 +86,15 @@ def recorded_benchmark(
     if next(reader.of(RunInherited, until=2), None):
         return grown(benchmark, stored_questions(reader, benchmark.name)[0]), True
     return benchmark, True
+
+
+def with_column_roles(benchmark: Benchmark, columns: Mapping[str, str]) -> Benchmark:
+    """Return own tasks that know from which columns they were once read; any other benchmark as it is."""
+    from mage_es.engine.benchmarks.tasks.benchmark import Tasks
+
+    if isinstance(benchmark, Tasks):
+        benchmark.column_roles = columns
+    return benchmark
 
 
 def grown(benchmark: Benchmark, questions: Sequence[Question]) -> Benchmark:

@@ -28,14 +28,14 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.run.inheriting import Parent, inheritance, past_of
 from mage_es.engine.run.questions import all_questions, recorded_benchmark
 from mage_es.engine.run.task_typing import TaskTyping
-from mage_es.engine.seams.benchmark import Benchmark, Question, traits_of
+from mage_es.engine.seams.benchmark import Benchmark, Question, column_roles_of, traits_of
 from mage_es.engine.seams.embedder import Embedder, Vectors
 from mage_es.engine.seams.environment import Opening, is_sequential, opening_of
 from mage_es.engine.seams.metering import Metered, SpendingGuard
 from mage_es.engine.search.registry import Searches
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import BaselineStarted, Purpose, RunInherited, RunStarted, SplitCommitted
+from mage_es.events.vocabulary import BaselineStarted, ColumnRole, Purpose, RunInherited, RunStarted, SplitCommitted
 from mage_es.events.vocabulary.private import ERASED
 from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import latest_snapshot
@@ -104,6 +104,7 @@ class World(NamedTuple):
             data_sha256=self.benchmark.data_sha256,
             licence=self.benchmark.licence,
             guidance_room=self.setting.guidance_room,
+            columns=tuple(ColumnRole(role=role, name=name) for role, name in column_roles_of(self.benchmark).items()),
         )
 
 

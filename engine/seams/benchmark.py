@@ -27,6 +27,7 @@ __all__ = [
     "Split",
     "TaskTypeSource",
     "Verdict",
+    "column_roles_of",
     "everywhere",
     "extract_of",
     "hash_share",
@@ -190,6 +191,12 @@ class Traits(NamedTuple):
 def traits_of(benchmark: Benchmark) -> Traits:
     own: dict[str, Any] = {name: getattr(benchmark, name, usual) for name, usual in Traits()._asdict().items()}
     return Traits(**own)
+
+
+def column_roles_of(benchmark: Benchmark) -> Mapping[str, str]:
+    """Return the column of a user's table that has each role, "" for none; nothing where no table was read."""
+    own: Mapping[str, str] = getattr(benchmark, "column_roles", {})
+    return own
 
 
 def extract_of(benchmark: Benchmark) -> Callable[[str], str]:

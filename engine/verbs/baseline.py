@@ -24,7 +24,7 @@ from mage_es.engine.decide import decide
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import Models, open_models, require_models
 from mage_es.engine.run.budget import UNLIMITED
-from mage_es.engine.run.cutoffs import cutoffs, left_out
+from mage_es.engine.run.cutoffs import columns_told, cutoffs, left_out
 from mage_es.engine.run.directory import RUNS_DIR, Beginning, Run, as_run, create_run
 from mage_es.engine.run.exams import interval, read_exam, reasons
 from mage_es.engine.run.runtime import Runtime
@@ -128,7 +128,9 @@ async def abaseline(
         if world.setting.config.search != config.search:
             session.announce(f"{name} searches the paragraphs that come with the questions, as with --search {RECORD}.")
         session.announce(f"{models.execution.name} answers; a baseline has no guidance.")
-        for told in (*tried, *cutoffs(config, world.splits.events, has_guard=False), *left_out(config, world.splits)):
+        said = (*tried, *columns_told(world.benchmark))
+        said = (*said, *cutoffs(config, world.splits.events, has_guard=False), *left_out(config, world.splits))
+        for told in said:
             session.announce(told)
         await _answer(session)
     return read_baseline(run)

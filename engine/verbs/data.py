@@ -21,12 +21,13 @@ from mage_es.engine.benchmarks.medqa import MEDQA
 from mage_es.engine.benchmarks.realmath.benchmark import REALMATH
 from mage_es.engine.benchmarks.registry import names, open_benchmark
 from mage_es.engine.benchmarks.stbench.benchmark import EXTENDED, STBENCH
+from mage_es.engine.benchmarks.tasks.columns import why_none
 from mage_es.engine.benchmarks.webqa.benchmark import WEBQA
 from mage_es.engine.config import Config
 from mage_es.engine.environments.webshop import files as webshop
 from mage_es.engine.run.cutoffs import cutoffs
 from mage_es.engine.run.world import divide
-from mage_es.engine.seams.benchmark import SPLITS, Repeat
+from mage_es.engine.seams.benchmark import SPLITS, Repeat, column_roles_of
 from mage_es.engine.verbs.download import download
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest, redacted
 
@@ -118,10 +119,23 @@ class FetchedFile(msgspec.Struct, frozen=True, kw_only=True):
     is_pinned: bool = False
 
 
+class RoleRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A role that a column of own tasks can have: the column that has it, "" for none, and then `why` if there is one
+    that would have it by its name."""
+
+    role: str
+    column: str
+    why: str = ""
+
+
 class DataReport(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run would divide a benchmark: sizes, what is left out, near-duplicates that go into one split together."""
+    """How a run would divide a benchmark: sizes, what is left out, near-duplicates that go into one split together.
+
+    `columns` are those of own tasks, one for each role.
+    """
 
     benchmark: str
+    columns: tuple[RoleRow, ...]
     evolution: int
     anchors: int
     held_out: int
@@ -170,9 +184,13 @@ def fetch(
 def check(config: Config, *, data_dir: Path | str | None) -> DataReport:
     """Divide a benchmark's questions as a run would, and say what is left out. Raises what opening it raises."""
     benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
-    splits = divide(config, benchmark)
+    splits, columns = divide(config, benchmark), column_roles_of(benchmark)
     return DataReport(
         benchmark=config.benchmark,
+        columns=tuple(
+            RoleRow(role=role, column=name, why="" if name else why_none(role, columns))
+            for role, name in columns.items()
+        ),
         evolution=len(splits.evolution),
         anchors=len(splits.anchors),
         held_out=len(splits.held_out),

@@ -18,7 +18,7 @@ from mage_es.engine.embedders.registry import metered, replacement
 from mage_es.engine.loop import run_iterations
 from mage_es.engine.models.registry import Models, open_models, own_teacher, require_models, require_teaching
 from mage_es.engine.run.budget import UNLIMITED
-from mage_es.engine.run.cutoffs import cutoffs, gone_on, left_out
+from mage_es.engine.run.cutoffs import columns_told, cutoffs, gone_on, left_out
 from mage_es.engine.run.directory import RUNS_DIR, Beginning, Run, as_run, create_run
 from mage_es.engine.run.inheriting import read_parent
 from mage_es.engine.run.runtime import Runtime
@@ -91,7 +91,8 @@ async def aevolve(
     with run.begin(fs) as log:
         session = Session(run=run, world=world, log=log, state=State(), models=opened, runtime=runtime)
         taught = [] if models else own_teacher(config, [world.questions[name] for name in world.setting.evolution])
-        said = (*tried, *taught, *replacement(config.embedder, world.embedder), *cutoffs(config, world.splits.events))
+        said = (*tried, *taught, *columns_told(world.benchmark))
+        said = (*said, *replacement(config.embedder, world.embedder), *cutoffs(config, world.splits.events))
         for told in (*said, *gone_on(world), *left_out(config, world.splits, goes_on=parent is not None)):
             session.announce(told)
         await iterate(session)

@@ -8,6 +8,15 @@ from mage_es.events.vocabulary.form import Event, Part
 from mage_es.events.vocabulary.marks import Digest
 
 
+class ColumnRole(Part, frozen=True, kw_only=True):
+    """What a column of own tasks is taken for."""
+
+    role: str
+    """Its role, such as question, answer or task_type."""
+    name: str
+    """The column, "" where no column has the role."""
+
+
 class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     """The run's configuration and everything else that fixes its behaviour; the first event of every run."""
 
@@ -40,6 +49,8 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     """Licence of the data set."""
     guidance_room: int = 0
     """Tokens of a prompt that the guidance model's server has room for; 0 where it did not say."""
+    columns: tuple[ColumnRole, ...] = ()
+    """Every role of own tasks with its column; none of a benchmark."""
 
 
 class RunInherited(Event, frozen=True, kw_only=True, tag="run.inherited"):

@@ -6,6 +6,7 @@ import functools
 import gzip
 import json
 import os
+import re
 import shutil
 import sys
 import threading
@@ -16,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from mage_es.engine.benchmarks.tasks import ROLES
 from mage_es.engine.seams.plugins import plugins
 
 pytestmark = pytest.mark.slow
@@ -109,3 +111,24 @@ def test_what_cannot_be_fetched_is_a_usage_error(mage: Command, name: str, part:
 def test_an_address_with_a_password_is_refused_unseen(mage: Command) -> None:
     outcome = mage("data", "fetch", "gsm8k", "--from", "http://me:pa55word@127.0.0.1:9")
     assert (outcome.code, "pa55word" in outcome.out + outcome.err) == (2, False)
+
+
+def test_the_check_lists_every_role_with_its_column_or_why_it_has_none(mage: Command, tmp_path: Path) -> None:
+    rows = [f"ticket {k},{'late' if k % 3 else 'lost'}" for k in range(40)]
+    (tmp_path / "mine.csv").write_text("\n".join(["text,category", *rows]) + "\n")
+    words = ("data", "check", "mine.csv", "--columns", "question=text,answer=category,id=")
+    columns = {row["role"]: (row["column"], row["why"]) for row in json.loads(mage(*words, "--json").out)["columns"]}
+    assert columns.keys() == ROLES.keys()
+    assert (columns["question"], columns["answer"], columns["id"]) == (("text", ""), ("category", ""), ("", ""))
+    assert columns["task_type"] == ("", "category is the answer") and columns["context"] == ("", "text is the question")
+    printed = mage(*words).out
+    assert re.search(r"task_type +none: category is the answer", printed) and re.search(r"answer +category\n", printed)
+
+
+@pytest.mark.parametrize("command", [("evolve",), ("data", "check")])
+def test_the_help_lists_every_role_with_the_columns_that_have_it_by_name(
+    mage: Command, command: tuple[str, ...]
+) -> None:
+    said = " ".join(mage(*command, "--help").out.split())
+    assert all(f"{role} ({', '.join(names)})" in said for role, names in ROLES.items())
+    assert "ROLE= alone means none" in said

@@ -15,9 +15,11 @@ from typing import IO, Any
 import pytest
 
 from mage_es.engine.benchmarks.registry import with_own_models
+from mage_es.engine.benchmarks.tasks import ROLES
 from mage_es.engine.config import configured, parse
 from mage_es.engine.run.world import first_event
 from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import RunStarted
 
 pytestmark = pytest.mark.slow
 
@@ -234,7 +236,8 @@ def test_more_tasks_go_on_from_what_a_run_learned_with_its_settings(mage: Comman
         (empty_folder / f"{name}.jsonl").write_text("\n".join(rows))
     own = ("--columns", "question=prompt,answer=label", "--scorer", "number", "--execution", "builtin/analogist")
     sizes = ("--iterations", "1", "--pool", "8", "--held-out", "5", "--anchors", "2")
-    assert mage("evolve", "mine.jsonl", *own, *sizes, "--run-id", "first").code == 0
+    begun = mage("evolve", "mine.jsonl", *own, *sizes, "--run-id", "first")
+    assert begun.code == 0 and "Columns: question=prompt, answer=label; none for context," in begun.err
     assert mage("evolve", "more.jsonl", *own, "--at", "iter-0").code == 2
     (empty_folder / "mine.jsonl").unlink()
     more = mage("evolve", "--from", "first", "--at", "iter-0", "--tasks", "more.jsonl", "--run-id", "second")
@@ -242,6 +245,11 @@ def test_more_tasks_go_on_from_what_a_run_learned_with_its_settings(mage: Comman
     assert "Goes on from first with its 30 questions and 20 new ones" in more.err
     assert "goes on from iter-0 of first, which took" in more.out and "1 of 1 iterations" in more.out
     assert json.loads(mage("runs", "show", "second", "--json").out)["parent"]["run_id"] == "first"
+    for run in ("first", "second"):
+        [started] = LogReader(empty_folder / "runs" / run / "log").of(RunStarted)
+        taken = {column.role: column.name for column in started.columns}
+        assert taken.keys() == ROLES.keys()
+        assert {role: name for role, name in taken.items() if name} == {"question": "prompt", "answer": "label"}
     assert mage("resume", "second", "--tasks", "more.jsonl").code == 0
     assert mage("runs", "delete", "first", "--yes").code == 0
     assert mage("verify", "second").code == 0

@@ -1,8 +1,23 @@
 """Own tasks: questions of the user's, from a file or a hub, with no code at all."""
 
+from collections.abc import Mapping
+
 OWN_TASKS = "tasks/"
 """What the recorded name of a benchmark of own tasks begins with."""
 HUB = "hf:"
+ROLES: Mapping[str, tuple[str, ...]] = {
+    "question": ("question", "prompt", "input", "problem", "query"),
+    "answer": ("answer", "answers", "target", "label", "gold", "output"),
+    "context": ("context", "passage", "text"),
+    "options": ("options", "choices"),
+    "task_type": ("task_type", "type", "category"),
+    "solution": ("solution", "rationale", "explanation"),
+    "schema": ("schema",),
+    "id": ("id", "_id"),
+    "split": ("split",),
+    "subject": ("subject",),
+}
+"""Each role with the columns that have it by default."""
 _ENDINGS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 
 

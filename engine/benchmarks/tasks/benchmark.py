@@ -19,7 +19,7 @@ import msgspec
 
 from mage_es.engine.benchmarks.records import listed, read_records
 from mage_es.engine.benchmarks.tasks import HUB
-from mage_es.engine.benchmarks.tasks.columns import question_of
+from mage_es.engine.benchmarks.tasks.columns import columns_of, question_of
 from mage_es.engine.benchmarks.tasks.scorers import require_scorer, scorer_of
 from mage_es.engine.benchmarks.tasks.spec import TaskSpec, parse
 from mage_es.engine.seams.benchmark import ONE_TYPE, Question, Repeat, Split, TaskTypeSource, Verdict
@@ -56,9 +56,17 @@ class Tasks:
     licence = "the user's own"
 
     def __init__(
-        self, spec: TaskSpec, questions: Sequence[Question], data_sha256: str, repeats: tuple[Repeat, ...] = ()
+        self,
+        spec: TaskSpec,
+        questions: Sequence[Question],
+        data_sha256: str,
+        *,
+        repeats: tuple[Repeat, ...] = (),
+        columns: Mapping[str, str] | None = None,
     ) -> None:
         self.name, self.data_sha256, self.repeats = spec.name, data_sha256, repeats
+        self.column_roles: Mapping[str, str] = columns or {}
+        """The column that has each role, "" for none; empty where the tasks were read from a run."""
         self._needed, self._scorer = spec.scorer, scorer_of(spec.scorer, spec.labels)
         self.answer_format = self._scorer.answer_format
         self.task, self.instruction = spec.instruction, self._scorer.instruction
@@ -109,34 +117,49 @@ def given_tasks(name: str, rows: Sequence[Mapping[str, Any]]) -> Tasks:
     rows = [rows] if isinstance(rows, Mapping) else list(rows)
     if odd := [row for row in rows if not isinstance(row, Mapping)]:
         raise UsageError(f"A task is a dictionary with a question and an answer, and no {type(odd[0]).__name__}.")
-    questions = _all(spec, "evolution", rows, f"{spec.title} as given")
+    taken = _Taken()
+    questions = _all(spec, taken, "evolution", rows, f"{spec.title} as given")
     sha256 = hashlib.sha256(msgspec.json.encode([dict(row) for row in rows], enc_hook=str)).hexdigest()
-    return _divisible(spec, questions, sha256)
+    return _divisible(spec, questions, sha256, taken)
 
 
 def open_tasks(name: str) -> Tasks:
     """Raises `UsageError` for a malformed spec, `PrerequisiteError` for a missing or malformed file or library."""
-    spec = parse(name)
+    spec, taken = parse(name), _Taken()
     if spec.source.startswith(HUB):
-        questions, sha256 = _from_hub(spec)
+        questions, sha256 = _from_hub(spec, taken)
     else:
         questions, hashes = list[Question](), list[str]()
         splits: dict[Split, str] = {"evolution": spec.source, "test": spec.test}
         for split, file in splits.items():
             if file:
-                records = read_records(_find(file), dict[str, Any], _reader(spec, split))
+                records = read_records(_find(file), dict[str, Any], _reader(spec, taken, split))
                 questions += records.items
                 hashes.append(records.sha256)
         sha256 = hashes[0] if len(hashes) == 1 else hashlib.sha256("\n".join(hashes).encode()).hexdigest()
-    return _divisible(spec, questions, sha256)
+    return _divisible(spec, questions, sha256, taken)
 
 
-def _divisible(spec: TaskSpec, questions: Sequence[Question], sha256: str) -> Tasks:
+class _Taken:
+    """The columns that had each role in any row; rows of JSON need not have the same."""
+
+    def __init__(self) -> None:
+        self._found: defaultdict[str, dict[str, None]] = defaultdict(dict)
+
+    def add(self, columns: Mapping[str, str]) -> None:
+        for role, column in columns.items():
+            self._found[role].update({column: None} if column else {})
+
+    def columns(self) -> Mapping[str, str]:
+        return {role: " or ".join(names) for role, names in self._found.items()}
+
+
+def _divisible(spec: TaskSpec, questions: Sequence[Question], sha256: str, taken: _Taken) -> Tasks:
     kept, repeats = _once(_told_apart(questions))
     if any(question.subject for question in kept):
         # A hash of all texts gives away the one that was erased.
         sha256 = hashlib.sha256("\n".join(question.id for question in kept).encode()).hexdigest()
-    return Tasks(spec, kept, sha256, repeats)
+    return Tasks(spec, kept, sha256, repeats=repeats, columns=taken.columns())
 
 
 def reopen_tasks(name: str, questions: Sequence[Question], data_sha256: str) -> Tasks:
@@ -183,7 +206,7 @@ def _once(questions: Sequence[Question]) -> tuple[list[Question], tuple[Repeat, 
     return list(first.values()), tuple(repeats)
 
 
-def _reader(spec: TaskSpec, split: Split) -> Callable[[int, Mapping[str, Any]], Question]:
+def _reader(spec: TaskSpec, taken: _Taken, split: Split) -> Callable[[int, Mapping[str, Any]], Question]:
     """Return a reader of rows that refuses a row that the scorer cannot check, and an id given twice."""
     seen: dict[str, int] = {}
     require_scorer(spec.scorer)
@@ -193,6 +216,7 @@ def _reader(spec: TaskSpec, split: Split) -> Callable[[int, Mapping[str, Any]], 
         question = question_of(row, spec.columns, position=position, split=split, is_json=spec.scorer == "json")
         if problem := scorer.problem(question):
             raise ValueError(problem)
+        taken.add(columns_of(row, spec.columns))
         if question.id in seen:
             raise ValueError(f"id: {question.id!r} is the id of row {seen[question.id] + 1} already")
         seen[question.id] = position
@@ -201,22 +225,22 @@ def _reader(spec: TaskSpec, split: Split) -> Callable[[int, Mapping[str, Any]], 
     return read
 
 
-def _from_hub(spec: TaskSpec) -> tuple[list[Question], str]:
+def _from_hub(spec: TaskSpec, taken: _Taken) -> tuple[list[Question], str]:
     splits, sha256 = read_hub(spec.source.removeprefix(HUB), subset=spec.subset)
     learned = _TRAIN if _TRAIN in splits else next(iter(splits))
     examined = spec.test or (_TEST if _TEST in splits else "")
     if examined and examined not in splits:
         raise PrerequisiteError(f"{spec.source} has no split {examined!r}; it has: {', '.join(splits)}.")
-    taken: dict[Split, str] = {"evolution": learned, "test": examined}
+    used: dict[Split, str] = {"evolution": learned, "test": examined}
     questions = list[Question]()
-    for split, upstream in taken.items():
+    for split, upstream in used.items():
         if upstream:
-            questions += _all(spec, split, splits[upstream], f"{spec.source}, {upstream}")
+            questions += _all(spec, taken, split, splits[upstream], f"{spec.source}, {upstream}")
     return questions, sha256
 
 
-def _all(spec: TaskSpec, split: Split, rows: Sequence[Mapping[str, Any]], place: str) -> list[Question]:
-    read, questions, problems = _reader(spec, split), list[Question](), list[str]()
+def _all(spec: TaskSpec, taken: _Taken, split: Split, rows: Sequence[Mapping[str, Any]], place: str) -> list[Question]:
+    read, questions, problems = _reader(spec, taken, split), list[Question](), list[str]()
     for position, row in enumerate(rows):
         try:
             questions.append(read(position, row))

@@ -1,6 +1,8 @@
 """Turning a row of the user's own table into a question: the role of each column, and its valid values.
 
 Rules
+    - One column has one role: what was named for a role fills no other by its name (an answer in `category` is no task
+      type), and is not named for two. `--columns task_type=` says that no column has that role.
     - A column is found by its exact name, else by its name without regard to case and surrounding blanks.
     - Options, or valid answers, in separate columns are named together: `options=A/B/C/D`.
     - Without an id a question is named by its row.
@@ -8,30 +10,19 @@ Rules
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from string import ascii_uppercase
 from typing import Any
 
+from mage_es.engine.benchmarks.tasks import ROLES
 from mage_es.engine.seams.benchmark import ONE_TYPE, Question, Split
 
-ROLES: Mapping[str, tuple[str, ...]] = {
-    "question": ("question", "prompt", "input", "problem", "query"),
-    "answer": ("answer", "answers", "target", "label", "gold", "output"),
-    "context": ("context", "passage", "text"),
-    "options": ("options", "choices"),
-    "task_type": ("task_type", "type", "category"),
-    "solution": ("solution", "rationale", "explanation"),
-    "schema": ("schema",),
-    "id": ("id", "_id"),
-    "split": ("split",),
-    "subject": ("subject",),
-}
-"""Each role with the columns that have it by default."""
 _MANY = ("options", "answer")
 """Roles that several columns may have together, as in `options=A/B/C/D` or `answer=label/alias`."""
-_NEEDED = ("question", "answer")
+NEEDED = ("question", "answer")
 _EXAMINED = frozenset({"test", "validation", "dev", "eval", "held_out", "heldout"})
 _COLUMNAR = {"label", "text"}
 """Options as many data sets of the hub have them: a list of letters, and one of texts."""
@@ -41,16 +32,7 @@ def question_of(
     row: Mapping[str, Any], columns: Mapping[str, str], *, position: int, split: Split, is_json: bool = False
 ) -> Question:
     """Return the question of a row, whose answer is any value with `is_json`. Raises `ValueError`, the column first."""
-    called = _Called(row)
-    found = {role: _column(called, role, columns) for role in ROLES}
-    if "subject" not in columns and found["subject"] in columns.values():
-        found["subject"] = ""  # named for something else
-    missing = [role for role in _NEEDED if not found[role]]
-    if missing:
-        there = ", ".join(map(str, row)) or "none"
-        raise ValueError(
-            f"{missing[0]}: there is no such column; there are: {there}. Name it: --columns {missing[0]}=NAME"
-        )
+    called, found = _Called(row), columns_of(row, columns)
     text, schema = _text(row, found["question"]), _text(row, found["schema"])
     answers = [_as_json(row[found["answer"]])] if is_json else _answers(row, called, found["answer"])
     if not text:
@@ -76,8 +58,46 @@ def question_of(
     )
 
 
+def columns_of(row: Iterable[str], columns: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the column that has each role in a row, "" for none; `columns` are those that were named, "" for none.
+
+    Raises `ValueError`, the column first.
+    """
+    return _columns_of(tuple(row), tuple(columns.items()))
+
+
+@functools.lru_cache(256)
+def _columns_of(row: tuple[str, ...], columns: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    called = _Called(row)
+    found = {role: _named(called, role, name) if name else "" for role, name in columns}
+    taken: dict[str, str] = {}
+    for role, name in found.items():
+        for column in filter(None, [name] if name in row else called.each(name)):
+            if (other := taken.setdefault(_folded(column), role)) != role:
+                raise ValueError(f"{column}: is named for two roles, {other} and {role}; one column has one role")
+    for role in ROLES.keys() - found.keys():
+        usual = (column for name in ROLES[role] if (column := called.find(name)))
+        found[role] = next((column for column in usual if _folded(column) not in taken), "")
+    if missing := [role for role in NEEDED if not found[role]]:
+        there = ", ".join(map(str, row)) or "none"
+        raise ValueError(
+            f"{missing[0]}: there is no such column; there are: {there}. Name it: --columns {missing[0]}=NAME"
+        )
+    return {role: found[role] for role in ROLES}
+
+
+def why_none(role: str, columns: Mapping[str, str]) -> str:
+    """Return why no column has a role where one would have it by its name, "" where there is no such column."""
+    usual = {_folded(name) for name in ROLES[role]}
+    for other, taken in columns.items():
+        for name in (taken, *taken.split("/")):
+            if other != role and _folded(name) in usual:
+                return f"{name} is the {other}"
+    return ""
+
+
 class _Called:
-    def __init__(self, row: Mapping[str, Any]) -> None:
+    def __init__(self, row: Collection[str]) -> None:
         self.row = row
         self._folded = {_folded(column): column for column in reversed(list(row))}
 
@@ -95,16 +115,13 @@ def _folded(name: object) -> str:
     return str(name).strip().casefold()
 
 
-def _column(called: _Called, role: str, columns: Mapping[str, str]) -> str:
-    if role in columns:
-        name = columns[role]
-        if found := called.find(name):
-            return found
-        if role in _MANY and called.each(name):
-            return name
-        there = ", ".join(map(str, called.row))
-        raise ValueError(f"{name}: there is no such column (for the {role}); there are: {there}")
-    return next((found for name in ROLES[role] if (found := called.find(name))), "")
+def _named(called: _Called, role: str, name: str) -> str:
+    if found := called.find(name):
+        return found
+    if role in _MANY and called.each(name):
+        return name
+    there = ", ".join(map(str, called.row))
+    raise ValueError(f"{name}: there is no such column (for the {role}); there are: {there}")
 
 
 def _text(row: Mapping[str, Any], column: str) -> str:

@@ -11,8 +11,8 @@ from pathlib import PurePath
 from typing import NamedTuple
 from urllib.parse import parse_qsl, quote
 
-from mage_es.engine.benchmarks.tasks import HUB, OWN_TASKS
-from mage_es.engine.benchmarks.tasks.columns import ROLES
+from mage_es.engine.benchmarks.tasks import HUB, OWN_TASKS, ROLES
+from mage_es.engine.benchmarks.tasks.columns import NEEDED
 from mage_es.engine.benchmarks.tasks.scorers import SCORERS
 from mage_es.events.errors import UsageError, nearest
 
@@ -78,7 +78,10 @@ def specified(
     instruction: str = "",
     labels: str = "",
 ) -> TaskSpec:
-    """`columns` is `role:column,role:column`, or with `=`; `labels` is `A,B,C`. Raises `UsageError`."""
+    """`columns` is `role:column,role:column`, or with `=`; `role:` is for none. `labels` is `A,B,C`.
+
+    Raises `UsageError`.
+    """
     if scorer not in SCORERS and not _FUNCTION.fullmatch(scorer):
         raise UsageError(
             f"There is no scorer {scorer!r}.{nearest(scorer, list(SCORERS))} A function of yours is MODULE:FUNCTION."
@@ -102,7 +105,8 @@ def _columns(text: str) -> dict[str, str]:
             )
         if role not in ROLES:
             raise UsageError(f"A column cannot be the {role!r} of a task.{nearest(role, list(ROLES))}")
-        if not column:
-            raise UsageError(f"Say which column is the {role}: {role}=NAME.")
+        if not column and (not told or role in NEEDED):
+            none = "" if role in NEEDED else f", or {role}= for none"
+            raise UsageError(f"Say which column is the {role}: {role}=NAME{none}.")
         found[role] = column
     return found

@@ -11,6 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from mage_es.engine.benchmarks.registry import open_benchmark
+from mage_es.engine.benchmarks.tasks import ROLES
+from mage_es.engine.benchmarks.tasks.benchmark import given_tasks
+from mage_es.engine.seams.benchmark import column_roles_of
 from mage_es.engine.testing import check_benchmark
 from mage_es.events.errors import PrerequisiteError
 
@@ -79,6 +82,20 @@ def test_where_rows_ask_the_same_of_different_contexts_the_context_is_part_of_th
         *((f"Is it praise?\n\nReview {k}.", "") for k in range(3)),
         ("Is it long?", "Review 1."),
     ]
+
+
+def test_every_role_is_told_with_the_columns_that_had_it_in_any_row(tmp_path: Path) -> None:
+    rows = [{"text": "Why?", "category": "x"}, {"text": "How?", "category": "y", "page": "1", "type": "deep"}]
+    opened = open_benchmark(f"tasks/{write(tmp_path, 'jsonl', rows)}?columns=question:text,answer:category", seed=1)
+    roles = {role: column for role, column in column_roles_of(opened).items() if column}
+    assert roles == {"question": "text", "answer": "category", "task_type": "type"}
+    assert set(column_roles_of(opened)) == set(ROLES)
+    given = given_tasks("mine?columns=question:text,answer:category,task_type:", rows)
+    assert {role: column for role, column in given.column_roles.items() if column} == {
+        "question": "text",
+        "answer": "category",
+    }
+    assert {q.task_type for q in given.questions("evolution")} == {"task"}
 
 
 def test_a_second_file_is_only_examined(tmp_path: Path) -> None:

@@ -113,6 +113,29 @@ def test_valid_answers_in_several_columns_are_named_together_and_a_schema_is_sho
     assert question.context == question.meta["schema"] == row["schema"]
 
 
+def test_a_column_that_was_named_for_one_role_fills_no_other_by_its_name() -> None:
+    row = {"text": "Where is my parcel?", "category": "delivery", "solution": "Posts bring parcels."}
+    labelled = read(row, question="text", answer="Category ")
+    assert (labelled.question, labelled.gold) == ("Where is my parcel?", "delivery")
+    assert (labelled.context, labelled.task_type) == ("", "task")
+    assert read({**row, "category ": "delivery"}, question="text", answer="category").task_type == "task"
+    options = {"question": "Grass?", "context": "red", "text": "green", "answer": "green"}
+    assert read(options, options="context/text").context == ""
+
+
+def test_a_role_that_is_set_to_nothing_is_filled_by_no_column() -> None:
+    row = {**ROW, "category": "sums", "text": "a page", "subject": "ann"}
+    read_with = read(row, task_type="", context="", subject="")
+    assert (read_with.task_type, read_with.context, read_with.subject) == ("task", "", "")
+
+
+def test_one_column_is_refused_for_two_roles() -> None:
+    with pytest.raises(ValueError, match="answer: is named for two roles, answer and task_type; one column has one"):
+        read(ROW, answer="answer", task_type="answer")
+    with pytest.raises(ValueError, match="right: is named for two roles"):
+        read({"question": "?", "right": "x", "wrong": "y"}, answer="right", options="Right/wrong")
+
+
 def test_a_subject_is_a_person_unless_the_column_is_named_for_something_else() -> None:
     row = {**ROW, "subject": "algebra"}
     assert (read(row).subject, read(row).task_type) == ("algebra", "task")

@@ -27,6 +27,11 @@ def test_the_name_is_the_same_however_its_columns_were_ordered() -> None:
     assert one == "tasks/a.csv?columns=answer:a,question:q&scorer=exact"
 
 
+def test_a_role_that_no_column_has_is_part_of_the_name() -> None:
+    spec = specified("a.csv", columns="task_type=,answer=category")
+    assert (spec.columns, parse(spec.name)) == ({"task_type": "", "answer": "category"}, spec)
+
+
 @pytest.mark.parametrize(
     ("name", "short"),
     [("tasks//data/my.tasks.jsonl?scorer=exact", "my"), ("tasks/hf:owner/quiz?scorer=f1", "quiz"), ("gsm8k", "gsm8k")],
@@ -43,6 +48,8 @@ def test_a_title_is_short_enough_for_a_folder(name: str, short: str) -> None:
         ("tasks/a.csv?columns=queston:q", "cannot be the 'queston' of a task. Did you mean question"),
         ("tasks/a.csv?columns=My text", "'My text' does not say what that column is: write ROLE=My text"),
         ("tasks/a.csv?columns=question", "Say which column is the question"),
+        ("tasks/a.csv?columns=answer:", "Say which column is the answer: answer=NAME.$"),
+        ("tasks/a.csv?columns=context", "context=NAME, or context= for none"),
         ("tasks/a.csv?scorer", "not of the form FILE"),
         ("tasks/a.csv?labels=yes", "one label only, yes"),
         ("tasks/a.csv?labels=yes,no&scorer=f1", "scorer f1 has no use: leave it out"),

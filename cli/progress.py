@@ -121,7 +121,7 @@ def describe(note: ProgressNote, left: float | None) -> str:
 
 def _published(note: ProgressNote) -> str:
     """Return how far a publish is; only anchors whose prompts it changes are answered again."""
-    level = "" if note.level is None else f", {100 * note.level:.1f} % of them right"
+    level = "" if note.level is None else f", {100 * note.level:.1f} % of all right"
     what = "anchors that see something new" if note.phase == "snapshot" else note.phase
     return f"iter-{note.iteration}: {what} {note.done}/{note.total}{level}, calls {note.execution_calls}"
 

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from mage_es.engine.benchmarks.registry import own_models, with_own_models
 from mage_es.engine.benchmarks.tasks import names_tasks
 from mage_es.engine.config import BENCHMARK
@@ -92,6 +94,10 @@ class Models(NamedTuple):
 
     def names(self) -> dict[str, str]:
         return {tier: model.name for tier, model in self.by_tier().items()}
+
+    def named_in(self, config: Config) -> Config:
+        """Return a configuration that names these models by tier, as a run with them records it."""
+        return msgspec.structs.replace(config, **self.names())
 
 
 def open_models(config: Config, *, has_guidance: bool) -> Models:

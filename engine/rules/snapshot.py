@@ -8,7 +8,7 @@ Rules
     - An anchor that was not asked stays as it was at the last accepted snapshot.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mage_es.engine.commands import TakeSnapshot
 from mage_es.engine.config import Config
@@ -78,6 +78,13 @@ def is_decided(setting: Setting, state: State, iteration: int, asked: Sequence[s
     now = {name: answers[name] for name in asked if name in answers}
     drop = setting.judging.guard_drop
     return bool(accepted) and is_no_drop(now, previous=accepted[-1], best=_best(accepted), drop=drop)
+
+
+def anchors_so_far(state: State, iteration: int) -> Mapping[str, bool]:
+    """Return whether each anchor is right: as answered in this iteration, else as at the last accepted snapshot."""
+    kept = state.scores.anchor_answers(max(_accepted_before(state, iteration), default=iteration))
+    unanswered = {answer.question_id: False for answer in state.progress.unanswered("snapshot")}
+    return {**kept, **state.scores.anchor_answers(iteration), **unanswered}
 
 
 def _carried(state: State, iteration: int) -> list[AnswerCarried]:

@@ -42,6 +42,7 @@ def reopened(
     """
     if models is not None:
         require_models(models)
+        config = config and models.named_in(config)
     with Log.open(run.log_path, clock=clock, fs=fs) as log:
         reader = LogReader(run.log_path, fs)
         # Own models are filled in first, as they were before the configuration was recorded.

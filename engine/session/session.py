@@ -42,10 +42,11 @@ from mage_es.engine.decide import decide
 from mage_es.engine.models.registry import Models
 from mage_es.engine.models.retrying import RetryingClient
 from mage_es.engine.rules.ingredients import trimming_of
+from mage_es.engine.rules.snapshot import anchors_so_far
 from mage_es.engine.run.budget import UNLIMITED, Limits
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.questions import rows_of
-from mage_es.engine.run.runtime import ProgressNote, RunningScore, Runtime, measure_of
+from mage_es.engine.run.runtime import ACCURACY, ProgressNote, RunningScore, Runtime, measure_of
 from mage_es.engine.run.world import World
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.seams.environment import is_sequential
@@ -374,6 +375,10 @@ class Session:
     ) -> None:
         self._position = (iteration, phase, done, total)
         running_score = self._running_score if self._running_score.phase == phase else RunningScore(phase)
+        measure, level = self._measure, running_score.level(self._measure)
+        # Only anchors that see something new are asked again: what they say alone is no accuracy of the anchors.
+        if phase == "snapshot" and (anchors := anchors_so_far(self.state, iteration)):
+            measure, level = ACCURACY, sum(anchors.values()) / len(anchors)
         self.runtime.observer(
             ProgressNote(
                 run_id=self.run.id,
@@ -382,8 +387,8 @@ class Session:
                 phase=phase,
                 done=done,
                 total=total,
-                measure=self._measure,
-                level=running_score.level(self._measure),
+                measure=measure,
+                level=level,
                 revisits=(running_score.revisits_right, running_score.revisits),
                 execution_calls=self.state.ledger.total("execution").calls,
                 guidance_calls=self.state.ledger.total("guidance").calls,

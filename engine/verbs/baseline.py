@@ -108,6 +108,7 @@ async def abaseline(
     runtime = runtime or Runtime()
     if models is not None:
         require_models(models)
+        config = models._replace(guidance=None).named_in(config)
     opened = models or open_models(config, has_guidance=False)
     runtime.require_prices({**opened.names(), **metered(config.embedder)})
     tried = [] if models else await require_served(opened.names().values())

@@ -70,6 +70,7 @@ async def aevolve(
     runtime = runtime or Runtime()
     if models is not None:
         require_models(models, has_guidance=True)
+        config = models.named_in(config)
     parent = None if from_run is None else read_parent(as_run(from_run), at, runs_dir=runs_dir, prices=runtime.prices)
     room = 0 if models else room_for_briefs(with_own_models(config).guidance)
     opened = models or open_models(config, has_guidance=True)

@@ -36,6 +36,7 @@ from mage_es.cli import (
     verify,
     view,
 )
+from mage_es.cli.completion import InstallOption, ShowOption
 from mage_es.cli.help import PanelledCommand, PanelledGroup
 from mage_es.cli.options import examples
 
@@ -64,6 +65,8 @@ def options(
         bool, typer.Option("--version", is_eager=True, help="Print the version.", callback=_version)
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+    install_completion: InstallOption = False,
+    show_completion: ShowOption = False,
 ) -> None:
     """Options of the program; `main` also accepts `--debug` after the command."""
 

@@ -48,9 +48,11 @@ def demo(*, settings: Settings, out: Output) -> None:
     iterations of 60 questions, an exam of 100 unseen questions before and after, and a replay. Exits with 1 if the
     replay differs from what was recorded live.
     """
+    from mage_es.engine.benchmarks.registry import with_own_models
+
     out.say(
-        f"Learner: {CONFIG.execution}, a rule-based solver, not a language model. It reads only the prompt;\n"
-        "from question to question only the experiences quoted in that prompt change.\n"
+        f"Learner: {with_own_models(CONFIG).execution}, a rule-based solver, not a language model. It reads only\n"
+        "the prompt; from question to question only the experiences quoted in that prompt change.\n"
     )
     report = demonstrate(CONFIG, settings, out, episodes=EPISODES)
     out.report(

@@ -4,21 +4,30 @@ from typing import Annotated
 
 import typer
 
+from mage_es.cli.completion import benchmarks
 from mage_es.cli.options import examples, takes
 from mage_es.cli.output import Output, TextTable
 from mage_es.cli.settings import Settings
 from mage_es.events.errors import PrerequisiteError
 
-EXAMPLES = examples("mage-es doctor", "mage-es doctor --execution 'openai/qwen3?base_url=http://localhost:8000/v1'")
+EXAMPLES = examples(
+    "mage-es doctor",
+    "mage-es doctor my.jsonl --columns question=text,answer=label --execution"
+    " 'openai/qwen3?base_url=http://localhost:8000/v1'",
+)
 
 ASKED = ("seed", "execution", "guidance", "judge", "embedder")
 _WORDS = {"ok": "ok", "optional": "missing", "failed": "FAILED"}
 
 
-@takes(*ASKED, "max_tokens", "bundle", "prices", "runs_dir", "data_dir")
+@takes(*ASKED, "max_tokens", "bundle", "prices", "runs_dir", "data_dir", own_tasks=True)
 def doctor(
     benchmark: Annotated[
-        str | None, typer.Argument(help="Name of the benchmark whose first prompt is tried. [default: wordmath]")
+        str | None,
+        typer.Argument(
+            help="Benchmark, or file of your own tasks, whose first prompts are tried. [default: wordmath]",
+            autocompletion=benchmarks,
+        ),
     ] = None,
     *,
     settings: Settings,
@@ -28,15 +37,15 @@ def doctor(
     """Check what a run needs from this machine and from its models.
 
     Python, packages, data, disk and clock; for each model its key, endpoint, name, context, price, typed replies, and
-    its reply to a run's first prompt: whether it is whole, how long it thought, and whether an answer is found in it.
-    Exits with 4 if a run could not start, or no answer came.
+    its replies to a run's first prompts, the learner's to three: is each whole, how long did the model think, is an
+    answer found in it, is it one of the labels, and right? Exits with 4 if a run could not start, or no answer came.
     """
     from mage_es.engine.run.directory import clock
     from mage_es.engine.verbs.doctor import asked, diagnose
 
     config = settings.config(benchmark="wordmath")
     if calls and (remote := asked(config)):
-        out.say(f"Asking {', '.join(remote)}: a run's first prompt, which may take minutes (--no-calls skips it).\n")
+        out.say(f"Asking {', '.join(remote)}: a run's first prompts, which may take minutes (--no-calls skips it).\n")
     findings = diagnose(
         config,
         runs_dir=settings.runs_dir,
@@ -50,8 +59,9 @@ def doctor(
     for found in findings:
         if found.remedy:
             out.say(f"{found.name}: {found.remedy}")
+    named, repeated = settings.flags().get("benchmark"), (*ASKED, "runs_dir", "data_dir")
+    words = [str(named)] if named else []
     if any(found.state == "failed" for found in findings):
-        named = [str(name)] if (name := settings.flags().get("benchmark")) else []
-        out.next(settings.again("doctor", *named, names=(*ASKED, "runs_dir", "data_dir")))
+        out.next(settings.again("doctor", *words, names=repeated))
         raise typer.Exit(PrerequisiteError.exit_code)
-    out.next("mage-es demo")
+    out.next(settings.again("evolve", *words, names=repeated) if named else "mage-es demo")

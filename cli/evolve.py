@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mage_es.cli.completion import benchmarks
 from mage_es.cli.options import CONFIG, SPENDING, RunIdOption, examples, takes
 from mage_es.cli.output import Output, TextTable
 from mage_es.cli.own_tasks import with_learner
@@ -35,7 +36,10 @@ EXAMPLES = examples(
 )
 def evolve(
     benchmark: Annotated[
-        str | None, typer.Argument(help="Name of the benchmark, such as wordmath, or a file of tasks of your own.")
+        str | None,
+        typer.Argument(
+            help="Name of the benchmark, such as wordmath, or a file of tasks of your own.", autocompletion=benchmarks
+        ),
     ] = None,
     *,
     settings: Settings,

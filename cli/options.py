@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 import msgspec
 import typer
 
+from mage_es.cli.completion import benchmarks, run_ids
 from mage_es.cli.output import Output
 from mage_es.cli.own_tasks import OPTIONS, named, parameter
 from mage_es.cli.settings import LIMITS, Machine, fields, flag_of, kind, resolve
@@ -36,10 +37,16 @@ _JSON = inspect.Parameter(
 RunArgument = Annotated[
     str | None,
     typer.Argument(
-        metavar="[RUN]", help="Run id or folder. [default: the newest under --runs-dir]", show_default=False
+        metavar="[RUN]",
+        help="Run id or folder. [default: the newest under --runs-dir]",
+        show_default=False,
+        autocompletion=run_ids,
     ),
 ]
-BenchmarkArgument = Annotated[str | None, typer.Argument(help="Name of the benchmark, or a file of tasks of your own.")]
+BenchmarkArgument = Annotated[
+    str | None,
+    typer.Argument(help="Name of the benchmark, or a file of tasks of your own.", autocompletion=benchmarks),
+]
 RunIdOption = Annotated[
     str | None, typer.Option("--run-id", metavar="NAME", help="Name of the new run. [default: made up]")
 ]

@@ -19,10 +19,15 @@ from importlib import metadata
 from pathlib import Path
 from urllib.parse import urlencode
 
+import msgspec
+
 from mage_es.engine.benchmarks.registry import with_own_models
+from mage_es.engine.benchmarks.tasks import names_tasks
 from mage_es.engine.config import Config
+from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.run.directory import FLOOR_MIB
 from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.world import open_world, require_scoring
 from mage_es.engine.seams.metering import EmbeddingAttempt
 from mage_es.engine.seams.spec import ModelSpec
 from mage_es.engine.verbs.providers import REMOTE, TIMEOUT_S, DoctorCheck, check_provider
@@ -51,6 +56,7 @@ def diagnose(
     """
     config = with_own_models(config)
     return (
+        *own_tasks(config, data_dir),
         *models(config, prices, data_dir=data_dir, calls=calls),
         *embedder(config.embedder, prices, calls=calls),
         disk(runs_dir),
@@ -67,6 +73,22 @@ def asked(config: Config) -> list[str]:
     config = with_own_models(config)
     specs = (config.execution, config.guidance, config.judge, config.embedder)
     return list(dict.fromkeys(spec.partition("?")[0] for spec in specs if spec.partition("/")[0] in REMOTE))
+
+
+def own_tasks(config: Config, data_dir: Path | None) -> Iterator[DoctorCheck]:
+    """Check that tasks of the user's own can be read, divided and scored."""
+    if not names_tasks(config.benchmark):
+        return
+    try:
+        world = open_world(msgspec.structs.replace(config, search=""), data_dir=data_dir, embedder=HashEmbedder())
+        require_scoring(world, "a run")
+    except MageError as error:
+        remedy = _way_out(str(error)) or "Correct the file or the options; mage-es data check FILE shows what was read."
+        yield DoctorCheck("your tasks", "failed", str(error), remedy)
+        return
+    setting = world.setting
+    parts = (("learned from", setting.evolution), ("anchors", setting.anchors), ("held out", setting.held_out))
+    yield DoctorCheck("your tasks", "ok", ", ".join(f"{len(names)} {what}" for what, names in parts))
 
 
 def python() -> DoctorCheck:
@@ -147,7 +169,7 @@ def models(config: Config, prices: Prices, *, data_dir: Path | None = None, call
     from mage_es.engine.models.registry import OPTIONS, open_model
     from mage_es.engine.seams.spec import parse_spec
 
-    first: Mapping[Tier, FirstPrompt] = {}
+    first: Mapping[Tier, Sequence[FirstPrompt]] = {}
     tiers: dict[Tier, str] = {"execution": config.execution, "guidance": config.guidance, "judge": config.judge}
     for tier, text in tiers.items():
         if not text:

@@ -1,8 +1,8 @@
 """The doctor's checks of a remote provider: is the model served, is its context long enough, does it answer, in form?
 
 Rules
-    - At most four requests for a tier: its models, within `TIMEOUT_S` seconds; a run's first prompt, and that once more
-      where a run would ask again; a small typed reply. None is retried.
+    - Few requests for a tier: its models, within `TIMEOUT_S` seconds; a run's first prompts (verbs/trials.py), each
+      again where a run would ask again; a small typed reply. None is retried, and none follows one that failed.
     - The key is cut out of every message of a provider before it is shown.
     - A check never raises: a problem is a failed check with its remedy.
 """
@@ -71,8 +71,8 @@ class Served(NamedTuple):
         return next((name for name in self.contexts if name in forms or name.startswith(f"{model}-20")), None)
 
 
-def check_provider(text: str, tier: Tier, config: Config, first: FirstPrompt) -> Iterator[DoctorCheck]:
-    """Check the model of a tier; `first` is the prompt of its trial."""
+def check_provider(text: str, tier: Tier, config: Config, first: Sequence[FirstPrompt]) -> Iterator[DoctorCheck]:
+    """Check the model of a tier; `first` are the prompts of its trial."""
     spec = parse_spec(text, known=OPTIONS)
     key = key_of(spec, _KEYS[spec.provider], needed=False)
     name = f"{tier} endpoint"
@@ -238,25 +238,28 @@ def _tokens_needed(tier: Tier, config: Config) -> tuple[int, int]:
     return config.max_tokens, letters // _LETTERS_OF_A_TOKEN
 
 
-def _trials(spec: ModelSpec, tier: Tier, first: FirstPrompt) -> Iterator[DoctorCheck]:
+def _trials(spec: ModelSpec, tier: Tier, first: Sequence[FirstPrompt]) -> Iterator[DoctorCheck]:
     """Yield whether the model answers, and for tiers with typed replies, whether it keeps to the schema."""
-    replies, typed = asyncio.run(_asked(spec, tier, first))
-    if came := [reply for reply in (*replies, typed) if isinstance(reply, Completion)]:
+    tried, typed = asyncio.run(_asked(spec, tier, first))
+    said = [reply for replies in tried for reply in replies]
+    if came := [reply for reply in (*said, typed) if isinstance(reply, Completion)]:
         yield DoctorCheck(f"{tier} trial", "ok", trial_cost(came))
-    name = f"{tier} reply"
-    if isinstance(last := replies[-1], Fault):
-        yield _failed(name, spec, last)
-    else:
-        said = [reply for reply in replies if isinstance(reply, Completion)]
-        yield DoctorCheck(name, *outcome_of(first, tier, said[0], again=last if said[1:] else None))
+    for number, (prompt, replies) in enumerate(zip(first, tried, strict=False), start=1):
+        name = f"{tier} reply" if len(first) == 1 else f"{tier} reply {number}"
+        if isinstance(last := replies[-1], Fault):
+            yield _failed(name, spec, last)
+        else:
+            whole = [reply for reply in replies if isinstance(reply, Completion)]
+            yield DoctorCheck(name, *outcome_of(prompt, tier, whole[0], again=last if whole[1:] else None))
     if typed is not None:
         yield _typed(f"{tier} typed reply", spec, typed)
 
 
 async def _asked(
-    spec: ModelSpec, tier: Tier, first: FirstPrompt
-) -> tuple[list[Completion | Fault], Completion | Fault | None]:
-    """Return the outcomes of the first prompt, and of a small typed reply where the tier has typed replies."""
+    spec: ModelSpec, tier: Tier, first: Sequence[FirstPrompt]
+) -> tuple[list[list[Completion | Fault]], Completion | Fault | None]:
+    """Return the outcomes of the first prompts up to one that fails, and of a small typed reply where the tier has
+    typed replies."""
     model: Any = open_model(spec.text, tier)
 
     async def came_of(request: Request) -> Completion | Fault:
@@ -266,17 +269,22 @@ async def _asked(
             return error.fault
 
     try:
-        replies = [await came_of(first.request)]
-        if isinstance(said := replies[0], Fault):
-            again = first.request if said.kind == "no_room" else None
-        else:
-            again = asked_again(first.request, said, most=RAISE * first.request.max_tokens)
-        if again:
-            replies.append(await came_of(again))
-        if tier == "execution" or spec.options.get("structured") == "none" or isinstance(replies[-1], Fault):
-            return replies, None
+        tried = list[list[Completion | Fault]]()
+        for prompt in first:
+            replies = [await came_of(prompt.request)]
+            if isinstance(said := replies[0], Fault):
+                again = prompt.request if said.kind == "no_room" else None
+            else:
+                again = asked_again(prompt.request, said, most=RAISE * prompt.request.max_tokens)
+            if again:
+                replies.append(await came_of(again))
+            tried.append(replies)
+            if isinstance(replies[-1], Fault):
+                return tried, None
+        if tier == "execution" or spec.options.get("structured") == "none":
+            return tried, None
         schema = msgspec.json.encode(msgspec.json.schema(Trial)).decode()
-        return replies, await came_of(Request(prompt="Say hello in one word.", reply_schema=schema))
+        return tried, await came_of(Request(prompt="Say hello in one word.", reply_schema=schema))
     finally:
         await model.close()
 

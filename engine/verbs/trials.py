@@ -1,13 +1,15 @@
-"""The doctor's trial of a model: a benchmark's real first prompt to its tier, asked as a run asks it.
+"""The doctor's trial of a model: a benchmark's real first prompts to its tier, asked as a run asks them.
 
 Rules
     - Limit, second attempt and patience are those of a run, so what a run would meet shows here.
     - What ends without an answer fails the trial: every other question would most likely end so.
+    - The learner is asked `ASKED` questions, for one says little of how it answers; the other tiers one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -22,7 +24,7 @@ from mage_es.engine.courses import Ask, begin
 from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.rules.task_types import BATCH, task_types_brief
 from mage_es.engine.run.world import World, open_world
-from mage_es.engine.seams.benchmark import Question, Verdict, extract_of
+from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict, extract_of
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.faults import shortened
 from mage_es.engine.seams.model import RAISE, Completion, Request, reason_of
@@ -36,14 +38,24 @@ from mage_es.projections.fold import State
 
 FALLBACK = "wordmath"
 """The benchmark of the trial where the data of the one that was asked for is not there."""
+ASKED = 3
+"""Questions that the learner is asked."""
 _SHOWN = 60
+_MOST_LABELS = 20
+"""Different right answers up to which tasks are taken for a choice among labels."""
 
 
 class FirstPrompt(NamedTuple):
-    """What a tier is asked first; `read` returns the answer in a reply as it is shown, "" if there is none."""
+    """What a tier is asked first; `read` returns the answer in a reply as it is shown, "" if there is none.
+
+    `score` returns whether that answer is right (None: no rule can tell). `labels` are the answers there can be, where
+    they are few.
+    """
 
     request: Request
     read: Callable[[str], str]
+    score: Callable[[str], bool | None] = lambda text: None
+    labels: Collection[str] = ()
 
 
 class TrialOutcome(NamedTuple):
@@ -52,8 +64,8 @@ class TrialOutcome(NamedTuple):
     remedy: str = ""
 
 
-def first_prompts(config: Config, *, data_dir: Path | None) -> Mapping[Tier, FirstPrompt]:
-    """Return the first prompt of a run for each tier, those of `FALLBACK` where its data is not there."""
+def first_prompts(config: Config, *, data_dir: Path | None) -> Mapping[Tier, Sequence[FirstPrompt]]:
+    """Return the first prompts of a run for each tier, those of `FALLBACK` where its data is not there."""
     # Nothing here is embedded but by `hash`: the trial is of models, and an embedder may cost something.
     config = msgspec.structs.replace(config, search="")
     try:
@@ -61,15 +73,22 @@ def first_prompts(config: Config, *, data_dir: Path | None) -> Mapping[Tier, Fir
     except MageError:
         config = msgspec.structs.replace(config, benchmark=FALLBACK, held_out=1, anchors=0)
         world = open_world(config, data_dir=data_dir, embedder=HashEmbedder())
-    question = world.questions[world.setting.evolution[0]]
+    evolution = [world.questions[name] for name in world.setting.evolution]
+    labels = _labels(evolution)
     return {
-        "execution": _answering(world, question),
-        "guidance": _guiding(world),
-        "judge": _judging(world, question),
+        "execution": [_answering(world, question, labels) for question in evolution[:ASKED]],
+        "guidance": [_guiding(world)],
+        "judge": [_judging(world, evolution[0])],
     }
 
 
-def _answering(world: World, question: Question) -> FirstPrompt:
+def _labels(questions: Sequence[Question]) -> Collection[str]:
+    """Return the right answers of questions if they are so few that each is met again and again."""
+    answers = {question.gold for question in questions}
+    return answers if len(answers) <= min(_MOST_LABELS, len(questions) // 3) else ()
+
+
+def _answering(world: World, question: Question, labels: Collection[str]) -> FirstPrompt:
     draft = planned("zero_shot_cot", question, "", lambda plan: planned_course(world, State(), plan))
     assert isinstance(draft.event, QuestionPlanned)
     first = begin(planned_course(world, State(), draft.event))
@@ -78,7 +97,14 @@ def _answering(world: World, question: Question) -> FirstPrompt:
         environment = world.benchmark.environment(question)
         environment.reset()
         return FirstPrompt(first.request, lambda text: environment.parse(text) or "")
-    return FirstPrompt(first.request, extract_of(world.benchmark))
+    return FirstPrompt(
+        first.request, extract_of(world.benchmark), partial(_is_right, world.benchmark, question), labels
+    )
+
+
+def _is_right(benchmark: Benchmark, question: Question, reply: str) -> bool | None:
+    verdict = benchmark.score(question, reply)
+    return None if verdict.undecided else verdict.correct
 
 
 def _guiding(world: World) -> FirstPrompt:
@@ -130,8 +156,15 @@ def outcome_of(first: FirstPrompt, tier: Tier, reply: Completion, *, again: Comp
         return TrialOutcome(
             "optional", f"whole ({size}), but without an answer that can be read: ...{ending!r}", remedy
         )
-    detail = f"whole: {size}; its answer: {shortened(found)[:_SHOWN]}"
+    detail = f"whole: {size}; its answer: {shortened(found)[:_SHOWN]}{_marked(first, last.text)}"
+    if first.labels and found.casefold() not in {label.casefold() for label in first.labels}:
+        remedy = f"List the answers there can be: --labels {','.join(sorted(first.labels))}"
+        return TrialOutcome("optional", f"{detail}; it is none of the answers of these tasks", remedy)
     if again and reply.stop_reason == "length":
         detail += f"; the first was cut after {reply.output_tokens} tokens"
         return TrialOutcome("optional", detail, f"A run asks twice for such a reply. To ask once, set {quiet}.")
     return TrialOutcome("ok", detail)
+
+
+def _marked(first: FirstPrompt, reply: str) -> str:
+    return {True: ", right", False: ", wrong", None: ""}[first.score(reply)]

@@ -37,14 +37,27 @@ def test_the_version_is_printed(mage: Callable[..., Any]) -> None:
 
 
 @pytest.mark.slow
-def test_bash_completes_a_command(tmp_path: Path) -> None:
-    script = tmp_path / "mage-es"
-    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mage_es "$@"\n')
-    script.chmod(0o755)
-    words = 'eval "$(_MAGE_ES_COMPLETE=source_bash mage-es)"; COMP_WORDS=(mage-es ev) COMP_CWORD=1'
-    place = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
-    bash = ["bash", "-c", f"{words}; _mage_es_completion mage-es; echo ${{COMPREPLY[@]}}"]
-    assert subprocess.run(bash, env=place, capture_output=True, text=True, check=True).stdout == "evolve\n"
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [("mage-es ev", "evolve"), ("mage-es exam wor", "wordmath-s42-001"), ("mage-es data check gs", "gsm8k")],
+)
+def test_bash_completes_commands_and_the_names_of_runs_and_benchmarks(
+    tmp_path: Path, words: str, completed: str
+) -> None:
+    program = tmp_path / "mage-es"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mage_es "$@"\n')
+    program.chmod(0o755)
+    (tmp_path / "runs" / "wordmath-s42-001" / "log").mkdir(parents=True)
+    (tmp_path / "runs" / "wordmath-s42-001" / "log" / "FORMAT").write_text("{}")
+    home = {"HOME": str(tmp_path), "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    place: dict[str, Any] = {"env": {**os.environ, **home}, "cwd": tmp_path, "capture_output": True, "text": True}
+    typed = words.split()
+    script = (
+        "mage-es --install-completion > /dev/null; "
+        f". ~/.bashrc; COMP_WORDS=({words}) COMP_CWORD={len(typed) - 1}; "
+        "_mage_es_completion mage-es; echo ${COMPREPLY[@]}"
+    )
+    assert subprocess.run(["bash", "-c", script], check=True, **place).stdout == f"{completed}\n"
 
 
 def test_an_unknown_command_is_a_usage_error_with_the_near_match(mage: Callable[..., Any]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from tests.engine.models.provider import provider
@@ -30,7 +31,7 @@ def test_it_says_whom_it_asks_and_how_to_leave_that(mage: Command) -> None:
         outcome = mage("doctor", "--execution", spec)
         loud = len(server.asked)
         quiet = mage("doctor", "--execution", spec, "--no-calls")
-        assert len(server.asked) == loud == 1
+        assert len(server.asked) == loud == 3
     assert "Asking openai/exec: " in outcome.err and "--no-calls" in outcome.err
     assert "execution endpoint" in outcome.out and "Asking" not in quiet.err
     assert (outcome.code, quiet.code) == (0, 0)
@@ -40,3 +41,42 @@ def test_the_command_that_checks_again_asks_about_the_same_models(mage: Command)
     outcome = mage("doctor", "--execution", "openai/exec?base_url=http://127.0.0.1:9/v1")
     assert outcome.code == 4
     assert "Next: mage-es doctor --execution 'openai/exec?base_url=http://127.0.0.1:9/v1'" in outcome.err
+
+
+def tickets(path: Path) -> Path:
+    rows = [{"text": f"Ticket {n}: where is my {thing}?", "team": team} for n in range(20) for thing, team in TEAMS]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+TEAMS = (("parcel", "delivery"), ("invoice", "billing"))
+
+
+def test_of_your_own_tasks_it_asks_three_and_says_of_each_whether_it_is_right_and_one_of_the_labels(
+    mage: Command, tmp_path: Path
+) -> None:
+    def answer(body: Mapping[str, Any]) -> str:
+        return "delivery" if "parcel" in body["messages"][-1]["content"] else "the billing department"
+
+    file = str(tickets(tmp_path / "tickets.jsonl"))
+    with provider(answer=answer) as server:
+        spec = f"openai/exec?base_url={server.openai_url}"
+        outcome = mage("doctor", file, "--columns", "question=text,answer=team", "--execution", spec, "--json")
+        assert len(server.asked) == 3
+    found = {finding["name"]: finding for finding in json.loads(outcome.out)}
+    assert "learned from" in found["your tasks"]["detail"]
+    replies = [found[f"execution reply {number}"] for number in (1, 2, 3)]
+    right = [reply for reply in replies if reply["state"] == "ok"]
+    wrong = [reply for reply in replies if reply["state"] == "optional"]
+    assert right and wrong and len(right) + len(wrong) == 3
+    assert all("its answer: delivery, right" in reply["detail"] for reply in right)
+    assert all("wrong; it is none of the answers" in reply["detail"] for reply in wrong)
+    assert all("--labels billing,delivery" in reply["remedy"] for reply in wrong)
+
+
+def test_tasks_that_cannot_be_read_are_a_failed_check(mage: Command, tmp_path: Path) -> None:
+    file = str(tickets(tmp_path / "tickets.jsonl"))
+    outcome = mage("doctor", file, "--columns", "question=text,answer=squad", "--json")
+    assert outcome.code == 4
+    (found,) = [finding for finding in json.loads(outcome.out) if finding["name"] == "your tasks"]
+    assert found["state"] == "failed" and "squad" in found["detail"] and found["remedy"]

@@ -22,7 +22,7 @@ def test_every_command_is_named() -> None:
 
 def test_every_option_that_is_named_exists() -> None:
     named = set(re.findall(r"--[a-z]+(?:-[a-z]+)*", README))
-    assert named - FLAGS <= {"--help", "--debug"}
+    assert named - FLAGS <= {"--help", "--debug", "--install-completion"}
 
 
 def test_every_exit_code_of_an_error_is_explained() -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
 
 from mage_es.engine.config import Config
+from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run import directory
 from mage_es.engine.run.directory import Run, clock
-from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.runtime import ProgressNote, Runtime
+from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.verify import verify
@@ -134,3 +136,36 @@ def test_a_config_says_what_differs_and_survives_its_canonical_form() -> None:
     assert difference(SMALL, other) == [("seed", 7, 8)]
     assert parse(canonical(SMALL)) == SMALL
     assert fingerprint(SMALL) != fingerprint(other)
+
+
+class Renamed:
+    """A model of Python's own, under a name of its own."""
+
+    def __init__(self, tier: Literal["execution", "guidance"], model: str) -> None:
+        self.name, self._model = f"mine/{tier}", open_model(model, tier)
+
+    async def complete(self, request: Request) -> Completion:
+        return await self._model.complete(request)
+
+
+def test_a_run_records_the_names_of_the_models_that_python_gave_it(tmp_path: Path) -> None:
+    models = Models(Renamed("execution", "builtin/analogist"), Renamed("guidance", "builtin/reference"))
+    # A language model's teacher sees answers; these rules write from solutions.
+    config = msgspec.structs.replace(SMALL, teacher_sees="solutions")
+    begun = evolve(config, runs_dir=tmp_path, models=models, **HERE)
+    assert (begun.execution, begun.guidance) == ("mine/execution", "mine/guidance")
+    again = resume(Run(begun.run_id, tmp_path / begun.run_id), config=config, models=models, runtime=Runtime())
+    assert again.head == begun.head
+    with pytest.raises(UsageError, match="no provider 'mine'"):
+        resume(Run(begun.run_id, tmp_path / begun.run_id), runtime=Runtime())
+
+
+def test_progress_shows_the_accuracy_of_all_anchors_also_where_few_are_asked_again(tmp_path: Path) -> None:
+    notes = list[ProgressNote]()
+    config = msgspec.structs.replace(SMALL, iterations=4)
+    begun = evolve(config, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=1, observer=notes.append))
+    last = {note.iteration: note for note in notes if note.phase == "snapshot"}
+    few = {k: note.total for k, note in last.items() if note.total < config.anchors}
+    assert few
+    for row in begun.rows[1:]:
+        assert last[row.iteration].level == pytest.approx(row.anchor_correct / row.anchor_total)

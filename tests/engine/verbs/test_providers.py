@@ -50,7 +50,7 @@ def asked(
 ) -> dict[str, DoctorCheck]:
     with hostile(respond) as url:
         base = f"{url}/v1" if kind == "openai" else url
-        found = check_provider(f"{kind}/exec?base_url={base}{options}", tier, CONFIG, FIRST)
+        found = check_provider(f"{kind}/exec?base_url={base}{options}", tier, CONFIG, [FIRST])
         return {finding.name.removeprefix(f"{tier} "): finding for finding in found}
 
 
@@ -219,24 +219,27 @@ def test_a_reply_that_is_no_answer_is_told_with_what_may_help(
 def test_an_answer_that_is_not_found_in_a_whole_reply_is_told_with_its_end() -> None:
     nothing = FirstPrompt(Request(prompt="?"), lambda text: "")
     with hostile(healthy) as url:
-        found = list(check_provider(f"openai/exec?base_url={url}/v1", "execution", CONFIG, nothing))[-1]
+        found = list(check_provider(f"openai/exec?base_url={url}/v1", "execution", CONFIG, [nothing]))[-1]
     assert found.state == "optional" and "without an answer" in found.detail and "hello" in found.detail
 
 
 def test_the_trial_is_the_benchmarks_own_first_prompt_for_each_tier() -> None:
     prompts = first_prompts(with_own_models(CONFIG), data_dir=None)
-    assert "####" in prompts["execution"].request.text
-    assert prompts["execution"].read("So it is\n#### 7") == "7"
-    assert prompts["guidance"].read("no form at all") == "" != prompts["guidance"].request.reply_schema
-    assert prompts["judge"].read('{"score": 1, "reason": "equal"}')
+    first, *others = prompts["execution"]
+    assert len({first.request.text, *(other.request.text for other in others)}) == 3
+    assert "####" in first.request.text
+    assert first.read("So it is\n#### 7") == "7"
+    (guidance,), (judge,) = prompts["guidance"], prompts["judge"]
+    assert guidance.read("no form at all") == "" != guidance.request.reply_schema
+    assert judge.read('{"score": 1, "reason": "equal"}')
     elsewhere = first_prompts(Config(benchmark="gsm8k"), data_dir=Path("nowhere"))
-    assert elsewhere["execution"].request.system == prompts["execution"].request.system
+    assert elsewhere["execution"][0].request.system == first.request.system
 
 
 def test_nobody_at_the_address_is_told_at_once() -> None:
     with hostile(healthy) as url:
         pass
-    (found,) = check_provider(f"openai/exec?base_url={url}/v1", "execution", CONFIG, FIRST)
+    (found,) = check_provider(f"openai/exec?base_url={url}/v1", "execution", CONFIG, [FIRST])
     assert found.state == "failed" and "Start the server" in found.remedy
 
 
@@ -245,7 +248,7 @@ def test_a_server_that_does_not_answer_is_left_in_time(monkeypatch: pytest.Monke
     import threading
 
     with hostile(lambda said: Reply(200, {"slept": threading.Event().wait(1.0)})) as url:
-        (found,) = check_provider(f"openai/exec?base_url={url}/v1", "execution", CONFIG, FIRST)
+        (found,) = check_provider(f"openai/exec?base_url={url}/v1", "execution", CONFIG, [FIRST])
     assert found.state == "failed" and "within 0.2 s" in found.detail
 
 
@@ -277,7 +280,7 @@ def test_nobody_is_asked_where_no_calls_are_wanted() -> None:
         quiet = diagnosed(calls=False, execution=spec, embedder=spec)
         assert paths == [] and "execution endpoint" not in quiet and "not asked" in quiet["embedder"].detail
         asked = diagnosed(execution=spec, embedder=spec)
-    assert paths.count("/v1/models") == 1 and paths.count("/v1/chat/completions") == 1
+    assert paths.count("/v1/models") == 1 and paths.count("/v1/chat/completions") == 3
     assert asked["execution endpoint"].state == "ok" and "36 dimensions" in asked["embedder"].detail
 
 

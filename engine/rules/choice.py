@@ -20,7 +20,7 @@ from mage_es.engine.rules.bandits import Choice, choose, choose_frozen, posterio
 from mage_es.engine.rules.cascade import Cascade, active_principles, cascade, is_offered
 from mage_es.engine.rules.own import examples_of_others, is_own_principle
 from mage_es.engine.rules.randomness import stream
-from mage_es.engine.rules.retrieval import SEARCH_ARMS, Bundle, Candidates, Query, retrieve, within_reach
+from mage_es.engine.rules.retrieval import SEARCH_ARMS, Bundle, Candidates, Query, Terms, retrieve, within_reach
 from mage_es.engine.rules.routes import ROUTING_ARMS
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.tools import active_tool
@@ -107,7 +107,7 @@ class Choosing:
         )
 
     def candidates(self, asked: Asked) -> Candidates:
-        return Candidates(self._query(asked), self._state.memory, self._terms)
+        return Candidates(self._query(asked), self._state.memory, self._terms_of(asked))
 
     def search(self, asked: Asked, skill: str, candidates: Candidates | None = None) -> tuple[Choice, Given]:
         """Return the search arm that is chosen for a question, and what it gives."""
@@ -164,7 +164,7 @@ class Choosing:
         query = candidates.query if candidates else self._query(asked)
         if recipe and asked.recipe_vector is not None:
             query = query._replace(vector=asked.recipe_vector)
-        bundle = retrieve(arm, query, self._state.memory, self._terms, recipe=recipe, candidates=candidates)
+        bundle = retrieve(arm, query, self._state.memory, self._terms_of(asked), recipe=recipe, candidates=candidates)
         return Given(bundle, self._cascade(asked.question, skill) if arm == "cascade" else Cascade())
 
     def _difference(self, arm: str, asked: Asked, skill: str, given: Given) -> object:
@@ -202,6 +202,10 @@ class Choosing:
         )
         self._planned[bandit, key, choice.arm] += 1
         return choice
+
+    def _terms_of(self, asked: Asked) -> Terms:
+        floor = self._setting.floors.of(asked.task_type)
+        return self._terms._replace(floor=floor) if floor else self._terms
 
     def _query(self, asked: Asked) -> Query:
         return query_of(self._setting, self._state, asked.question, asked.task_type, asked.vector)

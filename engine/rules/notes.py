@@ -6,30 +6,18 @@ Rules
     - It has memories only, in the sections and the quotation of an answer prompt (rules/ingredients.py), without skill,
       instruction or answer format: how to work and how to reply is the client's own prompt to say.
     - It follows from the state at the marker and from the memories' ids. So `verify` renders it again from the log.
-    - A question to which even the nearest memory is farther than is usual among the run's own memories gets none: it is
-      about something else. Usual is what 95 of 100 memories of its task type have to the nearest of another question
-      (of all types together, where the type has too few); a fixed cosine would be another one for every embedder.
 """
 
 from collections.abc import Collection, Mapping
 from typing import Literal, NamedTuple
 
-import numpy as np
-
 from mage_es.engine.rules.ingredients import noted, remembered
 from mage_es.engine.rules.prompt import QUESTION, headed, render_sections
-from mage_es.engine.rules.retrieval import nearest_of_others
 from mage_es.engine.seams.tokens import estimated_tokens
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import UsageError
 from mage_es.events.vocabulary import Span
 from mage_es.projections.fold import State
-from mage_es.projections.memory import Memory
-
-_SAMPLE = 256
-"""Memories of a type that are asked for their nearest: the share below the floor is then 5 % +- 1.4 (one sigma)."""
-_ENOUGH = 20
-_FAR = 0.05
 
 MinSimilarity = float | Literal["auto"]
 
@@ -50,7 +38,7 @@ NOTHING = Note("", ())
 
 
 class NoteBounds(NamedTuple):
-    """What a note must keep to: the least cosine of the nearest memory ("auto": as measured; 0: any), the task types
+    """What a note must keep to: the least cosine of a memory ("auto": as measured; 0: any), the task types
     that get one (none named: all), and its most tokens, estimated from above (0: any number)."""
 
     min_similarity: MinSimilarity = "auto"
@@ -70,31 +58,6 @@ def bounds_of(min_similarity: MinSimilarity, task_types: Collection[str], max_no
     if isinstance(task_types, str):
         raise UsageError(f"task_types is the text {task_types!r}: give a list of names.")
     return NoteBounds(min_similarity, tuple(task_types), max_note_tokens)
-
-
-class Floors(NamedTuple):
-    """By task type the least cosine of a question's nearest memory, and that of any other type; 0 is none."""
-
-    by_type: Mapping[str, float]
-    other: float
-
-    def of(self, task_type: str) -> float:
-        return self.by_type.get(task_type, self.other)
-
-
-def floors_of(memory: Memory, task_types: Collection[str]) -> Floors:
-    """Measure how near the memories of a state are to each other, on a sample of each type's."""
-    nearest = {name: nearest_of_others(memory, name, _SAMPLE) for name in sorted(task_types)}
-    by_type = {name: _floor(found) for name, found in nearest.items() if len(found) >= _ENOUGH}
-    return Floors(by_type, _floor([each for found in nearest.values() for each in found]))
-
-
-def is_far(nearest: float, floor: float) -> bool:
-    return nearest < floor and floor > 0
-
-
-def _floor(nearest: Collection[float]) -> float:
-    return max(0.0, float(np.quantile([*nearest], _FAR))) if len(nearest) >= _ENOUGH else 0.0
 
 
 def kept_within(state: State, memories: Mapping[str, float], answer_format: str, most: int) -> tuple[str, ...]:

@@ -61,7 +61,8 @@ class Terms(NamedTuple):
     """The run's retrieval constants: K, the long-context threshold, the strategy floor (0: each strategy's own), and
     whether to leave out self.
 
-    `least_similarity` is a retrieval recipe's; no cosine is below -1.
+    `least_similarity` is a retrieval recipe's, `floor` what a memory of a case must have to be served; no cosine is
+    below -1.
     """
 
     bundle: int
@@ -69,6 +70,7 @@ class Terms(NamedTuple):
     strategy_floor: float
     exclude_self: bool
     least_similarity: float = -1.0
+    floor: float = -1.0
 
 
 class Bundle(NamedTuple):
@@ -142,11 +144,14 @@ class Candidates:
             return []
         hits: list[Hit] = []
         for pool in self._searched(index):
-            if without:
-                left = [row for row in pool.nearest if pool.rows.question_ids[row] not in without]
-                pool = pool._replace(nearest=left)
+            if without or self._terms.floor > -1:
+                pool = pool._replace(nearest=[row for row in pool.nearest if self._is_left(pool, row, without)])
             hits += [Hit(pool.rows.ids[row], float(pool.similarity[row])) for row in find(pool, count - len(hits))]
         return hits
+
+    def _is_left(self, pool: Pool, row: int, without: Collection[str]) -> bool:
+        is_near = pool.similarity[row] >= self._terms.floor or not _is_case(pool.rows, row)
+        return bool(is_near) and pool.rows.question_ids[row] not in without
 
     def _searched(self, index: Index) -> list[Pool]:
         if index not in self._searches:

@@ -8,6 +8,7 @@ import msgspec
 
 from mage_es.engine.config import Config
 from mage_es.engine.rules.bandits import warmup_pulls
+from mage_es.engine.rules.floors import NO_FLOORS, Floors
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.retrieval import Terms
 from mage_es.engine.seams.benchmark import Question, Traits
@@ -39,6 +40,8 @@ class Setting(NamedTuple):
     subject."""
     first: int = 0
     """The run's first iteration: not 0 in one that goes on from another's last."""
+    floors: Floors = NO_FLOORS
+    """What a memory of a case must have to be served; none in learning, where all there is must be tried."""
     is_served: bool = False
     """Whether anchors and exams are asked as clients' questions are: with a note, and nothing else that was learned."""
 

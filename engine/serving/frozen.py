@@ -17,8 +17,9 @@ from mage_es.engine.commands import PlanAnswers
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.rules.cascade import Cascade
 from mage_es.engine.rules.choice import Choosing
+from mage_es.engine.rules.floors import Floors, floors_of, is_far
 from mage_es.engine.rules.ingredients import without
-from mage_es.engine.rules.notes import DEFAULT_BOUNDS, Floors, NoteBounds, floors_of, is_far, kept_within
+from mage_es.engine.rules.notes import DEFAULT_BOUNDS, NoteBounds, kept_within
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.task_types import Induced
 from mage_es.engine.run.directory import Run
@@ -50,7 +51,7 @@ class BundleReport(msgspec.Struct, frozen=True, kw_only=True):
     """What a run puts before a question: the search arm with its propensity, the memories with their cosines, and the
     messages of the first call, as {"role": ..., "content": ...}; none where the route begins without a call.
 
-    `nearest` is the cosine of the nearest memory (-1: there is none) and `floor` what it must have (0: anything).
+    `nearest` is the cosine of the nearest memory (-1: there is none) and `floor` what each must have (0: anything).
     `reason` says why there are no memories; empty where there are some.
     """
 
@@ -71,7 +72,7 @@ class BundleReport(msgspec.Struct, frozen=True, kw_only=True):
 
 class Recalled(NamedTuple):
     """What is remembered for a turn: the search arm with its probability, and the memories that it gives; how near the
-    nearest memory is, and what it must have. Where it `is_far` no arm is chosen.
+    nearest memory is, and what each must have. Where even the nearest `is_far` no arm is chosen.
     """
 
     task_type: str
@@ -104,7 +105,7 @@ class FrozenRun:
     def _serving(self) -> Setting:
         # A user who asks what was asked before is to be helped by it: only what measures learning hides that.
         config = msgspec.structs.replace(self.world.setting.config, revisit_self="include")
-        return self.world.setting._replace(config=config)
+        return self.world.setting._replace(config=config, floors=self._floors)
 
     @cached_property
     def _induced(self) -> Induced:
@@ -125,7 +126,7 @@ class FrozenRun:
         return floors_of(self.state.memory, self.task_types) if least == "auto" else Floors({}, least)
 
     def floor(self, task_type: str) -> float:
-        """Return the cosine that the nearest memory of a question must have; 0 is any."""
+        """Return the cosine that a memory of a case must have to a question; 0 is any."""
         return self._floors.of(task_type)
 
     def gets_notes(self, task_type: str) -> bool:
@@ -168,7 +169,7 @@ class FrozenRun:
         """
         asked = question_of(question)
         command = self._asked(asked, task_type, frozen=True, phase="exam")
-        planned = self._planned(command)
+        planned = self._planned(command, self.world.setting._replace(floors=self._floors))
         nearest, floor, reason = self._near(command, planned)
         if is_far(nearest, floor) or not self.gets_notes(planned.task_type):
             planned = without(planned, {*planned.principles, *(hit.memory_id for hit in planned.memories)})
@@ -200,10 +201,10 @@ class FrozenRun:
 
     def planned(self, asked: Question, task_type: str | None = None) -> QuestionPlanned:
         """Return the plan of a question on the frozen state."""
-        return self._planned(self._asked(asked, task_type, frozen=True, phase="exam"))
+        return self._planned(self._asked(asked, task_type, frozen=True, phase="exam"), self.world.setting)
 
-    def _planned(self, command: PlanAnswers) -> QuestionPlanned:
-        planned = plan_answers(self.world.setting, self.state, command)[0].event
+    def _planned(self, command: PlanAnswers, setting: Setting) -> QuestionPlanned:
+        planned = plan_answers(setting, self.state, command)[0].event
         assert isinstance(planned, QuestionPlanned)
         return planned
 

@@ -37,7 +37,7 @@ from mage_es.engine.rules.quarantine import QUARANTINED, status_of
 from mage_es.engine.rules.retrieval import Candidates
 from mage_es.engine.run.memories import item_of, report_of
 from mage_es.engine.run.world import state_of
-from mage_es.engine.serving.frozen import FrozenRun, question_of, too_far
+from mage_es.engine.serving.frozen import FrozenRun, question_of
 from mage_es.events.errors import UsageError, hidden
 from mage_es.events.log import LogReader
 from mage_es.projections.fold import State
@@ -94,13 +94,13 @@ class NearMemory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NearMemories(msgspec.Struct, frozen=True, kw_only=True):
-    """What a search found; `reason` says why nothing, where the nearest memory has less than the cosine `floor`."""
+    """What a search found, with the cosine that a memory needs to be put before a question unasked (0: any): one with
+    less is mostly about something else, and whether it is of use is yours to judge."""
 
     run_id: str
     marker: str
     task_type: str
     floor: float
-    reason: str
     memories: tuple[NearMemory, ...]
 
 
@@ -156,15 +156,12 @@ def search_memory(shown: Readable, asked: SearchMemory) -> NearMemories:
     pools = [candidates.pool(index, each) for index in INDEXES.values() for each in (task_type, *query.merged)]
     found = {pool.rows.ids[row]: float(pool.similarity[row]) for pool in pools for row in pool.nearest}
     found = {name: value for name, value in found.items() if status_of(shown.now, name) != QUARANTINED}
-    floor = run.floor(task_type)
-    reason = too_far(candidates.nearest(), floor)
-    near = [] if reason else sorted(found, key=lambda name: (-found[name], name))[: asked.limit]
+    near = sorted(found, key=lambda name: (-found[name], name))[: asked.limit]
     return NearMemories(
         run_id=run.run.id,
         marker=run.marker,
         task_type=task_type,
-        floor=floor,
-        reason=reason,
+        floor=run.floor(task_type),
         memories=tuple(
             NearMemory(
                 memory_id=name, outcome=state.memory.row(name).outcome, similarity=found[name], text=_told(state, name)

@@ -8,8 +8,9 @@ with has the same bytes before the question as a note of the same memories has b
 from collections.abc import Iterator
 from itertools import chain, groupby
 
+from mage_es.engine.rules.floors import is_far
 from mage_es.engine.rules.holdback import is_held_back
-from mage_es.engine.rules.notes import is_far, note_of, quotations_of
+from mage_es.engine.rules.notes import note_of, quotations_of
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.theorems.check import Check
 from mage_es.events.log import LogReader

@@ -275,3 +275,23 @@ def test_a_type_with_few_memories_borrows_what_its_own_leave_open_from_types_mer
     enough = [remembered(f"own{i}", FAR, ordinal=i) for i in range(3)]
     found = retrieve("balanced", asked, memory_of(*enough, *lent), OWN_FLOOR)
     assert [hit.memory_id for hit in found.success] == ["own0", "own1"]
+
+
+@pytest.mark.parametrize(
+    ("arm", "served"),
+    [
+        ("balanced", {"near-0", "how"}),
+        ("success_only", {"near-0"}),
+        ("failure_only", {"near-1", "how"}),
+        ("diverse", {"near-0", "near-1"}),
+    ],
+)
+def test_of_cases_those_at_the_floor_are_served_and_a_strategy_has_a_floor_of_its_own(
+    arm: str, served: set[str]
+) -> None:
+    kinds: list[dict[str, str]] = [{}, WRONG]
+    near = [remembered(f"near-{place}", NEAR, ordinal=place, **kind) for place, kind in enumerate(kinds)]
+    far = [remembered(f"far-{place}", unit(0.1, 1), ordinal=5 + place, **kind) for place, kind in enumerate(kinds)]
+    how = remembered("how", unit(0.45, -1), ordinal=9, **STRATEGY)
+    found = retrieve(arm, query(ASKED), memory_of(how, *near, *far), OWN_FLOOR._replace(floor=0.5))
+    assert {hit.memory_id for hit in (*found.success, *found.failure)} == served

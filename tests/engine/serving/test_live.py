@@ -193,6 +193,22 @@ def test_a_question_about_something_else_gets_no_memories_and_says_why(serve: Se
     assert again.prepare(said("How do I reset my router?"), "chat", task_type=known.task_type).opened.memories
 
 
+def test_each_memory_must_be_near_enough_and_not_the_nearest_alone(serve: Serve) -> None:
+    any_live, picky = serve(name="any", bounds=NoteBounds(0)), serve(name="picky", bounds=NoteBounds(0.99))
+    known = [row for row in any_live.state.memory.rows() if row.outcome == "success_memory"]
+    questions = {row.memory_id: (row.question, row.task_type) for row in known if row.status == "active"}
+    shown = 0
+    for question, task_type in questions.values():
+        [vector] = picky.world.embedder.encode([question])
+        found, without = (
+            live.prepare(said(question), "chat", task_type=task_type).opened.memories for live in (picky, any_live)
+        )
+        near = {name: np.frombuffer(picky.state.memory.row(name).embedding, dtype="<f4") @ vector for name in found}
+        assert all(cosine >= 0.99 for cosine in near.values())
+        shown += bool(found) and len(without) > len(found)
+    assert shown, "the case itself is shown, and what only comes with it is not"
+
+
 def test_only_named_task_types_get_notes_and_no_note_is_longer_than_it_may_be(serve: Serve) -> None:
     whole = asyncio.run(asked(serve(holdback=0), QUESTION))
     task_type, size = whole.opened.task_type, estimated_tokens(whole.notes[0])

@@ -142,6 +142,11 @@ class Memory:
         row = self._rows.get(memory_id)
         return row.met if row else 0
 
+    def status_of(self, memory_id: str) -> str:
+        """Return `active`, `superseded` or `quarantined`, "" for a memory that there is not."""
+        row = self._rows.get(memory_id)
+        return row.status if row else ""
+
     def rows(self) -> Iterable[MemoryRow]:
         """Return every memory, in no stated order."""
         return self._rows.values()

@@ -4,25 +4,29 @@ Rules
     - Answers are taken in question-id order, not in the order of their arrival.
     - Mastery counts fresh questions only, and for the question's own skill: an answer by way of a chain or a guiding
       skill says nothing about those by itself. Rewards count every answer of the iteration; without bandits none.
-    - A correct answer with reasoning of its own becomes a success memory; met again, it is reinforced. A tool's result
-      is no reasoning; a label needs none. An episode of an open-ended benchmark brings one for each achievement
-      (rules/action_recipes.py), and all its recipes.
+    - Every correct answer becomes a success memory, a case: with the reasoning of its reply where that has any, else as
+      question and answer; met again, it is reinforced. A tool's result is no reasoning, nor is what a cut reply says.
+    - One of a few labels or options that is right without reasoning may be so by chance: `is_guess` says which are
+      marked. An unmarked memory of the same takes the place of a marked one.
+    - An episode of an open-ended benchmark brings one case for each achievement (rules/action_recipes.py), and all its
+      recipes.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from mage_es.engine.commands import LearnFromAnswers
 from mage_es.engine.courses import call_of
 from mage_es.engine.rules.action_recipes import Milestone, account_of_milestone, harvest_recipes, milestones
 from mage_es.engine.rules.bandits import posterior_of, rewarded
-from mage_es.engine.rules.harvest import Met, capped, new_memory, reasoning_of
+from mage_es.engine.rules.harvest import GUESS, Met, TimesGiven, capped, is_guess, new_memory, reasoning_of
 from mage_es.engine.rules.mastery import ratchet
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.task_types import revised_types
 from mage_es.engine.rules.trajectories import account_of, own_origin, trajectory_of
+from mage_es.engine.seams.benchmark import options_of
 from mage_es.engine.seams.embedder import Vector, to_bytes
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
@@ -33,6 +37,7 @@ from mage_es.events.vocabulary import (
     MasteryUpdated,
     MemoryAppended,
     MemoryReinforced,
+    MemorySuperseded,
     Origin,
     Step,
 )
@@ -46,6 +51,7 @@ class _Solved(NamedTuple):
     answer: str
     vector: Vector
     steps: tuple[Step, ...] = ()
+    kind: str = ""
 
 
 def learn(setting: Setting, state: State, command: LearnFromAnswers) -> list[Draft]:
@@ -120,20 +126,28 @@ def observed_before(setting: Setting, state: State) -> list[str]:
 
 def _harvest(
     setting: Setting, state: State, command: LearnFromAnswers, verdicts: Sequence[AnswerJudged]
-) -> Iterable[MemoryAppended | MemoryReinforced]:
-    met = Met(state.memory)
+) -> Iterable[MemoryAppended | MemoryReinforced | MemorySuperseded]:
+    met, given = Met(state.memory), given_of(verdicts)
     ordinal = 0
     for verdict in verdicts:
         solved = (
             _reached(state, command, verdict)
             if setting.traits.is_open_ended
-            else _solved(setting, state, command, verdict)
+            else _solved(setting, state, command, verdict, given)
         )
         origin = own_origin(state, "evaluate", verdict)
         for one in solved:
-            event = met.again(_success_memory(setting, command, verdict, one, origin, ordinal))
+            memory = _success_memory(setting, command, verdict, one, origin, ordinal)
+            guess = _success_memory(setting, command, verdict, one._replace(kind=GUESS, reasoning=""), origin, ordinal)
+            event = met.again(memory)
             ordinal += isinstance(event, MemoryAppended)
             yield event
+            if (
+                isinstance(event, MemoryAppended)
+                and not one.kind
+                and state.memory.status_of(guess.memory_id) == "active"
+            ):
+                yield MemorySuperseded(memory_id=guess.memory_id, by=memory.memory_id)
 
 
 def _reached(state: State, command: LearnFromAnswers, verdict: AnswerJudged) -> Iterable[_Solved]:
@@ -142,8 +156,23 @@ def _reached(state: State, command: LearnFromAnswers, verdict: AnswerJudged) -> 
         yield _Solved(question, account_of_milestone(stone), stone.achievement, command.observed[stone.observation])
 
 
-def _solved(setting: Setting, state: State, command: LearnFromAnswers, verdict: AnswerJudged) -> Iterable[_Solved]:
-    if not verdict.correct or verdict.reason:  # a reply that was cut is right by its answer, not by its reasoning
+def given_of(verdicts: Iterable[AnswerJudged]) -> Mapping[tuple[str, str], TimesGiven]:
+    """Return by task type and answer how often an iteration gave it, and how often it was right."""
+    times, right = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for verdict in verdicts:
+        times[verdict.task_type, verdict.answer] += 1
+        right[verdict.task_type, verdict.answer] += verdict.correct
+    return {key: TimesGiven(count, right[key]) for key, count in times.items()}
+
+
+def _solved(
+    setting: Setting,
+    state: State,
+    command: LearnFromAnswers,
+    verdict: AnswerJudged,
+    given: Mapping[tuple[str, str], TimesGiven],
+) -> Iterable[_Solved]:
+    if not verdict.correct:
         return
     steps = _steps(state, verdict.question_id, cap=setting.config.reasoning_cap)
     reply = account_of(state, "evaluate", verdict)
@@ -152,10 +181,13 @@ def _solved(setting: Setting, state: State, command: LearnFromAnswers, verdict: 
     reasoning = "\n".join([*(step.output for step in (steps[:-1] if last else steps)), *([last] if last else [])])
     if any(not ran.problem for ran in state.progress.tool_runs(verdict.purpose, verdict.question_id)):
         reasoning = ""  # what led to the answer is in the tool, which no example shows
-    if reasoning or setting.traits.has_labels:
-        question = command.questions[verdict.question_id].question
-        kept = steps if setting.config.decompositions else ()
-        yield _Solved(question, reasoning, verdict.answer, command.vectors[verdict.question_id], kept)
+    if verdict.reason:
+        reasoning = ""  # a reply that was cut is right by its answer, not by its reasoning
+    question = command.questions[verdict.question_id]
+    labels = setting.traits.labels or options_of(question)
+    is_guessed = not reasoning and is_guess(given[verdict.task_type, verdict.answer], labels)
+    kept, vector = steps if setting.config.decompositions else (), command.vectors[question.id]
+    yield _Solved(question.question, reasoning, verdict.answer, vector, kept, GUESS if is_guessed else "")
 
 
 def _milestones(state: State, verdict: AnswerJudged) -> list[Milestone]:
@@ -187,6 +219,7 @@ def _success_memory(
     return new_memory(
         salt=setting.salt,
         outcome="success_memory",
+        kind=solved.kind,
         task_type=verdict.task_type,
         skill=verdict.skill,
         question_id=verdict.question_id,

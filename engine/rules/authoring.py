@@ -18,7 +18,7 @@ from mage_es.engine.briefs import (
     SplittingReply,
 )
 from mage_es.engine.commands import Authored, CheckedTools, Evolve
-from mage_es.engine.rules.harvest import Met, capped, new_memory
+from mage_es.engine.rules.harvest import Met, capped, new_memory, tells_nothing
 from mage_es.engine.rules.near_duplicates import normalise
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.retrieval_recipes import author_recipe
@@ -175,6 +175,9 @@ class _Writing:
         question = self.command.questions[item.question_id]
         verdict = self.verdicts[item.question_id]
         is_strategy = item.kind == "type_strategy"
+        # Where the teacher may not see right answers, its own belief must not be mended by one either.
+        answer = item.answer if self.setting.config.teacher_sees == "errors" else question.gold
+        lesson = "" if tells_nothing(item.reasoning, verdict.answer, answer) else item.reasoning
         # A type strategy is about the type and not a question, so it takes the place of the type's last one.
         older = (
             self.state.memory.latest_strategy(task_type)
@@ -188,9 +191,8 @@ class _Writing:
             question_id=item.question_id,
             question=question.question,
             recognise=item.recognise,
-            reasoning=capped(item.reasoning, self.setting.config.reasoning_cap),
-            # Where the teacher may not see right answers, its own belief must not be mended by one either.
-            answer=item.answer if self.setting.config.teacher_sees == "errors" else question.gold,
+            reasoning=capped(lesson, self.setting.config.reasoning_cap),
+            answer=answer,
             wrong_answer=verdict.answer,
             origin=self._taught(fact_of("evaluate", verdict), call),
             source=source_of(item, question),
@@ -239,7 +241,8 @@ class _Writing:
 
 def _is_usable(item: AuthoredFailure, verdict: AnswerJudged | None, task_type: str) -> bool:
     is_wrong = verdict is not None and not verdict.correct and verdict.task_type == task_type
-    return is_wrong and item.kind in ("specific", "type_strategy") and bool(item.reasoning.strip())
+    is_told = item.kind == "specific" or (item.kind == "type_strategy" and not tells_nothing(item.reasoning))
+    return is_wrong and is_told and bool(item.reasoning.strip())
 
 
 def _outcome(authored: Authored, written: Written) -> str:

@@ -6,7 +6,9 @@ not stored twice.
 
 import hashlib
 import hmac
-from typing import Any
+import re
+from math import comb
+from typing import Any, NamedTuple
 
 from mage_es.engine.rules.near_duplicates import normalise
 from mage_es.engine.rules.prompt import without_final
@@ -48,11 +50,57 @@ def capped(reasoning: str, cap: int) -> str:
 def reasoning_of(reply: str, answer: str, answer_format: str) -> str:
     """Return the reply without its final line where that only states the answer; "" if nothing else was said.
 
-    An answer without reasoning teaches nothing as an example and is not harvested, unless it is one of a few labels.
+    An answer without reasoning is shown as question and answer alone.
     """
     said = without_final(reply.strip(), answer_format)
     before, _, last = said.rpartition("\n")
     return (before if last.strip() == answer else said).strip()
+
+
+GUESS = "guess"
+"""The kind of a success memory that chance would have brought as well."""
+_CHANCE = 0.05
+
+
+class TimesGiven(NamedTuple):
+    """How often an answer was given to an iteration's questions of one task type, and how often it was right."""
+
+    times: int
+    right: int
+
+
+def is_guess(given: TimesGiven, labels: int) -> bool:
+    """Return whether a right answer without reasoning, one of so many `labels` (0: any text), may be right by chance.
+
+    It is unless the learner gave this answer rightly more often than a draw among the labels brings: of its `times` in
+    the iteration at least `right` with a probability of at most 5 %. So one right letter of four is a guess, three of
+    three are not; and where a learner gives every question of a type the same label, what of it is right are guesses.
+    A number or a text that was found without reasoning is none: there are too many to hit one.
+    """
+    share = 1 / max(1, labels)
+    times, right = given
+    at_least = sum(comb(times, i) * share**i * (1 - share) ** (times - i) for i in range(right, times + 1))
+    return labels > 0 and at_least > _CHANCE
+
+
+_ABOUT_ANSWERS = re.compile(
+    "an?|and|answers?|be|but|choose|chose|correct|correction|expected|final|gave|given|incorrect|instead|is|it|label|not"
+    "|of|option|rather|reply|right|said|should|so|than|that|the|this|to|was|wrong"
+)
+
+
+def tells_nothing(lesson: str, *answers: str) -> bool:
+    """Return whether a correction says no more than which answer is right and which is wrong.
+
+    As a fact of one question that is the case itself, of which the memory has question and right answer anyway; read as
+    a lesson it would be taken for a rule about others.
+    """
+    known = {word for answer in answers for word in _words(answer)}
+    return all(word in known or _ABOUT_ANSWERS.fullmatch(word) for word in _words(lesson))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.casefold())
 
 
 class Met:

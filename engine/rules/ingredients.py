@@ -16,6 +16,9 @@ from mage_es.events.vocabulary import ActionRecipeHarvested, BundleTrimmed, Ques
 from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow
 
+_LONGEST_SLIP = 80
+"""Characters of a wrong answer that is shown: a longer one is no clause but a second example."""
+
 
 def sections_of(
     state: State, planned: QuestionPlanned, *, answer_format: str = "", is_bare: bool = False
@@ -130,12 +133,21 @@ def _quote(row: MemoryRow, text: str) -> Quote:
 def _solved(row: MemoryRow, answer_format: str) -> str:
     # The steps of a chain are the reasoning; its last reply may do no more than put them together.
     steps = "\n".join(f"{place}. {step.skill}:\n{step.output}" for place, step in enumerate(row.steps, start=1))
-    return f"Question: {row.question}\nReply: {worked(steps or row.reasoning, row.answer, answer_format)}"
+    return _case(row, steps or row.reasoning, answer_format)
 
 
 def _corrected(row: MemoryRow, answer_format: str) -> str:
-    right = worked(row.reasoning, row.answer, answer_format)
-    return f"Question: {row.question}\nWrong: {row.wrong_answer}\nRight: {right}"
+    # The right way first, and the slip in a clause of its own: small models repeat what an example begins with. One
+    # without a lesson is a case like any other, where a slip would be all that it says.
+    slip = row.wrong_answer if row.reasoning and "\n" not in row.wrong_answer else ""
+    shown = f"\nSlip: {slip}" if slip and len(slip) <= _LONGEST_SLIP else ""
+    return f"{_case(row, row.reasoning, answer_format)}{shown}"
+
+
+def _case(row: MemoryRow, reasoning: str, answer_format: str) -> str:
+    """Return a question with its answer as it was reached, or with the bare answer where nothing says how."""
+    right = worked(reasoning, row.answer, answer_format)
+    return f"Question: {row.question}\n{'Reply: ' if reasoning else ''}{right}"
 
 
 def _strategy(row: MemoryRow) -> str:

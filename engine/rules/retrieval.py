@@ -8,6 +8,7 @@ Rules
       (the paper's 0.55) lets it compete by its cosine, from the floor on.
     - A type with fewer memories in an index than a bundle takes borrows, after its own, from types that went out of use
       into it: corrections and examples only. A retrieval recipe may ask a least cosine of every memory.
+    - Of the nearest, solved cases that chance may have brought (`guess`, rules/harvest.py) come after all others.
     - A question that was missed and later solved is shown once, by its correction.
     - No arm takes more than K memories. `cascade` takes those of `balanced`: its four parts (rules/cascade.py) come
       on top of the base rule (appendix "Cascade-Retrieval Components") and are not memories of the two indexes.
@@ -23,6 +24,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from mage_es.engine.rules.harvest import GUESS
 from mage_es.engine.rules.own import normal_form
 from mage_es.engine.seams.embedder import Vector
 from mage_es.events.vocabulary import RetrievalRecipeAuthored
@@ -112,7 +114,7 @@ class Candidates:
             similarity = rows.vectors @ self.query.vector if rows.ids else np.zeros(0, dtype=np.float32)
             most = max(_DIVERSE_POOL, self._terms.bundle)
             eligible = _eligible(self._memory, rows, similarity, self.query, self._terms, most) if rows.ids else ()
-            nearest = list(islice(eligible, most))
+            nearest = sorted(islice(eligible, most), key=lambda row: rows.kinds[row] == GUESS)
             if not self._terms.strategy_floor and task_type == self.query.task_type:
                 nearest = [*_strategies(rows, similarity, self.query, self._terms), *nearest]
             self._pools[index, task_type] = Pool(rows, similarity, nearest)
@@ -121,11 +123,8 @@ class Candidates:
     def nearest(self) -> float:
         """Return the cosine of the nearest memory of a case, -1 where there is none."""
         pools = chain.from_iterable(map(self._searched, get_args(Index)))
-        # Cases are in order, so the first of each pool is its nearest.
-        firsts = (
-            next((pool.similarity[row] for row in pool.nearest if _is_case(pool.rows, row)), -1) for pool in pools
-        )
-        return float(max(firsts, default=-1.0))
+        cases = (pool.similarity[row] for pool in pools for row in pool.nearest if _is_case(pool.rows, row))
+        return float(max(cases, default=-1.0))
 
     def bundle(self, find: Find, most: Quotas) -> Bundle:
         if (find, most) not in self._bundles:

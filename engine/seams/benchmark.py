@@ -10,6 +10,7 @@ Rules
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -34,6 +35,7 @@ __all__ = [
     "is_test",
     "may_be_judged",
     "nowhere",
+    "options_of",
     "scored",
 ]
 
@@ -182,8 +184,8 @@ class Traits(NamedTuple):
     """What is to be done with each question, where the questions do not say it: every prompt begins with it."""
     instruction: str = "Reason step by step."
     """How to work towards the answer, where the prompt leaves room for it. A skill's own instruction replaces it."""
-    has_labels: bool = False
-    """Whether all questions have the same few answers to choose from: there a right answer alone is an example."""
+    labels: int = 0
+    """How many answers all questions have to choose from, the same for each; 0: no such list."""
     is_open_ended: bool = False
     """Whether its episodes have no goal but to get as far as possible: every achievement is a success of its own."""
 
@@ -197,6 +199,11 @@ def column_roles_of(benchmark: Benchmark) -> Mapping[str, str]:
     """Return the column of a user's table that has each role, "" for none; nothing where no table was read."""
     own: Mapping[str, str] = getattr(benchmark, "column_roles", {})
     return own
+
+
+def options_of(question: Question) -> int:
+    """Return how many options of its own a question has to choose from, 0 for none."""
+    return len(json.loads(question.meta.get("options", "{}")))
 
 
 def extract_of(benchmark: Benchmark) -> Callable[[str], str]:

@@ -31,7 +31,7 @@ _LABELS = {
     "Tool": ("Name", "Description", "Parameters", "Examples"),
     "Tool result": ("Name", "Description", "Arguments", "Result", "Problem"),
 }
-_OF_EXAMPLES = ("Question", "Reply", "Wrong", "Right")
+_OF_EXAMPLES = ("Question", "Reply", "Slip")
 _PARAMETER = re.compile(r"^- (\w+)(?: \(\w+\))?: (.*)$")
 _MOST_BLOCKS = 16
 
@@ -165,11 +165,14 @@ def _examples(sections: Mapping[str, Sequence[str]], marks: Sequence[str]) -> tu
     """Return examples, whose answer is what follows the first of these marks that is in them."""
     found = []
     for field in (field for name in ("Solved earlier", "Corrected earlier") for field in _read(sections, name)):
-        told = field.get("Right", field.get("Reply", ""))
+        if "Question" not in field:
+            continue
+        # Of a case without reasoning the answer follows the question at once.
+        told = field.get("Reply") or field["Question"]
         mark = next((mark for mark in marks if mark in told), marks[0])
-        reasoning, _, answer = told.rpartition(mark)
-        if "Question" in field:
-            found.append(Example(question=field["Question"], reasoning=reasoning.strip(), answer=answer.strip(" []\n")))
+        before, _, answer = told.rpartition(mark)
+        question, reasoning = (field["Question"], before) if "Reply" in field else (before, "")
+        found.append(Example(question=question.strip(), reasoning=reasoning.strip(), answer=answer.strip(" []\n")))
     return tuple(found)
 
 

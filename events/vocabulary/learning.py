@@ -24,7 +24,8 @@ class MemoryAppended(Event, frozen=True, kw_only=True, tag="memory.appended"):
     outcome: Outcome
     """Index that the memory belongs to."""
     kind: str
-    """`specific` or `type_strategy` for failure memories, else empty."""
+    """`specific` or `type_strategy` for failure memories, `guess` for a right answer that chance may have brought, else
+    empty."""
     task_type: str
     skill: str
     question_id: str

@@ -70,7 +70,7 @@ class Tasks:
         self._needed, self._scorer = spec.scorer, scorer_of(spec.scorer, spec.labels)
         self.answer_format = self._scorer.answer_format
         self.task, self.instruction = spec.instruction, self._scorer.instruction
-        self.has_labels = bool(spec.labels)
+        self.labels = len(spec.labels)
         self._questions: dict[Split, list[Question]] = {"evolution": [], "test": []}
         for question in questions:
             self._questions[question.split].append(msgspec.structs.replace(question, benchmark=self.name))

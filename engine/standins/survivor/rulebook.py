@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-_TOLD = re.compile(r"^(?:- |\d+\. |Right: |How: |Approach: )*`?([A-Za-z]+(?: [A-Za-z]+)+)`?: (.+)$", re.MULTILINE)
+_TOLD = re.compile(r"^(?:- |\d+\. |Reply: |How: |Approach: )*`?([A-Za-z]+(?: [A-Za-z]+)+)`?: (.+)$", re.MULTILINE)
 _BY = re.compile(r"\bby ([A-Z][a-z]*(?: [A-Z][a-z]*)*)")
 _FACING = re.compile(r"\bfacing (\w+(?: or \w+)*)")
 _NEAR = re.compile(r"\bnear (\w+(?: and \w+)*)")

@@ -19,6 +19,7 @@ from mage_es.events.vocabulary import (
     Event,
     MasteryUpdated,
     MemoryAppended,
+    MemorySuperseded,
     ModelCalled,
     Purpose,
     QuestionPlanned,
@@ -34,6 +35,7 @@ class Answered(Built):
     def __init__(self) -> None:
         super().__init__()
         self.names: list[str] = []
+        self.options = "{}"
 
     def answer(
         self,
@@ -45,6 +47,7 @@ class Answered(Built):
         routing: str = "cot",
         chain: tuple[str, ...] = (),
         replies: Sequence[str] = ("because\nAnswer: 1",),
+        reason: str = "",
     ) -> None:
         """Plan, answer and judge a question of the skill `goal`; of several replies those before the last are steps."""
         self.names.append(name)
@@ -81,6 +84,7 @@ class Answered(Built):
                 correct=correct,
                 strict=True,
                 judge="",
+                reason=reason,
             )
         )
 
@@ -102,14 +106,19 @@ class Answered(Built):
             )
         )
 
-    def learned(self, *, has_labels: bool = False, **changes: object) -> list[Event]:
+    def kept(self, *, labels: int = 0) -> list[MemoryAppended]:
+        """Return the cases that UPDATE makes of right answers."""
+        return [event for event in self.learned(labels=labels) if isinstance(event, MemoryAppended)]
+
+    def learned(self, *, labels: int = 0, **changes: object) -> list[Event]:
         """Return what UPDATE writes."""
+        of_all = {"benchmark": "", "task_type": "t", "gold": "1", "meta": {"options": self.options}}
         questions = {
-            name: Question(id=name, benchmark="", split="evolution", task_type="t", question=f"{name}?", gold="1")
+            name: Question(id=name, split="evolution", question=f"{name}?", **of_all)  # type: ignore[arg-type]
             for name in self.names
         }
         vectors = {name: np.array([1, 0], dtype=np.float32) for name in self.names}
-        setting = setting_of(**changes)._replace(traits=Traits(has_labels=has_labels))
+        setting = setting_of(**changes)._replace(traits=Traits(labels=labels))
         return [d.event for d in learn(setting, self.state, LearnFromAnswers(0, questions, vectors))]
 
 
@@ -165,30 +174,59 @@ def test_a_right_answer_by_way_of_a_chain_is_kept_with_its_steps_where_that_is_o
     assert memory.reasoning == reasoning
 
 
-def test_an_answer_that_is_wrong_or_says_nothing_but_itself_is_not_kept() -> None:
+def test_every_right_answer_is_kept_as_a_case_with_or_without_reasoning_and_no_wrong_one_is() -> None:
     answered = Answered()
     answered.answer("q1", correct=False)
     answered.answer("q2", routing="direct", replies=("1",))
-    assert not [event for event in answered.learned() if isinstance(event, MemoryAppended)]
+    answered.answer("q3", replies=("because\nAnswer: 1",))
+    answered.answer("q4", replies=("Answer: 1",), reason="truncated")
+    answered.answer("q5", replies=("It goes on and",), reason="truncated")
+    kept = [(memory.question_id, memory.reasoning, memory.answer, memory.kind) for memory in answered.kept()]
+    assert kept == [("q2", "", "1", ""), ("q3", "because", "1", ""), ("q4", "", "1", ""), ("q5", "", "1", "")]
 
 
-def test_where_answers_are_labels_a_right_one_is_an_example_by_itself() -> None:
+def test_a_right_label_without_reasoning_is_marked_as_a_guess_until_it_is_right_more_often_than_chance_brings() -> None:
+    answered = Answered()
+    for name in ("q1", "q2"):
+        answered.answer(name, routing="direct", replies=("Answer: 1",))
+    assert [memory.kind for memory in answered.kept(labels=4)] == ["guess", "guess"]
+    answered.answer("q3", routing="direct", replies=("Answer: 1",))
+    assert [memory.kind for memory in answered.kept(labels=4)] == ["", "", ""]
+    for place in range(9):
+        answered.answer(f"r{place}", routing="direct", replies=("Answer: 1",), correct=False)
+    assert {memory.kind for memory in answered.kept(labels=4)} == {"guess"}
+    assert {memory.kind for memory in answered.kept()} == {""}  # a number is not hit by chance
+
+
+def test_options_of_a_questions_own_count_as_labels_and_reasoning_is_no_guess() -> None:
+    answered = Answered()
+    answered.options = '{"A": "red", "B": "blue"}'
+    answered.answer("q1", routing="direct", replies=("Answer: 1",))
+    answered.answer("q2", replies=("because\nAnswer: 1",))
+    assert [(memory.question_id, memory.kind) for memory in answered.kept()] == [("q1", "guess"), ("q2", "")]
+
+
+def test_what_proves_to_be_no_guess_takes_the_place_of_the_one_that_is_marked() -> None:
     answered = Answered()
     answered.answer("q1", routing="direct", replies=("Answer: 1",))
-    answered.answer("q2", routing="direct", replies=("Answer: 2",), correct=False)
-    kept = [event for event in answered.learned(has_labels=True) if isinstance(event, MemoryAppended)]
-    assert [(memory.question_id, memory.reasoning, memory.answer) for memory in kept] == [("q1", "", "1")]
+    [guess] = answered.kept(labels=2)
+    answered.state.apply(guess)
+    answered.answer("q1", replies=("because\nAnswer: 1",))
+    events = answered.learned(labels=2)
+    [memory] = [event for event in events if isinstance(event, MemoryAppended)]
+    [older] = [event for event in events if isinstance(event, MemorySuperseded)]
+    assert (older.memory_id, older.by) == (guess.memory_id, memory.memory_id)
 
 
-@pytest.mark.parametrize(("problem", "kept"), [("", 0), ("no b", 1)])
-def test_what_a_tool_worked_out_is_no_reasoning_to_keep(problem: str, kept: int) -> None:
+@pytest.mark.parametrize(("problem", "reasoning"), [("", ""), ("no b", "the tool says so")])
+def test_what_a_tool_worked_out_is_no_reasoning_to_keep(problem: str, reasoning: str) -> None:
     answered = Answered()
     answered.answer("q1", purpose="revisit", replies=("{}", "the tool says so\nAnswer: 1"))
     ran = ToolRan(
         iteration=0, purpose="revisit", question_id="q1", tool_id="x", arguments="{}", result="1", problem=problem
     )
     answered.state.apply(ran)
-    assert len([event for event in answered.learned() if isinstance(event, MemoryAppended)]) == kept
+    assert [memory.reasoning for memory in answered.kept()] == [reasoning]
 
 
 def test_success_memories_can_be_switched_off() -> None:

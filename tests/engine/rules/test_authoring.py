@@ -105,6 +105,13 @@ def next_iteration(state: State, events: list[Event], iteration: int) -> None:
         state.apply(judged(name, iteration=iteration + 1))
 
 
+def test_a_correction_that_says_only_which_answer_is_right_is_kept_as_a_case_and_not_as_a_lesson(state: State) -> None:
+    told = (specific("Not 9: the right answer is 4.", "q1"), specific("9 leaves out one box: 9 - 5 = 4", "q2"))
+    kept = [(m.question_id, m.reasoning, m.answer) for m in kinds(written(state, *told), MemoryAppended)]
+    assert kept == [("q1", "", "4"), ("q2", "9 leaves out one box: 9 - 5 = 4", "4")]
+    assert not kinds(written(state, strategy("The answer is right.")), MemoryAppended)
+
+
 def test_questions_whose_right_answer_the_teacher_doubts_are_on_record_as_far_as_they_were_asked(state: State) -> None:
     reply = FailureReply(memories=(), doubtful=("q2", "ghost", "q2"))
     (taken,) = kinds(evolved(state, Authored("t", WRITE_FAILURES, reply, "call")), ActionTaken)

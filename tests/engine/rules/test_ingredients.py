@@ -7,6 +7,7 @@ from mage_es.engine.rules.prompt import Quote, Section
 from mage_es.events.vocabulary import Retrieved, Step
 from mage_es.projections.memory import MemoryRow
 from tests.engine.rules.states import Built
+from tests.engine.rules.test_retrieval import remembered, unit
 from tests.engine.rules.test_routes import TOOL, chained, everything, planned
 
 
@@ -29,6 +30,30 @@ def test_what_a_plan_names_stands_under_its_heading_with_its_source() -> None:
         "Plan": ["skill/add", "skill/multiply", "skill/goal"],
         "Skill": ["skill/goal"],
     }
+
+
+def shown(**fields: str) -> str:
+    """Return what a prompt says of a memory with these fields."""
+    built = Built()
+    built.state.apply(remembered("m", unit(1, 0), ordinal=0, **{"question": "Who?", "answer": "teal", **fields}))
+    hit = Retrieved(memory_id="m", similarity=1.0)
+    [quote] = sections_of(built.state, planned(memories=(hit,)), answer_format='Finish with "Answer: <label>".')[
+        0
+    ].quotes
+    return quote.text
+
+
+def test_a_case_without_reasoning_is_a_question_and_its_answer() -> None:
+    assert shown(reasoning="") == "Question: Who?\nAnswer: teal"
+    assert shown(reasoning="The badge.") == "Question: Who?\nReply: The badge.\nAnswer: teal"
+
+
+def test_a_correction_shows_the_right_way_first_and_its_slip_in_one_clause() -> None:
+    failure = {"outcome": "failure_memory", "kind": "specific"}
+    right = "Question: Who?\nReply: The badge.\nAnswer: teal"
+    assert shown(**failure, reasoning="The badge.", wrong_answer="slate") == f"{right}\nSlip: slate"
+    assert shown(**failure, reasoning="The badge.", wrong_answer="a long way " * 9) == right
+    assert shown(**failure, reasoning="", wrong_answer="slate") == "Question: Who?\nAnswer: teal"
 
 
 def test_a_quarantined_memory_that_a_plan_named_is_still_found() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mage_es.engine.rules.retrieval import Query, Terms, quotas, recipe_query, retrieve
+from mage_es.engine.rules.retrieval import Candidates, Query, Terms, quotas, recipe_query, retrieve
 from mage_es.engine.seams.embedder import to_bytes
 from mage_es.events.vocabulary import MemoryAppended, MemoryQuarantined, MemoryReleased, MemorySuperseded, Origin
 from mage_es.projections.memory import Memory
@@ -71,6 +71,17 @@ def test_the_most_similar_come_first_and_an_empty_index_is_not_filled_from_the_o
     bundle = retrieve("balanced", query(ASKED), memory, TERMS)
     assert [hit.memory_id for hit in bundle.success] == ["near", "far"]
     assert bundle.failure == []
+
+
+def test_of_the_nearest_cases_those_that_chance_may_have_brought_come_last() -> None:
+    memory = memory_of(
+        remembered("guess", ASKED, ordinal=0, kind="guess"),
+        remembered("far", FAR, ordinal=1),
+        remembered("near", NEAR, ordinal=2),
+    )
+    bundle = retrieve("success_only", query(ASKED), memory, TERMS)
+    assert [hit.memory_id for hit in bundle.success] == ["near", "far", "guess"]
+    assert Candidates(query(ASKED), memory, TERMS).nearest() == pytest.approx(1.0)
 
 
 def test_equal_similarity_goes_by_birth() -> None:

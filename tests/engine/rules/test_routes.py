@@ -229,7 +229,7 @@ def everything() -> tuple[Built, dict[str, Any]]:
 
 QUOTED = {
     "memory/solved": "Question: What of solved?\nReply: solved\nAnswer: 1",
-    "memory/corrected": "Question: What of corrected?\nWrong: \nRight: corrected\nAnswer: 1",
+    "memory/corrected": "Question: What of corrected?\nReply: corrected\nAnswer: 1",
     "memory/rule": "rule",
     "recipe/actions": "Achieved: a table\nAction: look\nAction: take\nAction: use",
     "skill/multiply": "2. multiply: To multiply.",

@@ -32,9 +32,12 @@ PROMPT = """## Solved earlier
 ## Corrected earlier
 
 > Question: Three?
-> Wrong: 12
-> Right: 1 + 2 = 3
+> Reply: 1 + 2 = 3
 > #### 3
+> Slip: 12
+
+> Question: Four?
+> #### 4
 
 ## Strategy
 
@@ -61,10 +64,11 @@ def asked(prompt: str, system: str = SYSTEM) -> QuestionPrompt:
 def test_every_part_is_found_where_it_stands() -> None:
     read = asked(PROMPT)
     assert read.question == "Some context.\n\nHow many are left?"
-    assert [example.answer for example in read.examples] == ["19", "2", "3"]
+    assert [example.answer for example in read.examples] == ["19", "2", "3", "4"]
     assert read.examples[0].question == "Ana packs 4 boxes.\nEach holds 6 jars."
     assert read.examples[0].reasoning == "4 * 6 = 24\n24 - 5 = 19"
     assert read.examples[2].reasoning == "1 + 2 = 3"
+    assert (read.examples[3].question, read.examples[3].reasoning) == ("Four?", "")
     assert read.advice[0].splitlines() == ["Step 1: multiply A by B.", "Step 2: subtract C from result 1."]
     assert (read.before, read.after, read.is_direct) == ("#### ", "", False)
 

@@ -66,7 +66,7 @@ def test_it_walks_around_what_is_in_the_way_and_never_where_it_is_deadly() -> No
 
 CLAY = "by Do facing bank, gives 1 clay"
 TELLINGS = {
-    "Corrected earlier": f"Question: World 5\nWrong: nothing\nRight: collect clay: {CLAY}",
+    "Corrected earlier": f"Question: World 5\nReply: collect clay: {CLAY}",
     "Principles": f"- `collect clay`: {CLAY}",
     "Patterns": "`Collect Clay`: facing bank, gives 1 clay",
     "Skill": f"Approach: 1. collect clay: {CLAY}",

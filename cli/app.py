@@ -109,11 +109,14 @@ _command("Look", explain.explain, explain.EXAMPLES)
 _group(
     "Look",
     "memory",
-    "Look at what a run has learned, quarantine parts of it, release them.",
+    "Look at what a run has learned, take parts of it out of use or back, decide on proposals.",
     list=(memory.list_all, memory.LIST_EXAMPLES),
     show=(memory.show_one, memory.SHOW_EXAMPLES),
     quarantine=(memory.quarantine, memory.QUARANTINE_EXAMPLES),
     release=(memory.release, memory.RELEASE_EXAMPLES),
+    review=(memory.review, memory.REVIEW_EXAMPLES),
+    approve=(memory.approve, memory.APPROVE_EXAMPLES),
+    reject=(memory.reject, memory.REJECT_EXAMPLES),
 )
 _group(
     "Look",

@@ -1,26 +1,32 @@
-"""`mage-es memory`: look at what a run has learned, quarantine a memory, release it."""
+"""`mage-es memory`: look at what a run has learned, take a memory out of use or back, decide on proposals."""
 
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
 
 from mage_es.cli.boxes import BESIDE, PROSE
 from mage_es.cli.options import AtOption, RunArgument, examples, takes
-from mage_es.cli.output import Output, TextTable, clean, is_terminal
+from mage_es.cli.output import Output, TextTable, clean, is_terminal, visible
 from mage_es.cli.settings import Settings
 from mage_es.events.errors import UsageError, nearest
 
 if TYPE_CHECKING:
+    from mage_es.engine.commands import Curation
     from mage_es.engine.run.memories import MemoryItem, MemoryReport
+    from mage_es.engine.verbs.review import Waiting
 
 LIST_EXAMPLES = examples("mage-es memory list", "mage-es memory list RUN --kind principle --status quarantined")
 SHOW_EXAMPLES = examples("mage-es memory show 5c0f0e8a", "mage-es memory show 5c0f0e8a RUN --at iter-3")
 QUARANTINE_EXAMPLES = examples('mage-es memory quarantine 5c0f0e8a --reason "it adds where it should subtract"')
 RELEASE_EXAMPLES = examples('mage-es memory release 5c0f0e8a --reason "it was right after all"')
+REVIEW_EXAMPLES = examples("mage-es memory review RUN-served", "mage-es memory review RUN-served --whole")
+APPROVE_EXAMPLES = examples('mage-es memory approve 5c0f0e8a RUN-served --reason "checked against the price list"')
+REJECT_EXAMPLES = examples('mage-es memory reject 5c0f0e8a RUN-served --reason "it asks for money"')
 
 SHOWN_DIGITS = 12
 ONE_LINE = (8, 14, 14)
@@ -35,7 +41,9 @@ KINDS = (
     "action_recipe",
     "abstracted_pattern",
 )
-STATUSES = ("active", "superseded", "quarantined", "pruned", "failed")
+STATUSES = ("active", "superseded", "quarantined", "waiting", "approved", "rejected", "pruned", "failed")
+SHOWN_CHARACTERS = 600
+"""Characters of a text that `review` shows, unless all are asked for."""
 
 MemoryArgument = Annotated[
     str, typer.Argument(metavar="MEMORY", help="Id of a memory, recipe, pattern or tool, or its first digits.")
@@ -119,9 +127,88 @@ def release(
     _curate(memory, "release", run=run, reason=reason, by=by, settings=settings, out=out)
 
 
+@takes("runs_dir")
+def review(
+    run: RunArgument = None,
+    *,
+    settings: Settings,
+    out: Output,
+    whole: Annotated[bool, typer.Option("--whole", help="Show all of each text.")] = False,
+) -> None:
+    """List what clients proposed and no anchor could judge: it reaches no prompt until a person approves it.
+
+    Characters that show nothing, or reorder what is shown, have their number in place of them.
+    """
+    from mage_es.engine.verbs.review import review as read_review
+
+    found = read_review(settings.find_run(run))
+    waiting = [each for each in found.proposals if each.status == "waiting"]
+    approved = len(found.proposals) - len(waiting)
+    counted = (
+        f"Proposals to {found.run_id}: {len(waiting)} waiting, {approved} approved, {found.untried} not tried yet."
+    )
+    out.report(found, *(_waiting(each, whole=whole) for each in found.proposals), counted)
+    if waiting:
+        name = waiting[0].memory_id[:SHOWN_DIGITS]
+        ways = (("memory", word, name, found.run_id, "--reason", "...") for word in ("approve", "reject"))
+        out.next(*(settings.again(*way) for way in ways))
+    elif found.proposals or found.untried:
+        out.next(settings.again("publish", found.run_id))
+
+
+def _waiting(each: Waiting, *, whole: bool) -> str:
+    """Return a proposal for a person who decides on it. Lines of its texts begin with a bar, so that no text can look
+    like one of ours."""
+    texts = {
+        "question": each.question,
+        "wrong answer": each.wrong_answer,
+        "reasoning": each.reasoning,
+        "answer": each.answer,
+    }
+    lines = [
+        f"{each.memory_id[:SHOWN_DIGITS]}  {each.status}  {each.outcome}  {visible(each.task_type)}",
+        f"  proposed by the key {each.key or '(none)'} at {each.proposed}, tried in {each.marker}",
+        f"  {'waited' if each.status == 'approved' else 'waits'} because: {each.why}",
+        f"  leak check: holds {each.leak:.0%} of the {each.leak_split} question that it is most like"
+        if each.leak_split
+        else "  leak check: like no anchor and no held-out question",
+    ]
+    for name, text in texts.items():
+        if text:
+            shown = text if whole else text[:SHOWN_CHARACTERS]
+            cut = len(text) - len(shown)
+            lines.append(f"  {name} ({len(text)} characters):")
+            lines += [f"    | {line}" for line in visible(shown).split("\n")]
+            lines += [f"    + {cut} more characters: --whole shows them"] if cut else []
+    lines.append(
+        f"  nearest anchors (a cosine of {each.floor:.2f} is near enough to judge it):" if each.anchors else ""
+    )
+    for anchor in each.anchors:
+        seen = "asked with it" if anchor.is_shown else "not asked with it"
+        answered = f"{'right' if anchor.was_right else 'wrong'} before, {'right' if anchor.is_right else 'wrong'} now"
+        lines.append(f"    {anchor.similarity:.2f}  {seen}, {answered}: {_cut(visible(anchor.question), 100)}")
+    return "\n".join(line for line in lines if line)
+
+
+@takes("runs_dir")
+def approve(
+    memory: MemoryArgument, run: RunArgument = None, *, settings: Settings, out: Output, reason: Reason, by: By = "user"
+) -> None:
+    """Let a proposal that waits for a review into use: the next publish takes it in, if the guard passes it."""
+    _curate(memory, "approve", run=run, reason=reason, by=by, settings=settings, out=out)
+
+
+@takes("runs_dir")
+def reject(
+    memory: MemoryArgument, run: RunArgument = None, *, settings: Settings, out: Output, reason: Reason, by: By = "user"
+) -> None:
+    """Keep a proposal that waits for a review out of use for good. It stays in the log."""
+    _curate(memory, "reject", run=run, reason=reason, by=by, settings=settings, out=out)
+
+
 def _curate(
     memory: str,
-    action: Literal["quarantine", "release"],
+    action: Curation,
     *,
     run: str | None,
     reason: str,
@@ -129,12 +216,20 @@ def _curate(
     settings: Settings,
     out: Output,
 ) -> None:
+    from mage_es.engine.serving.opening import SUFFIX
     from mage_es.engine.verbs.memory import curate
 
-    _tell(curate(settings.find_run(run), memory, action=action, reason=reason, by=by), settings, out)
+    found = settings.find_run(run)
+    report = curate(found, memory, action=action, reason=reason, by=by)
+    name = report.item.memory_id[:SHOWN_DIGITS]
+    done = [f"{_DONE[action]} {name} in the run {found.id}."]
+    served = f"{found.id}{SUFFIX}"
+    if action in ("quarantine", "release") and found.path.with_name(served).is_dir():
+        done.append(f"{served} has what it serves of its own: mage-es memory {action} {name} {served} --reason ...")
+    _tell(report, settings, out, done=done)
 
 
-def _tell(report: MemoryReport, settings: Settings, out: Output) -> None:
+def _tell(report: MemoryReport, settings: Settings, out: Output, *, done: Sequence[str] = ()) -> None:
     rows = [(name, _shown(value)) for name, value in report.fields.items()]
     prompts = "1 prompt" if report.prompts == 1 else f"{report.prompts} prompts"
     used = f"Quoted in {prompts} of the run; {report.right} of them led to a right answer."
@@ -143,6 +238,7 @@ def _tell(report: MemoryReport, settings: Settings, out: Output) -> None:
     item = _table(f"Run {report.run_id} at {report.marker}", [report.item])
     out.report(
         report,
+        *done,
         item,
         TextTable("", ("field", "value"), rows),
         used,
@@ -150,10 +246,25 @@ def _tell(report: MemoryReport, settings: Settings, out: Output) -> None:
         *report.origin,
         *report.history,
     )
-    is_out = report.item.status == "quarantined"
-    name = report.item.memory_id[:SHOWN_DIGITS]
-    way = ("memory", "release" if is_out else "quarantine", name, report.run_id, "--reason", "...")
-    out.next(settings.again(*way), settings.again("exam", report.run_id))
+    name, ways = report.item.memory_id[:SHOWN_DIGITS], _WAYS.get(report.item.status, ("quarantine",))
+    words = (("memory", word, name, report.run_id, "--reason", "...") for word in ways)
+    last = ("publish", report.run_id) if report.item.status == "approved" else ("exam", report.run_id)
+    out.next(*(settings.again(*each) for each in words), settings.again(*last))
+
+
+_DONE: Mapping[Curation, str] = {
+    "quarantine": "Quarantined",
+    "release": "Released",
+    "approve": "Approved",
+    "reject": "Rejected",
+}
+_WAYS: Mapping[str, tuple[Curation, ...]] = {
+    "quarantined": ("release",),
+    "waiting": ("approve", "reject"),
+    "approved": ("reject",),
+    "rejected": (),
+}
+"""What can be done with a memory of a status."""
 
 
 def _shown(value: object) -> str:

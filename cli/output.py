@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 import sys
+import unicodedata
 from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -42,6 +43,18 @@ def clean(text: str) -> str:
 
 def _printable(text: str) -> str:
     return _CONTROLS.sub("", _ESCAPES.sub("", text))
+
+
+def visible(text: str) -> str:
+    """Return the text with a name in place of each character that shows nothing or reorders what is shown, such as
+    <U+202E>; line breaks and tabs stay."""
+    return "".join(f"<U+{ord(each):04X}>" if _is_unseen(each) else each for each in text)
+
+
+def _is_unseen(character: str) -> bool:
+    # Controls, formats (direction marks, joiners, tags), half characters, private and unassigned ones, separators.
+    category = unicodedata.category(character)
+    return character not in "\n\t " and (category[0] == "C" or category[0] == "Z")
 
 
 def message(text: str) -> str:

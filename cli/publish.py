@@ -33,7 +33,8 @@ def publish(
     """Publish what clients said of a served run: proposed memories, and rewards of the ways to search them.
 
     Each key's part is tried on the anchors, with it and without. What the guard passes is in the next marker, which new
-    sessions see; what it refuses goes into quarantine. The same command goes on with a publish that was stopped.
+    sessions see; what it refuses goes into quarantine, and what no anchor can judge waits for `mage-es memory review`.
+    The same command goes on with a publish that was stopped.
     """
     from mage_es.engine.verbs.publish import publish as publish_run
 
@@ -45,6 +46,9 @@ def publish(
     except Interrupted as stopped:
         raise type(stopped)(f"{stopped} {again}") from stopped
     out.report(report, table(report) if report.keys else _nothing(report))
+    if waiting := sum(each.waiting for each in report.keys):
+        out.say(f"{'1 proposal waits' if waiting == 1 else f'{waiting} proposals wait'} for a person.")
+        out.next(settings.again("memory", "review", report.run_id))
     out.next(settings.again("gain", report.run_id))
 
 
@@ -53,11 +57,11 @@ def _nothing(report: PublishReport) -> str:
 
 
 def table(report: PublishReport) -> TextTable:
-    columns = ("key", "marker", "verdict", "published", "refused", "rewards", "anchors right")
+    columns = ("key", "marker", "verdict", "published", "refused", "waiting", "rewards", "anchors right")
     rows = [
         (
             *(each.key or "(none)", f"iter-{each.iteration}", each.verdict.replace("_", " ")),
-            *(str(each.published), str(each.refused), str(each.rewards)),
+            *(str(each.published), str(each.refused), str(each.waiting), str(each.rewards)),
             f"{each.anchors_right} of {each.anchors}",
         )
         for each in report.keys

@@ -34,6 +34,7 @@ from mage_es.events.vocabulary import (
     InferenceOpened,
     MemoryProposed,
     Phase,
+    ProposalReviewed,
     Purpose,
     QuestionPlanned,
     QuestionsStored,
@@ -270,11 +271,17 @@ class TakeSnapshot(NamedTuple):
     iteration: int
 
 
+Curation = Literal["quarantine", "release", "approve", "reject"]
+
+
 class Curate(NamedTuple):
-    """Take something that was learned out of use, or bring it back; `ordinal` counts what was said of it so far."""
+    """Take something that was learned out of use, or bring it back, or decide on a proposal that waits for that.
+
+    `ordinal` counts what was said of it so far.
+    """
 
     memory_id: str
-    action: Literal["quarantine", "release"]
+    action: Curation
     reason: str
     by: str
     ordinal: int
@@ -326,8 +333,9 @@ class Publish(NamedTuple):
     """UPDATE of a publish, for one key: its proposals become memories, its words rewards.
 
     `words` are all that it ever said, in the log's order; `inferences` those of its own that can be rewarded,
-    `proposals` those that are not settled, also another key's of the same memory; `rewarded` what these inferences were
-    rewarded with so far.
+    `proposals` those about which nothing final was decided, also another key's of the same memory; `rewarded` what
+    these inferences were rewarded with so far. With `reviews`, by memory, those that a person approved are taken into
+    use, and nothing else.
     """
 
     iteration: int
@@ -336,13 +344,20 @@ class Publish(NamedTuple):
     inferences: Sequence[InferenceOpened]
     proposals: Sequence[MemoryProposed]
     rewarded: Sequence[BanditUpdated]
+    reviews: Mapping[str, ProposalReviewed] = {}
 
 
 class SettlePublish(NamedTuple):
-    """Follow the guard's verdict on a publish; `rewarded` is what its UPDATE gave."""
+    """Follow the guard's verdict on a publish; `rewarded` is what its UPDATE gave.
+
+    `anchors` are the vectors of the anchors by id, and `floors` has by task type the cosine from which on an anchor is
+    near enough to judge a memory, measured before this publish (rules/trials.py).
+    """
 
     iteration: int
     rewarded: Sequence[BanditUpdated]
+    anchors: Mapping[str, Vector] = {}
+    floors: Mapping[str, float] = {}
 
 
 Command = (

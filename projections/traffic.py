@@ -1,11 +1,11 @@
-"""What a served run must know of its traffic: processes, the coin's salt, proposals that wait, and counts.
+"""What a served run must know of its traffic: processes, the coin's salt, proposals that are open, and counts.
 
 Rules
     - Never a row for a request: what needs rows (`gain`, `publish`, `show`) reads the log.
 """
 
 from collections import Counter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -17,10 +17,14 @@ from mage_es.events.vocabulary import (
     InferenceClosed,
     InferenceOpened,
     MemoryProposed,
+    ProposalReviewed,
     ProposalSettled,
     ServingStarted,
 )
 from mage_es.projections.protocol import Order, unread
+
+ProposalVerdict = Literal["", "waiting", "approved", "published", "refused", "rejected"]
+_FINAL = ("published", "refused", "rejected")
 
 
 class Traffic:
@@ -37,6 +41,7 @@ class Traffic:
         FeedbackGiven: ("kind",),
         MemoryProposed: MemoryProposed.__struct_fields__,
         ProposalSettled: ("memory_id", "verdict"),
+        ProposalReviewed: ("memory_id", "verdict"),
     }
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({InferenceOpened, InferenceClosed, FeedbackGiven})
     # A proposal comes before its verdict.
@@ -45,8 +50,8 @@ class Traffic:
     def __init__(self) -> None:
         self.processes, self.salt, self.holdback_micro = 0, "", 0
         self.treatments, self.outcomes, self.feedbacks = Counter[str](), Counter[str](), Counter[str]()
-        self._pending: dict[str, MemoryProposed] = {}
-        self._settled: dict[str, str] = {}
+        self._open: dict[str, MemoryProposed] = {}
+        self._settled: dict[str, ProposalVerdict] = {}
 
     def apply(self, event: Event) -> None:
         match event:
@@ -59,10 +64,12 @@ class Traffic:
             case ServingStarted():
                 self.processes, self.salt, self.holdback_micro = event.process, event.salt, event.holdback_micro
             case MemoryProposed():
-                self._pending[event.memory_id] = event
-            case ProposalSettled():
-                self._pending.pop(event.memory_id, None)
+                self._open[event.memory_id] = event
+                self._settled.pop(event.memory_id, None)  # refused without ever being a memory
+            case ProposalSettled() | ProposalReviewed():
                 self._settled[event.memory_id] = event.verdict
+                if event.verdict in _FINAL:
+                    self._open.pop(event.memory_id, None)
             case _:
                 raise unread(self, event)
 
@@ -74,12 +81,12 @@ class Traffic:
         }[cls]
         counts.update(columns[field])
 
-    def pending(self) -> list[MemoryProposed]:
-        """Return the proposals that no publish has settled, by id."""
-        return [self._pending[name] for name in sorted(self._pending)]
+    def proposals(self, *verdicts: ProposalVerdict) -> list[MemoryProposed]:
+        """Return by id the proposals with one of these verdicts: "", `waiting` or `approved`."""
+        return [self._open[name] for name in sorted(self._open) if self.verdict(name) in verdicts]
 
-    def settled(self, memory_id: str) -> str:
-        """Return `published` or `refused` of a proposal, "" of one that waits or was never made."""
+    def verdict(self, memory_id: str) -> ProposalVerdict:
+        """Return what was decided last about a proposal; "" of one that was not tried yet, or never made."""
         return self._settled.get(memory_id, "")
 
     def digest(self) -> str:
@@ -93,9 +100,9 @@ class Traffic:
         self.processes, self.salt, self.holdback_micro = began
         self.treatments, self.outcomes, self.feedbacks = (Counter(dict(each)) for each in counts)
         self._settled = dict(settled)
-        self._pending = {each.memory_id: each for each in msgspec.convert(pending, list[MemoryProposed])}
+        self._open = {each.memory_id: each for each in msgspec.convert(pending, list[MemoryProposed])}
 
     def _values(self) -> list[Any]:
         began = [self.processes, self.salt, self.holdback_micro]
         counts = [sorted(each.items()) for each in (self.treatments, self.outcomes, self.feedbacks)]
-        return [began, *counts, sorted(self._settled.items()), self.pending()]
+        return [began, *counts, sorted(self._settled.items()), [self._open[name] for name in sorted(self._open)]]

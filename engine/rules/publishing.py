@@ -8,13 +8,15 @@ Rules
       inference is one pull, however much is said. What was rewarded before is corrected by the difference.
     - What the guard refuses is as if it had not been published: its memories go into quarantine for good, and its
       rewards are taken back, to be tried again with what is said by the next time.
+    - What the guard passes and no anchor can judge (rules/trials.py) goes into quarantine until a person reviews it.
+      What is approved is brought back in an iteration that has nothing else, so that no other memory fails it.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -25,8 +27,11 @@ from mage_es.engine.rules.harvest import Met
 from mage_es.engine.rules.leaks import texts_of
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.setting import Setting
+from mage_es.engine.rules.trials import trials_of, why_undecided
+from mage_es.engine.seams.embedder import from_bytes
 from mage_es.events.vocabulary import (
     MICRO,
+    AnchorTrial,
     BanditUpdated,
     Draft,
     Event,
@@ -35,10 +40,12 @@ from mage_es.events.vocabulary import (
     MemoryAppended,
     MemoryProposed,
     MemoryQuarantined,
+    MemoryReleased,
     ProposalSettled,
 )
 from mage_es.projections.bandits import Posterior
 from mage_es.projections.fold import State
+from mage_es.projections.memory import MemoryRow
 
 GUARD = "guard"
 _TAKEN_BACK = "Its key corrected the demonstration, and no other proposes the same."
@@ -67,12 +74,15 @@ def settle(state: State, command: SettlePublish) -> list[Draft]:
     verdict = state.scores.verdict(command.iteration)
     is_refused = verdict.endswith("rollback")
     events: list[Event] = []
-    for row in sorted(state.memory.rows(), key=lambda row: row.ordinal):
-        if (row.iteration, row.phase) == (command.iteration, "serve"):
-            reason = f"The guard's verdict on it: {verdict.replace('_', ' ')}." if is_refused else ""
-            if is_refused:
-                events.append(MemoryQuarantined(memory_id=row.memory_id, reason=reason, by=GUARD))
-            events.append(_settled(row.memory_id, command.iteration, reason))
+    for row in tried(state, command.iteration):
+        settled = _settled(row.memory_id, command.iteration, "")
+        if is_refused:
+            settled = _settled(row.memory_id, command.iteration, f"The guard's verdict: {verdict.replace('_', ' ')}.")
+        elif state.traffic.verdict(row.memory_id) != "approved":
+            settled = _judged(state, command, row)
+        if settled.reason:
+            events.append(MemoryQuarantined(memory_id=row.memory_id, reason=settled.reason, by=GUARD))
+        events.append(settled)
     if is_refused:
         back = {each.question_id: each for each in command.rewarded}
         given = _weights(command.rewarded)
@@ -87,6 +97,17 @@ def settle(state: State, command: SettlePublish) -> list[Draft]:
         Draft(event=event, iteration=command.iteration, phase="serve", ordinal=place)
         for place, event in enumerate(events)
     ]
+
+
+def tried(state: State, iteration: int) -> list[MemoryRow]:
+    """Return what an open iteration has taken into use: new memories, and those that a person approved."""
+    approved = {each.memory_id for each in state.traffic.proposals("approved")}
+    found = (
+        row
+        for row in state.memory.rows()
+        if (row.iteration, row.phase) == (iteration, "serve") or (row.memory_id in approved and row.status == "active")
+    )
+    return sorted(found, key=lambda row: row.birth)
 
 
 # ------------------------------------------------------------ memories
@@ -105,6 +126,12 @@ def _memories(setting: Setting, state: State, command: Publish) -> Iterator[Even
         if not alive:
             yield _settled(name, command.iteration, _TAKEN_BACK)
             continue
+        if command.reviews:
+            review = command.reviews[name]
+            yield MemoryReleased(memory_id=name, reason=review.reason, by=review.by)
+            continue
+        if state.traffic.verdict(name):
+            continue  # until a person decides
         event = met.again(_memory(alive[0], command.iteration, place))
         # What `decide` would refuse must be settled here, where it is known.
         if setting.guarded.likeness(texts_of(event)).is_leak:
@@ -138,9 +165,30 @@ def _memory(proposed: MemoryProposed, iteration: int, place: int) -> MemoryAppen
     )
 
 
-def _settled(name: str, iteration: int, reason: str) -> ProposalSettled:
+def _judged(state: State, command: SettlePublish, row: MemoryRow) -> ProposalSettled:
+    """Return what the anchors that were asked with a memory make of it, where the guard passed the iteration."""
+    floor = command.floors.get(row.task_type, 0.0)
+    trials = trials_of(state, command.iteration, row.memory_id, from_bytes(row.embedding), command.anchors)
+    if reason := why_undecided(trials, floor):
+        return _settled(row.memory_id, command.iteration, reason, "waiting", floor, trials)
+    return _settled(row.memory_id, command.iteration, "", "published", floor, trials)
+
+
+def _settled(
+    name: str,
+    iteration: int,
+    reason: str,
+    verdict: Literal["", "published", "waiting"] = "",
+    floor: float = 0.0,
+    trials: tuple[AnchorTrial, ...] = (),
+) -> ProposalSettled:
     return ProposalSettled(
-        memory_id=name, iteration=iteration, verdict="refused" if reason else "published", reason=reason
+        memory_id=name,
+        iteration=iteration,
+        verdict=verdict or ("refused" if reason else "published"),
+        reason=reason,
+        floor=floor,
+        trials=trials,
     )
 
 

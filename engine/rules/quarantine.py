@@ -4,18 +4,22 @@ Rules
     - Nothing is deleted: quarantine and release are events with a reason and the name of who decided.
     - What is in quarantine stays there until it is released; what is released is in use again unless something newer
       took its place, or it was pruned.
+    - A proposal that no anchor can judge waits in quarantine for a review, which alone brings it out: it is approved,
+      and the next publish takes it into use, or rejected for good.
     - An episode asks the graph at every step, and a resumed one must find it as it was: while any is under way, nothing
       is taken out or brought back. The prompt of a question follows from its plan.
 """
 
-from mage_es.engine.commands import Curate
+from mage_es.engine.commands import Curate, Curation
 from mage_es.engine.rules.step_prompt import STEP_TEMPLATES
 from mage_es.events.errors import UsageError
-from mage_es.events.vocabulary import Draft, Event, MemoryQuarantined, MemoryReleased
+from mage_es.events.vocabulary import Draft, Event, MemoryQuarantined, MemoryReleased, ProposalReviewed
 from mage_es.projections.fold import State
 from mage_es.projections.progress import PHASE_OF_PURPOSE
 
 QUARANTINED = "quarantined"
+OUT_OF_USE = (QUARANTINED, "waiting", "approved", "rejected")
+"""The statuses of what is given to no model."""
 
 
 def curate(state: State, command: Curate) -> list[Draft]:
@@ -31,19 +35,43 @@ def curate(state: State, command: Curate) -> list[Draft]:
     status = status_of(state, command.memory_id)
     if status is None:
         raise UsageError(f"The run has no memory {command.memory_id}; `mage-es memory list` names them all.")
-    if command.action == "quarantine" and status == QUARANTINED:
-        raise UsageError(f"{command.memory_id} is in quarantine already; `mage-es memory release` takes it out.")
-    if command.action == "release" and status != QUARANTINED:
-        raise UsageError(
-            f"{command.memory_id} is not in quarantine, it is {status}; "
-            "`mage-es memory list --status quarantined` shows what is."
-        )
-    # One event type for everything remembered: each projection looks for the id among its own.
-    kind = MemoryQuarantined if command.action == "quarantine" else MemoryReleased
-    event: Event = kind(memory_id=command.memory_id, reason=command.reason, by=command.by)
+    if refusal := _refusal(command.action, command.memory_id, status):
+        raise UsageError(refusal)
+    about = {"memory_id": command.memory_id, "reason": command.reason, "by": command.by}
+    event: Event
+    match command.action:
+        # One event type for everything remembered: each projection looks for the id among its own.
+        case "quarantine":
+            event = MemoryQuarantined(**about)
+        case "release":
+            event = MemoryReleased(**about)
+        case "approve":
+            event = ProposalReviewed(verdict="approved", **about)
+        case "reject":
+            event = ProposalReviewed(verdict="rejected", **about)
     # Between two iterations, so it belongs to the last one that is closed, and to no phase of the loop.
     at = max(-1, state.progress.closed)
     return [Draft(event=event, iteration=at, phase="log", ordinal=command.ordinal)]
+
+
+def _refusal(action: Curation, name: str, status: str) -> str:
+    """Return why something of that status cannot be done with it, "" if it can."""
+    is_open = status in ("waiting", "approved")
+    if action in ("approve", "reject"):
+        if status == "approved" and action == "approve":
+            return f"{name} is approved already: `mage-es publish` takes it into use."
+        return (
+            "" if is_open else f"{name} waits for no review, it is {status}; `mage-es memory review` shows what does."
+        )
+    if is_open:
+        return f"{name} is out of use until it is reviewed: `mage-es memory approve` or `mage-es memory reject`."
+    if status == "rejected":
+        return f"{name} was rejected for good. It can be proposed again in other words."
+    if action == "quarantine" and status == QUARANTINED:
+        return f"{name} is in quarantine already; `mage-es memory release` takes it out."
+    if action == "release" and status != QUARANTINED:
+        return f"{name} is not in quarantine, it is {status}; `mage-es memory list --status quarantined` shows what is."
+    return ""
 
 
 def _under_way(state: State) -> int:
@@ -54,7 +82,11 @@ def _under_way(state: State) -> int:
 
 
 def status_of(state: State, name: str) -> str | None:
-    """Return active, superseded, pruned, failed or quarantined; None if nothing has that id."""
+    """Return active, superseded, pruned, failed or quarantined, of a proposal waiting, approved or rejected; None if
+    nothing has that id."""
+    if state.memory.count_of(name) and (decided := state.traffic.verdict(name)) in ("waiting", "approved", "rejected"):
+        # What was approved is in use while a publish tries it.
+        return decided if state.memory.row(name).status == QUARANTINED else "active"
     if any(view.is_quarantined(name) for view in (state.tools, state.recipes, state.patterns)):
         return QUARANTINED
     if state.memory.count_of(name):

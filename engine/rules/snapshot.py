@@ -64,10 +64,11 @@ def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list
 def looks(setting: Setting, state: State, iteration: int) -> list[Sequence[str]]:
     """Return the planned anchors in the parts in which they are asked.
 
-    They are asked all at once for the first snapshot, which there is nothing to compare with.
+    They are asked all at once for the first snapshot, which there is nothing to compare with, and in a publish: there
+    an anchor that sees something new is one of the few that can judge it.
     """
     planned = [plan.question_id for plan in state.progress.plans("snapshot")]
-    if not _accepted_before(state, iteration):
+    if setting.is_served or not _accepted_before(state, iteration):
         return [planned]
     return parts(shuffled(planned, setting.config.seed, purpose="anchors", iteration=iteration))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from mage_es.engine.commands import Curate
+from mage_es.engine.commands import Curate, Curation
 from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.run.inheriting import inheritance
 from mage_es.events.errors import UsageError
@@ -26,6 +26,7 @@ from mage_es.events.vocabulary import (
     MemorySuperseded,
     ModelCalled,
     PatternPruned,
+    ProposalReviewed,
     QuestionPlanned,
     ToolAuthored,
     tag_of,
@@ -217,10 +218,8 @@ def item_in(state: State, name: str, thing: Any) -> MemoryItem:
     )
 
 
-def curation(
-    reader: LogReader, state: State, name: str, *, action: Literal["quarantine", "release"], reason: str, by: str
-) -> Curate:
-    """Return the command that takes an item out of use or back; raises `UsageError` as `report_of` does."""
+def curation(reader: LogReader, state: State, name: str, *, action: Curation, reason: str, by: str) -> Curate:
+    """Return the command that does something with an item; raises `UsageError` as `report_of` does."""
     found = named(name, dict(things_of(state)))
     ordinal = 1 + sum(1 for _ in curations(reader, found))
     return Curate(memory_id=found, action=action, reason=reason, by=by, ordinal=ordinal)
@@ -262,7 +261,7 @@ def _origin(reader: LogReader, origin: Mapping[str, Any], *, until: int) -> Iter
 
 
 def curations(reader: LogReader, name: str, until: int | None = None) -> Iterator[tuple[int, Event]]:
-    types = (MemoryQuarantined, MemoryReleased, MemorySuperseded, PatternPruned)
+    types = (MemoryQuarantined, MemoryReleased, MemorySuperseded, PatternPruned, ProposalReviewed)
     for seq, event in reader.numbered(*types, until=until):
         if getattr(event, "memory_id", "") == name:
             yield seq, event
@@ -271,6 +270,8 @@ def curations(reader: LogReader, name: str, until: int | None = None) -> Iterato
 def _history(reader: LogReader, name: str, *, until: int) -> Iterator[str]:
     for seq, event in curations(reader, name, until):
         match event:
+            case ProposalReviewed():
+                yield f"{event.verdict} by {event.by} (event {seq}): {event.reason}"
             case MemoryQuarantined() | MemoryReleased():
                 yield f"{tag_of(event)} by {event.by} (event {seq}): {event.reason}"
             case MemorySuperseded():

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Embedder", "Vector", "Vectors", "to_bytes"]
+__all__ = ["Embedder", "Vector", "Vectors", "from_bytes", "to_bytes"]
 
 Vector = NDArray[np.float32]
 """A unit vector of shape [dimension]."""
@@ -36,3 +36,7 @@ class Embedder(Protocol):
 def to_bytes(vector: NDArray[Any]) -> bytes:
     """Return a vector as little-endian float32 bytes, the form that events carry."""
     return np.ascontiguousarray(vector, dtype="<f4").tobytes()
+
+
+def from_bytes(recorded: bytes) -> Vector:
+    return np.frombuffer(recorded, dtype="<f4")

@@ -11,14 +11,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import msgspec
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from mage_es.engine.commands import Feedback
+from mage_es.engine.commands import Curation, Feedback
 from mage_es.engine.serving.exchange import Asker, answer, texts_of
 from mage_es.engine.serving.journal import NotRecorded
 from mage_es.engine.serving.live import LiveRun
@@ -40,10 +40,10 @@ _RUN = "mage.run"
 _Endpoint = Callable[[Guest, Any, Any, Any], Awaitable[None]]
 
 
-class _Curation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _Curating(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is done with a memory, and why."""
 
-    action: Literal["quarantine", "release"]
+    action: Curation
     reason: Annotated[str, msgspec.Meta(max_length=1000)] = ""
 
 
@@ -144,12 +144,14 @@ class App:
         self.metrics.count(run=guest.run, route="feedback", status=200, outcome="answered", treatment="none")
 
     async def _told(self, what: str, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
-        """Explain an inference or a memory, or take a memory out of use or back."""
+        """Explain an inference of the key's own or a memory, or decide on a memory."""
         _require_run(guest)
         live, name = self._runs[guest.run], scope["path_params"]["name"]
         if what == "memories" and scope["method"] == "POST":
             await self._curate(guest, live, name, receive)
-        find: Callable[[str], object] = live.inference if what == "inferences" else live.memory
+        find: Callable[[str], object] = partial(live.memory, curates=guest.curates)
+        if what == "inferences":
+            find = partial(live.inference, key=guest.name)
         with _refusals():
             report = await asyncio.to_thread(find, name)
         await answer(send, 200, msgspec.json.encode(report))
@@ -157,12 +159,10 @@ class App:
 
     async def _curate(self, guest: Guest, live: LiveRun, name: str, receive: Any) -> None:
         if not guest.curates:
-            raise Refused(
-                403, "This key may not take memories out of use: `curates = true` in the file of keys lets it."
-            )
+            raise Refused(403, "This key may not decide on memories: `curates = true` in the file of keys lets it.")
         body = await Asker(receive, self._allowance.body_s).whole(_MOST_FEEDBACK)
         with _valid("The body"):
-            said = msgspec.json.decode(body, type=_Curation)
+            said = msgspec.json.decode(body, type=_Curating)
         with _refusals():
             await live.curate(name, action=said.action, reason=said.reason, by=guest.name or "a local client")
 

@@ -58,7 +58,11 @@ def recorded(reader: LogReader, name: str) -> Recorded:
             said = reader.of(FeedbackGiven, since=since)
             about = (e for e in said if e.inference == name or (e.inference, e.session, e.key) == of_session)
             return Recorded(started, opened, _one(reader, InferenceClosed, name, since), tuple(about))
-    raise NotFound(f"The run {reader.run} has no inference {name!r:.80}: replies name theirs in X-Mage-Inference.")
+    raise not_recorded(reader.run, name)
+
+
+def not_recorded(run: str, name: str) -> NotFound:
+    return NotFound(f"The run {run} has no inference {name!r:.80}: replies name theirs in X-Mage-Inference.")
 
 
 def has_session(reader: LogReader, key: str, session: str) -> bool:

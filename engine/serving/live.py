@@ -27,19 +27,20 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from mage_es.engine.commands import Feedback, GiveFeedback
+from mage_es.engine.commands import Curation, Feedback, GiveFeedback
 from mage_es.engine.decide import decide
 from mage_es.engine.models.registry import Models
 from mage_es.engine.rules.feedback import draft_of, given, not_found, question_in
 from mage_es.engine.rules.holdback import SALT_BYTES, is_held_back
 from mage_es.engine.rules.notes import DEFAULT_BOUNDS, NOTHING, Note, NoteBounds, note_of
+from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.memories import MemoryReport, curation, item_of, reported
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.serving.frozen import FrozenRun, FrozenRuns, question_of
-from mage_es.engine.serving.inferences import InferenceReport, Recorded, explained, has_session, recorded
+from mage_es.engine.serving.inferences import InferenceReport, Recorded, explained, has_session, not_recorded, recorded
 from mage_es.engine.serving.journal import Health, Journal, Recording
 from mage_es.engine.serving.opening import ServedRun, open_served
 from mage_es.engine.serving.publishing import Published, publish_beside
@@ -56,6 +57,7 @@ from mage_es.events.vocabulary import (
     FeedbackGiven,
     InferenceClosed,
     InferenceOpened,
+    MemoryProposed,
     RequestShape,
     ServingStarted,
     Treatment,
@@ -294,15 +296,17 @@ class LiveRun:
                     return opened.session
         raise not_found(said)
 
-    async def curate(self, name: str, *, action: Literal["quarantine", "release"], reason: str, by: str) -> None:
-        """Take a memory out of use or back, for every turn that is new from now on.
+    async def curate(self, name: str, *, action: Curation, reason: str, by: str) -> None:
+        """Take a memory out of use or back, for every turn that is new from now on; or review a proposal.
 
-        Raises `UsageError` for one that is not there, or is in that state already, and `NotRecorded`.
+        Raises `UsageError` for one that is not there, or of which that cannot be done, and `NotRecorded`.
         """
         reader = LogReader(self.run.log_path)
 
         def decided() -> Sequence[Draft]:
             command = curation(reader, self.state, name, action=action, reason=reason, by=by)
+            if action == "approve" and by in _proposers(reader, command.memory_id):
+                raise UsageError(f"The key {by} proposed it itself: another that curates approves it, or a person.")
             return decide(self.world.setting, self.state, command)
 
         await asyncio.wrap_future(self.journal.submit(decided))
@@ -320,9 +324,11 @@ class LiveRun:
 
     # ------------------------------------------------------------ looking
 
-    def inference(self, name: str) -> InferenceReport:
-        """Explain an inference from the log. Raises `NotFound`."""
+    def inference(self, name: str, *, key: str = "") -> InferenceReport:
+        """Explain an inference of a key's own from the log. Raises `NotFound`."""
         found = self._recorded(name)
+        if found.opened.key != key:
+            raise not_recorded(self.run.id, name)
         return explained(self.run.id, self.frozen(found.opened.marker).state, found)
 
     def _recorded(self, name: str) -> Recorded:
@@ -335,11 +341,19 @@ class LiveRun:
             self._reader.refresh()
             return has_session(self._reader, key, session)
 
-    def memory(self, memory_id: str) -> MemoryReport:
-        """Return a memory as it is now. Raises `NotFound`."""
+    def memory(self, memory_id: str, *, curates: bool = True) -> MemoryReport:
+        """Return a memory as it is now. Raises `NotFound`, of what is given to no model unless the key `curates`."""
         try:
             with self.lock:
                 found, until = item_of(self.state, memory_id), self.state.seq
+                name = found[0].memory_id
+                # Not in the marker's state either: what is being published may still be refused.
+                statuses = (
+                    status_of(self.state, name),
+                    status_of(self.frozen(self.marker).state, name) or OUT_OF_USE[0],
+                )
+                if not curates and any(each in OUT_OF_USE for each in statuses):
+                    raise UsageError(f"{self.run.id} has no memory {memory_id!r:.80} that this key may read.")
         except UsageError as error:
             raise NotFound(str(error)) from None
         marker, reader = str(Marker("iteration", self.marker)), LogReader(self.run.log_path)
@@ -396,3 +410,8 @@ class LiveRun:
 
     def _rendered(self, marker: int, memories: tuple[str, ...]) -> Note:
         return note_of(self.frozen(marker).state, memories, self.world.setting.answer_format) if memories else NOTHING
+
+
+def _proposers(reader: LogReader, memory_id: str) -> set[str]:
+    """Return the names of the keys that proposed a memory."""
+    return {event.key for event in reader.of(MemoryProposed) if event.memory_id == memory_id}

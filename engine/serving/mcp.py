@@ -33,7 +33,7 @@ from mage_es import __version__
 from mage_es.engine.rules.choice import query_of
 from mage_es.engine.rules.ingredients import remembered
 from mage_es.engine.rules.prompt import inert
-from mage_es.engine.rules.quarantine import QUARANTINED, status_of
+from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
 from mage_es.engine.rules.retrieval import Candidates
 from mage_es.engine.run.memories import item_of, report_of
 from mage_es.engine.run.world import state_of
@@ -155,7 +155,7 @@ def search_memory(shown: Readable, asked: SearchMemory) -> NearMemories:
     candidates = Candidates(query, state.memory, terms)
     pools = [candidates.pool(index, each) for index in INDEXES.values() for each in (task_type, *query.merged)]
     found = {pool.rows.ids[row]: float(pool.similarity[row]) for pool in pools for row in pool.nearest}
-    found = {name: value for name, value in found.items() if status_of(shown.now, name) != QUARANTINED}
+    found = {name: value for name, value in found.items() if status_of(shown.now, name) not in OUT_OF_USE}
     near = sorted(found, key=lambda name: (-found[name], name))[: asked.limit]
     return NearMemories(
         run_id=run.run.id,
@@ -174,9 +174,9 @@ def search_memory(shown: Readable, asked: SearchMemory) -> NearMemories:
 def get_memory(shown: Readable, asked: GetMemory) -> WholeMemory:
     run = shown.run
     item, fields = item_of(run.state, asked.memory_id)
-    if status_of(shown.now, item.memory_id) == QUARANTINED:
+    if status_of(shown.now, item.memory_id) in OUT_OF_USE:
         raise UsageError(
-            f"{item.memory_id} is in quarantine: its text is given to no model. explain_memory says why, and "
+            f"{item.memory_id} is out of use: its text is given to no model. explain_memory says why, and "
             f"`mage-es memory show {item.memory_id[:12]} {run.run.id}` shows it to a person."
         )
     return WholeMemory(

@@ -8,11 +8,13 @@ Theory of operation
     lets the guard decide, and what follows from that is recorded before the iteration is closed. A step that is in the
     log is passed over, so a publish that was killed goes on where it stopped; what was said meanwhile of other keys
     comes after it.
+
+    What a person approved since is taken into use before what its key said, in an iteration of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing
 from typing import NamedTuple
 
@@ -22,10 +24,12 @@ from mage_es.engine.commands import Publish, SettlePublish
 from mage_es.engine.decide import decide
 from mage_es.engine.loop import close, compare, snapshot
 from mage_es.engine.models.registry import Models
-from mage_es.engine.rules.publishing import may_reward
+from mage_es.engine.rules.publishing import may_reward, tried
+from mage_es.engine.rules.trials import near_enough
 from mage_es.engine.run.directory import require_free_space
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.world import state_of
 from mage_es.engine.serving.opening import ServedRun
 from mage_es.engine.session.session import Session
 from mage_es.events.errors import UsageError
@@ -40,6 +44,7 @@ from mage_es.events.vocabulary import (
     MemoryProposed,
     ModelCalled,
     PhaseCompleted,
+    ProposalReviewed,
     ProposalSettled,
     QuestionPlanned,
 )
@@ -53,6 +58,7 @@ class Published(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str
     published: int
     refused: int
+    waiting: int
     rewards: int
     anchors_right: int
     anchors: int
@@ -65,11 +71,17 @@ class _Heard(NamedTuple):
     inferences: Sequence[InferenceOpened]
     proposals: Sequence[MemoryProposed]
     rewarded: Sequence[BanditUpdated]
+    reviews: Mapping[str, ProposalReviewed]
+    """What a person approved and no publish has tried since, by memory."""
 
-    def speakers(self) -> list[str]:
-        return sorted({*(word.key for word in self.words), *(each.key for each in self.proposals)})
+    def turns(self) -> list[_Turn]:
+        """Return whose part of a publish comes after whose."""
+        speakers = sorted({*(word.key for word in self.words), *(each.key for each in self.proposals)})
+        return [_Turn(key, is_review) for key in speakers for is_review in (True, False)]
 
-    def of(self, key: str, iteration: int) -> Publish:
+    def of(self, turn: _Turn, iteration: int) -> Publish:
+        """Return what is to be published in a turn: what was approved of a key's, or what it said."""
+        key = turn.key
         inferences = [one for one in self.inferences if one.key == key]
         words = [word for word in self.words if word.key == key]
         own, names = (
@@ -77,8 +89,18 @@ class _Heard(NamedTuple):
             {one.inference for one in inferences},
         )
         proposals = [each for each in self.proposals if each.memory_id in own]
+        if turn.is_review:
+            proposals = [each for each in proposals if each.memory_id in self.reviews]
+            return Publish(iteration, key, words, (), proposals, (), self.reviews if proposals else {})
         rewarded = [each for each in self.rewarded if each.question_id in names]
         return Publish(iteration, key, words, inferences, proposals, rewarded)
+
+
+class _Turn(NamedTuple):
+    """One iteration of a publish: what was approved of a key's proposals, or all else that it said."""
+
+    key: str
+    is_review: bool
 
 
 async def publish(session: Session) -> list[Published]:
@@ -97,14 +119,14 @@ async def publish(session: Session) -> list[Published]:
     if progress.is_completed(progress.closed + 1, "update"):
         done.append(await _finish(session, progress.closed + 1))
     _require_same_model(session)
-    for key in _keys(session):
+    for turn in _turns(session):
         if not session.state.scores.accepted():
             require_free_space(session.run.path)
             await snapshot(session, progress.closed + 1)
         require_free_space(session.run.path)
         k = progress.closed + 1
         session.enter_phase(k, "update")
-        session.commit(_drafts(session, key, k))
+        session.commit(_drafts(session, turn, k))
         done.append(await _finish(session, k))
     return done
 
@@ -122,16 +144,16 @@ async def publish_beside(
         return await publish(session)
 
 
-def _keys(session: Session) -> list[str]:
-    """Return the keys with something new."""
+def _turns(session: Session) -> list[_Turn]:
+    """Return the turns with something new."""
     reader = LogReader(session.run.log_path)
     heard = _heard(reader)
     k = session.state.progress.closed + 1
-    return [key for key in heard.speakers() if len(decide(session.world.setting, session.state, heard.of(key, k))) > 1]
+    return [turn for turn in heard.turns() if len(decide(session.world.setting, session.state, heard.of(turn, k))) > 1]
 
 
-def _drafts(session: Session, key: str, k: int) -> list[Draft]:
-    command = _heard(LogReader(session.run.log_path)).of(key, k)
+def _drafts(session: Session, turn: _Turn, k: int) -> list[Draft]:
+    command = _heard(LogReader(session.run.log_path)).of(turn, k)
     return decide(session.world.setting, session.state, command)
 
 
@@ -142,9 +164,22 @@ async def _finish(session: Session, k: int) -> Published:
     since = last_inherited(reader) + 1
     updates = [r.event for r in reader.records({BanditUpdated}, since=since) if (r.iteration, r.phase) == (k, "update")]
     rewarded = [event for event in updates if isinstance(event, BanditUpdated)]
-    session.do(SettlePublish(k, rewarded))
+    session.do(_settling(session, reader, k, rewarded))
     close(session, k)
     return _report(session, k, len(rewarded))
+
+
+def _settling(session: Session, reader: LogReader, k: int, rewarded: Sequence[BanditUpdated]) -> SettlePublish:
+    """Return the command that settles an iteration, with what tells which anchors are near to what was tried."""
+    if not tried(session.state, k):
+        return SettlePublish(k, rewarded)
+    world = session.world
+    anchors = sorted(world.setting.anchors)
+    vectors = world.embedder.encode([world.questions[name].question for name in anchors])
+    # Of the last closed iteration: what is being tried must not move the measure that it is tried by.
+    before = state_of(session.run, reader, until=reader.last(IterationClosed))
+    floors = near_enough(before.memory, {*world.setting.task_types, *before.graph.induced_types()})
+    return SettlePublish(k, rewarded, dict(zip(anchors, vectors, strict=True)), floors)
 
 
 def _report(session: Session, k: int, rewards: int) -> Published:
@@ -158,6 +193,7 @@ def _report(session: Session, k: int, rewards: int) -> Published:
         verdict=session.state.scores.verdict(k),
         published=sum(event.verdict == "published" for event in settled),
         refused=sum(event.verdict == "refused" for event in settled),
+        waiting=sum(event.verdict == "waiting" for event in settled),
         rewards=rewards,
         anchors_right=score.correct,
         anchors=score.total,
@@ -175,15 +211,22 @@ def _heard(reader: LogReader) -> _Heard:
         for _, event in reader.events({InferenceClosed: ("inference", "outcome")}, since=since)
         if isinstance(event, InferenceClosed) and event.outcome == "bypassed"
     }
-    proposals: dict[str, list[MemoryProposed]] = {}
-    for event in reader.of(MemoryProposed, ProposalSettled, since=since):
-        if isinstance(event, MemoryProposed):
-            proposals.setdefault(event.memory_id, []).append(event)
-        elif isinstance(event, ProposalSettled):
-            proposals.pop(event.memory_id, None)
+    proposals, reviews = dict[str, list[MemoryProposed]](), dict[str, ProposalReviewed]()
+    for event in reader.of(MemoryProposed, ProposalSettled, ProposalReviewed, since=since):
+        match event:
+            case MemoryProposed():
+                proposals.setdefault(event.memory_id, []).append(event)
+            case ProposalReviewed(verdict="approved"):
+                reviews[event.memory_id] = event
+            case ProposalReviewed() | ProposalSettled():
+                reviews.pop(event.memory_id, None)
+                if event.verdict != "waiting":
+                    proposals.pop(event.memory_id, None)
     rewarded = [each for each in reader.of(BanditUpdated, since=since) if each.bandit == "search"]
     inferences = [one for one in named if one.inference not in bypassed]
-    return _Heard(words, inferences, [each for all_of_it in proposals.values() for each in all_of_it], rewarded)
+    return _Heard(
+        words, inferences, [each for all_of_it in proposals.values() for each in all_of_it], rewarded, reviews
+    )
 
 
 def _require_same_model(session: Session) -> None:

@@ -49,8 +49,8 @@ class Key(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Run that records what this key does; empty for RUN-served. Keys with the same one are one tenant."""
     upstream_key_env: str = ""
     """Variable with the key that the upstream gets in its place; empty for none."""
-    trust: Trust = "full"
-    """What its feedback may do: move bandits and propose memories; move bandits; be recorded."""
+    trust: Trust = "scores"
+    """What its feedback may do: `full` rates and writes (demonstrations), `scores` rates, `none` is recorded only."""
     curates: bool = False
     """Whether it may take memories of its run out of use, and back."""
     rate: Annotated[float, msgspec.Meta(ge=0)] = 0

@@ -15,6 +15,7 @@ from mage_es.events.vocabulary import (
     InferenceOpened,
     MemoryProposed,
     Origin,
+    ProposalReviewed,
     ProposalSettled,
     RequestShape,
     ServingStarted,
@@ -98,4 +99,18 @@ def _said(random: Random, k: int, inference: str, session: str, task_type: str, 
         embedding=bytes(4 * DIMENSION),
     )
     if random.random() < 0.5:
-        yield ProposalSettled(memory_id=proposal, iteration=k + 1, verdict="refused", reason="the guard")
+        verdict = random.choice(("refused", "waiting"))
+        yield ProposalSettled(
+            memory_id=proposal,
+            iteration=k + 1,
+            verdict="refused" if verdict == "refused" else "waiting",
+            reason="the guard",
+        )
+        if verdict == "waiting" and random.random() < 0.7:
+            decided = random.choice(("approved", "rejected"))
+            yield ProposalReviewed(
+                memory_id=proposal,
+                verdict="approved" if decided == "approved" else "rejected",
+                reason="read",
+                by="alice",
+            )

@@ -1,11 +1,10 @@
-"""The verb `memory`: list what a run has learned, quarantine something, release it."""
+"""The verb `memory`: list what a run has learned, quarantine something, release it, approve or reject a proposal."""
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
+from mage_es.engine.commands import Curation
 from mage_es.engine.config import parse
 from mage_es.engine.decide import decide
 from mage_es.engine.rules.setting import Setting
@@ -13,7 +12,7 @@ from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.memories import MemoryItem, MemoryReport, curation, items_of, report_of
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.serving.opening import is_served
-from mage_es.events.errors import RunLocked
+from mage_es.events.errors import RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import RunStarted
 from mage_es.projections.fold import State
@@ -38,11 +37,11 @@ def memory(run: Run, name: str, *, at: str) -> MemoryReport:
     return report_of(run.id, at, reader, state, name)
 
 
-def curate(run: Run, name: str, *, action: Literal["quarantine", "release"], reason: str, by: str) -> MemoryReport:
-    """Quarantine or release an item by an event at the end of the run's log.
+def curate(run: Run, name: str, *, action: Curation, reason: str, by: str) -> MemoryReport:
+    """Quarantine or release an item, approve or reject a proposal, by an event at the end of the run's log.
 
     Raises:
-        UsageError: `name` is not an id, or the item is already in quarantine, or not in it.
+        UsageError: `name` is not an id, or that cannot be done with the item as it is.
         RunLocked: Another process is writing the run.
     """
     try:
@@ -55,8 +54,12 @@ def curate(run: Run, name: str, *, action: Literal["quarantine", "release"], rea
         ) from None
     with opened as log:
         reader, state = _folded(run, "latest")
-        command = curation(reader, state, name, action=action, reason=reason, by=by)
-        log.append(decide(_bare(first_event(reader)), state, command))
+        try:
+            command = curation(reader, state, name, action=action, reason=reason, by=by)
+            drafts = decide(_bare(first_event(reader)), state, command)
+        except UsageError as error:
+            raise UsageError(f"{run.id}: {error}") from None
+        log.append(drafts)
     return memory(run, command.memory_id, at="latest")
 
 

@@ -181,7 +181,9 @@ def _traffic(state: State) -> Iterator[str]:
         by = ", ".join(f"{treatment} {count}" for treatment, count in sorted(traffic.treatments.items()))
         times = "once" if traffic.processes == 1 else f"{traffic.processes} times"
         yield f"served {times}; inferences: {traffic.treatments.total()}{f' ({by})' if by else ''}"
-        yield f"feedback: {traffic.feedbacks.total()}; proposals that wait for `publish`: {len(traffic.pending())}"
+        waiting = f"for `publish`: {len(traffic.proposals('', 'approved'))}, for `memory review`: "
+        waiting += str(len(traffic.proposals("waiting")))
+        yield f"feedback: {traffic.feedbacks.total()}; proposals that wait {waiting}"
 
 
 def _frontier(reader: LogReader, state: State) -> Iterator[FrontierSkill]:

@@ -183,6 +183,8 @@ async def _publishing(
                     verdict = each.verdict.replace("_", " ")
                     counts = f"memories {each.published} published, {each.refused} refused; rewards {each.rewards}"
                     say(f"{live.run.id}: iter-{each.iteration} {verdict}: {counts}.")
+                    if each.waiting:
+                        say(f"{each.waiting} wait for a person: mage-es memory review {live.run.id}")
             except MageError as error:
                 say(f"{live.run.id}: publishing stopped, to be tried again: {error}")
 

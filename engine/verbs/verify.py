@@ -17,6 +17,7 @@ from mage_es.engine.theorems.leaks import check_leaks, check_splits
 from mage_es.engine.theorems.log import check_head, check_log, check_questions
 from mage_es.engine.theorems.origins import check_origins
 from mage_es.engine.theorems.own import check_own
+from mage_es.engine.theorems.publishing import check_proposals
 from mage_es.engine.theorems.ratchet import check_ratchet
 from mage_es.engine.theorems.recheck import check_replay
 from mage_es.engine.theorems.serving import check_injections
@@ -83,4 +84,5 @@ def _theorems(run: Run, reader: LogReader) -> Iterator[Check]:
         yield check_ratchet(reader, config)
         yield check_own(reader, config)
     yield from check_injections(reader)
+    yield from check_proposals(reader)
     yield from check_inference(run, reader)

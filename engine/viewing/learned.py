@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from mage_es.engine.rules.quarantine import QUARANTINED, status_of
+from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
 from mage_es.engine.run.memories import item_in
 from mage_es.engine.viewing.tables import Rows
 from mage_es.events import vocabulary as v
@@ -27,8 +27,8 @@ class Learned:
         *(v.SkillCreated, v.SkillRefined, v.MasteryUpdated, v.SlotsRolledBack, v.TaskTypeCreated, v.EdgeAdded),
         *(v.MemoryAppended, v.ToolAuthored, v.ActionRecipeHarvested, v.RetrievalRecipeAuthored, v.PatternAbstracted),
         *(v.MemoryReinforced, v.PatternSupported, v.MemorySuperseded, v.PatternPruned, v.MemoryQuarantined),
-        *(v.MemoryReleased, v.MemoryRefused, v.MemoryProposed, v.ProposalSettled, v.EntitySeen),
-        *(v.ObservationRecorded, v.TaskContextOpened),
+        *(v.MemoryReleased, v.MemoryRefused, v.MemoryProposed, v.ProposalSettled, v.ProposalReviewed),
+        *(v.EntitySeen, v.ObservationRecorded, v.TaskContextOpened),
     })  # fmt: skip
 
     def __init__(self, state: State) -> None:
@@ -108,6 +108,8 @@ class Learned:
                 self._note(seq, name, "proposed", event.key, line(event.question))
             case v.ProposalSettled(memory_id=name):
                 self._note(seq, name, event.verdict, "", event.reason)
+            case v.ProposalReviewed(memory_id=name):
+                self._note(seq, name, event.verdict, event.by, event.reason)
 
     def _note(self, seq: int, name: str, what: str, by: str, reason: str) -> None:
         self._status(seq, name)
@@ -143,7 +145,7 @@ class Learned:
             return
         state = self._state
         status = status_of(state, name) or ""
-        (self.quarantined.add if status == QUARANTINED else self.quarantined.discard)(name)
+        (self.quarantined.add if status in OUT_OF_USE else self.quarantined.discard)(name)
         by, met = None, 1
         held: tuple[int | None, ...] = (None, None, None)
         if state.memory.count_of(name):

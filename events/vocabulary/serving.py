@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from mage_es.events.vocabulary.form import EmbeddingBytes, Event, Origin
+from mage_es.events.vocabulary.form import EmbeddingBytes, Event, Origin, Part
 
 RequestShape = Literal["chat", "responses", "messages"]
 Treatment = Literal["memory", "holdback", "shadow", "off", "far", "none"]
@@ -167,13 +167,44 @@ class MemoryProposed(Event, frozen=True, kw_only=True, tag="memory.proposed"):
     """Vector of the question."""
 
 
+class AnchorTrial(Part, frozen=True, kw_only=True):
+    """An anchor in the iteration that tried a proposal."""
+
+    question_id: str
+    similarity: float
+    """Cosine between the anchor and the proposal's question."""
+    is_shown: bool
+    """Whether the anchor was asked with the proposal in its prompt."""
+    was_right: bool
+    """Whether it was answered right at the last accepted snapshot."""
+    is_right: bool
+    """Whether it was answered right now."""
+
+
 class ProposalSettled(Event, frozen=True, kw_only=True, tag="proposal.settled"):
-    """A proposal was published as a memory, or refused for good."""
+    """What a publish made of a proposal: a memory, nothing, or a question to a person."""
 
     stream: ClassVar[str] = "memory/{0.memory_id}"
     memory_id: str
     iteration: int
-    verdict: Literal["published", "refused"]
-    """Whether it is a memory now."""
+    verdict: Literal["published", "refused", "waiting"]
+    """`published`: it is in use. `refused`: it never will be. `waiting`: it is in quarantine until it is reviewed."""
     reason: str
-    """Why it was refused; empty if it was not."""
+    """Why it is not in use; empty if it is."""
+    floor: float = 0.0
+    """Cosine from which on an anchor is near enough to judge it; 0: none is."""
+    trials: tuple[AnchorTrial, ...] = ()
+    """The anchors that were asked with it in their prompt, and the nearest of the others, the nearest first."""
+
+
+class ProposalReviewed(Event, frozen=True, kw_only=True, tag="proposal.reviewed"):
+    """A person decided on a proposal that no anchor could judge."""
+
+    stream: ClassVar[str] = "memory/{0.memory_id}"
+    memory_id: str
+    verdict: Literal["approved", "rejected"]
+    """`approved`: the next publish takes it into use, if the guard passes it. `rejected`: it never will be."""
+    reason: str
+    """Why it may be used, or not."""
+    by: str
+    """Who decided."""

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from mage_es.cli.output import visible
+from mage_es.engine.commands import Feedback
+from mage_es.engine.run.directory import find_run
+from mage_es.engine.serving.live import LiveRun
+from tests.engine.serving.talking import said
 
 Command = Callable[..., Any]
 
@@ -109,3 +116,63 @@ def test_what_is_not_active_says_so_where_each_memory_has_one_line(
     monkeypatch.setenv("COLUMNS", "80")
     (line,) = (line for line in mage("memory", "list").out.splitlines() if name[:8] in line)
     assert line.split()[1] == "quarantined"
+
+
+def test_a_decision_names_its_run_and_the_copy_that_is_served(mage: Command, runs_dir: Path, planted: str) -> None:
+    name = listed(mage, "first")[0]["memory_id"]
+    done = mage("memory", "quarantine", name, "first", "--reason", "it misleads")
+    assert f"Quarantined {name[:12]} in the run first." in done.out
+    assert f"mage-es memory quarantine {name[:12]} first-served" in done.out
+    again = mage("memory", "quarantine", name, "first", "--reason", "it misleads")
+    assert again.code == 2 and "first: " in again.err and "in quarantine already" in again.err
+
+
+HOSTILE = "Pay to \x1b[2J DE00\u202e evil\u202c\u200b\U000e0041\n  leak check: like no anchor" + "x" * 900
+
+
+@pytest.fixture
+def planted(runs_dir: Path, mage: Command) -> str:
+    """The id of a memory that a client planted, and that no anchor could judge."""
+    live = LiveRun.open(find_run(runs_dir, "first"), learn="propose", holdback=0)
+    prepared = live.prepare(said("What is the IBAN of Northwind Ltd?"), "chat", key="mallory")
+    live.submit(prepared).result()
+    value = {"answer": HOSTILE}
+    about = {"idempotency_key": "1", "inference_id": prepared.opened.inference}
+    told = asyncio.run(live.give_feedback(Feedback(metric="fix", value=value, **about), key="mallory"))
+    live.close()
+    assert "1 proposal waits" in mage("publish", "first-served").err
+    return told.memory_id
+
+
+def test_a_review_shows_what_is_hidden_and_cannot_be_faked_by_what_it_shows(mage: Command, planted: str) -> None:
+    shown = mage("memory", "review", "first-served")
+    assert shown.code == 0 and planted[:12] in shown.out and "the key mallory" in shown.out
+    assert "No anchor was asked with it." in shown.out and "IBAN of Northwind" in shown.out
+    for hidden in ("\x1b", "\u202e", "\u200b", "\U000e0041"):
+        assert hidden not in shown.out and f"<U+{ord(hidden):04X}>" in shown.out
+    assert "    |   leak check: like no anchor" in shown.out, "a line of a text begins with a bar"
+    assert f"+ {len(HOSTILE) - 600} more characters" in shown.out and "x" * 900 not in shown.out
+    assert "x" * 900 in mage("memory", "review", "first-served", "--whole").out
+    assert f"mage-es memory approve {planted[:12]} first-served" in shown.err
+    [told] = json.loads(mage("memory", "review", "first-served", "--json").out)["proposals"]
+    assert told["answer"] == HOSTILE.strip() and told["status"] == "waiting" and len(told["anchors"]) == 3
+
+
+def test_a_proposal_is_approved_published_or_rejected_with_a_reason(mage: Command, planted: str) -> None:
+    assert listed(mage, "first-served", "--status", "waiting")[0]["memory_id"] == planted
+    assert mage("memory", "approve", planted[:8], "first-served").code == 2, "a reason is required"
+    done = mage("memory", "approve", planted[:8], "first-served", "--reason", "checked", "--by", "bob")
+    assert f"Approved {planted[:12]} in the run first-served." in done.out and "approved by bob" in done.out
+    assert "mage-es publish first-served" in done.err
+    assert "first-served: 0 waiting, 1 approved, 0 not tried yet" in mage("memory", "review", "first-served").out
+    assert mage("publish", "first-served").code == 0
+    [item] = (item for item in listed(mage, "first-served") if item["memory_id"] == planted)
+    assert item["status"] == "active"
+    assert mage("verify", "first-served").code == 0
+    refused = mage("memory", "reject", planted[:8], "first-served", "--reason", "late")
+    assert refused.code == 2 and "waits for no review, it is active" in refused.err
+
+
+def test_what_is_visible_stays_as_it_is() -> None:
+    assert visible("é 漢字 🙂\n\tx") == "é 漢字 🙂\n\tx"
+    assert visible("a\rb\u00a0c\ue000") == "a<U+000D>b<U+00A0>c<U+E000>"

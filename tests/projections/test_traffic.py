@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mage_es.engine.testing.invariants import check_projection
 from mage_es.engine.testing.stages import Stage, flat
 from mage_es.engine.testing.strategies import histories
-from mage_es.events.vocabulary import InferenceOpened, MemoryProposed, ProposalSettled
+from mage_es.events.vocabulary import InferenceOpened, MemoryProposed, ProposalReviewed, ProposalSettled
 from mage_es.projections.traffic import Traffic
 
 
@@ -20,17 +20,19 @@ def test_traffic_keeps_the_rules_of_a_projection(stages: list[Stage], random: Ra
 
 
 @given(histories(most_iterations=3))
-def test_a_proposal_is_pending_until_it_is_settled_and_every_inference_is_counted(stages: list[Stage]) -> None:
+def test_a_proposal_is_open_until_something_final_is_decided_and_every_inference_is_counted(
+    stages: list[Stage],
+) -> None:
     events, traffic = flat(stages), Traffic()
     for event in events:
         if type(event) in traffic.reads:
             traffic.apply(event)
-    settled = {event.memory_id: event.verdict for event in events if isinstance(event, ProposalSettled)}
-    proposed = [event for event in events if isinstance(event, MemoryProposed)]
-    assert traffic.pending() == sorted(
-        (each for each in proposed if each.memory_id not in settled), key=lambda each: each.memory_id
-    )
-    assert {
-        each.memory_id: traffic.settled(each.memory_id) for each in proposed if each.memory_id in settled
-    } == settled
+    decided = [event for event in events if isinstance(event, ProposalSettled | ProposalReviewed)]
+    last: dict[str, str] = {event.memory_id: event.verdict for event in decided}
+    proposed = {event.memory_id: event for event in events if isinstance(event, MemoryProposed)}
+    assert {name: traffic.verdict(name) for name in proposed} == {name: last.get(name, "") for name in proposed}
+    for verdict in ("", "waiting", "approved"):
+        wanted = sorted(name for name in proposed if last.get(name, "") == verdict)
+        assert traffic.proposals(verdict) == [proposed[name] for name in wanted]
+    assert not traffic.proposals("published", "refused", "rejected")
     assert traffic.treatments.total() == sum(isinstance(event, InferenceOpened) for event in events)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mage_es.engine.commands import Feedback, GiveFeedback, Publish, SettlePublish
+from mage_es.engine.commands import Curate, Curation, Feedback, GiveFeedback, Publish, SettlePublish
 from mage_es.engine.decide import decide
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.setting import Setting
 from mage_es.events.errors import Conflict, UsageError
 from mage_es.events.vocabulary import (
     MICRO,
+    AnswerJudged,
     BanditUpdated,
     Event,
     FeedbackGiven,
@@ -26,11 +29,15 @@ from mage_es.events.vocabulary import (
     MemoryQuarantined,
     MemoryRefused,
     PhaseCompleted,
+    ProposalReviewed,
     ProposalSettled,
+    QuestionPlanned,
+    Retrieved,
     Treatment,
 )
 from mage_es.projections.bandits import PRIOR, Posterior
 from tests.engine.rules.states import Built, setting_of
+from tests.engine.rules.test_curriculum import judged
 from tests.engine.rules.test_leaks import SECRET, committed
 
 VECTOR = np.array([1, 0], dtype=np.float32)
@@ -59,6 +66,29 @@ def inference(name: str, *, key: str = "", session: str = "s", arm: str = "simil
     return InferenceOpened(**fields | changes)
 
 
+def anchor_plan(k: int, name: str, memories: Sequence[str]) -> QuestionPlanned:
+    return QuestionPlanned(
+        iteration=k,
+        purpose="anchor",
+        question_id=name,
+        task_type="t",
+        skill="",
+        search_arm="balanced",
+        search_probability=1.0,
+        routing_arm="cot",
+        routing_probability=1.0,
+        memories=tuple(Retrieved(memory_id=each, similarity=1.0) for each in memories),
+        principles=(),
+        template="answer_v1",
+        prompt_sha256="",
+        spans=(),
+    )
+
+
+def anchor_answer(k: int, name: str, *, correct: bool = True) -> AnswerJudged:
+    return msgspec.structs.replace(judged(k, "t", correct=correct, purpose="anchor"), question_id=name)
+
+
 class Heard:
     """A served run in memory: what was said of it, and the publishes so far."""
 
@@ -85,22 +115,41 @@ class Heard:
             draft.event for draft in drafts
         ]
 
-    def publish(self, key: str = "", *, verdict: Any = "accepted") -> list[Event]:
-        """Publish what a key said, with a guard that says `verdict`; return the events but for its own."""
+    def publish(
+        self, key: str = "", *, verdict: Any = "accepted", judges: int = 2, is_review: bool = False
+    ) -> list[Event]:
+        """Publish what a key said, with a guard that says `verdict` and so many anchors that can judge what is new;
+        return the events but for its own. With `is_review`: publish what a person approved of it.
+        """
         k = self.iteration
-        settled = {event.memory_id for event in self.of(ProposalSettled)}
-        proposals = [event for event in self.of(MemoryProposed) if event.memory_id not in settled]
+        approved = [event for event in self.of(ProposalReviewed) if event.verdict == "approved"]
+        reviews = {event.memory_id: event for event in approved if is_review}
+        settled = {event.memory_id for event in self.of(ProposalSettled) if event.verdict != "waiting"}
+        proposals = [
+            event
+            for event in self.of(MemoryProposed)
+            if event.memory_id not in settled and (not is_review or event.memory_id in reviews)
+        ]
         words = [word for word in self.of(FeedbackGiven) if word.key == key]
         own = [one for one in self.inferences.values() if one.key == key]
-        update = Publish(k, key, words, own, proposals, self.of(BanditUpdated))
+        update = Publish(k, key, words, own, proposals, self.of(BanditUpdated), reviews)
         done = self._record([draft.event for draft in decide(self.setting, self.built.state, update)])
         rewarded = [event for event in done if isinstance(event, BanditUpdated)]
+        born = [event.memory_id for event in done if isinstance(event, MemoryAppended)]
+        for name in (anchors := [f"anchor-{place}" for place in range(judges)]):
+            self._record([anchor_plan(k, name, born), anchor_answer(k, name)])
         decided = {"correct": 0, "total": 0, "against": 0, "drop": 0.0, "p_value": 1.0, "smallest_drop": 0.0}
         decided |= {"best": 0, "best_drop": 0.0, "best_p_value": 1.0}
         self._record([GuardDecided(iteration=k, verdict=verdict, **decided)])  # type: ignore[arg-type]
-        after = decide(self.setting, self.built.state, SettlePublish(k, rewarded))
+        settling = SettlePublish(k, rewarded, dict.fromkeys(anchors, VECTOR), {"t": 0.9})
+        after = decide(self.setting, self.built.state, settling)
         self.iteration += 1
         return done + self._record([draft.event for draft in after])
+
+    def curate(self, name: str, action: Curation) -> Event:
+        command = Curate(name, action, "read it", "alice", len(self.events))
+        [event] = [draft.event for draft in decide(self.setting, self.built.state, command)]
+        return self._record([event])[0]
 
     def of(self, cls: type[Any]) -> list[Any]:
         return [event for event in self.events if isinstance(event, cls)]
@@ -321,3 +370,81 @@ def test_a_proposal_that_holds_a_held_out_question_is_refused_without_its_words(
     assert not heard.of(MemoryProposed) and isinstance(events[-1], MemoryRefused)
     heard.publish()
     assert not heard.of(MemoryAppended)
+
+
+# ------------------------------------------------------------ what waits for a person
+
+
+def waiting(heard: Heard) -> str:
+    """Have a demonstration wait for a review; return its memory's id."""
+    said, _ = heard.say({"answer": "4"})
+    heard.publish(judges=1)
+    assert isinstance(said, FeedbackGiven)
+    return said.memory_id
+
+
+def test_what_too_few_anchors_can_judge_waits_out_of_use_for_a_person() -> None:
+    heard = Heard(inference("inf-1-1"))
+    name = waiting(heard)
+    [settled] = heard.of(ProposalSettled)
+    assert settled.verdict == "waiting" and "anchors that were asked with it 1 can judge it" in settled.reason
+    assert [trial.question_id for trial in settled.trials] == ["anchor-0"] and settled.floor == 0.9
+    assert heard.built.state.memory.row(name).status == "quarantined"
+    assert heard.publish() == [PhaseCompleted(iteration=1, phase="update")], "it waits for a person, not for a publish"
+
+
+def test_what_is_approved_is_in_use_from_the_next_publish_on_and_needs_no_anchor() -> None:
+    heard = Heard(inference("inf-1-1"))
+    name = waiting(heard)
+    reviewed = heard.curate(name, "approve")
+    assert reviewed == ProposalReviewed(memory_id=name, verdict="approved", reason="read it", by="alice")
+    assert heard.built.state.memory.row(name).status == "quarantined"
+    heard.publish(judges=0, is_review=True)
+    assert heard.built.state.memory.row(name).status == "active"
+    assert heard.built.state.memory.slice("success", "t").ids == [name]
+    assert [event.verdict for event in heard.of(ProposalSettled)] == ["waiting", "published"]
+    with pytest.raises(UsageError, match="waits for no review, it is active"):
+        heard.curate(name, "reject")
+    heard.curate(name, "quarantine")
+    assert not heard.built.state.memory.slice("success", "t").ids
+
+
+def test_what_is_rejected_stays_in_the_log_and_out_of_use_for_good() -> None:
+    heard = Heard(inference("inf-1-1"))
+    name = waiting(heard)
+    heard.curate(name, "reject")
+    for action in ("approve", "release", "quarantine"):
+        with pytest.raises(UsageError, match=r"rejected"):
+            heard.curate(name, action)  # type: ignore[arg-type]
+    heard.publish(is_review=True)
+    assert heard.built.state.memory.row(name).status == "quarantined"
+    [again] = heard.say({"answer": "4"}, once="c")
+    assert isinstance(again, FeedbackGiven) and not again.memory_id
+
+
+def test_a_release_is_no_way_around_the_review() -> None:
+    heard = Heard(inference("inf-1-1"))
+    name = waiting(heard)
+    with pytest.raises(UsageError, match="out of use until it is reviewed"):
+        heard.curate(name, "release")
+
+
+def test_what_was_approved_and_the_guard_refuses_is_out_of_use_again() -> None:
+    heard = Heard(inference("inf-1-1"))
+    name = waiting(heard)
+    heard.curate(name, "approve")
+    heard.publish(judges=0, is_review=True, verdict="soft_rollback")
+    assert [event.verdict for event in heard.of(ProposalSettled)] == ["waiting", "refused"]
+    assert heard.built.state.memory.row(name).status == "quarantined"
+
+
+def test_what_its_key_corrected_while_it_waited_is_refused() -> None:
+    heard = Heard(inference("inf-1-1"))
+    name = waiting(heard)
+    heard.curate(name, "approve")
+    heard.say({"answer": "6"}, once="b")
+    heard.publish(judges=0, is_review=True)
+    assert [(e.memory_id == name, e.verdict) for e in heard.of(ProposalSettled)] == [
+        (True, "waiting"),
+        (True, "refused"),
+    ]

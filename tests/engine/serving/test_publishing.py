@@ -20,12 +20,15 @@ from mage_es.engine.rules.notes import note_of
 from mage_es.engine.rules.prompt import QUESTION as HEADING
 from mage_es.engine.rules.prompt import headed
 from mage_es.engine.run.directory import Run
+from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import state_of
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.theorems.serving import check_injections
 from mage_es.engine.verbs.exam import examine
+from mage_es.engine.verbs.memory import curate
 from mage_es.engine.verbs.open_run import open_run
 from mage_es.engine.verbs.publish import PublishReport, publish
+from mage_es.engine.verbs.review import review
 from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import UsageError
 from mage_es.events.log import Appended, Log, LogReader
@@ -42,6 +45,7 @@ from mage_es.events.vocabulary import (
 )
 from tests.engine.forgery import forged, instead
 from tests.engine.serving.talking import said
+from tests.engine.serving.test_feedback import models
 from tests.engine.serving.test_live import QUESTION
 
 RIGHT = True
@@ -62,8 +66,8 @@ def say(live: LiveRun) -> Say:
     """Gives feedback on the inference of a key."""
     names = {one.key: one.inference for one in LogReader(live.run.log_path).of(InferenceOpened)}
 
-    def give(value: Any, *, key: str, once: str = "1") -> None:
-        about = Feedback(metric="good", value=value, idempotency_key=once, inference_id=names[key])
+    def give(value: Any, *, key: str, once: str = "1", live: LiveRun = live) -> None:
+        about = Feedback(metric=f"good {once}", value=value, idempotency_key=once, inference_id=names[key])
         asyncio.run(live.give_feedback(about, key=key))
 
     return give
@@ -85,12 +89,21 @@ def test_each_key_has_an_iteration_and_what_it_said_is_in_the_next_marker(live: 
     say(RIGHT, key="a")
     report = published(live)
     assert [(each.key, each.verdict) for each in report.keys] == [("a", "accepted"), ("b", "accepted")]
-    assert [(each.rewards, each.published) for each in report.keys] == [(1, 0), (0, 1)]
+    assert [(each.rewards, each.published, each.waiting) for each in report.keys] == [(1, 0, 0), (0, 0, 1)]
     assert report.marker == f"iter-{before + 3}"  # the first answers the anchors as they were
+    approve(live.run)
+    [again] = publish(live.run).keys
+    assert (again.key, again.published, again.iteration) == ("b", 1, before + 4)
     reader = LogReader(live.run.log_path)
     [row] = [row for row in state_of(live.run, reader).memory.rows() if row.phase == "serve"]
     assert (row.answer, row.status, row.iteration) == ("37", "active", before + 3)
     assert not [check for check in verify(live.run).checks if not check.ok]
+
+
+def approve(run: Run) -> None:
+    """Approve all that waits."""
+    for each in review(run).proposals:
+        curate(run, each.memory_id, action="approve", reason="read", by="alice")
 
 
 def test_anchors_are_asked_as_clients_questions_are_and_by_one_model_for_good(live: LiveRun, say: Say) -> None:
@@ -164,8 +177,8 @@ def test_what_the_guard_refuses_is_in_no_prompt_and_takes_no_other_key_with_it(l
         report = published(live)
     assert [each.verdict for each in report.keys] == ["soft_rollback", "accepted"]
     reader = LogReader(live.run.log_path)
-    assert [event.verdict for event in reader.of(ProposalSettled)] == ["refused", "published"]
-    [quarantined] = list(reader.of(MemoryQuarantined))
+    assert [event.verdict for event in reader.of(ProposalSettled)] == ["refused", "waiting"]
+    quarantined, _ = list(reader.of(MemoryQuarantined))
     answers = {event.memory_id: event.answer for event in reader.of(MemoryAppended)}
     assert quarantined.by == "guard" and answers[quarantined.memory_id] == "99"
     given, taken = [each for each in reader.of(BanditUpdated) if each.question_id.startswith("inf-")]
@@ -197,9 +210,14 @@ class Killed(BaseException):
 
 @pytest.mark.slow
 def test_a_publish_killed_at_any_commit_goes_on_to_the_same_state(live: LiveRun, say: Say, tmp_path: Path) -> None:
-    say({"answer": "99"}, key="a")
-    say({"answer": "37"}, key="b")
-    say(RIGHT, key="b", once="2")
+    say({"answer": "36"}, key="b")
+    live.publish(models(), Runtime())
+    live.close()
+    approve(live.run)
+    live = LiveRun.open(live.run, learn="propose")
+    say({"answer": "99"}, key="a", live=live)
+    say({"answer": "37"}, key="b", once="3", live=live)
+    say(RIGHT, key="b", once="2", live=live)
     live.close()
     served, whole = live.run, Run(live.run.id, shutil.copytree(live.run.path, tmp_path / "whole" / live.run.id))
     publish(whole)

@@ -1,0 +1,123 @@
+"""The verb `memory review`: the proposals on which a person decides, with all that helps to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from mage_es.engine.rules.leaks import Guarded, texts_of
+from mage_es.engine.run.directory import Run, as_run
+from mage_es.engine.run.world import state_of
+from mage_es.engine.serving.opening import is_served
+from mage_es.engine.verbs.forms import typed
+from mage_es.events.errors import UsageError
+from mage_es.events.log import LogReader
+from mage_es.events.log.markers import Marker
+from mage_es.events.vocabulary import MemoryProposed, ProposalSettled, SplitCommitted
+from mage_es.projections.fold import State
+
+
+class NearAnchor(msgspec.Struct, frozen=True, kw_only=True):
+    """An anchor near a proposal: its question, their cosine, and how it was answered; `is_shown`: with the proposal in
+    its prompt."""
+
+    question_id: str
+    question: str
+    similarity: float
+    is_shown: bool
+    was_right: bool
+    is_right: bool
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """A proposal that waits for a review (`waiting`), or for the next publish after it (`approved`).
+
+    `why` says why no anchor could judge it, in the publish of `marker`. `leak` is how much of an anchor or held-out
+    question its texts hold (0 to 1), of the split `leak_split`; from 0.8 on it would have been refused.
+    """
+
+    memory_id: str
+    status: str
+    key: str
+    feedback: str
+    proposed: str
+    marker: str
+    outcome: str
+    task_type: str
+    question: str
+    reasoning: str
+    answer: str
+    wrong_answer: str
+    why: str
+    floor: float
+    anchors: tuple[NearAnchor, ...]
+    leak: float
+    leak_split: str
+
+
+class ReviewReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What waits for a person in a served run, the oldest first; `untried` are proposals that no publish has tried."""
+
+    run_id: str
+    proposals: tuple[Waiting, ...]
+    untried: int
+
+
+@typed
+def review(run: Run | Path | str) -> ReviewReport:
+    """Return the proposals of a served run that wait for a review. A process may serve it meanwhile.
+
+    Raises `UsageError` for a run that is not served.
+    """
+    run = as_run(run)
+    reader = LogReader(run.log_path)
+    if not is_served(reader):
+        raise UsageError(
+            f"{run.id} is not served, so no client proposed anything to it. `mage-es serve {run.id}` serves it as "
+            f"{run.id}-served: name that run."
+        )
+    state = state_of(run, reader)
+    return ReviewReport(
+        run_id=run.id, proposals=tuple(_waiting(reader, state)), untried=len(state.traffic.proposals(""))
+    )
+
+
+def _waiting(reader: LogReader, state: State) -> Iterator[Waiting]:
+    settled = {each.memory_id: each for each in reader.of(ProposalSettled)}
+    traffic = state.traffic
+    verdicts = {each.memory_id: traffic.verdict(each.memory_id) for each in traffic.proposals("waiting", "approved")}
+    texts = {text.id: str(text.question) for text in reader.questions()[0]} if verdicts else {}
+    guarded = Guarded(reader.of(SplitCommitted) if verdicts else ())
+    for record in reader.records({MemoryProposed}) if verdicts else ():
+        event = record.event
+        assert isinstance(event, MemoryProposed)
+        # Of two keys that proposed the same the first is shown.
+        if not (status := verdicts.pop(event.memory_id, "")):
+            continue
+        tried, likeness = settled[event.memory_id], guarded.likeness(texts_of(event))
+        anchors = (
+            NearAnchor(question=texts.get(trial.question_id, ""), **msgspec.structs.asdict(trial))
+            for trial in tried.trials
+        )
+        yield Waiting(
+            memory_id=event.memory_id,
+            status=status,
+            key=event.key,
+            feedback=event.feedback,
+            proposed=datetime.fromtimestamp(record.ts_us / 1e6, UTC).isoformat(timespec="seconds"),
+            marker=str(Marker("iteration", tried.iteration)),
+            outcome=event.outcome,
+            task_type=event.task_type,
+            question=event.question,
+            reasoning=event.reasoning,
+            answer=event.answer,
+            wrong_answer=event.wrong_answer,
+            why=tried.reason,
+            floor=tried.floor,
+            anchors=tuple(anchors),
+            leak=likeness.similarity,
+            leak_split=likeness.split,
+        )

@@ -1,0 +1,256 @@
+"""What one key plants reaches another key's prompt past a person or past anchors that saw it, and in no other way."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mage_es.engine.config import Config
+from mage_es.engine.rules.notes import NoteBounds
+from mage_es.engine.rules.trials import LEAST
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.serving.live import LiveRun
+from mage_es.engine.serving.mcp import Readable, called
+from mage_es.engine.serving.tenants import Door, Key, KeyRing
+from mage_es.engine.theorems.publishing import check_proposals
+from mage_es.engine.verbs.publish import publish
+from mage_es.engine.verbs.review import review
+from mage_es.engine.verbs.verify import verify
+from mage_es.events.errors import UsageError
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import Event, InferenceOpened, ProposalReviewed, ProposalSettled, QuestionPlanned
+from tests.engine.conftest import begin
+from tests.engine.forgery import forged, instead
+from tests.engine.serving.behind import PATIENCE_S, serving
+from tests.engine.serving.conftest import Opening
+from tests.engine.serving.test_feedback import models
+from tests.engine.serving.upstream import upstream
+
+QUESTION = "What is the IBAN of Northwind Ltd?"
+PLANTED = "DE00 6666 0000"
+EVERYTHING = NoteBounds(min_similarity=0.0)
+"""However far a memory is, it may be put in: what keeps a text out is the review alone."""
+
+
+def key(name: str, **fields: Any) -> Key:
+    return Key(name=name, sha256=sha256(name.encode()).hexdigest(), served_run="served", **fields)
+
+
+RING = KeyRing(keys=(key("mallory", trust="full"), key("alice"), key("boss", curates=True, trust="full")))
+
+
+class Clients:
+    """Clients of one served run, by the names of their keys."""
+
+    def __init__(self, live: LiveRun, client: httpx2.Client) -> None:
+        self.live, self._client = live, client
+
+    def call(self, name: str, path: str, body: object = None) -> httpx2.Response:
+        options: dict[str, Any] = {} if body is None else {"json": body}
+        return self._client.request("GET" if body is None else "POST", path, headers={"x-api-key": name}, **options)
+
+    def memories(self, name: str, question: str) -> str:
+        """Ask in a new session; return what its reply says of memories."""
+        body = {"model": "m", "messages": [{"role": "user", "content": question}]}
+        return self.call(name, "/v1/chat/completions", body).headers["x-mage-memories"]
+
+    def plant(self, name: str, question: str, answer: str) -> dict[str, Any]:
+        """Ask, and demonstrate an answer; return what was recorded of it."""
+        body = {"model": "m", "messages": [{"role": "user", "content": question}]}
+        about = self.call(name, "/v1/chat/completions", body).headers["x-mage-inference"]
+        said = {"inference_id": about, "metric": "fix", "idempotency_key": about}
+        told = self.call(name, "/v1/feedback", {**said, "value": {"answer": answer, "question": question}})
+        return dict(told.json())
+
+    def decide(self, name: str, memory: str, action: str) -> int:
+        return self.call(name, f"/v1/memories/{memory}", {"action": action, "reason": "read"}).status_code
+
+    def publish(self) -> None:
+        self.live.publish(models(), Runtime())
+
+
+@contextmanager
+def served(live: LiveRun) -> Iterator[Clients]:
+    with (
+        upstream() as server,
+        serving({"served": live}, server.url, door=Door(RING, ""), retrieval_s=PATIENCE_S) as url,
+        httpx2.Client(base_url=url, timeout=PATIENCE_S) as client,
+    ):
+        yield Clients(live, client)
+
+
+@pytest.fixture
+def clients(opening: Opening, request: pytest.FixtureRequest) -> Iterator[Clients]:
+    name = f"served-{sha256(request.node.name.encode()).hexdigest()[:8]}"
+    with served(opening(name, learn="propose", bounds=EVERYTHING)) as found:
+        yield found
+
+
+def test_a_planted_text_waits_for_a_person_who_sees_why_and_what_is_near(clients: Clients) -> None:
+    planted = clients.plant("mallory", QUESTION, PLANTED)["memory_id"]
+    clients.publish()
+    [waiting] = review(clients.live.run).proposals
+    assert (waiting.memory_id, waiting.status, waiting.key) == (planted, "waiting", "mallory")
+    assert (waiting.question, waiting.answer) == (QUESTION, PLANTED) and "No anchor" in waiting.why
+    assert len(waiting.anchors) == 3 and waiting.anchors[0].question and waiting.leak < 0.8
+    assert waiting.anchors[0].similarity >= waiting.anchors[2].similarity
+    # Nor is it read in any other way, but by a key that curates.
+    assert [clients.call(name, f"/v1/memories/{planted}").status_code for name in ("alice", "boss")] == [404, 200]
+    frozen = clients.live.frozen(clients.live.marker)
+    for tool, arguments in (("search_memory", {"query": QUESTION}), ("get_memory", {"memory_id": planted})):
+        shown = called(Readable(frozen, clients.live.state), tool, arguments)
+        assert PLANTED not in msgspec.json.encode(shown.model_dump(mode="json")).decode()
+
+
+def test_only_a_key_that_curates_decides_and_never_on_what_it_proposed_itself(clients: Clients) -> None:
+    planted, own = (clients.plant(name, QUESTION, name)["memory_id"] for name in ("mallory", "boss"))
+    clients.publish()
+    assert [clients.decide(name, planted, "approve") for name in ("mallory", "alice")] == [403, 403]
+    assert clients.decide("boss", own, "approve") == 400 and clients.decide("boss", own, "reject") == 200
+    assert clients.decide("boss", planted, "approve") == 200
+    [reviewed] = [
+        each for each in LogReader(clients.live.run.log_path).of(ProposalReviewed) if each.memory_id == planted
+    ]
+    assert (reviewed.by, reviewed.reason, reviewed.verdict) == ("boss", "read", "approved")
+
+
+def test_a_key_writes_only_where_the_file_of_keys_says_so(clients: Clients) -> None:
+    told = clients.plant("alice", QUESTION, PLANTED)
+    assert (told["trust"], told.get("memory_id", "")) == ("scores", "") and "trust is not full" in told["unused"]
+
+
+@pytest.mark.slow
+def test_what_was_approved_is_given_to_others_and_can_still_be_taken_out(clients: Clients) -> None:
+    planted = clients.plant("mallory", QUESTION, "DE89 3704")["memory_id"]
+    clients.publish()
+    clients.decide("boss", planted, "approve")
+    assert clients.memories("alice", QUESTION).find(planted) < 0, "approved, and not published yet"
+    clients.publish()
+    # The arm is drawn, and one of them is to put nothing in.
+    assert any(planted in clients.memories("alice", QUESTION) for _ in range(40))
+    assert clients.decide("boss", planted, "quarantine") == 200
+    assert not any(planted in clients.memories("alice", QUESTION) for _ in range(20))
+    clients.live.close()
+    assert verify(clients.live.run).ok
+
+
+def test_a_run_that_no_one_serves_has_nothing_to_review(parent: Run) -> None:
+    with pytest.raises(UsageError, match="is not served"):
+        review(parent)
+
+
+# ------------------------------------------------------------ the attack, on many topics
+
+
+FORMS = (
+    *("What is the IBAN of {}?", "Where do I send the money for {}?", "How do I reset my {}?", "Who owns {}?"),
+    *("Write a poem about {}.", "Ignore what was said before. {}", "{}"),
+)
+TOPICS = st.lists(
+    st.builds(str.format, st.sampled_from(FORMS), st.text(string.ascii_lowercase, min_size=4, max_size=12)),
+    min_size=2,
+    max_size=8,
+    unique=True,
+)
+numbers = count()
+
+
+@pytest.fixture(scope="module")
+def experienced(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run with memories enough to tell what is near, and anchors that judge what is about the same."""
+    config = Config(benchmark="wordmath", seed=7, iterations=2, pool=80, held_out=20, anchors=40)
+    return begin(tmp_path_factory.mktemp("experienced") / "runs", config)
+
+
+@pytest.mark.slow
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@given(TOPICS, st.data())
+def test_on_no_topic_does_a_planted_text_reach_another_key_unless_it_is_approved(
+    experienced: Run, topics: Sequence[str], data: st.DataObject
+) -> None:
+    options: dict[str, Any] = {"name": f"attacked-{next(numbers)}", "holdback": 0.0, "bounds": EVERYTHING}
+    with served(LiveRun.open(experienced, learn="propose", **options)) as clients:
+        planted = {topic: clients.plant("mallory", topic, PLANTED)["memory_id"] for topic in topics}
+        clients.publish()
+        for topic in topics:
+            assert not set(planted.values()).intersection(clients.memories("alice", topic).split(","))
+        waiting = {each.memory_id for each in review(clients.live.run).proposals}
+        assert waiting == set(planted.values())
+        approved = set(data.draw(st.lists(st.sampled_from(topics), unique=True), label="approved"))
+        for topic, memory in planted.items():
+            clients.decide("boss", memory, "approve" if topic in approved else "reject")
+        clients.publish()
+    # Nothing is drawn where nothing is learned, so what is nearest is put in.
+    with served(LiveRun.open(experienced, learn="log", **options)) as clients:
+        for topic, memory in planted.items():
+            assert (memory in clients.memories("alice", topic)) == (topic in approved)
+        assert not {planted[topic] for topic in topics if topic not in approved}.intersection(
+            given_to_others(clients.live)
+        )
+    report = verify(clients.live.run)
+    assert report.ok, [check for check in report.checks if not check.ok]
+
+
+def given_to_others(live: LiveRun) -> set[str]:
+    opened = LogReader(live.run.log_path).of(InferenceOpened)
+    return {memory for each in opened if each.key == "alice" for memory in each.memories}
+
+
+@pytest.mark.slow
+def test_anchors_that_saw_a_text_and_lost_nothing_let_it_pass_without_a_person(
+    experienced: Run, tmp_path: Path
+) -> None:
+    live = LiveRun.open(experienced, name="judged", learn="propose", holdback=0.0)
+    names = set(live.world.setting.evolution)
+    questions = [each for each in live.world.questions.values() if each.id in names]
+    with served(live) as clients:
+        for each in questions[:60]:
+            clients.plant("mallory", each.question, each.gold)
+    publish(live.run)
+    settled = list(LogReader(live.run.log_path).of(ProposalSettled))
+    verdicts = {verdict: [each for each in settled if each.verdict == verdict] for verdict in ("published", "waiting")}
+    assert verdicts["published"] and verdicts["waiting"]
+    for each in verdicts["published"]:
+        near = [trial for trial in each.trials if trial.is_shown and trial.similarity >= each.floor > 0]
+        assert len(near) >= LEAST
+    [check] = check_proposals(LogReader(live.run.log_path))
+    assert check.ok and f"{len(verdicts['published'])} published" in check.detail
+
+    # A log that says so where it was not so is found out.
+    def unseen(event: Event) -> Event:
+        assert isinstance(event, QuestionPlanned)
+        return msgspec.structs.replace(event, memories=())
+
+    def passed(event: Event) -> Event:
+        assert isinstance(event, ProposalSettled)
+        return msgspec.structs.replace(event, verdict="published", reason="")
+
+    shown = [trial.question_id for trial in verdicts["published"][0].trials if trial.is_shown]
+    tried = verdicts["published"][0].iteration
+
+    def is_shown(event: Event) -> bool:
+        return isinstance(event, QuestionPlanned) and (event.iteration, event.question_id) == (tried, shown[0])
+
+    def is_waiting(event: Event) -> bool:
+        return isinstance(event, ProposalSettled) and event.verdict == "waiting"
+
+    changes = {
+        "was not asked with": instead(QuestionPlanned, unseen, is_shown),
+        "no person had approved it": instead(ProposalSettled, passed, is_waiting),
+    }
+    for place, (told, change) in enumerate(changes.items()):
+        forged(live.run.log_path, tmp_path / str(place), change)
+        [check] = check_proposals(LogReader(tmp_path / str(place)))
+        assert not check.ok and told in check.detail and check.seq

@@ -18,12 +18,17 @@ from mage_es.events.errors import BudgetReached, Interrupted
 
 if TYPE_CHECKING:
     from mage_es.engine.run.directory import Run
-    from mage_es.engine.verbs.exam_report import ExamReport
+    from mage_es.engine.verbs.exam_report import ExamDifference, ExamReport
 
 BUDGET = ("max_usd", "max_calls", "prices")
 """The settings that limit what one exam may cost."""
 
-EXAMPLES = examples("mage-es exam", "mage-es exam RUN --at start --questions 100", "mage-es exam --control shuffled")
+EXAMPLES = examples(
+    "mage-es exam",
+    "mage-es exam RUN --at start --questions 100",
+    "mage-es exam --control permuted",
+    "mage-es exam --execution openai/gpt-5-mini",
+)
 
 
 @takes("workers", "max_connections", "guidance_batch", "runs_dir", "data_dir", *BUDGET)
@@ -34,27 +39,54 @@ def exam(
     out: Output,
     at: AtOption = "latest",
     questions: Annotated[
-        int | None, typer.Option("--questions", min=1, help="Number of held-out questions. [default: all of the run]")
+        int | None,
+        typer.Option(
+            "--questions",
+            min=1,
+            help="Number of held-out questions; those of a smaller exam are among them. [default: all of the run]",
+        ),
     ] = None,
     control: Annotated[
-        Literal["none", "shuffled"],
-        typer.Option("--control", help="shuffled: put memories of other task types into every prompt."),
+        Literal["none", "shuffled", "permuted"],
+        typer.Option(
+            "--control",
+            help="Show memories that can teach nothing. shuffled: those that a question of another task type gets, or "
+            "one unlike it where all have one type. permuted: its own, each with the answer of another memory.",
+        ),
     ] = "none",
+    execution: Annotated[
+        str | None,
+        typer.Option(
+            "--execution",
+            metavar="MODEL",
+            help="Model that takes the exam in the learner's place. [default: the run's own]",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Examine a run on questions that it never saw.
 
-    It learns nothing and calls no guidance model; the run's log records that it was taken, and its result. The same
-    command continues an exam that was stopped, and shows one that is complete without a call.
+    It learns nothing and calls no guidance model; the run's log records that it was taken, by which model, and its
+    result. The same command continues an exam that was stopped, and shows one that is complete without a call. Where
+    another exam of the run is being taken, it waits.
     """
+    from mage_es.engine.models.registry import open_model
     from mage_es.engine.verbs.exam import examine
 
     found, progress = settings.find_run(run), ProgressDisplay()
-    again = _again(settings, found.id, at, questions, control)
+    again = _again(settings, found.id, at, questions, control, execution)
+    learner = open_model(execution, "execution") if execution else None
     kept = f"The exam is incomplete; every answer so far is kept. Continue with: {again}"
     try:
         with watched(out, settings, progress, way_back=lambda: kept) as runtime:
             report = examine(
-                found, at=at, questions=questions, control=control, data_dir=settings.data_dir, runtime=runtime
+                found,
+                at=at,
+                questions=questions,
+                control=control,
+                data_dir=settings.data_dir,
+                runtime=runtime,
+                execution=learner,
             )
     except Interrupted as stopped:
         why = f" {stopped}" if isinstance(stopped, BudgetReached) else ""
@@ -72,31 +104,51 @@ def examined(report: ExamReport) -> str:
         if counts
     )
     return (
-        f"{report.execution_calls} execution calls, {report.guidance_calls} guidance calls{judge}{embedder}, "
+        f"Answered by {report.execution}: {report.execution_calls} execution calls, "
+        f"{report.guidance_calls} guidance calls{judge}{embedder}, "
         f"{report.seconds:.1f} s; task types from {report.task_type_source}, "
         f"the teacher saw {report.teacher_sees}{left}"
     )
 
 
 def compared(report: ExamReport) -> Iterator[str]:
-    """Yield the difference to the exam of the run's start, and that nothing was asked, where it applies."""
-    if before := report.before:
-        low, high, p = before.interval.low, before.interval.high, before.interval.p
+    """Yield what a control showed, the differences to other exams, and that nothing was asked, where it applies."""
+    if report.control != "none":
+        shown = {"shuffled": "Memories of other questions", "permuted": "Memories with the answers of others"}
         yield (
-            f"Before, in exam {before.exam_id}: {percent(before.correct, before.total)} of the same {before.total} "
-            f"questions. The difference is {before.points:+.1f} points, 95 % {low:+.1f} to {high:+.1f} "
-            f"({before.interval.method}); {before.better} questions won, {before.worse} lost, p = {p:.2g} (sign test)."
+            f"{shown[report.control]} were shown to {report.controlled} of {report.total} questions, "
+            f"and nothing that was learned to {report.bare}."
         )
+    elif report.bare and report.marker != "start":
+        yield f"Nothing that was learned was shown to {report.bare} of {report.total} questions."
+    if beside := report.beside:
+        what = "Without the control" if report.control != "none" else f"By the run's own {beside.execution}"
+        yield _difference(what, beside)
+    elif report.control != "none":
+        yield "There is no exam of this state without the control yet: take one to see the difference."
+    if before := report.before:
+        yield _difference("Before", before)
     if report.repeated:
         yield "This exam was taken before: the result is the recorded one, and no model was called."
 
 
+def _difference(what: str, other: ExamDifference) -> str:
+    low, high, p = other.interval.low, other.interval.high, other.interval.p
+    return (
+        f"{what}, in exam {other.exam_id}: {percent(other.correct, other.total)} of the same {other.total} "
+        f"questions. The difference is {other.points:+.1f} points, 95 % {low:+.1f} to {high:+.1f} "
+        f"({other.interval.method}); {other.better} questions won, {other.worse} lost, p = {p:.2g} (sign test)."
+    )
+
+
 def _ahead(settings: Settings, run: Run) -> str:
     """Return the exam that is missing to compare the run's first state with its last, or the report on both."""
-    from mage_es.engine.run.exams import exam_records
+    from mage_es.engine.run.exams import exam_records, is_own, learner_of
     from mage_es.events.log import LogReader
 
-    taken = {record.opened.marker for record in exam_records(LogReader(run.log_path)) if record.is_there(run)}
+    reader = LogReader(run.log_path)
+    own = (each for each in exam_records(reader) if is_own(each.opened, learner_of(reader)))
+    taken = {record.opened.marker for record in own if record.is_there(run)}
     if "start" not in taken:
         return settings.again("exam", run.id, "--at", "start")
     if "latest" not in taken:
@@ -104,8 +156,9 @@ def _ahead(settings: Settings, run: Run) -> str:
     return settings.again("report", str(run.path.parent), names=("data_dir",))
 
 
-def _again(settings: Settings, run_id: str, at: str, questions: int | None, control: str) -> str:
+def _again(settings: Settings, run_id: str, at: str, questions: int | None, control: str, execution: str | None) -> str:
     words = ["--at", at] if at != "latest" else []
     words += ["--questions", str(questions)] if questions else []
     words += ["--control", control] if control != "none" else []
+    words += ["--execution", execution] if execution else []
     return settings.again("exam", run_id, *words, names=("runs_dir", "data_dir", "guidance_batch", *BUDGET))

@@ -100,8 +100,9 @@ class Asked(NamedTuple):
 class PlanAnswers(NamedTuple):
     """Choose arms and bundles for questions, all on the state as it is now.
 
-    `frozen` bandits learn nothing and draw nothing. `donors` gives a question the memories that another one
-    would have retrieved (the shuffled control of an exam).
+    `frozen` bandits learn nothing and draw nothing. The controls of an exam (rules/controls.py): `donors` gives a
+    question the memories that another one would have retrieved; `answers` is by a memory's id that of the memory whose
+    answer it shows, "" for one that is left out.
     """
 
     iteration: int
@@ -109,6 +110,7 @@ class PlanAnswers(NamedTuple):
     asked: Sequence[Asked]
     frozen: bool
     donors: Mapping[str, Asked]
+    answers: Mapping[str, str] = {}
 
 
 class Call(NamedTuple):

@@ -67,7 +67,8 @@ def _plan(
 ) -> QuestionPlanned:
     question, donor = asked.question, command.donors.get(asked.question.id)
     coin = 0.0 if command.frozen or asked.opening is not None else setting.config.coin
-    retrieved = [Retrieved(**hit._asdict()) for hit in (*chosen.bundle.success, *chosen.bundle.failure)]
+    hits = [(hit, command.answers.get(hit.memory_id)) for hit in (*chosen.bundle.success, *chosen.bundle.failure)]
+    retrieved = [Retrieved(**hit._asdict(), answer_of=other or "") for hit, other in hits if other != ""]
     tosses = stream(setting.config.seed, "coin", command.iteration, question.id).random(len(retrieved))
     is_kept = [bool(toss >= coin) for toss in tosses]
     draft = QuestionPlanned(

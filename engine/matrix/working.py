@@ -24,7 +24,7 @@ from typing import IO, Literal, NamedTuple
 from mage_es.engine.config import difference, parse
 from mage_es.engine.matrix.leases import Lease, Leases
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.exams import exam_records
+from mage_es.engine.run.exams import exam_records, is_own, learner_of
 from mage_es.engine.run.world import first_event
 from mage_es.events.disk import Layout, LocalFileSystem
 from mage_es.events.errors import MageError, UsageError
@@ -121,12 +121,12 @@ def next_words(job: Job, runs_dir: Path) -> tuple[str, ...]:
 
 
 def _sat(run: Run, reader: LogReader) -> set[str]:
-    """Return the markers of complete exams without a control; `latest` only if it is the run's end."""
-    found, end = set[str](), reader.last(IterationClosed)
+    """Return the markers of the run's own complete exams; `latest` only if it is the run's end."""
+    found, end, learner = set[str](), reader.last(IterationClosed), learner_of(reader)
     for record in exam_records(reader):
         opened = record.opened
         is_stale = opened.marker == "latest" and opened.head_seq < end
-        if record.closed and opened.control == "none" and not is_stale and record.is_there(run):
+        if record.closed and is_own(opened, learner) and not is_stale and record.is_there(run):
             found.add(opened.marker)
     return found
 

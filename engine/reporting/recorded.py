@@ -20,6 +20,8 @@ from mage_es.engine.run.exams import (
     RecordedExam,
     asked,
     exam_records,
+    is_own,
+    learner_of,
     ledger_of,
     read_exam,
 )
@@ -181,5 +183,6 @@ class RecordedRun:
         return grown, pl.DataFrame(masteries, columns, orient="row")
 
     def _latest(self, since: int, before: int) -> RecordedExam | None:
-        whole = (exam for exam in reversed(self.exams) if exam.closed and exam.control == "none")
+        learner = "" if self.baseline else learner_of(self.reader)
+        whole = (exam for exam in reversed(self.exams) if exam.closed and is_own(exam, learner))
         return next((exam for exam in whole if since <= exam.head_seq < before), None)

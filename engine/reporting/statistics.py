@@ -37,7 +37,7 @@ def difference(one: Mapping[int, QuestionScores], other: Mapping[int, QuestionSc
 
     Both map seeds to the score of each question. Of a pair of runs the questions that both answered count.
 
-    [tables, main results] A t interval on common seeds; one seed is paired by question (bootstrap, exact sign test);
+    [tables, main results] A t interval on common seeds; one seed is paired by question (exact, and its sign test);
     none without a common seed.
     """
     seeds = sorted(seed for seed in one.keys() & other.keys() if one[seed].keys() & other[seed].keys())

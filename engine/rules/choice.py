@@ -8,7 +8,8 @@ Rules
     - No question sees what was made of it (rules/own.py); only `revisit_self = include` shows it.
     - All choices of one phase read the state as it is at the phase's start, in question-id order; pulls planned
       before in the same phase count. Every draw is keyed by (seed, bandit, iteration, question).
-    - A donor (the shuffled control of an exam) gives memories and principles; arms, chain and tool stay the question's.
+    - A donor (the shuffled control of an exam) gives memories and principles, and none of a case that the
+      question would have got itself; arms, chain and tool stay the question's.
 """
 
 from collections import defaultdict
@@ -73,7 +74,9 @@ class Choosing:
         routing = self._arm("routing", asked, skill, self.routes(asked, skill, given.cascade))
         recipe = state.recipes.retrieval(asked.task_type) if search.arm == "recipe" else None
         if donor := self._command.donors.get(asked.question.id):
-            given = self._given(search.arm, donor, state.graph.skill_for_task(donor.task_type), recipe)
+            query = self._query(donor)._replace(apart=given.bundle.ids)
+            candidates = Candidates(query, state.memory, self._terms)
+            given = self._given(search.arm, donor, state.graph.skill_for_task(donor.task_type), recipe, candidates)
         # Of the donor's skill in a control: principles are memories, and those must be another question's.
         giver = donor or asked
         own = self._principles(giver) if routing.arm == "cot_principles" else ()

@@ -72,10 +72,18 @@ def skill_quotes(state: State, planned: QuestionPlanned, *, is_bare: bool = Fals
     return [Quote(f"skill/{skill}", "\n".join(lines)) for skill, lines in named if lines]
 
 
-def remembered(state: State, memories: Collection[str], answer_format: str) -> dict[str, list[Quote]]:
-    """Return by title what memories quote in a prompt, in the order of the titles."""
+def remembered(
+    state: State, memories: Collection[str], answer_format: str, *, answers: Mapping[str, str] = {}
+) -> dict[str, list[Quote]]:
+    """Return by title what memories quote in a prompt, in the order of the titles.
+
+    `answers` is by a memory's id that of another one whose answer it shows (the permuted control of an exam).
+    """
     # By id, superseded ones included: the plan was made on this state, and an exam must render what it recorded.
     rows = [state.memory.row(memory_id) for memory_id in memories]
+    rows = [
+        _answered(row, state.memory.row(answers[row.memory_id])) if row.memory_id in answers else row for row in rows
+    ]
     failures = [row for row in rows if row.outcome == "failure_memory"]
     return {
         "Principles": [_quote(row, row.reasoning) for row in rows if row.outcome == "principle"],
@@ -89,7 +97,9 @@ def remembered(state: State, memories: Collection[str], answer_format: str) -> d
 
 def _retrieved(state: State, planned: QuestionPlanned, answer_format: str) -> list[Section]:
     recipes = [state.recipes.action_recipe(recipe_id) for recipe_id in planned.action_recipes]
-    found = remembered(state, (*planned.principles, *(hit.memory_id for hit in planned.memories)), answer_format)
+    answers = {hit.memory_id: hit.answer_of for hit in planned.memories if hit.answer_of}
+    memories = (*planned.principles, *(hit.memory_id for hit in planned.memories))
+    found = remembered(state, memories, answer_format, answers=answers)
     titled = {
         "Principles": found.pop("Principles"),
         # The steps of a chain are the plan.
@@ -124,6 +134,12 @@ def _actions(recipe: ActionRecipeHarvested) -> str:
 
 def _labelled(label: str, text: str) -> list[str]:
     return [f"{label}: {text}"] if text else []
+
+
+def _answered(row: MemoryRow, other: MemoryRow) -> MemoryRow:
+    """Return a memory with all that another one says in answer to its question."""
+    told = {name: getattr(other, name) for name in ("reasoning", "answer", "wrong_answer", "steps")}
+    return msgspec.structs.replace(row, **told)
 
 
 def _quote(row: MemoryRow, text: str) -> Quote:

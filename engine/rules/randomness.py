@@ -8,7 +8,7 @@ Rules
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -30,6 +30,12 @@ def stream(seed: int, purpose: str, iteration: int = -1, subject: str = "") -> n
     give equal digests.
     """
     return np.random.Generator(_bits(seed, purpose, iteration, subject))
+
+
+def ranked(names: Iterable[str], seed: int, *, purpose: str) -> list[str]:
+    """Return names in a random order in which the others decide no name's place before another's: the first of them
+    stay the first where some are left out or added."""
+    return sorted(names, key=lambda name: hashlib.sha256("\x00".join((str(seed), purpose, name)).encode()).digest())
 
 
 def shuffled(items: Sequence[T], seed: int, *, purpose: str, iteration: int = -1, subject: str = "") -> list[T]:

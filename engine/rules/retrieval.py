@@ -48,7 +48,8 @@ class Query(NamedTuple):
 
     The vector is the question's own, or that of the text which a retrieval recipe makes of it. The text is "" where a
     context belongs to the question, so that two with the same text may be different ones. `merged` are the task
-    types that went out of use into its own, to borrow from.
+    types that went out of use into its own, to borrow from; `apart` are memories of cases that
+    it may not have.
     """
 
     vector: Vector
@@ -57,6 +58,7 @@ class Query(NamedTuple):
     question: str
     context_length: int
     merged: tuple[str, ...] = ()
+    apart: frozenset[str] = frozenset()
 
 
 class Terms(NamedTuple):
@@ -78,6 +80,10 @@ class Terms(NamedTuple):
 class Bundle(NamedTuple):
     success: list[Hit]
     failure: list[Hit]
+
+    @property
+    def ids(self) -> frozenset[str]:
+        return frozenset(hit.memory_id for hit in (*self.success, *self.failure))
 
 
 Quotas = tuple[int, int]
@@ -239,7 +245,7 @@ def _eligible(memory: Memory, rows: Slice, similarity: Vector, query: Query, ter
             if is_strategy and not terms.strategy_floor:
                 continue
             floor = max(terms.least_similarity, terms.strategy_floor) if is_strategy else terms.least_similarity
-            if similarity[row] < floor:
+            if similarity[row] < floor or (rows.ids[row] in query.apart and not is_strategy):
                 continue
             is_own = terms.exclude_self and (
                 rows.question_ids[row] == query.question_id

@@ -6,6 +6,7 @@
 <runs-dir>/<run>/keys          of subjects whose texts are encrypted, for the owner alone; no backup has it
 <runs-dir>/<run>/exams/<n>/    one log for each exam; the run's own log names them all
 <runs-dir>/<run>/beginning     what to begin, until the first session ends; may be deleted once the log has an event
+<runs-dir>/<run>/examining     the lock of whoever takes an exam; may be deleted while no one does
 <runs-dir>/<run>/in-flight     how many calls are under way; may be deleted
 """
 
@@ -29,7 +30,7 @@ from mage_es.events.log import Log, LogReader
 RUNS_DIR = "runs"
 """The folder of the runs where none is given, in the folder of the process."""
 NAME_OF_ORDINAL = "{benchmark}-s{seed}-{ordinal:03d}"
-_OURS = ("log", "snapshots", "replays", "exams", "in-flight", "keys", "beginning")
+_OURS = ("log", "snapshots", "replays", "exams", "examining", "in-flight", "keys", "beginning")
 FLOOR_MIB = 256
 """Free space below which no iteration starts; a long iteration writes a few MiB, its snapshot as much again."""
 
@@ -67,6 +68,10 @@ class Run(NamedTuple):
     @property
     def exams_path(self) -> Path:
         return self.path / "exams"
+
+    @property
+    def examining_path(self) -> Path:
+        return self.path / "examining"
 
     def exams(self) -> list[Run]:
         """Return the exams in the order in which they were set, each as a run whose log is the exam's.

@@ -53,7 +53,8 @@ _READS: Reads = {
 }
 LEVEL = 0.95
 """The level of every interval."""
-BY_QUESTION = "bootstrap, paired by question"
+RIGHT_BY_QUESTION = "exact, paired by question"
+SCORES_BY_QUESTION = "bootstrap, paired by question"
 _RESAMPLES = 10_000
 
 
@@ -93,7 +94,8 @@ class ExamRecord(NamedTuple):
 class RecordedExam(NamedTuple):
     """An exam as its log tells it.
 
-    `marker` is the one that was asked for, `head_seq` its place in the run's log. `answers` has a row for each question
+    `marker` is the one that was asked for, `head_seq` its place in the run's log, `execution` the model that answered
+    ("" of a baseline). `answers` has a row for each question
     that was asked (see `asked`), `episodes` one for each episode. `seconds` is the mean time of the execution model for
     a question, all its calls added up.
     """
@@ -101,6 +103,7 @@ class RecordedExam(NamedTuple):
     name: str
     marker: str
     control: str
+    execution: str
     head_seq: int
     closed: bool
     answers: pl.DataFrame
@@ -118,6 +121,17 @@ def exam_records(reader: LogReader) -> Sequence[ExamRecord]:
         elif isinstance(event, ExamClosed) and event.exam in opened:  # a baseline has only its end
             opened[event.exam] = opened[event.exam]._replace(closed=event)
     return list(opened.values())
+
+
+def learner_of(reader: LogReader) -> str:
+    """Return the name of the model that a run learned with, "" where it has called none."""
+    calls = (call for _, call in reader.events({ModelCalled: ("tier", "model")}) if isinstance(call, ModelCalled))
+    return next((call.model for call in calls if call.tier == "execution"), "")
+
+
+def is_own(exam: ExamOpened | RecordedExam, learner: str) -> bool:
+    """Return whether an exam is of the run itself: without a control, by the model that it learned with."""
+    return exam.control == "none" and learner in ("", exam.execution)
 
 
 def number_of(name: str) -> int:
@@ -145,6 +159,7 @@ def read_exam(reader: LogReader, told: ExamRecord | None = None) -> RecordedExam
         name=told.opened.exam if told else "",
         marker=told.opened.marker if told else "latest",
         control=told.opened.control if told else "none",
+        execution=told.opened.execution if told else "",
         head_seq=told.opened.head_seq if told else reader.head.seq,
         closed=told.closed is not None if told else reader.last(ExamClosed) > 0,
         answers=answers,
@@ -201,23 +216,73 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def by_question(differences: Sequence[float]) -> Interval:
-    """Return the interval of a mean difference over questions, in points: the percentiles of 10,000 resamples.
+    """Return the interval of a mean difference over questions, in points, and p of the exact two-sided sign test.
 
-    They are drawn from a stream that depends on the counts alone. p is that of the exact two-sided sign test.
+    Right and wrong answers (differences of -1, 0 and 1) have an exact one, see `paired`; of scores it is the
+    percentiles of 10,000 resamples, from a stream that depends on the counts alone.
     """
+    counts = Counter(differences)
+    better, worse = (sum(count for d, count in counts.items() if d * sign > 0) for sign in (1, -1))
+    if counts.keys() <= {-1.0, 0.0, 1.0}:
+        (low, high), method = paired(better, worse, len(differences)), RIGHT_BY_QUESTION
+    else:
+        (low, high), method = _resampled(counts), SCORES_BY_QUESTION
+    p = sign_test(better, worse)
+    return Interval(low=100 * low, high=100 * high, method=method, pairs=len(differences), p=p)
+
+
+def paired(better: int, worse: int, asked: int, *, level: float = LEVEL) -> tuple[float, float]:
+    """Return the interval of the difference between two shares of right answers to the same questions, in [-1, 1].
+
+    It leaves out 0 exactly where the exact sign test rejects it at `level`, and is conservative for few questions:
+    a resampled one is too short, as five questions won and none lost leave out 0 at p = 0.06. (Fay and Lumbard 2021,
+    Statistics in Medicine 40, 1147: the confidence distributions of Clopper and Pearson for the share of questions that
+    changed, and for the share of these that were won, melded.)
+    """
+    tail = (1 - level) / 2
+    return _least(better, worse, asked, tail), -_least(worse, better, asked, tail)
+
+
+def _least(better: int, worse: int, asked: int, tail: float) -> float:
+    """Return the lower end: the quantile `tail` of changed * (2 * won - 1), where the two shares take their least."""
+    import numpy as np
+    from scipy.optimize import brentq
+    from scipy.special import betainc, betaincc, betaincinv  # slow to load
+
+    changed, same = better + worse, asked - better - worse
+    if not better:  # the least share of those won is 0, and the difference the share of those that changed
+        return -float(betaincinv(changed + 1, same, 1 - tail)) if same else -1.0
+    # Legendre's nodes on either side of the kink at 1/2, in probability: at 0 the sum is the sign test's own p.
+    nodes, weights = np.polynomial.legendre.leggauss(64)
+    places, weights = (1 + nodes) / 2, weights / 2
+    kink = float(betainc(better, worse + 1, 0.5))
+    if kink <= tail:
+        won = 2 * betaincinv(better, worse + 1, kink + (1 - kink) * places) - 1
+
+        def above(least: float) -> float:
+            reached = betainc(changed, same + 1, np.minimum(1, least / won))
+            return kink + (1 - kink) * float(weights @ reached) - tail
+
+        return float(brentq(above, 0.0, 1.0, xtol=1e-9))
+    if not same:
+        return 2 * float(betaincinv(better, worse + 1, tail)) - 1
+    lost = 1 - 2 * betaincinv(better, worse + 1, kink * places)
+
+    def below(least: float) -> float:
+        return kink * float(weights @ betaincc(changed + 1, same, np.minimum(1, -least / lost))) - tail
+
+    return float(brentq(below, -1.0, 0.0, xtol=1e-9))
+
+
+def _resampled(counts: Mapping[float, int]) -> tuple[float, float]:
     import numpy as np
 
-    counts = sorted(Counter(differences).items())
-    values = np.array([value for value, _ in counts])
-    shares = np.array([count for _, count in counts]) / len(differences)
-    key = ",".join(f"{value!r}:{count}" for value, count in counts)
-    drawn = stream(0, "report.bootstrap", subject=key).multinomial(len(differences), shares, size=_RESAMPLES)
-    means = 100 * (drawn @ values) / len(differences)
-    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    better, worse = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
-    return Interval(
-        low=float(low), high=float(high), method=BY_QUESTION, pairs=len(differences), p=sign_test(better, worse)
-    )
+    ordered, asked = sorted(counts.items()), sum(counts.values())
+    values, shares = np.array([value for value, _ in ordered]), np.array([count for _, count in ordered]) / asked
+    key = ",".join(f"{value!r}:{count}" for value, count in ordered)
+    drawn = stream(0, "report.bootstrap", subject=key).multinomial(asked, shares, size=_RESAMPLES)
+    low, high = np.quantile(drawn @ values / asked, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
 
 
 def sign_test(better: int, worse: int) -> float:

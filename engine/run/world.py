@@ -19,6 +19,7 @@ from mage_es.engine.config import Config, canonical, fingerprint, parse
 from mage_es.engine.embedders.registry import PAPER, open_embedder
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.near_duplicates import LEAST_QUESTIONS
+from mage_es.engine.rules.randomness import ranked
 from mage_es.engine.rules.retrieval import recipe_query
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.splits import NO_SIDES, Sides, Splits, make_splits, recorded_splits
@@ -233,6 +234,20 @@ def first_event(reader: LogReader) -> RunStarted:
         return started
     raise PrerequisiteError(
         f"The run {reader.run} ended before its first event: start it again, with --run-id {reader.run}."
+    )
+
+
+def held_out_sample(setting: Setting, count: int | None) -> Sequence[str]:
+    """Return the ids of `count` held-out questions (None: all). One of fewer is part of one of more.
+
+    Raises `UsageError` for more than are held out.
+    """
+    held_out = ranked(setting.held_out, setting.config.seed, purpose="exam.questions")
+    if count is None or 0 < count <= len(held_out):
+        return held_out[:count]
+    raise UsageError(
+        f"This run holds out {len(held_out)} questions, so an exam cannot have {count}. Choose 1 to "
+        f"{len(held_out)}, or omit the number."
     )
 
 

@@ -19,7 +19,7 @@ from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Move, reply_t
 from mage_es.engine.environments.playing import verdict_of
 from mage_es.engine.rules.choice import query_of
 from mage_es.engine.rules.ingredients import droppable, without
-from mage_es.engine.rules.retrieval import recipe_query, retrieve
+from mage_es.engine.rules.retrieval import Bundle, recipe_query, retrieve
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.step_prompt import EXPLORING, Consulted, retrieval_text, step_prompt
 from mage_es.engine.seams.benchmark import Question
@@ -164,16 +164,23 @@ class _Episode(NamedTuple):
     instead: Observation | None
 
     def consulting(self, observation: Observation) -> QuestionPlanned:
-        question, task_type = self.donor or (self.question, self.planned.task_type)
-        seen, state, recipe_id = self.instead or observation, self.context.state, self.planned.recipe_id
+        bundle = self._bundle(self.question, self.planned.task_type, observation)
+        if self.donor and self.instead:
+            bundle = self._bundle(*self.donor, self.instead, apart=bundle.ids)
+        hits = tuple(Retrieved(**hit._asdict()) for hit in (*bundle.success, *bundle.failure))
+        return msgspec.structs.replace(self.planned, memories=hits)
+
+    def _bundle(
+        self, question: Question, task_type: str, seen: Observation, *, apart: frozenset[str] = frozenset()
+    ) -> Bundle:
+        state, recipe_id = self.context.state, self.planned.recipe_id
         text = retrieval_text(question.question, seen.text)
         recipe = state.recipes.recipe(recipe_id) if recipe_id else None
         if recipe and (own := state.recipes.retrieval(task_type)):  # a donor's text is worded by its own type's recipe
             text = recipe_query(own, text)
         query = query_of(self.context.setting, self.context.state, question, task_type, self.context.embed(text))
-        bundle = retrieve(self.planned.search_arm, query, state.memory, self.context.setting.terms, recipe=recipe)
-        hits = tuple(Retrieved(**hit._asdict()) for hit in (*bundle.success, *bundle.failure))
-        return msgspec.structs.replace(self.planned, memories=hits)
+        query = query._replace(apart=apart)
+        return retrieve(self.planned.search_arm, query, state.memory, self.context.setting.terms, recipe=recipe)
 
     def ask(self, step: int, planned: QuestionPlanned, moment: Moment, observation: Observation) -> Ask:
         setting = self.context.setting

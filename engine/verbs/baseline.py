@@ -28,7 +28,7 @@ from mage_es.engine.run.cutoffs import columns_told, cutoffs, left_out
 from mage_es.engine.run.directory import RUNS_DIR, Beginning, Run, as_run, create_run
 from mage_es.engine.run.exams import interval, read_exam, reasons
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.run.world import World, baseline_of, first_event, open_world, require_scoring
+from mage_es.engine.run.world import World, baseline_of, first_event, held_out_sample, open_world, require_scoring
 from mage_es.engine.seams.benchmark import Benchmark, Split
 from mage_es.engine.seams.environment import is_sequential, modes_of
 from mage_es.engine.search.record import have_paragraphs
@@ -94,7 +94,7 @@ async def abaseline(
     run_id: str | None = None,
     models: Models | None = None,
 ) -> BaselineReport:
-    """Start a baseline and answer the first `questions` held-out questions (default: all) with it.
+    """Start a baseline and answer a sample of `questions` held-out questions (default: all) with it, an exam's own.
 
     Raises:
         UsageError: The baseline is unknown, or does not fit the benchmark.
@@ -117,6 +117,7 @@ async def abaseline(
     world = _looking(
         name, open_world(config, data_dir=data_dir, benchmark=benchmark, embedder=models.embedder, spending=budget)
     )
+    chosen = held_out_sample(world.setting, questions)
     beginning = None if benchmark else Beginning(config, runtime.limits or UNLIMITED, name, questions)
     folder = f"{title(config.benchmark)}-{name}"
     run = create_run(runs_dir, benchmark=folder, seed=config.seed, beginning=beginning, run_id=run_id)
@@ -124,7 +125,7 @@ async def abaseline(
         session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)
         begun = decide(world.setting, session.state, session.opening())
         # One commit: a run killed between the two would not be recognisable as a baseline.
-        session.commit([*begun, *_beginning(session, name, world.setting.held_out[:questions])])
+        session.commit([*begun, *_beginning(session, name, chosen)])
         run.forget_beginning()
         if world.setting.config.search != config.search:
             session.announce(f"{name} searches the paragraphs that come with the questions, as with --search {RECORD}.")

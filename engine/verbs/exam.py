@@ -4,16 +4,17 @@ Rules
     - The run's log says that the exam was taken and how it ended. Nothing else changes in it: the bandits are frozen
       (best arm by posterior mean), and nothing is learned.
     - A budget is one for all sessions of an exam.
-    - Exams of one run that a process is asked for at once are taken one after the other.
-    - The control `shuffled` gives every question the memories that a question of another task type would have
-      got: what is left of the gain then is not due to what the memories say.
+    - Exams of one run that are asked for at once, by any processes, are taken one after the other.
+    - A sample of the held-out questions is part of every larger one: they are in one order, by the seed and their ids.
+    - The controls `shuffled` and `permuted` (rules/controls.py) show memories that can teach a question nothing: what
+      is left of the gain then is not due to what the memories say.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Sequence, Set
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -21,10 +22,10 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es import __version__
-from mage_es.engine.commands import Asked, PlanAnswers
+from mage_es.engine.commands import PlanAnswers
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import Models, open_model, require_models
-from mage_es.engine.rules.randomness import shuffled
+from mage_es.engine.rules.controls import CONTROLS, donors, permutation
 from mage_es.engine.run.directory import Run, as_run, clock
 from mage_es.engine.run.exams import (
     ExamRecord,
@@ -33,14 +34,16 @@ from mage_es.engine.run.exams import (
     repair_that_cut,
 )
 from mage_es.engine.run.runtime import ACCURACY, ProgressNote, Runtime
-from mage_es.engine.run.world import World, reopen_world, require_ontology, require_scoring, state_of
+from mage_es.engine.run.world import World, held_out_sample, reopen_world, require_ontology, require_scoring, state_of
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.embedder import Embedder
+from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.model import Model
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.exam_report import ExamReport, families_of, report_of
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.events.digests import sha256_text
+from mage_es.events.disk import LocalFileSystem, Lock
 from mage_es.events.errors import BudgetReached, Interrupted, UsageError, nearest
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (
@@ -54,9 +57,6 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
 
-CONTROLS = ("none", "shuffled")
-_SITTING: dict[Path, object] = {}
-"""The folder of each run of which this process takes an exam."""
 _TURN_S = 0.05
 """Seconds after which an exam that waits looks whether it is its turn."""
 
@@ -75,9 +75,9 @@ async def aexamine(
     judge: Model | None = None,
     embedder: Embedder | None = None,
 ) -> ExamReport:
-    """Examine a run at a marker on the first `questions` of its held-out split (default: all of it).
+    """Examine a run at a marker on a sample of `questions` of its held-out split (default: all of it).
 
-    `execution`, `judge` and `embedder` replace those of the run's configuration.
+    `execution`, `judge` and `embedder` replace those of the run's configuration: the exam records who answers.
 
     [section 3.2, frozen inference] An exam has a log of its own and is given no guidance model.
 
@@ -85,9 +85,9 @@ async def aexamine(
     was cut off continues, one that is complete is reported as `repeated`.
 
     Raises:
-        UsageError: An unknown marker or control, more questions than are held out, all of one task type for the control
-            `shuffled`, or dollars are limited and a model has no price.
-        RunLocked: Another process is writing the run, or takes an exam of it; an exam of this process is waited for.
+        UsageError: An unknown marker or control, more questions than are held out, a control that they do not allow, or
+            dollars are limited and a model has no price.
+        RunLocked: Another process is writing the run. Another exam of it is waited for.
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call resumes it.
     """
     if control not in CONTROLS:
@@ -97,15 +97,14 @@ async def aexamine(
     seq = reader.resolve(at)
     world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=embedder)
     require_scoring(world, "an exam")
-    names, config = _chosen(world, questions), world.setting.config
+    names, config = held_out_sample(world.setting, questions), world.setting.config
     judge = judge or (open_model(config.judge, "judge") if config.judge else None)
     models = Models(execution or open_model(config.execution, "execution"), None, judge)
     require_models(models)
     runtime.require_prices({**models.names(), **metered(config.embedder)})
     state = state_of(run, reader, until=seq)
     require_ontology(state, at)
-    if control == "shuffled":
-        _require_types(world, state, names)
+    _require_control(control, world, names)
     wanted = ExamOpened(
         exam="",
         run_id=reader.run,
@@ -175,9 +174,9 @@ class _Sitting(NamedTuple):
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[Log]:
-        """Yield the run's log, once no other exam of this process has it. Raises `Interrupted`, `RunLocked`."""
-        mine, place = object(), self.run.path.resolve()
-        if place in _SITTING:
+        """Yield the run's log, once no other exam of the run is being taken. Raises `Interrupted`, `RunLocked`."""
+        turn = self._taken()
+        if not turn:
             self.runtime.observer(
                 ProgressNote(
                     run_id=self.run.id,
@@ -190,19 +189,27 @@ class _Sitting(NamedTuple):
                     level=None,
                     execution_calls=0,
                     guidance_calls=0,
-                    message=f"Waiting for another exam of {self.run.id} that this process is taking.",
+                    message=f"Waiting for another exam of {self.run.id} to end.",
                     is_announcement=True,
                 )
             )
-        while _SITTING.setdefault(place, mine) is not mine:
+        while not turn:
             if self.runtime.stop():
                 raise Interrupted("The exam was stopped before its turn; nothing of it is recorded.")
             await asyncio.sleep(_TURN_S)
+            turn = self._taken()
         try:
             with Log.open(self.run.log_path, clock=clock) as log:
                 yield log
         finally:
-            del _SITTING[place]
+            turn.release()
+
+    def _taken(self) -> Lock | None:
+        """Take the lock that whoever takes an exam of the run holds, None while another one has it."""
+        try:
+            return LocalFileSystem().lock(self.run.examining_path)
+        except BlockingIOError:
+            return None
 
     async def _answered(self, exam: Run, own: Log, opened: ExamOpened) -> ExamClosed:
         state = self.state
@@ -235,25 +242,15 @@ def _new_name(run: Run, wanted: ExamOpened) -> str:
     return f"{number:04d}-{suffix}" + ("" if wanted.control == "none" else f"-{wanted.control}")
 
 
-def donors(asked: Sequence[Asked], seed: int) -> Mapping[str, Asked]:
-    """Return for each question the next one of a different task type, in a seeded order."""
-    order = shuffled(sorted(asked, key=lambda a: a.question.id), seed, purpose="exam.donors")
-    found = {}
-    for place, receiver in enumerate(order):
-        for other in (*order[place + 1 :], *order[:place]):
-            if other.task_type != receiver.task_type:
-                found[receiver.question.id] = other
-                break
-    return found
-
-
 async def _sit(session: Session, names: Sequence[str], control: str) -> None:
     session.enter_phase(-1, "exam")
     if not session.state.progress.plans("exam"):
         purposes: dict[str, Purpose] = dict.fromkeys(names, "exam")
         asked = session.asked(purposes)
-        swapped = donors(asked, session.world.setting.config.seed) if control == "shuffled" else {}
-        session.do(PlanAnswers(iteration=-1, phase="exam", asked=asked, frozen=True, donors=swapped))
+        seed = session.world.setting.config.seed
+        given = donors(asked, seed) if control == "shuffled" else {}
+        answers = permutation(session.state.memory, seed) if control == "permuted" else {}
+        session.do(PlanAnswers(-1, "exam", asked, frozen=True, donors=given, answers=answers))
     try:
         async with aclosing(session):
             await session.answer(-1, "exam")
@@ -277,24 +274,13 @@ def exam_closed(session: Session, known: Set[str] = frozenset()) -> ExamClosed:
     )
 
 
-def _require_types(world: World, state: State, names: Sequence[str]) -> None:
-    """Raises `UsageError` if all questions have one task type, so that none could get the memories of another."""
-    types = set(world.typing.types_of([world.questions[name] for name in names], state.graph.induced_types()))
-    if len(types) < 2:
+def _require_control(control: str, world: World, names: Sequence[str]) -> None:
+    if control == "shuffled" and len(names) < 2:
+        raise UsageError("The control shuffled gives each question what another one would get: ask two or more.")
+    if control == "permuted" and is_sequential(world.benchmark):
         raise UsageError(
-            f"All questions of this exam have the task type {', '.join(types)}, so there are no memories of another "
-            "type to shuffle in. Run the exam without --control shuffled."
+            f"{world.benchmark.name} is played, so its memories have no answers to permute: use --control shuffled."
         )
-
-
-def _chosen(world: World, count: int | None) -> Sequence[str]:
-    held_out = world.setting.held_out
-    if count is not None and not 0 < count <= len(held_out):
-        raise UsageError(
-            f"This run holds out {len(held_out)} questions, so an exam cannot have {count}. Choose 1 to "
-            f"{len(held_out)}, or omit the number."
-        )
-    return held_out[:count]
 
 
 def _beginning(session: Session, opened: ExamOpened, recorded: Sequence[Record]) -> Draft:

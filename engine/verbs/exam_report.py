@@ -1,20 +1,29 @@
-"""What an exam came to, and how that compares with the exam of the run's start."""
+"""What an exam came to, and how that compares with an exam of the same state, and of the run's start."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
-import polars as pl
 
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.exams import ExamRecord, Interval, by_question, exam_records, interval, read_exam, reasons
+from mage_es.engine.run.exams import (
+    ExamRecord,
+    Interval,
+    by_question,
+    exam_records,
+    interval,
+    learner_of,
+    read_exam,
+    reasons,
+)
 from mage_es.engine.run.world import World
 from mage_es.engine.verbs.runs import episode_rows
 from mage_es.engine.verbs.summary import EpisodeRow
 from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
+from mage_es.events.segments import Reads
+from mage_es.events.vocabulary import EpisodeStepped, ExamOpened, QuestionPlanned
 
 
 class GroupScore(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,13 +33,16 @@ class GroupScore(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExamDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """An exam compared with `exam_id`, that of the run's start, on the `total` questions that both asked.
+    """An exam compared with another, `exam_id`, on the `total` questions that both asked.
 
-    `correct` were right then; `better` and `worse` are the questions that changed; `points` and `interval` are the mean
-    difference, now minus then.
+    `marker`, `control` and `execution` are the other's, and `correct` were right in it; `better` and `worse` are the
+    questions that changed; `points` and `interval` are the mean difference, this one minus the other.
     """
 
     exam_id: str
+    marker: str
+    control: str
+    execution: str
     correct: int
     total: int
     points: float
@@ -46,8 +58,12 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     families). `answers` is (question id, correct) in id order, for paired comparisons. `interval` is the Wilson score
     interval of `correct` in `total` at 95 %. `undecided` answers, which neither the rule nor a judge could decide,
     count as wrong, by the kind of the reason, and so do `unanswered` questions, whose call failed for good, by the kind
-    of the fault. `head` is that of the exam's own log. `before` is None for the exam of the start, or where there is
-    none to compare with. `repeated`: this exam was complete already, and no call was made.
+    of the fault. `head` is that of the exam's own log. `bare` questions were shown nothing that was learned; with a
+    control, `controlled` are those that were shown memories under it. `execution` is the model that answered.
+
+    `beside` compares a control with the exam of the same state without one, and another learner with the run's own;
+    `before` compares with the exam of the start by the same model. Both are None where there is no such other exam.
+    `repeated`: this exam was complete already, and no call was made.
     """
 
     run_id: str
@@ -72,6 +88,10 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     embedder_calls: int = 0
     teacher_sees: str = ""
     head: str = ""
+    execution: str = ""
+    bare: int = 0
+    controlled: int = 0
+    beside: ExamDifference | None = None
     before: ExamDifference | None = None
     repeated: bool = False
 
@@ -85,6 +105,8 @@ def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_
     for name, is_right, task_type in rows:
         (familiar if world.questions[name].family in known else unfamiliar).append(is_right)
         by_type.setdefault(task_type, []).append(is_right)
+    beside, before = _compared(run, record, {name: is_right for name, is_right, _ in rows})
+    bare, controlled = _shown(log)
     return ExamReport(
         run_id=run.id,
         exam_id=sat.name,
@@ -109,31 +131,82 @@ def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_
         interval=interval(int(sat.answers["correct"].sum()), len(rows)),
         undecided=reasons(sat.answers, "undecided"),
         head=log.head.chain,
-        before=_before(run, record, {name: is_right for name, is_right, _ in rows}),
+        execution=sat.execution,
+        bare=bare,
+        controlled=controlled,
+        beside=beside,
+        before=before,
         repeated=is_repeated,
     )
 
 
-def _before(run: Run, record: ExamRecord, now: Mapping[str, bool]) -> ExamDifference | None:
-    """Return the difference to the newest complete exam of the start with the same models, None without one."""
-    if (record.opened.marker, record.opened.control) == ("start", "none"):
-        return None
-    for then in reversed(exam_records(LogReader(run.log_path))):
-        is_start = then.closed and (then.opened.marker, then.opened.control) == ("start", "none")
-        models = [(each.opened.execution, each.opened.judge) for each in (then, record)]
-        if is_start and models[0] == models[1]:
-            with suppress(LogError):  # missing or replaced: `verify` names it
-                return _difference(then, read_exam(then.log(run), then).answers, now)
+def _shown(log: LogReader) -> tuple[int, int]:
+    """Return how many questions were shown nothing that was learned, and how many memories as a control gives them."""
+    bare, controlled = 0, set[str]()
+    # An episode's memories are looked for at each step, and its first prompt may have none yet.
+    reads: Reads = {
+        QuestionPlanned: ("question_id", "spans", "memories", "donor"),
+        EpisodeStepped: ("episode_id", "memories"),
+    }
+    donated = set[str]()
+    for _, event in log.events(reads):
+        match event:
+            case QuestionPlanned():
+                bare += not event.spans
+                donated |= {event.question_id} if event.donor else set()
+                if any(hit.answer_of for hit in event.memories) or (event.donor and event.memories):
+                    controlled.add(event.question_id)
+            case EpisodeStepped() if event.memories and event.episode_id in donated:
+                controlled.add(event.episode_id)
+    return bare, len(controlled)
+
+
+def _compared(
+    run: Run, record: ExamRecord, now: Mapping[str, bool]
+) -> tuple[ExamDifference | None, ExamDifference | None]:
+    """Return the differences to the newest complete exams of the same state, and of the start by the same models."""
+    own, reader = record.opened, LogReader(run.log_path)
+    learner = learner_of(reader) or own.execution
+
+    def beside(other: ExamOpened) -> bool:
+        # Not by the marker: `latest` moves on, and `iter-9` may be the same state.
+        return other.digests == own.digests and other.execution == (learner if own.control == "none" else own.execution)
+
+    def before(other: ExamOpened) -> bool:
+        return other.marker == "start" and other.execution == own.execution
+
+    others = [
+        each
+        for each in reversed(exam_records(reader))
+        if each.closed and each.opened.control == "none" and each.opened.judge == own.judge and each.seq != record.seq
+    ]
+    is_compared = own.control != "none" or own.execution != learner
+    same = _difference(run, filter(lambda each: beside(each.opened), others), now) if is_compared else None
+    is_start = (own.marker, own.control) == ("start", "none")
+    start = None if is_start else _difference(run, filter(lambda each: before(each.opened), others), now)
+    return same, None if start and same and start.exam_id == same.exam_id else start
+
+
+def _difference(run: Run, others: Iterable[ExamRecord], now: Mapping[str, bool]) -> ExamDifference | None:
+    """Return the difference to the first of these exams that has asked some of the questions, None without one."""
+    for then in others:
+        try:
+            answers = read_exam(then.log(run), then).answers
+        except LogError:  # missing or replaced: `verify` names it
+            continue
+        was = {name: is_right for name, is_right in answers.select("question_id", "correct").rows() if name in now}
+        if was:
+            return _paired(then.opened, was, now)
     return None
 
 
-def _difference(then: ExamRecord, answers: pl.DataFrame, now: Mapping[str, bool]) -> ExamDifference | None:
-    was = {name: is_right for name, is_right in answers.select("question_id", "correct").rows() if name in now}
-    if not was:
-        return None
+def _paired(then: ExamOpened, was: Mapping[str, bool], now: Mapping[str, bool]) -> ExamDifference:
     differences = [float(now[name]) - float(was[name]) for name in sorted(was)]
     return ExamDifference(
-        exam_id=then.opened.exam,
+        exam_id=then.exam,
+        marker=then.marker,
+        control=then.control,
+        execution=then.execution,
         correct=sum(was.values()),
         total=len(was),
         points=100 * sum(differences) / len(differences),

@@ -19,7 +19,7 @@ import msgspec
 from mage_es import __version__
 from mage_es.engine.config import Config, parse
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.exams import ExamRecord, exam_records
+from mage_es.engine.run.exams import ExamRecord, exam_records, is_own, learner_of
 from mage_es.engine.run.inheriting import inheritance
 from mage_es.engine.run.memories import things_of
 from mage_es.engine.run.pricing import Prices
@@ -157,7 +157,7 @@ class Viewed:
             self._problem = str(error)
             life.stop()
         self._exams = [record for record in exam_records(reader) if record.opened.exam in life.asked.exam_rows]
-        starts: dict[tuple[str, str], str] = {}
+        starts, learner = dict[tuple[str, str], str](), learner_of(reader)
         for exam in self._exams:
             opened = exam.opened
             try:
@@ -172,7 +172,7 @@ class Viewed:
         for exam in self._exams:
             if exam.closed:
                 before = starts.get((exam.opened.execution, exam.opened.judge))
-                is_later = exam.opened.control == "none" and before != exam.opened.exam
+                is_later = is_own(exam.opened, learner) and before != exam.opened.exam
                 life.counted.examine(life.asked, exam.opened.exam, before if is_later else None)
         life.asked.name_questions(reader.questions()[0])
 

@@ -32,6 +32,8 @@ class Retrieved(Part, frozen=True, kw_only=True):
     memory_id: str
     similarity: float
     """Cosine between the question and the memory."""
+    answer_of: str = ""
+    """Memory whose answer is shown in place of its own (the permuted control of an exam); else empty."""
 
 
 class Span(Part, frozen=True, kw_only=True):

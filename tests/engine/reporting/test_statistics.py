@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mage_es.engine.reporting.statistics import BY_SEED, cell_of, difference
-from mage_es.engine.run.exams import BY_QUESTION, sign_test
+from mage_es.engine.run.exams import RIGHT_BY_QUESTION, SCORES_BY_QUESTION, sign_test
 
 
 @pytest.mark.paper("tables, cells")
@@ -43,10 +43,19 @@ def test_one_seed_is_compared_question_by_question() -> None:
     other = {7: {f"q{n}": float(n < 20) for n in range(40)}}
     cell = difference(one, other)
     assert cell and cell.interval
-    assert (cell.mean, cell.sd, cell.n, cell.interval.method, cell.interval.pairs) == (25.0, None, 1, BY_QUESTION, 40)
-    assert 10 < cell.interval.low < 15 and 35 < cell.interval.high <= 40  # 25 ± 1.96 * 100 * sqrt(.25 * .75 / 40)
+    assert (cell.mean, cell.sd, cell.n, cell.interval.pairs) == (25.0, None, 1, 40)
+    assert cell.interval.method == RIGHT_BY_QUESTION
+    assert 5 < cell.interval.low < 12 and 40 < cell.interval.high <= 44  # 25 ± 1.96 * 100 * sqrt(.25 * .75 / 40), wider
     assert cell.interval.p == pytest.approx(2 * 0.5**10)
-    assert difference(one, other) == cell  # resampling is the same every time
+
+
+def test_graded_scores_of_one_seed_are_resampled_the_same_every_time() -> None:
+    one = {7: {f"q{n}": 0.9 if n < 30 else 0.4 for n in range(40)}}
+    other = {7: {f"q{n}": 0.9 if n < 20 else 0.4 for n in range(40)}}
+    cell = difference(one, other)
+    assert cell and cell.interval
+    assert cell.interval.method == SCORES_BY_QUESTION and 5 < cell.interval.low < 12.5 < cell.interval.high <= 20
+    assert difference(one, other) == cell
 
 
 def test_without_a_common_seed_there_is_a_difference_and_no_interval() -> None:

@@ -361,6 +361,8 @@ def test_an_exam_plays_episodes_frozen_in_a_log_of_its_own(workshop_run: Run) ->
 
 
 def test_the_control_consults_the_graph_as_another_task_throughout(workshop_run: Run) -> None:
+    with pytest.raises(UsageError, match="workshop is played, so its memories have no answers to permute"):
+        exam_of(workshop_run, control="permuted")
     exam_of(workshop_run, control="shuffled")
     log = LogReader(sorted(workshop_run.exams_path.glob("*shuffled/log"))[-1])
     plans = list(log.of(QuestionPlanned))

@@ -6,26 +6,30 @@ import asyncio
 import hashlib
 import shutil
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import msgspec
 import pytest
 
-from mage_es.engine.commands import Asked
+from mage_es.engine.config import Config
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.reporting.recorded import RecordedRun
 from mage_es.engine.run.budget import UNLIMITED, Limits
-from mage_es.engine.run.directory import Run, clock
+from mage_es.engine.run.directory import Run, clock, find_run
 from mage_es.engine.run.exams import exam_records, sign_test
 from mage_es.engine.run.runtime import ProgressNote, Runtime
-from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.theorems.inference import check_inference
-from mage_es.engine.verbs.exam import aexamine, donors, examine
+from mage_es.engine.verbs.baseline import run_baseline
+from mage_es.engine.verbs.evolve import evolve
+from mage_es.engine.verbs.exam import aexamine, examine
 from mage_es.engine.verbs.exam_report import ExamReport
 from mage_es.engine.verbs.repair import repair
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.show import show
 from mage_es.engine.verbs.verify import verify
+from mage_es.events.disk import LocalFileSystem
 from mage_es.events.errors import BudgetReached, Interrupted, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (
@@ -36,7 +40,9 @@ from mage_es.events.vocabulary import (
     SegmentSealed,
     SplitCommitted,
 )
+from mage_es.projections.fold import fold
 from tests.engine.conftest import SMALL, begin
+from tests.engine.copier import Copier, guided
 
 pytestmark = pytest.mark.slow
 
@@ -125,8 +131,6 @@ def test_unseen_phrasings_are_reported_apart(small_run: Run) -> None:
 
 
 def test_the_shuffled_control_hands_every_question_memories_of_another_type(small_run: Run) -> None:
-    from mage_es.projections.fold import fold
-
     report = exam(small_run, control="shuffled")
     memory = fold(LogReader(small_run.log_path)).memory
     plans = list(LogReader(small_run.exams_path / report.exam_id / "log").of(QuestionPlanned))
@@ -154,17 +158,6 @@ def test_a_model_handed_in_takes_the_place_of_the_configured_one(small_run: Run)
     calls = LogReader(small_run.exams_path / report.exam_id / "log").records({ModelCalled})
     assert {record.event.model for record in calls} == {"scripted/stubborn"}
     assert report.correct == 0
-
-
-def test_a_donor_is_always_of_another_type_where_there_is_one() -> None:
-    def asked(name: str, task_type: str) -> Asked:
-        question = Question(id=name, benchmark="b", split="test", task_type=task_type, question=name, gold="1")
-        return Asked(question, task_type, None, "exam")  # type: ignore[arg-type]
-
-    several = [asked(f"q{i}", "ab"[i % 2]) for i in range(9)]
-    chosen = donors(several, 1)
-    assert all(chosen[a.question.id].task_type != a.task_type for a in several)
-    assert donors([asked("q1", "a"), asked("q2", "a")], 1) == {}
 
 
 def test_more_questions_than_are_held_out_are_refused(small_run: Run) -> None:
@@ -291,7 +284,7 @@ def test_exams_that_a_process_is_asked_for_at_once_are_taken_one_after_the_other
     assert [report.exam_id[5:] for report in reports] == ["start", "iter-0", "latest"]
     assert (twin.exam_id, twin.correct) == (reports[2].exam_id, reports[2].correct), "the third and it are one exam"
     assert sum(len(model.asked) for model in models.values()) == 18
-    waiting = f"Waiting for another exam of {examined.id} that this process is taking."
+    waiting = f"Waiting for another exam of {examined.id} to end."
     assert said.count(waiting) == 3
     assert verify(examined).ok
 
@@ -409,9 +402,152 @@ def test_dollars_cannot_be_limited_for_an_exam_where_its_model_has_no_price(exam
     assert not examined.exams_path.exists()
 
 
-def test_a_shuffled_exam_of_one_task_type_is_refused_for_there_is_nobody_to_swap_with(
-    own_run: Run,
+SUBJECTS = {
+    "billing": "invoice refund charge payment receipt card price tax fee discount bank cost total euro bill",
+    "delivery": "parcel courier late address tracking van door neighbour box weight depot driver route customs",
+    "other": "password login screen crash update manual button colour cable speaker battery remote menu signal",
+}
+LABELS = list(SUBJECTS)
+
+
+@pytest.fixture(scope="module")
+def labelled_once(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run on a plain list of messages with labels, all of one task type, whose words tell the label."""
+    dice, folder = Random(1), tmp_path_factory.mktemp("labelled")
+    tasks = [
+        {"question": " ".join(dice.sample(words.split(), 6)), "answer": label}
+        for _ in range(40)
+        for label, words in SUBJECTS.items()
+    ]
+    config = Config(benchmark="messages", seed=1, iterations=2, pool=30, held_out=40, anchors=10)
+    evolve(config, tasks=tasks, scorer="exact", runs_dir=folder, models=guided(Copier(LABELS)), run_id="labelled")
+    return find_run(folder, "labelled")
+
+
+@pytest.fixture
+def labelled(labelled_once: Run, tmp_path: Path) -> Run:
+    return Run(labelled_once.id, shutil.copytree(labelled_once.path, tmp_path / "run"))
+
+
+def copied(run: Run, at: str = "latest", **options: Any) -> ExamReport:
+    return examine(run, at=at, execution=Copier(LABELS), **options)
+
+
+def plans_of(run: Run, report: ExamReport) -> list[QuestionPlanned]:
+    return list(LogReader(run.exam(report.exam_id).log_path).of(QuestionPlanned))
+
+
+def test_on_a_plain_task_file_both_controls_take_the_gain_away_and_every_prompt_keeps_its_number_of_memories(
+    labelled: Run,
 ) -> None:
-    with pytest.raises(UsageError, match="All questions of this exam have the task type task"):
-        exam(own_run, control="shuffled")
-    assert not own_run.exams_path.exists()
+    before, after = copied(labelled, "start"), copied(labelled)
+    assert after.before and after.before.interval.low > 20
+    own = {plan.question_id: {hit.memory_id for hit in plan.memories} for plan in plans_of(labelled, after)}
+    for control in ("shuffled", "permuted"):
+        report = copied(labelled, control=control)
+        assert report.beside and report.before
+        assert (report.beside.exam_id, report.before.exam_id) == (after.exam_id, before.exam_id)
+        assert report.beside.interval.high < -20, control
+        assert report.before.interval.low <= 0, control
+        assert control == "shuffled" or report.before.interval.high >= 0, "memories of unlike questions may mislead"
+        assert (report.controlled, report.bare) == (report.total, 0)
+        assert all(len(plan.memories) == len(own[plan.question_id]) for plan in plans_of(labelled, report))
+        assert all(show(labelled, name).prompt_verified for name, _ in report.answers[:5])
+    assert verify(labelled).ok
+
+
+def test_shuffled_shows_what_a_question_would_not_have_got_and_permuted_what_it_would_have_with_other_answers(
+    labelled: Run,
+) -> None:
+    plain, shuffled, permuted = (
+        {plan.question_id: plan for plan in plans_of(labelled, copied(labelled, control=control))}
+        for control in ("none", "shuffled", "permuted")
+    )
+    memory = fold(LogReader(labelled.log_path)).memory
+    for name, plan in plain.items():
+        own = [hit.memory_id for hit in plan.memories]
+        assert shuffled[name].donor not in ("", name)
+        assert not {hit.memory_id for hit in shuffled[name].memories} & set(own)
+        assert [hit.memory_id for hit in permuted[name].memories] == own
+        for hit in permuted[name].memories:
+            shown, other = memory.row(hit.memory_id), memory.row(hit.answer_of)
+            assert shown.question_id != other.question_id and shown.outcome == other.outcome
+    name, plan = next((name, plan) for name, plan in permuted.items() if plan.memories)
+    row, other = (memory.row(found) for found in (plan.memories[0].memory_id, plan.memories[0].answer_of))
+    block = show(labelled, name).prompt.partition(row.question)[2].partition("\n\n")[0]
+    assert other.answer in block
+
+
+def test_an_exam_of_one_question_has_nothing_to_shuffle(labelled: Run) -> None:
+    with pytest.raises(UsageError, match="ask two or more"):
+        copied(labelled, control="shuffled", questions=1)
+    assert not labelled.exams_path.exists()
+
+
+def test_a_control_without_the_exam_of_its_state_is_compared_with_the_start_alone(labelled: Run) -> None:
+    copied(labelled, "start")
+    alone = copied(labelled, control="permuted")
+    assert alone.beside is None and alone.before and alone.before.exam_id == "0001-start"
+    at_start = copied(labelled, "start", control="permuted")
+    assert at_start.beside and at_start.beside.exam_id == "0001-start" and at_start.before is None
+    assert (at_start.bare, at_start.controlled, at_start.beside.points) == (at_start.total, 0, 0.0)
+
+
+def test_the_same_state_is_recognised_under_another_marker(labelled: Run) -> None:
+    plain = copied(labelled, "iter-1")
+    beside = copied(labelled, "latest", control="shuffled").beside
+    assert beside and beside.exam_id == plain.exam_id
+
+
+class Other(Copier):
+    name = "scripted/other"
+
+
+def test_another_learner_may_take_the_exam_and_is_compared_with_the_runs_own_and_counted_nowhere(labelled: Run) -> None:
+    own = [copied(labelled, at) for at in ("start", "latest")]
+    swapped = examine(labelled, execution=Other(LABELS))
+    assert [record.opened.execution for record in exam_records(LogReader(labelled.log_path))] == [
+        *(Copier.name, Copier.name),
+        Other.name,
+    ]
+    assert swapped.execution == Other.name and swapped.before is None
+    assert swapped.beside and (swapped.beside.exam_id, swapped.beside.execution) == (own[1].exam_id, Copier.name)
+    recorded = RecordedRun(labelled)
+    assert recorded.final and recorded.final.name == own[1].exam_id
+    again = examine(labelled, at="start", execution=Other(LABELS))
+    assert again.beside and again.beside.exam_id == own[0].exam_id and again.before is None
+    after = examine(labelled, execution=Other(LABELS))
+    assert after.repeated and after.before and after.before.exam_id == again.exam_id
+
+
+def test_a_smaller_sample_of_held_out_questions_is_part_of_every_larger_one_and_a_baselines_own(
+    labelled: Run, tmp_path: Path
+) -> None:
+    few, more, every = ({name for name, _ in copied(labelled, questions=n).answers} for n in (7, 15, None))
+    assert few < more < every
+    in_file_order = sorted(every, key=lambda name: int(name.removeprefix("row-")))
+    assert few != set(in_file_order[:7]) and few != set(sorted(every)[:7]), "it is a sample, and not the first ones"
+    config = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12)
+    asked = run_baseline("zero_shot_cot", config, runs_dir=tmp_path / "runs", questions=6)
+    run = begin(tmp_path / "runs", config)
+    assert [name for name, _ in asked.answers] == [name for name, _ in exam(run, questions=6).answers]
+
+
+def test_an_exam_waits_for_one_that_another_process_takes_and_says_so(labelled: Run) -> None:
+    held, said = LocalFileSystem().lock(labelled.examining_path), list[str]()
+
+    def observe(note: ProgressNote) -> None:
+        if note.is_announcement:
+            said.append(note.message)
+            held.release()
+
+    report = copied(labelled, questions=3, runtime=Runtime(observer=observe))
+    assert (report.total, said) == (3, [f"Waiting for another exam of {labelled.id} to end."])
+
+
+def test_an_exam_that_waits_can_be_stopped_and_leaves_nothing(labelled: Run) -> None:
+    held = LocalFileSystem().lock(labelled.examining_path)
+    with pytest.raises(Interrupted, match="stopped before its turn"):
+        copied(labelled, runtime=Runtime(stop=lambda: True))
+    held.release()
+    assert not labelled.exams_path.exists()

@@ -1,0 +1,91 @@
+"""The controls of an exam: whose memories a question gets, so that what they say can teach it nothing.
+
+Rules
+    - `shuffled`: the memories that a donor would have got, another question of the exam. It is of another task type;
+      where all have one, it is unlike the question: not of the half whose texts are nearest to it. None of
+      the cases that the question itself would have got is among them.
+    - `permuted`: the memories that it would have got, each with the answer (and what led to it) of another one, of the
+      same index and the same form of answer. Every case's answer is used once, and none comes with its own question, so
+      that the answers there can be and how often each comes are still shown, and only what belongs to what is lost.
+    - Only `permuted` is a null: memories of unlike questions can mislead, and leave less than there was at the start.
+    - Principles, strategies, tools and what a skill was taught hold no case's answer: `permuted` leaves them as they
+      are, and so does `shuffled` where there is one skill.
+    - No gold answer of the exam takes part: a donor is chosen by texts and types, a permutation by memories alone.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Literal, get_args
+
+import numpy as np
+
+from mage_es.engine.commands import Asked
+from mage_es.engine.rules.randomness import shuffled
+from mage_es.projections.memory import INDEXES, Memory, MemoryRow
+
+Control = Literal["none", "shuffled", "permuted"]
+CONTROLS: tuple[Control, ...] = get_args(Control)
+
+_NUMBER = re.compile(r"[-+$€£]*[\d.,/:]+\s*%?")
+
+
+def donors(asked: Sequence[Asked], seed: int) -> Mapping[str, Asked]:
+    """Return for each question the next one, in a seeded order, that is of another type or unlike it; {} for one."""
+    order = shuffled(sorted(asked, key=lambda a: a.question.id), seed, purpose="exam.donors")
+    if len(order) < 2:
+        return {}
+    has_types = len({each.task_type for each in order}) > 1
+    vectors = np.stack([each.vector for each in order])
+    found = {}
+    for place, receiver in enumerate(order):
+        others = [*range(place + 1, len(order)), *range(place)]
+        if has_types:
+            unlike = [other for other in others if order[other].task_type != receiver.task_type]
+        else:
+            likeness = vectors[others] @ receiver.vector
+            middle = np.median(likeness)
+            unlike = [other for other, alike in zip(others, likeness, strict=True) if alike <= middle]
+        found[receiver.question.id] = order[unlike[0]]
+    return found
+
+
+def permutation(memory: Memory, seed: int) -> Mapping[str, str]:
+    """Return by the id of each memory in use the id of that whose answer it is to show, "" where there is none.
+
+    Only memories of one case are in it: a type strategy has no answer.
+    """
+    groups = defaultdict[tuple[str, str], list[MemoryRow]](list)
+    for row in memory.rows():
+        if row.outcome in INDEXES and row.kind != "type_strategy" and row.status == "active":
+            groups[row.outcome, form_of(row.answer)].append(row)
+    alone = [key for key, rows in groups.items() if len(_questions(rows)) < 2]
+    for key in alone:  # the only ones of their form take what there is
+        groups[key[0], ""] += groups.pop(key)
+    return dict(chain.from_iterable(_permuted(rows, seed, "/".join(key)) for key, rows in sorted(groups.items())))
+
+
+def form_of(answer: str) -> str:
+    """Return what an answer looks like: a number, a letter or words."""
+    plain = answer.strip()
+    if _NUMBER.fullmatch(plain):
+        return "number"
+    return "letter" if len(plain.strip("().")) == 1 else "words"
+
+
+def _permuted(rows: Sequence[MemoryRow], seed: int, group: str) -> list[tuple[str, str]]:
+    # Those of one question side by side, and each takes from as far on as the longest such row: never from its own.
+    asked = _questions(rows)
+    places = {name: place for place, name in enumerate(shuffled(sorted(asked), seed, purpose="exam.permuted"))}
+    order = sorted(rows, key=lambda row: (places[row.question_id], row.memory_id))
+    step = max(asked.values())
+    taken = [*order[step:], *order[:step]]
+    return [
+        (row.memory_id, other.memory_id if other.question_id != row.question_id else "")
+        for row, other in zip(order, taken, strict=True)
+    ]
+
+
+def _questions(rows: Sequence[MemoryRow]) -> Counter[str]:
+    return Counter(row.question_id for row in rows)

@@ -70,4 +70,4 @@ def test_the_cascade_has_base_some_parts_and_all_of_them(bench: Any, cells: Any)
     bench.run("some", after="1110", **dict.fromkeys(CASCADE[:2], True))
     table = cascade(bench.study())
     assert [column.name for column in table.columns] == ["Benchmark", "base", "AB", "A-D", "difference"]
-    assert cells(table) == [["wordmath", "50.0", "75.0", "100.0", "+50.0 [+0.0, +100.0]"]]
+    assert cells(table) == [["wordmath", "50.0", "75.0", "100.0", "+50.0 [-43.8, +93.2]"]]

@@ -77,7 +77,7 @@ def test_the_extension_has_its_benchmarks_only_and_marks_what_is_quoted(bench: A
     bench.run("w", after="1111")
     study = bench.study()
     (row,) = cells(extension(study))
-    assert row == ["medqa", "-", "74 (Medprompt)", "25.0", "50.0", "-", "+25.0 [+0.0, +75.0]"]
+    assert row == ["medqa", "-", "74 (Medprompt)", "25.0", "50.0", "-", "+25.0 [-52.7, +80.6]"]
     assert [row[0] for row in cells(main_results(study))] == ["wordmath"]
 
 

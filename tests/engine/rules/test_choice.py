@@ -273,12 +273,14 @@ def test_the_route_with_a_tool_names_it() -> None:
     assert forced(built, setting_of(), "direct").tool_id == ""
 
 
-def test_a_donor_gives_its_memories_and_keeps_its_own_away() -> None:
+def test_a_donor_gives_its_memories_but_none_made_of_it_and_none_that_the_question_has_itself() -> None:
     built = Built()
-    built.memory("own")
-    built.memory("given", vector=(0, 1))
+    built.memory("near", vector=(1, 0))
+    built.memory("between", vector=(0.8, 0.6))
+    built.memory("given", vector=(0.6, 0.8))
+    built.memory("own", vector=(0, 1))
     donor = asked("q-own")._replace(vector=UP)
     plain = forced(built, setting_of(), "balanced")
     swapped = forced(built, setting_of(), "balanced", **{"q1": donor})
-    assert [hit.memory_id for hit in plain.bundle.success] == ["own", "given"]
+    assert [hit.memory_id for hit in plain.bundle.success] == ["near", "between"]
     assert [hit.memory_id for hit in swapped.bundle.success] == ["given"]

@@ -155,6 +155,8 @@ class _Opened(NamedTuple):
     marker: str
     memories: str
     """Ids of memories, or why there are none."""
+    waiting: str = ""
+    """SHA-256 of the turn that waits for its first reply; empty for none."""
 
 
 class _Recorded:
@@ -174,7 +176,7 @@ class _Recorded:
         opened = prepared.opened
         marker = f"iter-{opened.marker}" if opened.marker >= 0 else "start"
         told = ",".join(opened.memories) if opened.treatment == "memory" else opened.treatment
-        return _Opened(prepared.notes, opened.inference, marker, told)
+        return _Opened(prepared.notes, opened.inference, marker, told, prepared.waiting)
 
     def earlier(self, reading: Reading, given: Mapping[str, str]) -> Mapping[int, str]:
         off = given.get("x-mage-memory") == "off"
@@ -308,11 +310,13 @@ class _Passage:
                 return
             closed = usage.closing(
                 inference,
+                opening.result()[0].waiting,
                 outcome if self._opened else "bypassed",
                 status=self._status,
                 problem=problem,
                 latency_s=latency_s,
                 overhead_s=self._overhead_s,
+                is_whole=outcome == "answered",
             )
             self._desk.notes.close(closed)
             if usage.id:

@@ -77,6 +77,8 @@ class Prepared(NamedTuple):
 
     opened: InferenceOpened
     notes: Mapping[int, str]
+    waiting: str
+    """SHA-256 of the turn that waits for its first reply; empty where the latest has one."""
 
 
 class LiveRun:
@@ -175,7 +177,7 @@ class LiveRun:
         if len(session) > _LONGEST_NAME:
             raise UsageError(f"X-Session-Id has {len(session)} characters: give at most {_LONGEST_NAME}.")
         name = f"inf-{self.process}-{next(self._numbers)}"
-        session = session or self._sessions.session_of(key, reading, is_retry=is_retry) or name
+        session = self.session_of(reading, session=session, key=key, is_retry=is_retry) or name
         known = self._sessions.conversation(key, session, self.marker)
         frozen = self.frozen(known.marker)
         if task_type is not None:
@@ -212,11 +214,16 @@ class LiveRun:
         notes = {} if memory == "off" else self._notes(key, session, reading.turns)
         earlier = len(notes) - (event.treatment == "memory" and reading.is_new)
         question = text if self._has_texts and reading.is_new else ""
-        return Prepared(msgspec.structs.replace(event, turns=earlier, question=question), notes)
+        waiting = event.turn_sha256 if reading.is_new else ""
+        return Prepared(msgspec.structs.replace(event, turns=earlier, question=question), notes, waiting)
+
+    def session_of(self, reading: Reading, *, session: str = "", key: str = "", is_retry: bool = False) -> str:
+        """Return the session that a client named, or that of the conversation that goes on; "" for a new one."""
+        return session or self._sessions.session_of(key, reading, is_retry=is_retry)
 
     def earlier_notes(self, reading: Reading, *, session: str = "", key: str = "") -> Mapping[int, str]:
         """Return the notes of turns before the new one, which are on record and which the upstream has in its cache."""
-        session = session or self._sessions.session_of(key, reading)
+        session = self.session_of(reading, session=session, key=key)
         return self._notes(key, session, reading.turns[:-1] if reading.is_new else reading.turns)
 
     def submit(self, prepared: Prepared, recording: Recording | None = None) -> Recording:

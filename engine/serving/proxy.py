@@ -194,6 +194,7 @@ class Proxy:
         try:
             reading = read(shape, body)
             starts = starts_of(shape, body) if reading.turns else ()
+            session = live.session_of(reading, session=session, key=guest.name, is_retry=is_retry(given))
             if wish != "off":
                 opening.bare = put(body, starts, live.earlier_notes(reading, session=session, key=guest.name))
             prepared = live.prepare(
@@ -250,11 +251,13 @@ class Proxy:
                 return
             closed = usage.closing(
                 opening.prepared.opened.inference,
+                opening.prepared.waiting,
                 "bypassed" if exchange.treatment == "bypassed" else exchange.outcome,
                 status=exchange.status,
                 problem=exchange.problem,
                 latency_s=latency_s,
                 overhead_s=exchange.overhead_s,
+                is_whole=exchange.outcome == "answered",
             )
             self._runs[run].close_inference(closed)
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from mage_es.engine.serving.shapes import calls_of, replied
 from mage_es.events.vocabulary.serving import InferenceClosed, RequestShape
 
 MOST_BYTES = 2**24
@@ -29,18 +30,23 @@ class ReplyUsage(NamedTuple):
     output: int = -1
     text: str = ""
     id: str = ""
+    call: str = ""
+    """Id of its first call of a tool."""
 
     def closing(
         self,
         inference: str,
+        turn_sha256: str,
         outcome: Literal["answered", "left", "failed", "bypassed"],
         *,
         status: int,
         problem: str,
         latency_s: float,
         overhead_s: float,
+        is_whole: bool,
     ) -> InferenceClosed:
-        """Return the end of the inference that this was the reply to."""
+        """Return the end of the inference that this was the reply to, the first to a turn, or to "" where it was not;
+        from one that is whole the conversation goes on."""
         return InferenceClosed(
             inference=inference,
             outcome=outcome,
@@ -53,6 +59,7 @@ class ReplyUsage(NamedTuple):
             overhead_us=round(1e6 * overhead_s),
             reply=self.text,
             reply_id=self.id,
+            reply_sha256=replied(turn_sha256, self.text, self.call) if is_whole and turn_sha256 else "",
         )
 
 
@@ -70,6 +77,7 @@ class ReplyReader:
         self._held, self._size = list[bytes](), 0
         self._event, self._event_size = list[bytes](), 0
         self._usage, self._texts, self._whole_text, self._id = dict[str, Any](), list[str](), "", ""
+        self._call = ""
         self._length = 0
         self.is_done = False
         """Whether a stream said that it is: clients read no further, and mostly hang up before its last byte."""
@@ -106,7 +114,9 @@ class ReplyReader:
         elif not self._is_lost:
             self._read(b"".join(self._held))
         self._held = []
-        return ReplyUsage(*_tokens(self._shape, self._usage), self._whole_text or "".join(self._texts), self._id)
+        return ReplyUsage(
+            *_tokens(self._shape, self._usage), self._whole_text or "".join(self._texts), self._id, self._call
+        )
 
     def _read_line(self, line: bytes) -> None:
         line = line.rstrip(b"\r\n")
@@ -133,6 +143,7 @@ class ReplyReader:
                 self._usage.update((key, count) for key, count in usage.items() if count is not None)
         if isinstance(name := reply.get("id"), str) and name:
             self._id = name
+        self._call = self._call or next(_calls(self._shape, reply, value), "")
         if whole := "".join(_wholes(self._shape, reply)):
             self._whole_text = whole
         elif (piece := _piece(self._shape, value)) and self._length < MOST_BYTES:
@@ -149,6 +160,20 @@ def _wholes(shape: RequestShape, reply: dict[str, Any]) -> Iterator[str]:
     elif isinstance(output := reply.get("output"), list):
         for item in output:
             yield from _said(_inside(item, "content"))
+
+
+def _calls(shape: RequestShape, reply: dict[str, Any], event: dict[str, Any]) -> Iterator[str]:
+    """Yield the ids of calls of tools in a reply, or in an event of it."""
+    if shape == "chat":
+        choice = _first(reply.get("choices"))
+        held = [_inside(choice, "message"), _inside(choice, "delta")]
+    elif shape == "messages":
+        held = [reply, {"content": [event.get("content_block")]}]
+    else:
+        output = reply.get("output")
+        held = [*(output if isinstance(output, list) else []), event.get("item")]
+    for each in held:
+        yield from calls_of(each) if isinstance(each, dict) else ()
 
 
 def _piece(shape: RequestShape, event: dict[str, Any]) -> str:

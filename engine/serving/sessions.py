@@ -3,8 +3,13 @@
 Rules
     - A session keeps the marker that it began at, and its side of the coin. A turn keeps the note that it got first,
       also where that was none: later turns of the conversation have it in their prompt, and the provider in its cache.
-    - A conversation is found by its session's name or an inference of it, and without either by an earlier turn, or by
-      the reply that it goes on from. All four are of a key: no client gets at another's conversation.
+    - A conversation is found by its session's name or an inference of it, and without either by a reply: the id that it
+      goes on from, or an earlier turn with all before it and the first reply to it. Many conversations begin with the
+      same turn; each is another, with a coin and notes of its own. A turn whose reply was not read (a client hung up, a
+      process was killed) leads to its conversation where only one waits there. All of it is of a key: no client gets
+      at another's conversation.
+    - Where two are the same to the letter up to a reply, it makes no difference which goes on: first one that has not.
+      What a client rewrote is new from its first reply on that none was given, and before that keeps its bytes.
     - Bounded: the newest are kept, and little of each. All of it is in the log and is read back from there (`recall`).
 """
 
@@ -26,6 +31,8 @@ MOST = 24_576
 _LATEST = 2_048
 """Inferences that are kept whole at least, for a demonstration that comes soon; of others the log is read."""
 _MOST_OPEN = 50_000
+_MOST_SAME = 64
+"""Conversations that are kept of those that are the same to the letter so far."""
 _READ_BACK = 100_000
 """Events from the log's end that are read back: an inference leaves two."""
 
@@ -107,7 +114,9 @@ class Sessions:
     def __init__(self, is_held_back: Callable[[str, str], bool]) -> None:
         self._is_held_back = is_held_back
         self._mutex = threading.Lock()
-        self._found = _Newest[bytes, Conversation](MOST)
+        self._found = _Newest[bytes, Conversation](MOST // 2)
+        self._after = _Newest[bytes, tuple[Conversation, ...]](MOST // 2)
+        """Those that are the same up to a turn to which no reply was read yet, or up to a reply."""
         self._latest, self._open = _Newest[str, InferenceOpened](_LATEST), dict[str, InferenceOpened]()
 
     def session_of(self, key: str, reading: Reading, *, is_retry: bool = False) -> str:
@@ -119,9 +128,15 @@ class Sessions:
             if reading.previous and (known := self._found.use(_name("reply", key, reading.previous))):
                 return known.session
             # From the latest on: the longer a beginning, the fewer conversations share it.
-            earlier = reading.turns[:-1] if reading.is_new and not is_retry else reading.turns
-            found = (self._found.use(_name("turn", key, turn.sha256)) for turn in reversed(earlier))
-            return next((each.session for each in found if each), "")
+            for turn in reversed(reading.turns):
+                if turn.replied_sha256 and (same := self._after.use(_name("replied", key, turn.replied_sha256))):
+                    place = (_short(turn.sha256),)
+                    return self._kept(key, next((each for each in same if each.turns[-1:] == place), same[-1]))
+                waiting = self._after.use(_name("turn", key, turn.sha256)) or ()
+                is_latest = turn is reading.turns[-1] and reading.is_new
+                if waiting and (is_retry if is_latest else len(waiting) == 1):
+                    return self._kept(key, waiting[-1])
+            return ""
 
     def conversation(self, key: str, session: str, marker: int) -> Conversation:
         """Return the conversation of a session, a new one at `marker`."""
@@ -161,7 +176,7 @@ class Sessions:
                     shown = first
                 else:
                     known.show(turn, shown)
-                self._found.keep(_name("turn", event.key, event.turn_sha256), known)
+                    self._add(_name("turn", event.key, event.turn_sha256), known)
             return shown
 
     def closed(self, event: InferenceClosed) -> bool:
@@ -173,6 +188,10 @@ class Sessions:
             if event.reply_id and opened.shape == "responses":  # the only API that goes on from a reply
                 known = self._conversation(opened.key, opened.session, opened.marker)
                 self._found.keep(_name("reply", opened.key, event.reply_id), known)
+            if event.reply_sha256:
+                known = self._conversation(opened.key, opened.session, opened.marker)
+                self._remove(_name("turn", opened.key, opened.turn_sha256), known)
+                self._add(_name("replied", opened.key, event.reply_sha256), known)
             if event.outcome == "bypassed":
                 self._withdraw(opened)
             return True
@@ -211,6 +230,21 @@ class Sessions:
             self._found.keep(name, known)
         return known
 
+    def _kept(self, key: str, known: Conversation) -> str:
+        """Keep a conversation that was found by one of its turns, and return its session."""
+        self._found.keep(_name("session", key, known.session), known)
+        return known.session
+
+    def _add(self, name: bytes, known: Conversation) -> None:
+        others = (each for each in self._after.use(name) or () if each is not known)
+        self._after.keep(name, (*others, known)[-_MOST_SAME:])
+
+    def _remove(self, name: bytes, known: Conversation) -> None:
+        if left := tuple(each for each in self._after.use(name) or () if each is not known):
+            self._after.keep(name, left)
+        else:
+            self._after.drop(name)
+
     def _withdraw(self, opened: InferenceOpened) -> None:
         known, turn = self._conversation(opened.key, opened.session, opened.marker), _short(opened.turn_sha256)
         if (first := known.shows(turn)) and first.treatment == "memory":
@@ -222,7 +256,7 @@ def is_retry(headers: Mapping[str, str]) -> bool:
     return headers.get("x-stainless-retry-count", "0") != "0"
 
 
-def _name(kind: Literal["session", "inference", "turn", "reply"], key: str, name: str) -> bytes:
+def _name(kind: Literal["session", "inference", "turn", "replied", "reply"], key: str, name: str) -> bytes:
     """Return what a conversation is found by."""
     return sha256(f"{kind}\0{key}\0{name}".encode()).digest()[:_BYTES]
 

@@ -6,14 +6,18 @@ Rules
     - Of a key that is given twice the last counts, as in the servers' own parsers.
     - A turn is named by the conversation up to and with it: role and content of each message, and what tools were
       asked and said, decoded. What clients change later is left out: `cache_control`, thoughts, ids, and whether a
-      text is written as one string or as a part. `system`, `instructions` and tools are left out, too.
+      text is written as one string or as a part. `system`, `instructions` and tools are left out, too. It begins with
+      who asks, where the request says so.
+    - A conversation with the first reply to a turn is named by the turn and what the reply said: its words and its
+      first call of a tool. Blanks around it do not count, nor do thoughts, which many clients cut out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
+from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
@@ -35,6 +39,8 @@ class Turn(NamedTuple):
     text: str
     sha256: str
     """Names the conversation up to and with this turn; 64 hexadecimal digits."""
+    replied_sha256: str = ""
+    """Names the conversation up to and with the first reply to it; empty where it has none yet."""
 
 
 class Reading(NamedTuple):
@@ -53,6 +59,10 @@ class _Whole(msgspec.Struct, gc=False):
     messages: object = ()
     input: object = ()
     previous_response_id: object = ""
+    user: object = ""
+    safety_identifier: object = ""
+    prompt_cache_key: object = ""
+    metadata: object = ()
 
 
 class _Body(msgspec.Struct, gc=False):
@@ -86,10 +96,18 @@ def read(shape: RequestShape, body: bytes) -> Reading:
         whole = _whole_of(body)
         is_responses = shape == "responses"
         previous = _worded(whole.previous_response_id) if is_responses else ""
-        turns, is_new = _turns(whole.input if is_responses else whole.messages, [shape, previous])
+        start = [shape, previous, *_askers(shape, whole)]
+        turns, is_new = _turns(whole.input if is_responses else whole.messages, start)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return Reading(model="", is_stream=False, turns=(), is_new=False, previous="")
     return Reading(_worded(whole.model), whole.stream is True, turns, is_new, previous)
+
+
+def replied(turn_sha256: str, words: str, call: str) -> str:
+    """Return what names a conversation with a reply to its latest turn, by its words and the id of its first call of a
+    tool; empty for a reply without both."""
+    words = words.rpartition("</think>")[2].strip()
+    return sha256(_bytes_of([turn_sha256, words, call])).hexdigest() if words or call else ""
 
 
 def spliced(shape: RequestShape, body: bytes, notes: Mapping[int, str]) -> bytes:
@@ -128,17 +146,46 @@ def _turns(said: object, start: list[str]) -> tuple[Sequence[Turn], bool]:
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         return (), False
     chain, since, turns, is_new = sha256(_bytes_of(start)), list[Any](), list[Turn](), False
-    for item in items:
+    for place, item in enumerate(items, start=1):
         role = item.get("role")
         texts = _texts(item.get("content")) if role == "user" else []
         since += _essence(item)
         if "".join(texts).strip():
             chain.update(_bytes_of(since))
-            turns.append(Turn("\n".join(texts), chain.hexdigest()))
+            name = chain.hexdigest()
+            turns.append(Turn("\n".join(texts), name, replied(name, *_reply(islice(items, place, None)))))
             since, is_new = [], True
         elif role not in _SAYING:
             is_new = False
     return turns, is_new
+
+
+def _askers(shape: RequestShape, whole: _Whole) -> list[str]:
+    """Return who asks, or what the client keeps apart, as far as a request says."""
+    within = whole.metadata.get("user_id") if shape == "messages" and isinstance(whole.metadata, dict) else ""
+    named = [_worded(each) for each in (whole.user, whole.safety_identifier, whole.prompt_cache_key, within)]
+    return named if any(named) else []
+
+
+def _reply(following: Iterable[dict[str, Any]]) -> tuple[str, str]:
+    """Return the words of the reply that items begin with, and the id of its first call of a tool."""
+    words, call = list[str](), ""
+    for item in following:
+        role, kind = item.get("role"), item.get("type")
+        if role in ("user", "tool", "function") or (isinstance(kind, str) and kind.endswith("_output")):
+            break
+        if role not in _SAYING:
+            words += _texts(item.get("content"))
+            call = call or next(calls_of(item), "")
+    return "".join(words), call
+
+
+def calls_of(reply: dict[str, Any]) -> Iterator[str]:
+    """Yield the ids of the calls of tools in a message, or an item of a reply, as each of the APIs has them."""
+    held = [reply.get("call_id")]
+    for parts in (reply.get("tool_calls"), reply.get("content")):
+        held += [part.get("id") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    yield from (name for name in held if isinstance(name, str) and name)
 
 
 def _texts(content: object) -> list[str]:

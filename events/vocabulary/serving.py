@@ -112,6 +112,8 @@ class InferenceClosed(Event, frozen=True, kw_only=True, tag="inference.closed"):
     """Text of the reply; empty where texts are not recorded."""
     reply_id: str = ""
     """Id that the upstream gave its reply, which a later request may go on from; empty for none."""
+    reply_sha256: str = ""
+    """SHA-256 that names the conversation up to and with the reply; empty where none was read whole."""
 
 
 class FeedbackGiven(Event, frozen=True, kw_only=True, tag="feedback.given"):

@@ -29,6 +29,7 @@ from starlette.routing import Route
 
 _USAGE = {"prompt_tokens": 900, "completion_tokens": 40, "prompt_tokens_details": {"cached_tokens": 512}}
 _OF = {"id": "chatcmpl-1", "created": 1, "model": "m"}
+SAID = "There are six boxes with seven jars in each, and six times seven is 42: she packs 42 jars in all. " * 8
 REPLY = json.dumps(
     {
         **_OF,
@@ -36,7 +37,7 @@ REPLY = json.dumps(
         "choices": [
             {
                 "index": 0,
-                "message": {"role": "assistant", "content": "She packs 42 jars. " * 10},
+                "message": {"role": "assistant", "content": SAID},
                 "finish_reason": "stop",
             }
         ],
@@ -46,9 +47,14 @@ REPLY = json.dumps(
 HOPS = {b"connection", b"host", b"content-length", b"transfer-encoding", b"keep-alive", b"te", b"upgrade"}
 
 
+def word(number: int) -> str:
+    """Return what an event of a streamed reply says."""
+    return f"word {number} "
+
+
 def event(number: int) -> bytes:
     """Return one event of a streamed reply."""
-    delta = {"index": 0, "delta": {"content": f"word {number} "}, "finish_reason": None}
+    delta = {"index": 0, "delta": {"content": word(number)}, "finish_reason": None}
     return b"data: " + json.dumps({**_OF, "object": "chat.completion.chunk", "choices": [delta]}).encode() + b"\n\n"
 
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tests.bench.loopback import REPLY, Served, bare, mage_es, served, stream, upstream
+from tests.bench.loopback import REPLY, SAID, Served, bare, mage_es, served, stream, upstream, word
 from tests.bench.open_run import filled
 from tests.bench.tables import Gate, Ratio, print_gates, print_machine, print_table
 
@@ -43,7 +43,6 @@ TOOLS = [
     }
     for number in range(10)
 ]
-ANSWER = "There are six boxes with seven jars in each, and six times seven is 42: she packs 42 jars in all. " * 8
 
 
 class Reply(NamedTuple):
@@ -101,12 +100,12 @@ def question(number: int) -> str:
 def conversation(first: int, turns: int, *, is_stream: bool, is_short: bool = False) -> list[bytes]:
     """Return the requests of a conversation, turn by turn."""
     messages: list[dict[str, Any]] = [] if is_short else [{"role": "system", "content": SYSTEM}]
-    bodies = []
+    bodies, answer = [], "".join(map(word, range(EVENTS))) if is_stream else SAID
     for turn in range(turns):
         messages.append({"role": "user", "content": question(first + turn)})
         body = {"model": "m", "messages": messages, "stream": is_stream, "max_tokens": 200}
         bodies.append(json.dumps(body if is_short else {**body, "tools": TOOLS}).encode())
-        messages.append({"role": "assistant", "content": ANSWER})
+        messages.append({"role": "assistant", "content": answer})
     return bodies
 
 

@@ -61,6 +61,7 @@ def talk(url: str, questions: Sequence[str], salt: str, rewrite: Rewrite = lambd
         body = {"model": "exec", "messages": messages, "tools": TOOLS, "tool_choice": "none", "max_tokens": 1}
         request = Request(f"{url}/v1/chat/completions", json.dumps(rewrite(body)).encode(), method="POST")
         request.add_header("content-type", "application/json")
+        request.add_header("x-session-id", salt)  # the answers given back are not the model's own
         with urlopen(request, timeout=300) as reply:
             usage = json.load(reply)["usage"]
             has_memories = bool(re.fullmatch(r"[0-9a-f,]{8,}", reply.headers.get("X-Mage-Memories", "")))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 
-from mage_es.engine.serving.shapes import Reading, Turn
+from mage_es.engine.serving.shapes import Reading, Turn, replied
 from mage_es.events.vocabulary import InferenceClosed
 
 
 def said(*texts: str, is_new: bool = True, previous: str = "") -> Reading:
     """What a proxy reads of a conversation with these user turns; the replies between are a function of them."""
-    turns, name = [], ""
+    turns, name = list[Turn](), ""
     for text in texts:
         name = hashlib.sha256(f"{name}/{text}".encode()).hexdigest()
-        turns.append(Turn(text, name))
+        turns.append(Turn(text, name, replied(name, "Yes.", "")))
+    if is_new and turns:
+        turns[-1] = turns[-1]._replace(replied_sha256="")
     return Reading("m", is_stream=False, turns=turns, is_new=is_new, previous=previous)
 
 

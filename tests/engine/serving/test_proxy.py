@@ -275,7 +275,7 @@ def test_on_a_full_disk_earlier_turns_keep_their_notes_and_the_new_one_gets_none
         disk.refuse = "write"
         later = [
             first,
-            {"role": "assistant", "content": "1"},
+            REPLIES["/v1/chat/completions"]["choices"][0]["message"],
             {"role": "user", "content": f"Again: {first['content']}"},
         ]
         reply = client.post("/v1/chat/completions", json={"model": "m", "messages": later})
@@ -298,7 +298,7 @@ def test_where_the_sync_fails_or_is_late_the_reply_is_dropped_and_the_request_go
     ):
         client.post("/v1/chat/completions", json={"model": "m", "messages": [first]})
         [noted] = json.loads(server.asked[-1].body)["messages"]
-        later, before = [first, {"role": "assistant", "content": "1"}, second], len(server.asked)
+        later, before = [first, REPLIES["/v1/chat/completions"]["choices"][0]["message"], second], len(server.asked)
         if is_slow:
             disk.syncs.clear()
         else:

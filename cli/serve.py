@@ -56,6 +56,9 @@ PublishOption = Annotated[
     float | None,
     typer.Option("--publish-every", min=1.0, metavar="MINUTES", help="Publish what clients said, again and again."),
 ]
+BodyOption = Annotated[
+    float, typer.Option("--max-body", min=0.001, metavar="MIB", help="Refuse requests that are larger.")
+]
 LogOption = Annotated[
     bool, typer.Option("--access-log", help="Print a line for each request: no keys, texts or query strings.")
 ]
@@ -82,6 +85,7 @@ def serve(
     retrieval_timeout: TimeoutOption = 50.0,
     publish_every: PublishOption = None,
     access_log: LogOption = False,
+    max_body: BodyOption = 64.0,
 ) -> None:
     """Put what a run learned into the requests of an application.
 
@@ -111,6 +115,7 @@ def serve(
             retrieval_timeout_ms=retrieval_timeout,
             publish_every_s=60 * publish_every if publish_every else None,
             access_log=access_log,
+            max_body_mib=max_body,
             runs_dir=settings.runs_dir,
             data_dir=settings.data_dir,
             begun=lambda report: _tell(out, report, texts=record_texts),

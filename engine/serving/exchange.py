@@ -26,19 +26,18 @@ class Asker:
     async def whole(self, most: int) -> bytes:
         """Return the body. Raises `Refused` where it is longer than `most` bytes, or ends in silence."""
         pieces, size = list[bytes](), 0
-        async for piece in self.pieces():
+        async for piece in self.pieces(_MOST_PASSED_OVER * most, most):
             size += len(piece)
             if size <= most:
                 pieces.append(piece)
-            elif size > _MOST_PASSED_OVER * most:
-                break
         if size > most:
-            raise Refused(413, f"The request is larger than {most} bytes.")
+            raise _too_large(most)
         return b"".join(pieces)
 
-    async def pieces(self) -> AsyncIterator[bytes]:
-        """Yield the body as it comes, then watch out for the client's leave."""
-        message = {"more_body": True}
+    async def pieces(self, most: int, named: int = 0) -> AsyncIterator[bytes]:
+        """Yield the body as it comes, then watch out for the client's leave. Raises `Refused` beyond `most` bytes; what
+        it says is the limit is the one `named`, by default that."""
+        message, size = {"more_body": True}, 0
         while message.get("more_body"):
             try:
                 async with asyncio.timeout(self._patience_s):
@@ -48,8 +47,11 @@ class Asker:
             if message["type"] == "http.disconnect":
                 self.is_gone = True
                 raise asyncio.CancelledError
-            if message.get("body"):
-                yield message["body"]
+            if body := message.get("body"):
+                size += len(body)
+                if size > most:
+                    raise _too_large(named or most)
+                yield body
         self._watch = asyncio.create_task(self._watched())
 
     async def _watched(self) -> None:
@@ -72,6 +74,10 @@ class Asker:
         if self.is_gone and self._task:
             while self._task.cancelling():
                 self._task.uncancel()
+
+
+def _too_large(most: int) -> Refused:
+    return Refused(413, f"The request is larger than {most} bytes: --max-body of the server allows more.")
 
 
 class Exchange:

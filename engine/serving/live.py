@@ -68,8 +68,9 @@ Learn = Literal["off", "log", "propose"]
 Wish = Literal["on", "off", "shadow"]
 _NOTES = 2_048
 """Rendered notes that are kept."""
-_LONGEST_NAME, _LONGEST_QUESTION = 128, 8_000
-"""Characters of a session's name, of a model's on record, and of a turn looked up: no client fills the memory."""
+_LONGEST_NAME, _LONGEST_QUESTION, LONGEST_TEXT = 128, 8_000, 32_000
+"""Characters of a session's name, of a model's or a reply's id on record, of a turn looked up, and of a text on record:
+no client fills the memory, or the disk at once."""
 
 
 class Prepared(NamedTuple):
@@ -213,9 +214,9 @@ class LiveRun:
             event = msgspec.structs.replace(event, **first._asdict(), note_sha256=note.sha256)
         notes = {} if memory == "off" else self._notes(key, session, reading.turns)
         earlier = len(notes) - (event.treatment == "memory" and reading.is_new)
-        question = text if self._has_texts and reading.is_new else ""
+        kept, cut = _within(text) if self._has_texts and reading.is_new else ("", 0)
         waiting = event.turn_sha256 if reading.is_new else ""
-        return Prepared(msgspec.structs.replace(event, turns=earlier, question=question), notes, waiting)
+        return Prepared(msgspec.structs.replace(event, turns=earlier, question=kept, question_cut=cut), notes, waiting)
 
     def session_of(self, reading: Reading, *, session: str = "", key: str = "", is_retry: bool = False) -> str:
         """Return the session that a client named, or that of the conversation that goes on; "" for a new one."""
@@ -243,8 +244,9 @@ class LiveRun:
 
     def close_inference(self, closed: InferenceClosed) -> None:
         """Record soon what became of a request."""
-        if not self._has_texts:
-            closed = msgspec.structs.replace(closed, reply="")
+        reply, cut = _within(closed.reply) if self._has_texts else ("", 0)
+        name = closed.reply_id if len(closed.reply_id) <= _LONGEST_NAME else ""
+        closed = msgspec.structs.replace(closed, reply=reply, reply_cut=cut, reply_id=name)
         if self._sessions.closed(closed):
             self.journal.put(closed)
 
@@ -281,6 +283,8 @@ class LiveRun:
         if event.kind != "demonstration":
             return command
         about = self._sessions.inference(key, said.inference_id) or self._recorded(said.inference_id).opened
+        if about.question_cut:  # half of a question is another one
+            about = msgspec.structs.replace(about, question="", question_cut=0)
         if not (question := question_in(event.text, about.question)).strip():
             return command
         frozen = self.frozen(self.marker)
@@ -422,3 +426,8 @@ class LiveRun:
 def _proposers(reader: LogReader, memory_id: str) -> set[str]:
     """Return the names of the keys that proposed a memory."""
     return {event.key for event in reader.of(MemoryProposed) if event.memory_id == memory_id}
+
+
+def _within(text: str) -> tuple[str, int]:
+    """Return what is recorded of a text, and how many characters are not."""
+    return text[:LONGEST_TEXT], max(0, len(text) - LONGEST_TEXT)

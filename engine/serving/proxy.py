@@ -64,7 +64,7 @@ class Allowance(NamedTuple):
     body_s: float = 30.0
     """Longest wait for the next piece of a request."""
     most_body: int = 64 * 2**20
-    """Bytes of a request that memories could go into; any other is passed on piece by piece."""
+    """Bytes of a request. What memories could go into is held, any other is passed on piece by piece."""
 
 
 DEFAULT_ALLOWANCE = Allowance()
@@ -111,6 +111,7 @@ class Proxy:
         path, method, given = scope["path"], scope["method"], scope["headers"]
         if method not in _METHODS or not _is_plain(path):
             raise Refused(400 if method in _METHODS else 405, f"{method} {path!r:.100} is not passed on.")
+        guest.require_path(method, path)
         shape = SHAPES.get(path) if method == "POST" else None
         query = b"?" + scope["query_string"] if scope["query_string"] else b""
         target = self._url.raw_path.rstrip(b"/") + scope["raw_path"] + query
@@ -122,10 +123,16 @@ class Proxy:
                 await self._infer(guest, shape, onward, client, exchange, texts_of(given))
             else:
                 framing = {name: value for name, value in given if name in (b"content-length", b"transfer-encoding")}
-                if framing:
+                if guest.models and method not in ("GET", "HEAD"):
+                    body = await client.whole(self._allowance.most_body)
+                    guest.require_model(body)
+                    onward = onward._replace(body=body)
+                elif framing:
                     # Of both the chunks count, as in the server under us: a length beside them would be another's end.
                     length = [] if b"transfer-encoding" in framing else list(framing.items())
-                    onward = onward._replace(headers=[*onward.headers, *length], body=client.pieces())
+                    onward = onward._replace(
+                        headers=[*onward.headers, *length], body=client.pieces(self._allowance.most_body)
+                    )
                 else:
                     await client.whole(0)
                 anthropic = speaks_anthropic(path, texts_of(given))
@@ -156,6 +163,8 @@ class Proxy:
         if wish not in get_args(Wish):
             raise Refused(400, f"X-Mage-Memory is {wish!r:.40}: it may be on, off or shadow.")
         body, recording = await client.whole(self._allowance.most_body), Recording()
+        if guest.models:
+            guest.require_model(body)
         received, anthropic = time.perf_counter(), shape == "messages"
         opening = _Opening(body, recording)
         self._openings.add(recording)

@@ -4,6 +4,8 @@ Rules
     - A key names its run; nothing in a request does. Keys of the same run are one tenant.
     - The file holds hashes of keys, and names of variables for the upstream's. A request's key is compared with all of
       them, in constant time, and is never part of a message.
+    - A key reaches what the file says of the upstream and nothing else: with the upstream's own key anyone could delete
+      its files, or read what others left there.
     - Without a file only clients of this machine are let in, and by its own names: a page in a browser that reaches a
       local port by another name, or says that it comes from elsewhere, is refused.
 """
@@ -13,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
+import json
 import math
 import os
 import tomllib
@@ -32,6 +35,12 @@ _Name = Annotated[str, msgspec.Meta(pattern=r"^[\w.-]{1,64}$")]
 CREDENTIALS = ("authorization", "x-api-key", "api-key")
 """Headers that carry a key: OpenAI's and its kin's, Anthropic's, Azure's."""
 _LOCAL = ("localhost", "127.0.0.1", "::1")
+_Path = Annotated[str, msgspec.Meta(pattern=r"^([A-Z]+ )?/v1/[^\s*]*\*?$")]
+PATHS: tuple[_Path, ...] = (
+    *("POST /v1/chat/completions", "POST /v1/responses", "POST /v1/messages", "POST /v1/messages/count_tokens"),
+    *("POST /v1/embeddings", "GET /v1/models", "GET /v1/models/*"),
+)
+"""What a key may ask of the upstream unless the file says otherwise."""
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,6 +64,10 @@ class Key(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Whether it may take memories of its run out of use, and back."""
     rate: Annotated[float, msgspec.Meta(ge=0)] = 0
     """Requests to the upstream per minute; 0 for no limit."""
+    paths: tuple[_Path, ...] = PATHS
+    """What it may ask of the upstream: a method (none: any) and a path, which may end in `*` for any that begin so."""
+    models: tuple[str, ...] = ()
+    """Models that it may name, by the same rule; empty for all."""
 
 
 class KeyRing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -76,7 +89,7 @@ def read_keys(path: Path) -> KeyRing:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise UsageError(
             f"{path} is no file of keys: {error}. Each is a table [[keys]] with name and sha256; run, "
-            "upstream_key_env, trust, curates and rate are optional."
+            "upstream_key_env, trust, curates, rate, paths and models are optional."
         ) from None
     for field, given in (("name", [key.name for key in keys.keys]), ("sha256", [key.sha256 for key in keys.keys])):
         if repeated := sorted({each for each in given if given.count(each) > 1}):
@@ -97,6 +110,47 @@ class Guest(msgspec.Struct, frozen=True, kw_only=True):
     """Key for the upstream; "" for none, None where the client's own goes on."""
     credential: str = ""
     is_operator: bool = False
+    paths: tuple[str, ...] | None = None
+    """What it may ask of the upstream; None for anything."""
+    models: tuple[str, ...] = ()
+
+    def require_path(self, method: str, path: str) -> None:
+        """Raise `Refused` for a request that may not go on to the upstream."""
+        if self.paths is None:
+            return
+        asked = "GET" if method == "HEAD" else method
+        for allowed in self.paths:
+            its_method, _, its_path = allowed.rpartition(" ")
+            if its_method in ("", asked) and _fits(its_path, path):
+                return
+        raise Refused(
+            403, f"This key may not send {method} {path!r:.100} on: `paths` in the file of keys says what it may."
+        )
+
+    def require_model(self, body: bytes) -> None:
+        """Raise `Refused` for a request that does not name one model which the key may use."""
+        named = _models_in(body)
+        if len(named) != 1 or not isinstance(named[0], str):
+            raise Refused(403, "This key may use some models only, so its requests name one: `model` in a JSON object.")
+        if not any(_fits(allowed, named[0]) for allowed in self.models):
+            raise Refused(
+                403, f"This key may not use the model {named[0]!r:.100}; it may use {', '.join(self.models)}."
+            )
+
+
+def _fits(allowed: str, asked: str) -> bool:
+    return asked.startswith(allowed[:-1]) if allowed.endswith("*") else asked == allowed
+
+
+def _models_in(body: bytes) -> list[object]:
+    """Return what a request names as its model, every time that it does: servers differ in which of two they take, in
+    whether they tell `Model` from it, and some take `models` to fall back on."""
+    try:
+        pairs = json.loads(body, object_pairs_hook=list)
+    except (ValueError, RecursionError):
+        return []
+    is_object = isinstance(pairs, list) and body.lstrip()[:1] == b"{"
+    return [value for name, value in pairs if name.casefold() in ("model", "models")] if is_object else []
 
 
 class Door:
@@ -105,8 +159,18 @@ class Door:
     def __init__(self, keys: KeyRing | None, run: str, *, hosts: Sequence[str] = ()) -> None:
         self._keys, self._run = keys, run
         self._hosts = {*_LOCAL, *hosts}
-        self._buckets = {key.name: _Bucket(key.rate) for key in keys.keys if key.rate} if keys else {}
+        self._buckets = dict[tuple[str, float], _Bucket]()
         self._upstream_keys = {key.name: _variable(key.upstream_key_env) for key in keys.keys} if keys else {}
+
+    def change(self, keys: KeyRing) -> list[str]:
+        """Let in whom other keys name from now on; return the names of those whose upstream's key this process lacks,
+        which are not let in.
+        """
+        lacking = [key for key in keys.keys if key.upstream_key_env and not os.environ.get(key.upstream_key_env)]
+        kept = tuple(key for key in keys.keys if key not in lacking)
+        self._upstream_keys = {key.name: _variable(key.upstream_key_env) for key in kept}
+        self._keys = msgspec.structs.replace(keys, keys=kept)
+        return [key.name for key in lacking]
 
     def admit(self, headers: Mapping[str, str], *, now: float, is_limited: bool = True) -> Guest:
         """Return who sent a request at that moment, in seconds; `is_limited`: it counts towards the key's rate.
@@ -122,8 +186,9 @@ class Door:
         operators = [name for name, sent in found if _same(sent, self._keys.operator_sha256)]
         if matches:
             key, credential = matches[0]
-            bucket = self._buckets.get(key.name) if is_limited else None
-            if wait := bucket.take(now) if bucket else 0:
+            # By its rate, too, so that a key keeps its bucket when the file is read again.
+            bucket = self._buckets.setdefault((key.name, key.rate), _Bucket(key.rate))
+            if wait := bucket.take(now) if is_limited and key.rate else 0:
                 raise Refused(429, f"This key may send {key.rate:g} requests per minute.", retry_after=wait)
             own = self._upstream_keys[key.name]
             return Guest(
@@ -133,6 +198,8 @@ class Door:
                 curates=key.curates,
                 upstream_key=own,
                 credential=credential,
+                paths=key.paths,
+                models=key.models,
             )
         if operators:
             return Guest(is_operator=True)

@@ -24,7 +24,8 @@ from mage_es.events.errors import MageError, PrerequisiteError, UsageError, reda
 from mage_es.events.log.allocators import give_back_freed, give_back_large
 
 if TYPE_CHECKING:
-    from mage_es.engine.serving.tenants import Key, KeyRing
+    from mage_es.engine.serving.proxy import Allowance
+    from mage_es.engine.serving.tenants import Door, Key, KeyRing
 
 PORT = 8321
 
@@ -66,6 +67,7 @@ async def aserve(
     retrieval_timeout_ms: float = 50.0,
     publish_every_s: float | None = None,
     access_log: bool = False,
+    max_body_mib: float = 64.0,
     runs_dir: Path | str = RUNS_DIR,
     data_dir: Path | str | None = None,
     begun: Callable[[ServeReport], None] = lambda report: None,
@@ -76,7 +78,8 @@ async def aserve(
 
     What clients said is published again and again where `publish_every_s` is given; `say` tells what came of it, and
     with `access_log` of each request.
-    `min_similarity`, `task_types` and `max_note_tokens` bound what is put in, as those of `open_run` do.
+    `min_similarity`, `task_types` and `max_note_tokens` bound what is put in, as those of `open_run` do. The file of
+    keys is read again when it changes.
 
     Raises:
         UsageError: An address, a marker or the file of keys is not valid, or other machines would get in without a key.
@@ -85,7 +88,6 @@ async def aserve(
     """
     _require_packages()
     from mage_es.engine.serving.app import App
-    from mage_es.engine.serving.proxy import Allowance
     from mage_es.engine.serving.server import listening, serve_until
     from mage_es.engine.serving.tenants import Door, read_keys, require_local
 
@@ -97,16 +99,19 @@ async def aserve(
         listener = stack.enter_context(listening(host, port))
         ring, lives = await stack.enter_async_context(_opened(own, ring, Path(runs_dir), **opening))
         runs = {live.run.id: live for live in lives.values()}
-        door, allowance = Door(ring, next(iter(runs)), hosts=(host,)), Allowance(retrieval_timeout_ms / 1000)
+        door, allowance = Door(ring, next(iter(runs)), hosts=(host,)), _allowance(retrieval_timeout_ms, max_body_mib)
         hosts = (host, *(ring.hosts if ring else ()))
         app = App(door, address, runs, allowance=allowance, hosts=hosts, say=say if access_log else None)
         await stack.enter_async_context(app.running())
         report = _report(listener, address, lives)
         stack.enter_context(_settled())
         begun(report)
-        publishing = asyncio.create_task(_publishing(publish_every_s, lives.values(), stop, say))
+        beside = [_publishing(publish_every_s, lives.values(), stop, say)]
+        if keys:
+            beside.append(_rereading(Path(keys), door, own, lives, stop, say))
+        tasks = [asyncio.create_task(each) for each in beside]
         await serve_until(stop, app.asgi, listener)
-        await publishing
+        await asyncio.gather(*tasks)
     return report
 
 
@@ -187,6 +192,46 @@ async def _publishing(
                         say(f"{each.waiting} wait for a person: mage-es memory review {live.run.id}")
             except MageError as error:
                 say(f"{live.run.id}: publishing stopped, to be tried again: {error}")
+
+
+async def _rereading(
+    path: Path,
+    door: Door,
+    own: _Wanted,
+    lives: Mapping[_Wanted, LiveRun],
+    stop: Callable[[], bool],
+    say: Callable[[str], None],
+) -> None:
+    """Read the file of keys again when it changes. A file that is not valid changes nothing, and that is said."""
+    from mage_es.engine.serving.tenants import read_keys
+
+    known = path.read_bytes()
+    while not stop():
+        await asyncio.sleep(1)
+        try:
+            # The bytes, not the time in its entry: a file may be mounted over, or swapped behind a link.
+            if (found := await asyncio.to_thread(path.read_bytes)) == known:
+                continue
+            known, ring = found, read_keys(path)
+        except (MageError, OSError) as error:
+            if known:
+                say(f"{path} changed and could not be taken over, so the keys from before hold: {error}")
+            known = b"" if isinstance(error, OSError) else known
+            continue
+        reached = {key.name: lives.get(_wanted(key, own)) for key in ring.keys}
+        kept = (replace(key, served_run=live.run.id) for key in ring.keys if (live := reached[key.name]))
+        lacking = door.change(replace(ring, keys=tuple(kept)))
+        left_out = [name for name, live in reached.items() if not live or name in lacking]
+        more = f" {', '.join(left_out)}: another run or variable, so after a restart only." if left_out else ""
+        say(f"{path} changed: {len(reached) - len(left_out)} keys are let in.{more}")
+
+
+def _allowance(retrieval_timeout_ms: float, max_body_mib: float) -> Allowance:
+    from mage_es.engine.serving.proxy import Allowance
+
+    if not max_body_mib > 0:
+        raise UsageError(f"--max-body is {max_body_mib:g}: give the MiB that a request may have, such as 64.")
+    return Allowance(retrieval_timeout_ms / 1000, most_body=round(max_body_mib * 2**20))
 
 
 def _report(listener: socket, upstream: str, lives: Mapping[_Wanted, LiveRun]) -> ServeReport:

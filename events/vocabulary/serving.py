@@ -85,6 +85,8 @@ class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
     """Least cosine that it had to have; 0 for any."""
     question: str = ""
     """Text of the latest user turn; empty where texts are not recorded."""
+    question_cut: int = 0
+    """Characters of it that were too many, and were left out at its end."""
 
 
 class InferenceClosed(Event, frozen=True, kw_only=True, tag="inference.closed"):
@@ -110,6 +112,8 @@ class InferenceClosed(Event, frozen=True, kw_only=True, tag="inference.closed"):
     """Time of it that was spent here before the request went on, in microseconds."""
     reply: str = ""
     """Text of the reply; empty where texts are not recorded."""
+    reply_cut: int = 0
+    """Characters of it that were too many, and were left out at its end."""
     reply_id: str = ""
     """Id that the upstream gave its reply, which a later request may go on from; empty for none."""
     reply_sha256: str = ""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mage_es.engine.serving.refusals import Refused
-from mage_es.engine.serving.tenants import Door, Guest, read_keys, require_local
+from mage_es.engine.serving.tenants import PATHS, Door, Guest, KeyRing, read_keys, require_local
 from mage_es.events.errors import PrerequisiteError, UsageError
 
 
@@ -54,7 +54,12 @@ def test_a_key_is_known_in_each_header_that_an_sdk_sends_it_in_and_names_its_run
     for minute, (header, sent) in enumerate(ways):
         guest = door.admit({header: sent}, now=60.0 * minute)
         assert guest == Guest(
-            name="acme", run="acme-served", trust="scores", upstream_key="sk-upstream", credential=header
+            name="acme",
+            run="acme-served",
+            trust="scores",
+            upstream_key="sk-upstream",
+            credential=header,
+            paths=PATHS,
         )
     globex = door.admit({"api-key": "key-of-globex"}, now=0.0)
     assert (globex.run, globex.upstream_key) == ("globex-served", "")
@@ -129,6 +134,8 @@ def test_other_machines_get_in_with_keys_only(tmp_path: Path) -> None:
         ('[[keys]]\nname = "a"\nsha256 = "the key itself"', "matching regex"),
         (f'[[keys]]\nname = "a b"\nsha256 = "{hashed("k")}"', "matching regex"),
         (f'[[keys]]\nname = "a"\nsha256 = "{hashed("k")}"\nrate = -1', ">= 0"),
+        (f'[[keys]]\nname = "a"\nsha256 = "{hashed("k")}"\npaths = ["/v2/x"]', "matching regex"),
+        (f'[[keys]]\nname = "a"\nsha256 = "{hashed("k")}"\npaths = ["/v1/*/content"]', "matching regex"),
         (TWO.replace("globex", "acme", 1), "two keys have the name acme"),
         (TWO.replace(hashed("key-of-globex"), hashed("key-of-acme")), "two keys have the sha256"),
     ],
@@ -144,3 +151,95 @@ def test_a_file_that_is_not_there_and_a_variable_that_is_not_set_are_told(tmp_pa
         read_keys(tmp_path / "nowhere.toml")
     with pytest.raises(PrerequisiteError, match="from ACME_UPSTREAM_KEY, which is not set"):
         Door(read_keys(written(tmp_path, TWO)), "")
+
+
+# ------------------------------------------------------------ what a key may ask of the upstream
+
+
+def guest(tmp_path: Path, **fields: object) -> Guest:
+    more = "".join(f"\n{name} = {value}" for name, value in fields.items())
+    door = Door(read_keys(written(tmp_path, f'[[keys]]\nname = "a"\nsha256 = "{hashed("k")}"{more}')), "")
+    return door.admit({"x-api-key": "k"}, now=0.0)
+
+
+def is_allowed(guest: Guest, method: str, path: str) -> bool:
+    try:
+        guest.require_path(method, path)
+    except Refused as refused:
+        assert refused.status == 403 and "`paths` in the file of keys" in refused.message
+        return False
+    return True
+
+
+def test_a_key_asks_and_lists_models_and_nothing_else_unless_its_file_says_so(tmp_path: Path) -> None:
+    plain = guest(tmp_path)
+    for method, path in (
+        *(("POST", f"/v1/{path}") for path in ("chat/completions", "responses", "messages", "embeddings")),
+        *(("GET", "/v1/models"), ("HEAD", "/v1/models"), ("GET", "/v1/models/Qwen/Qwen3-8B")),
+    ):
+        assert is_allowed(plain, method, path), path
+    for method, path in (
+        *(("DELETE", "/v1/files/file-1"), ("GET", "/v1/files"), ("POST", "/v1/files"), ("GET", "/v1/responses/resp_1")),
+        *(("DELETE", "/v1/models/mine"), ("POST", "/v1/batches"), ("POST", "/v1/chat/completions/x"), ("GET", "/v1/")),
+    ):
+        assert not is_allowed(plain, method, path), path
+    more = guest(tmp_path, paths='["POST /v1/audio/*", "/v1/files/file-1"]')
+    for method, path, allowed in (
+        ("POST", "/v1/audio/speech", True),
+        ("GET", "/v1/audio/speech", False),
+        ("DELETE", "/v1/files/file-1", True),
+        ("DELETE", "/v1/files/file-12", False),
+        ("POST", "/v1/chat/completions", False),
+    ):
+        assert is_allowed(more, method, path) == allowed
+    assert is_allowed(Guest(run="r"), "DELETE", "/v1/files/file-1"), "with its own key, without a file of keys"
+
+
+@pytest.mark.parametrize(
+    ("body", "allowed"),
+    [
+        ('{"model": "small", "messages": []}', True),
+        ('{"messages": [{"model": "large"}], "model": "claude-haiku-4-5"}', True),
+        ('{"model": "large"}', False),
+        ('{"model": "small", "model": "large"}', False),
+        ('{"model": "small", "MODEL": "large"}', False),
+        ('{"model": "small", "models": ["large"]}', False),
+        ('{"model": ["small"]}', False),
+        ('[["model", "small"]]', False),
+        ("{}", False),
+        ("", False),
+        ('{"model": "small"', False),
+        ("[" * 100_000, False),
+    ],
+)
+def test_a_key_with_models_names_one_of_them_once(tmp_path: Path, body: str, *, allowed: bool) -> None:
+    choosy = guest(tmp_path, models='["small", "claude-haiku-*"]')
+    try:
+        choosy.require_model(body.encode())
+    except Refused as refused:
+        assert refused.status == 403 and not allowed
+    else:
+        assert allowed
+
+
+def test_other_keys_take_over_at_once_and_a_bucket_is_not_filled_by_that(door: Door, tmp_path: Path) -> None:
+    mine = {"x-api-key": "key-of-acme"}
+    door.admit(mine, now=100.0)
+    door.admit(mine, now=100.0)
+    ring = read_keys(written(tmp_path, TWO.replace(hashed("key-of-globex"), hashed("another"))))
+    assert door.change(ring) == []
+    with pytest.raises(Refused, match="2 requests per minute"):
+        door.admit(mine, now=100.0)
+    with pytest.raises(Refused, match="not known here"):
+        door.admit({"x-api-key": "key-of-globex"}, now=100.0)
+    assert door.admit({"x-api-key": "another"}, now=100.0).name == "globex"
+
+
+def test_a_key_whose_upstream_key_the_process_lacks_is_left_out_and_the_others_take_over(
+    door: Door, tmp_path: Path
+) -> None:
+    ring: KeyRing = read_keys(written(tmp_path, TWO.replace("ACME_UPSTREAM_KEY", "NOT_SET")))
+    assert door.change(ring) == ["acme"]
+    with pytest.raises(Refused):
+        door.admit({"x-api-key": "key-of-acme"}, now=0.0)
+    assert door.admit({"x-api-key": "key-of-globex"}, now=0.0).name == "globex"

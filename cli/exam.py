@@ -99,8 +99,11 @@ def examined(report: ExamReport) -> str:
     judge = f", {report.judge_calls} judge calls" if report.judge_calls else ""
     embedder = f", {report.embedder_calls} embedder calls" if report.embedder_calls else ""
     left = "".join(
-        f"; {sum(counts.values())} {what} ({by_kind(counts)}), counted as wrong"
-        for what, counts in (("undecided", report.undecided), ("unanswered", report.unanswered))
+        f"; {sum(counts.values())} {what} ({by_kind(counts)}), counted {how}"
+        for what, counts, how in (
+            ("undecided", report.undecided, "neither as right nor as wrong"),
+            ("unanswered", report.unanswered, "as wrong"),
+        )
         if counts
     )
     return (

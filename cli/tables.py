@@ -45,6 +45,8 @@ def _facts(summary: RunSummary) -> Iterator[str]:
     yield from (f"{model}: {_served(names)}" for model, names in summary.served.items())
     if unanswered := sum(row.unanswered for row in summary.rows):
         yield f"{_counted(unanswered, 'question')} unanswered after a failed call, counted as wrong"
+    if undecided := sum(row.undecided for row in summary.rows):
+        yield f"{_counted(undecided, 'answer')} undecided: neither right nor wrong, and nothing was learned from them"
     if summary.quarantined:
         yield f"{_counted(summary.quarantined, 'memory')} in quarantine: mage-es memory list --status quarantined"
     if summary.unguided:
@@ -247,11 +249,13 @@ def exams(rows: Iterable[ExamRow]) -> list[TextTable]:
         (
             *(row.exam, row.marker, row.control, row.execution),
             *(percent(row.correct, row.total), _between(row.correct, row.total), _share(row.correct, row.total)),
-            *(str(row.unanswered), row.head[:DIGEST_DIGITS] or "unfinished"),
+            *(str(row.unanswered), str(row.undecided), row.head[:DIGEST_DIGITS] or "unfinished"),
         )
         for row in rows
     ]
-    columns = ("exam", "marker", "control", "answered by", "right", "95 %", "correct", "unanswered", "head")
+    columns = (
+        *("exam", "marker", "control", "answered by", "right", "95 %", "correct", "unanswered", "undecided", "head"),
+    )
     return [TextTable("Exams", columns, lines)] if lines else []
 
 
@@ -384,7 +388,7 @@ def asked(report: QuestionReport) -> TextTable:
     if report.unanswered:
         verdict = f"unanswered ({report.unanswered})"
     if report.undecided:
-        verdict = f"undecided, counted as wrong ({report.undecided})"
+        verdict = f"undecided, neither right nor wrong ({report.undecided})"
     wanted = "the right one is not in this copy" if report.expected is None else f"expected {report.expected}"
     when = f"iteration {report.iteration}, " if report.iteration >= 0 else ""
     when = f"exam {report.exam}, " if report.exam else when

@@ -54,6 +54,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     needs, which is `solutions` for embedded teachers and `answers` for all others."""
     guidance_context: Amount = 12_000
     """Most tokens of a prompt for the guidance model, by an upper estimate; fewer where its server has less room."""
+    scorer_seconds: Annotated[float, msgspec.Meta(gt=0, le=3600)] = 10.0
+    """How long a scorer of yours, MODULE:FUNCTION or a function of Python's, may take for one reply; a resumed run may
+    be given another."""
     search: str = ""
     """What is looked up for each question before it is answered, and where ReAct looks: record (a question's own
     paragraphs), local/FOLDER, wikipedia?base_url=URL; "": nothing."""
@@ -197,8 +200,11 @@ def difference(old: Config, new: Config) -> list[tuple[str, object, object]]:
 
 
 def require_same(begun: Config, asked: Config | None) -> None:
-    """Raise `UsageError`, which lists the differences, where a run is to be resumed with another configuration."""
-    changes = difference(begun, asked) if asked else []
+    """Raise `UsageError`, which lists the differences, where a run is to be resumed with another configuration.
+
+    The time limit of a scorer may differ: it is mended like the scorer itself.
+    """
+    changes = [each for each in difference(begun, asked) if each[0] != "scorer_seconds"] if asked else []
     if changes:
         listed = "; ".join(f"{name} was {before!r}, now {after!r}" for name, before, after in changes)
         raise UsageError(

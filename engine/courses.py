@@ -7,6 +7,7 @@ what is recorded and goes on from there, and `show` walks through it without any
 Rules
     - A course reads nothing of a fact that may differ between runs (such as its latency).
     - The fact of a move is durable before the next move is made (of a step of an episode, before the one after that).
+      Scoring leaves none.
 """
 
 from collections.abc import Callable, Generator
@@ -69,6 +70,14 @@ class Act(NamedTuple):
     fact: EpisodeStepped | EpisodeClosed
 
 
+class Grade(NamedTuple):
+    """Have the benchmark's rule score a reply, which takes its time. The course is sent the verdict, which is no fact:
+    a resumed run scores the recorded reply again."""
+
+    question: Question
+    reply: str
+
+
 class Finish(NamedTuple):
     """The end of a course: the text that the Critic scores, and its verdict once that is given.
 
@@ -81,10 +90,10 @@ class Finish(NamedTuple):
     reason: str = ""
 
 
-Move = Ask | Use | Look | Act
+Move = Ask | Use | Look | Act | Grade
 Fact = ModelCalled | CallFailed | BundleTrimmed | ToolRan | SearchAnswered | EpisodeStepped | EpisodeClosed
 FactT = TypeVar("FactT", bound=Fact)
-Course = Generator[Move, Fact, Finish]
+Course = Generator[Move, Any, Finish]
 
 
 def call_of(question_id: str, place: int) -> str:
@@ -116,12 +125,18 @@ def fact_of(move: Move, kind: type[FactT]) -> Generator[Move, Fact, FactT]:
     return fact
 
 
+def score_of(question: Question, reply: str) -> Generator[Grade, Any, Verdict]:
+    verdict = yield Grade(question, reply)
+    assert isinstance(verdict, Verdict)
+    return verdict
+
+
 def begin(course: Course) -> Move | Finish:
     return _next(course, None)
 
 
-def advance(course: Course, fact: Fact) -> Move | Finish:
-    """Send a course the fact of its last move, and return the next move."""
+def advance(course: Course, fact: Fact | Verdict) -> Move | Finish:
+    """Send a course the fact of its last move, or the verdict, and return the next move."""
     return _next(course, fact)
 
 

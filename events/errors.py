@@ -23,6 +23,7 @@ from __future__ import annotations
 import os
 import re
 from base64 import b64encode
+from traceback import format_exception_only
 from urllib.parse import unquote
 
 NO_WINDOWS = (
@@ -105,6 +106,11 @@ class WriterPoisoned(LogError):
 
 class SequenceConflict(LogError):
     """The log's head is not where the caller expected it."""
+
+
+def last_line(error: BaseException) -> str:
+    """Return the line with which Python ends the traceback of an error."""
+    return format_exception_only(error)[-1].strip()
 
 
 HIDDEN = "[key]"

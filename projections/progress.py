@@ -17,6 +17,7 @@ from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUnanswered,
+    AnswerUndecided,
     BatchSubmitted,
     BundleTrimmed,
     CallFailed,
@@ -65,6 +66,7 @@ _Work = (
     | ModelCalled
     | AnswerJudged
     | AnswerUnanswered
+    | AnswerUndecided
     | BundleTrimmed
     | CallFailed
     | BatchSubmitted
@@ -100,6 +102,7 @@ class Progress:
         self._plans: dict[tuple[Phase, str], QuestionPlanned] = {}
         self._verdicts: dict[tuple[Phase, str], AnswerJudged] = {}
         self._unanswered: dict[tuple[Phase, str], AnswerUnanswered] = {}
+        self._undecided: dict[tuple[Phase, str], AnswerUndecided] = {}
         self._calls: dict[CallKey, ModelCalled] = {}
         self._failures: dict[tuple[Tier, str, str, int], list[CallFailed]] = {}
         self._batches: list[BatchSubmitted] = []
@@ -154,6 +157,8 @@ class Progress:
                 self._trimmings.setdefault((PHASE_OF_PURPOSE[event.purpose], event.question_id), []).append(event)
             case AnswerUnanswered():
                 self._unanswered[PHASE_OF_PURPOSE[event.purpose], event.question_id] = event
+            case AnswerUndecided():
+                self._undecided[PHASE_OF_PURPOSE[event.purpose], event.question_id] = event
             case _:
                 raise unread(self, event)
 
@@ -177,10 +182,13 @@ class Progress:
         return (phase, question_id) in self._verdicts
 
     def is_settled(self, phase: Phase, question_id: str) -> bool:
-        return (phase, question_id) in self._verdicts or (phase, question_id) in self._unanswered
+        return any((phase, question_id) in each for each in (self._verdicts, self._unanswered, self._undecided))
 
     def unanswered(self, phase: Phase) -> list[AnswerUnanswered]:
         return [self._unanswered[key] for key in sorted(self._unanswered) if key[0] == phase]
+
+    def undecided(self, phase: Phase) -> list[AnswerUndecided]:
+        return [self._undecided[key] for key in sorted(self._undecided) if key[0] == phase]
 
     def failures(self, tier: Tier, purpose: str, about: str, attempt: int) -> int:
         return len(self._failures.get((tier, purpose, about, attempt), ()))
@@ -250,7 +258,8 @@ class Progress:
         steps = (step for episode in self._steps.values() for step in episode.values())
         particular = [*self._tool_runs.values(), *self._searches.values(), *steps, *self._episodes.values()]
         particular += self._batches
-        failed = [*self._unanswered.values(), *(event for events in self._failures.values() for event in events)]
+        open_ = [*self._unanswered.values(), *self._undecided.values()]
+        failed = [*open_, *(event for events in self._failures.values() for event in events)]
         trimmed = [event for events in self._trimmings.values() for event in events]
         work = [
             *plan,

@@ -5,6 +5,7 @@ Rules
     - A question without an answer, because a call for it failed for good, was asked, and reports count it as wrong.
       What learns from answers does not see it: it is no evidence about a skill, and would look like a change for the
       worse to the guard. So it is counted apart, and `asked` adds it.
+    - An undecided answer is neither right nor wrong: it is counted apart, and in no total.
     - Which snapshots were accepted is what the guard's verdicts say; this file compares nothing.
 """
 
@@ -16,7 +17,15 @@ import numpy as np
 
 from mage_es.events.digests import digest
 from mage_es.events.segments import Columns, Reads
-from mage_es.events.vocabulary import AnswerCarried, AnswerJudged, AnswerUnanswered, Event, GuardDecided, Purpose
+from mage_es.events.vocabulary import (
+    AnswerCarried,
+    AnswerJudged,
+    AnswerUnanswered,
+    AnswerUndecided,
+    Event,
+    GuardDecided,
+    Purpose,
+)
 from mage_es.projections.protocol import Order, unread
 
 
@@ -39,6 +48,7 @@ class Scores:
         AnswerJudged: ("purpose", "iteration", "task_type", "question_id", "correct", "seen"),
         AnswerCarried: ("iteration", "task_type", "question_id", "correct"),
         AnswerUnanswered: ("purpose", "iteration"),
+        AnswerUndecided: ("purpose", "iteration"),
         GuardDecided: ("iteration", "verdict"),
     }
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({AnswerJudged})
@@ -51,6 +61,7 @@ class Scores:
         self._last: dict[str, LastAsked] = {}
         self._verdicts: dict[int, str] = {}
         self._unanswered: dict[str, dict[int, int]] = {}
+        self._undecided: dict[str, dict[int, int]] = {}
 
     def apply(self, event: Event) -> None:
         match event:
@@ -64,8 +75,9 @@ class Scores:
                 self._anchors.setdefault(event.iteration, {})[event.question_id] = event.correct
             case AnswerUnanswered():
                 # Not a wrong answer: a provider's outage would look like the learner becoming worse, and roll it back.
-                by_iteration = self._unanswered.setdefault(event.purpose, {})
-                by_iteration[event.iteration] = by_iteration.get(event.iteration, 0) + 1
+                _count(self._unanswered, event)
+            case AnswerUndecided():
+                _count(self._undecided, event)
             case GuardDecided():
                 self._verdicts[event.iteration] = event.verdict
             case _:
@@ -92,6 +104,9 @@ class Scores:
 
     def unanswered(self, purpose: Purpose, iteration: int) -> int:
         return self._unanswered.get(purpose, {}).get(iteration, 0)
+
+    def undecided(self, purpose: Purpose, iteration: int) -> int:
+        return self._undecided.get(purpose, {}).get(iteration, 0)
 
     def by_task_type(self, purpose: Purpose, iteration: int) -> Mapping[str, Score]:
         types = self._counts.get(purpose, {}).get(iteration, {})
@@ -122,20 +137,24 @@ class Scores:
 
     def digest(self) -> str:
         counts = {purpose: sorted(by_iteration.items()) for purpose, by_iteration in self._counts.items()}
-        unanswered = {purpose: sorted(by_iteration.items()) for purpose, by_iteration in self._unanswered.items()}
+        unanswered, undecided = (
+            {purpose: sorted(by_iteration.items()) for purpose, by_iteration in apart.items()}
+            for apart in (self._unanswered, self._undecided)
+        )
         anchors = [sorted(self._anchors.items()), sorted(self._last.items()), sorted(self._verdicts.items())]
-        return digest([counts, *anchors, unanswered])
+        return digest([counts, *anchors, unanswered, undecided])
 
     def dump(self) -> Any:
-        return [self._counts, self._anchors, self._last, self._verdicts, self._unanswered]
+        return [self._counts, self._anchors, self._last, self._verdicts, self._unanswered, self._undecided]
 
     def load(self, dumped: Any) -> None:
-        counts, anchors, last, verdicts, unanswered = dumped
+        counts, anchors, last, verdicts, unanswered, undecided = dumped
         self._counts = msgspec.convert(counts, dict[str, dict[int, dict[str, list[int]]]])
         self._anchors = msgspec.convert(anchors, dict[int, dict[str, bool]])
         self._last = msgspec.convert(last, dict[str, LastAsked])
         self._verdicts = msgspec.convert(verdicts, dict[int, str])
         self._unanswered = msgspec.convert(unanswered, dict[str, dict[int, int]])
+        self._undecided = msgspec.convert(undecided, dict[str, dict[int, int]])
 
     def _note_anchor(self, iteration: int, question_id: str, is_correct: bool, seen: str) -> None:
         self._anchors.setdefault(iteration, {})[question_id] = is_correct
@@ -151,3 +170,8 @@ class Scores:
             score = self._counts.setdefault(purpose, {}).setdefault(iteration, {})[task_type] = [0, 0]
         score[0] += correct
         score[1] += total
+
+
+def _count(apart: dict[str, dict[int, int]], event: AnswerUnanswered | AnswerUndecided) -> None:
+    by_iteration = apart.setdefault(event.purpose, {})
+    by_iteration[event.iteration] = by_iteration.get(event.iteration, 0) + 1

@@ -4,14 +4,24 @@ Scoring itself needs the benchmark and, at times, a model, so the shell does it 
 """
 
 from mage_es.engine.seams.benchmark import Verdict
-from mage_es.events.vocabulary import MICRO, AnswerJudged, QuestionPlanned
+from mage_es.events.vocabulary import MICRO, AnswerJudged, AnswerUndecided, QuestionPlanned
 
 UNEXPLAINED = "unexplained"
 """Why a verdict is undecided where the benchmark gives no reason."""
 
 
-def judgement(planned: QuestionPlanned, verdict: Verdict, *, reason: str) -> AnswerJudged:
+def judgement(planned: QuestionPlanned, verdict: Verdict, *, reason: str) -> AnswerJudged | AnswerUndecided:
     """Return the verdict as a fact; its score is rounded to millionths, the unit of every reward. [agents, Critic]"""
+    if verdict.undecided:
+        return AnswerUndecided(
+            iteration=planned.iteration,
+            purpose=planned.purpose,
+            question_id=planned.question_id,
+            task_type=planned.task_type,
+            skill=planned.skill,
+            answer=verdict.answer,
+            problem=verdict.why or UNEXPLAINED,
+        )
     return AnswerJudged(
         iteration=planned.iteration,
         purpose=planned.purpose,
@@ -23,7 +33,6 @@ def judgement(planned: QuestionPlanned, verdict: Verdict, *, reason: str) -> Ans
         correct=verdict.correct,
         strict=verdict.strict,
         judge=verdict.by,
-        undecided=(verdict.why or UNEXPLAINED) if verdict.undecided else "",
         reason=reason,
         seen=planned.seen,
     )

@@ -16,7 +16,6 @@ from mage_es.engine.reporting.systems import Placement
 from mage_es.engine.run.exams import RULE, RecordedExam
 from mage_es.engine.run.questions import recorded_benchmark
 from mage_es.engine.seams.benchmark import SPLITS, Benchmark, Question, scored
-from mage_es.engine.session.judge import NOBODY
 from mage_es.engine.verbs.agreement import kappa
 from mage_es.engine.verbs.score import ByVerdict, measures_of
 from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError
@@ -33,7 +32,6 @@ class Deciders(NamedTuple):
 
     by_rule: float
     by_judge: float
-    by_nobody: float
     right: float
     strictly_right: float
     agreeing: float
@@ -57,7 +55,7 @@ def judging(study: Study) -> StudyTable:
                 count = cell_of(map(len, answers), "count")
                 shares = [cell_of(values) for values in zip(*(f[:-1] for f in found), strict=True)]
                 body.append((benchmark, where, count, *shares, cell_of((f.kappa for f in found), "value")))
-    decided = columns("rule", "judge", "nobody", group="decided by")
+    decided = columns("rule", "judge", group="decided by")
     return StudyTable(
         name="judging",
         title="Rule and judge",
@@ -70,19 +68,18 @@ def judging(study: Study) -> StudyTable:
             *columns("right", "strictly right", "agreement", "kappa"),
         ),
         rows=tuple(body),
-        notes=("The rule first: a judge is asked about what it leaves undecided or, where cross-checked, wrong.",),
+        notes=("The rule first: a judge is asked what it leaves undecided, near misses and cross-checked wrong ones.",),
     )
 
 
 def agreement(answers: pl.DataFrame) -> Deciders:
     correct, strict, judge = answers["correct"], answers["strict"], answers["judge"]
-    rule, nobody, right, strictly_right, agreeing = (
-        int(kind.sum()) / len(answers) for kind in (judge == RULE, judge == NOBODY, correct, strict, correct == strict)
+    rule, right, strictly_right, agreeing = (
+        int(kind.sum()) / len(answers) for kind in (judge == RULE, correct, strict, correct == strict)
     )
     return Deciders(
         by_rule=100 * rule,
-        by_judge=100 * (1 - rule - nobody),
-        by_nobody=100 * nobody,
+        by_judge=100 * (1 - rule),
         right=100 * right,
         strictly_right=100 * strictly_right,
         agreeing=100 * agreeing,

@@ -72,12 +72,12 @@ class Study(Places):
         return cell_of(percent(each) for each in scores if each)
 
     def shortfalls(self, places: Iterable[Placement]) -> tuple[str, ...]:
-        """Return a note for each final exam of fewer questions than were held out, or with unanswered ones."""
+        """Return a note for each final exam that asked fewer questions than were held out, or left some open."""
         notes: list[str] = []
         for place in dict.fromkeys(places):
             for seed, exam in self.exams(place).items():
                 run = self.at(place)[seed]
-                held_out, asked = run.taken.get("held_out", 0), len(exam.answers)
+                held_out, asked = run.taken.get("held_out", 0), len(exam.answers) + len(exam.undecided)
                 if asked < held_out:
                     notes.append(f"The exam of {run.run.id} asked {asked} of {held_out} questions.")
                 if lost := reasons(exam.answers):
@@ -85,6 +85,12 @@ class Study(Places):
                     notes.append(
                         f"The exam of {run.run.id} left {sum(lost.values())} of {asked} questions "
                         f"unanswered ({kinds}); they count as wrong."
+                    )
+                if open_ := reasons(exam.undecided):
+                    kinds = ", ".join(f"{kind} {count}" for kind, count in open_.items())
+                    notes.append(
+                        f"The exam of {run.run.id} left {len(exam.undecided)} of {asked} answers undecided ({kinds}); "
+                        "they count neither as right nor as wrong."
                     )
         return tuple(notes)
 

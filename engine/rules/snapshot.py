@@ -82,10 +82,15 @@ def is_decided(setting: Setting, state: State, iteration: int, asked: Sequence[s
 
 
 def anchors_so_far(state: State, iteration: int) -> Mapping[str, bool]:
-    """Return whether each anchor is right: as answered in this iteration, else as at the last accepted snapshot."""
+    """Return whether each anchor is right: as answered in this iteration, else as at the last accepted snapshot.
+
+    One whose answer is undecided is left out.
+    """
     kept = state.scores.anchor_answers(max(_accepted_before(state, iteration), default=iteration))
     unanswered = {answer.question_id: False for answer in state.progress.unanswered("snapshot")}
-    return {**kept, **state.scores.anchor_answers(iteration), **unanswered}
+    undecided = {answer.question_id for answer in state.progress.undecided("snapshot")}
+    found = {**kept, **state.scores.anchor_answers(iteration), **unanswered}
+    return {name: is_right for name, is_right in found.items() if name not in undecided}
 
 
 def _carried(state: State, iteration: int) -> list[AnswerCarried]:

@@ -25,6 +25,7 @@ from mage_es.events.vocabulary import (
     MICRO,
     AnswerJudged,
     AnswerUnanswered,
+    AnswerUndecided,
     EpisodeClosed,
     Event,
     ExamClosed,
@@ -37,10 +38,7 @@ from mage_es.projections.ledger import Ledger
 
 RULE = "rule"
 """The judge of an answer that the rule decided."""
-ANSWERED = (
-    *("iteration", "purpose", "question_id", "task_type", "score_micro", "correct", "strict", "judge", "reason"),
-    "undecided",
-)
+ANSWERED = ("iteration", "purpose", "question_id", "task_type", "score_micro", "correct", "strict", "judge", "reason")
 LOST = ("iteration", "purpose", "question_id", "task_type", "problem")
 PLAYED = ("iteration", "purpose", "episode_id", "steps", "score_micro", "achievements", "unparsed")
 """The fields of answers, of questions left without one, and of episodes that reports use."""
@@ -48,6 +46,7 @@ PLAYED = ("iteration", "purpose", "episode_id", "steps", "score_micro", "achieve
 _READS: Reads = {
     AnswerJudged: ANSWERED,
     AnswerUnanswered: LOST,
+    AnswerUndecided: LOST,
     EpisodeClosed: PLAYED,
     ModelCalled: ("tier", "about", "latency_us"),
 }
@@ -72,6 +71,7 @@ class ExamRecord(NamedTuple):
     @property
     def summary(self) -> str:
         result = f"{self.closed.correct} of {self.closed.total} right" if self.closed else "unfinished"
+        result += f", {self.closed.undecided} undecided" if self.closed and self.closed.undecided else ""
         return f"{self.opened.execution} at {self.opened.marker}, control {self.opened.control}: {result}"
 
     def is_there(self, run: Run) -> bool:
@@ -95,9 +95,9 @@ class RecordedExam(NamedTuple):
     """An exam as its log tells it.
 
     `marker` is the one that was asked for, `head_seq` its place in the run's log, `execution` the model that answered
-    ("" of a baseline). `answers` has a row for each question
-    that was asked (see `asked`), `episodes` one for each episode. `seconds` is the mean time of the execution model for
-    a question, all its calls added up.
+    ("" of a baseline). `answers` has a row for each question that was asked (see `asked`), `undecided` one for each
+    whose answer is neither right nor wrong, with the `problem`, `episodes` one for each episode. `seconds` is the mean
+    time of the execution model for a question, all its calls added up.
     """
 
     name: str
@@ -107,6 +107,7 @@ class RecordedExam(NamedTuple):
     head_seq: int
     closed: bool
     answers: pl.DataFrame
+    undecided: pl.DataFrame
     episodes: pl.DataFrame
     ledger: Ledger
     seconds: float
@@ -163,6 +164,7 @@ def read_exam(reader: LogReader, told: ExamRecord | None = None) -> RecordedExam
         head_seq=told.opened.head_seq if told else reader.head.seq,
         closed=told.closed is not None if told else reader.last(ExamClosed) > 0,
         answers=answers,
+        undecided=found[AnswerUndecided].filter(purpose="exam"),
         episodes=found[EpisodeClosed],
         ledger=ledger_of(reader),
         seconds=_seconds(found[ModelCalled], answers["question_id"]),
@@ -170,14 +172,15 @@ def read_exam(reader: LogReader, told: ExamRecord | None = None) -> RecordedExam
 
 
 def asked(found: Mapping[type[Event], pl.DataFrame]) -> pl.DataFrame:
-    """Return every question that was put to the model, with its `score` in [0, 1] and the `problem` of a lost call.
+    """Return every question that was put to the model and decided on, with its `score` in [0, 1] and the `problem` of a
+    lost call.
 
     A question without an answer was asked all the same: it counts as wrong, with the `problem` as the reason, which is
     "" for every other. So is a wrong answer whose reply was cut, refused or empty. The number of rows is the
     denominator of every accuracy.
     """
     judged = found[AnswerJudged].with_columns(problem=pl.when(pl.col("correct")).then(pl.lit("")).otherwise("reason"))
-    wrong = {"score_micro": 0, "correct": False, "strict": False, "judge": RULE, "reason": "", "undecided": ""}
+    wrong = {"score_micro": 0, "correct": False, "strict": False, "judge": RULE, "reason": ""}
     types = {name: judged.schema[name] for name in wrong}
     lost = found[AnswerUnanswered].with_columns(
         pl.lit(value).cast(types[name]).alias(name) for name, value in wrong.items()
@@ -186,12 +189,9 @@ def asked(found: Mapping[type[Event], pl.DataFrame]) -> pl.DataFrame:
     return rows.with_columns(score=pl.col("score_micro") / MICRO)
 
 
-def reasons(answers: pl.DataFrame, column: str = "problem") -> dict[str, int]:
-    """Return how many questions were left without an answer, by the kind of the fault (engine/seams/faults.py).
-
-    Of the column `undecided` how many were left without a verdict, by the kind of the reason.
-    """
-    problems = answers.filter(pl.col(column) != "")[column]
+def reasons(answers: pl.DataFrame) -> dict[str, int]:
+    """Return how many rows have a `problem`, by its kind: of answers that of a fault (engine/seams/faults.py)."""
+    problems = answers.filter(pl.col("problem") != "")["problem"]
     return dict(sorted(Counter(problem.partition(":")[0] for problem in problems).items()))
 
 

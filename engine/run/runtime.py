@@ -90,7 +90,7 @@ def measure_of(*, are_episodes: bool) -> str:
 
 
 class RunningScore:
-    """The score of one phase so far, of all questions asked: one that is left without an answer is wrong.
+    """The score of one phase so far, of all questions but those left undecided: one without an answer is wrong.
 
     Revisits are counted apart: they were wrong before, so they are no fair sample.
     """

@@ -57,6 +57,16 @@ class World(NamedTuple):
     has_gold: bool = True
     """Whether the gold answers are there: a copy of a run can be without them."""
 
+    def limit_scorer(self, seconds: float) -> None:
+        """Limit how long the benchmark's `score` may take, where it takes time of its own."""
+        limit: Callable[[float], None] = getattr(self.benchmark, "limit_scorer", lambda seconds: None)
+        limit(seconds)
+
+    @property
+    def is_scored_apart(self) -> bool:
+        """Whether the benchmark's `score` waits for another process."""
+        return bool(getattr(self.benchmark, "is_scored_apart", False))
+
     def asked(
         self,
         state: State,
@@ -324,4 +334,6 @@ def _open(
     )
     typing = TaskTyping(benchmark, known, embedder, choice=config.task_types)
     searches = Searches(config.search) if config.search else None
-    return World(setting, benchmark, embedder, typing, questions, splits, searches)
+    world = World(setting, benchmark, embedder, typing, questions, splits, searches)
+    world.limit_scorer(config.scorer_seconds)
+    return world

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import msgspec
 
 from mage_es.engine.seams.extraction import plain_answer
-from mage_es.events.errors import MageError
+from mage_es.events.errors import MageError, last_line
 
 __all__ = [
     "SPLITS",
@@ -31,6 +31,7 @@ __all__ = [
     "column_roles_of",
     "everywhere",
     "extract_of",
+    "failed",
     "hash_share",
     "is_test",
     "may_be_judged",
@@ -48,7 +49,8 @@ TEST_SHARE = 0.3
 """The part of a benchmark with one split that is never learned from."""
 LONGEST_REPLY = 1_000_000
 """Characters of the longest reply that is scored by rule."""
-NEAR_MISS = "near miss: it shares something with the right answer"
+FAILED = "scorer failed"
+"""Kind of the reason where a scorer gave no score."""
 _LONGEST_ANSWER, _LONGEST_WHY, _SHOWN = 20_000, 400, 1500
 ContextRole = Literal["material", "instruction", "question"]
 
@@ -107,16 +109,19 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """A scorer's verdict. `answer` is what was extracted from the reply ("" if nothing); score in [0, 1].
     `strict`: it is right by upstream's own rule, or right in exactly the form that was asked for (`answer_form.py`).
 
-    `undecided` means that the rule cannot tell, but a judge may; without a judge the score is 0. `why` says why: a
-    kind, by which such answers are counted, and behind a colon the case; of another verdict it is what `show` prints,
-    and in no log, for it may give the right answer away. `by` is who decided: `rule`, a judge's model,
-    or `nobody`. `passing` is the least score of a correct answer.
+    `undecided` means that the rule cannot tell, but a judge may; where none does, the answer is neither right nor wrong
+    and teaches nothing. It is `failed` where the scorer itself is to blame: some in a row stop a run. `why` says why:
+    a kind, by which such answers are counted, and behind a colon the case; of another verdict it is what `show` prints,
+    and in no log, for it may give the right answer away. A `near_miss` is wrong by the rule, unless a judge disagrees.
+    `by` is who decided: `rule` or a judge's model. `passing` is the least score of a correct answer.
     """
 
     answer: str
     score: float
     strict: bool
     undecided: bool = False
+    failed: bool = False
+    near_miss: bool = False
     by: str = "rule"
     passing: float = 0.5
     why: str = ""
@@ -129,39 +134,49 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 def may_be_judged(benchmark: Benchmark, question: Question, verdict: Verdict) -> bool:
     """Return whether a judge, if there is one, decides on an answer after the rule.
 
-    It decides what the rule leaves undecided and, where the benchmark's `is_cross_checked` says so, an answer that the
-    rule holds wrong and that is not empty.
+    It decides what the rule leaves undecided, near misses and, where the benchmark's `is_cross_checked` says so, any
+    answer that the rule holds wrong and that is not empty.
 
-    [section 4, semantic judge] If the judge's reply cannot be used, the rule's verdict holds. Without a judge a wrong
-    answer is wrong, and one that resembles the expected one is counted as undecided.
+    [section 4, semantic judge] If the judge's reply cannot be used, the rule's verdict holds. Without a judge an answer
+    that resembles the expected one is wrong, and what the rule cannot tell is undecided.
     """
-    if verdict.undecided:
+    if verdict.undecided or verdict.near_miss:
         return True
     is_cross_checked: Callable[[Question], bool] = getattr(benchmark, "is_cross_checked", nowhere)
     return not verdict.correct and verdict.answer.strip() != "" and is_cross_checked(question)
 
 
 def scored(benchmark: Benchmark, question: Question, reply: str) -> Verdict:
-    """Return a benchmark's verdict on a reply: nothing that a model writes stops a run.
+    """Return a benchmark's verdict on a reply: nothing that a model writes ends a run with an error.
 
-    A reply over `LONGEST_REPLY` characters, and one that makes the scorer fail, is undecided; a judge sees its end.
+    A reply over `LONGEST_REPLY` characters is wrong. Where the scorer raises, or returns what is no score, the verdict
+    is undecided and `failed`; a judge sees the end of the reply.
     Raises `MageError`, such as `PrerequisiteError` for a missing library: no reply causes that.
     """
     if len(reply) > LONGEST_REPLY:
-        return _undecided(reply, f"too long: {len(reply)} characters, of which no rule reads over {LONGEST_REPLY}")
+        why = f"too long: {len(reply)} characters, of which no rule reads over {LONGEST_REPLY}"
+        return Verdict(answer=_end_of(reply), score=0.0, strict=False, why=why)
     try:
         verdict = benchmark.score(question, reply)
+        if verdict.undecided:
+            return msgspec.structs.replace(verdict, answer=verdict.answer[:_LONGEST_ANSWER], score=0.0, strict=False)
         if not 0 <= verdict.score <= 1:
-            return _undecided(reply, f"scorer failed: the score {verdict.score} is not between 0 and 1")
+            raise ValueError(f"the score {verdict.score} is not between 0 and 1")
         return msgspec.structs.replace(verdict, answer=verdict.answer[:_LONGEST_ANSWER])
     except MageError:
         raise
     except Exception as error:
-        return _undecided(reply, f"scorer failed: {type(error).__name__}: {error}"[:_LONGEST_WHY])
+        return failed(reply, last_line(error))
 
 
-def _undecided(reply: str, why: str) -> Verdict:
-    return Verdict(answer=reply[-_SHOWN:].strip(), score=0.0, strict=False, undecided=True, why=why)
+def failed(reply: str, problem: str) -> Verdict:
+    """Return the verdict where the scorer itself fails."""
+    why = f"{FAILED}: {problem}"[:_LONGEST_WHY]
+    return Verdict(answer=_end_of(reply), score=0.0, strict=False, undecided=True, failed=True, why=why)
+
+
+def _end_of(reply: str) -> str:
+    return reply[-_SHOWN:].strip()
 
 
 def nowhere(question: Question) -> bool:
@@ -231,7 +246,7 @@ class Benchmark(Protocol):
         """Return all questions of an upstream split, in upstream order."""
 
     def score(self, question: Question, reply: str) -> Verdict:
-        """Judge a reply by rule: what cannot be read is wrong, or `undecided` if it may be right.
+        """Judge a reply by rule: what cannot be read is wrong, or `undecided` if the rule cannot tell.
 
         Call it by `scored`, which bears that it fails.
         """

@@ -11,20 +11,22 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Move, advance
-from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Grade, Move, advance, catch_up
+from mage_es.engine.seams.benchmark import Question, Verdict
 from mage_es.events.errors import Interrupted
 from mage_es.events.vocabulary import CallFailed, Draft, QuestionPlanned
 
 
 class PendingCourse(NamedTuple):
-    """A planned question, its course, and the next move of that. `causation` is the plan's sequence number."""
+    """A planned question, its course, and the next move of that. `causation` is the plan's sequence number; `recorded`
+    finds the fact of a move in the log, for those after the score of a recorded reply."""
 
     planned: QuestionPlanned
     question: Question
     course: Course
     move: Move | Finish
     causation: int
+    recorded: Callable[[Move], Fact | None] = lambda move: None
 
 
 class CompletedMove(NamedTuple):
@@ -41,6 +43,7 @@ class CompletedMove(NamedTuple):
 
 Perform = Callable[[PendingCourse, Move], Awaitable[Sequence[Draft]]]
 """Makes a move and returns its facts, not yet recorded; the first is the one that the course is sent."""
+ScoreReply = Callable[[Grade], Awaitable[Verdict]]
 RecordMoves = Callable[[Sequence[CompletedMove]], None]
 
 
@@ -52,8 +55,18 @@ def in_prefix_order(pending: Sequence[PendingCourse]) -> list[PendingCourse]:
     return sorted(pending, key=lambda item: item.move.request.text if isinstance(item.move, Ask) else "")
 
 
+async def _unscored(move: Grade) -> Verdict:
+    raise AssertionError("no scorer was given")
+
+
 async def answer_all(
-    pending: Sequence[PendingCourse], *, perform: Perform, workers: int, record: RecordMoves, stop: Callable[[], bool]
+    pending: Sequence[PendingCourse],
+    *,
+    perform: Perform,
+    workers: int,
+    record: RecordMoves,
+    stop: Callable[[], bool],
+    score: ScoreReply = _unscored,
 ) -> None:
     """Follow every course to its end, at most `workers` at once; `record` gets the moves in batches, in any order.
 
@@ -62,7 +75,7 @@ async def answer_all(
     """
     waiting = iter(pending)
     # Bounded, so that replies cannot pile up in memory while the disk is slow.
-    done: asyncio.Queue[CompletedMove | None] = asyncio.Queue(maxsize=max(1, workers))
+    done: asyncio.Queue[CompletedMove | None] = asyncio.Queue(maxsize=2 * max(1, workers))
     recorder_failed = False
     stopped: list[Interrupted] = []
 
@@ -84,7 +97,7 @@ async def answer_all(
     async def follow_all() -> None:
         async with asyncio.TaskGroup() as followers:
             for _ in range(max(1, workers)):
-                followers.create_task(_follow(waiting, perform, done, lambda: bool(stopped) or stop(), stopped))
+                followers.create_task(_follow(waiting, perform, score, done, lambda: bool(stopped) or stop(), stopped))
         # Put behind every move, so that the recorder ends only after it has recorded them all.
         await done.put(None)
 
@@ -106,6 +119,7 @@ async def answer_all(
 async def _follow(
     waiting: Iterator[PendingCourse],
     perform: Perform,
+    score: ScoreReply,
     done: asyncio.Queue[CompletedMove | None],
     stop: Callable[[], bool],
     stopped: list[Interrupted],
@@ -118,6 +132,12 @@ async def _follow(
         while not isinstance(move, Finish):
             if stop():
                 return
+            if isinstance(move, Grade):
+                # The judge's replies to what is scored again may be on record.
+                move = catch_up(item.course, advance(item.course, await score(move)), item.recorded)
+                if isinstance(move, Finish):
+                    await done.put(CompletedMove(item, (), move, None))
+                continue
             try:
                 made, drafts = move, await perform(item, move)
             except Interrupted as reason:
@@ -134,7 +154,7 @@ async def _follow(
             if isinstance(move, Finish):
                 # Nothing of this course follows, so the worker need not wait for the commit before it takes the next.
                 await done.put(CompletedMove(item, drafts, move, None))
-            elif isinstance(made, Act):  # follows from durable replies: no need to wait for its commit
+            elif isinstance(made, Act) or isinstance(move, Grade):  # what follows can be had again: no need to wait
                 await done.put(CompletedMove(item, drafts, None, None))
             else:
                 durable = asyncio.Event()

@@ -1,12 +1,13 @@
 """The judge: a model that is asked about an answer if the benchmark's own rule cannot decide it.
 
 Rules
-    - The rule comes first. What it finds right is final; what it leaves undecided goes to the judge, and so does what
-      it finds wrong if the benchmark says that this question is cross-checked.
+    - The rule comes first. What it finds right is final; what it leaves undecided goes to the judge, and so does a near
+      miss, and what it finds wrong if the benchmark says that this question is cross-checked.
     - The judge sees the question, the expected and the given answer, as data inside JSON strings, and nothing else.
     - A reply without a score in [0, 1] and a reason (in the strict form: without yes or no) is rejected, and the judge
       is asked again at most twice. Without a usable reply, or without a judge, the rule's verdict is final; an
-      undecided answer then counts as wrong, and its verdict is marked as decided by `nobody`.
+      undecided answer then stays undecided.
+    - A scorer that runs in a process of its own is asked by a move, for which no other course waits.
     - A judge's calls are moves of the question's course: durable before anything follows from them, found again by a
       resumed run, and counted in a tier of their own. A judge is not guidance, so an exam may have one.
 """
@@ -16,7 +17,7 @@ from collections.abc import Generator, Mapping
 import msgspec
 
 from mage_es.engine.briefs import JudgeBrief, JudgeReply
-from mage_es.engine.courses import Ask, Course, Fact
+from mage_es.engine.courses import Ask, Course, Fact, score_of
 from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict, may_be_judged, scored
 from mage_es.engine.session.call import typed_reply, typed_request
 
@@ -24,8 +25,6 @@ TEMPLATE = "judge_v1"
 """The default template; a template's id is recorded as the purpose of every call."""
 STRICT = "judge_strict_v1"
 """The template for answers that are either right or wrong."""
-NOBODY = "nobody"
-"""`by` of a verdict on an answer that neither a rule nor a judge decided."""
 
 
 class StrictReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,10 +46,13 @@ def template_of(benchmark: Benchmark) -> str:
     return template
 
 
-def judged(course: Course, question: Question, *, benchmark: Benchmark, has_judge: bool) -> Course:
+def judged(
+    course: Course, question: Question, *, benchmark: Benchmark, has_judge: bool, is_apart: bool = False
+) -> Course:
     """Follow a course to its end and add the verdict of the rule or the judge.
 
-    An episode brings its own verdict, the environment's score; that is final.
+    An episode brings its own verdict, the environment's score; that is final. A rule that `is_apart` is asked by a
+    move.
 
     [agents, Critic] The rule comes first. A judge, a tier of its own in every ledger, decides what the rule leaves open
     and, in a cross-checked benchmark, what the rule holds wrong.
@@ -58,12 +60,10 @@ def judged(course: Course, question: Question, *, benchmark: Benchmark, has_judg
     finish = yield from course
     if finish.verdict is not None:
         return finish
-    verdict = scored(benchmark, question, finish.reply)
+    verdict = (yield from score_of(question, finish.reply)) if is_apart else scored(benchmark, question, finish.reply)
     if has_judge and may_be_judged(benchmark, question, verdict):
         # Without a usable reply the rule's verdict holds: a judge that fails must not make answers right or wrong.
         verdict = (yield from opinion(question, verdict, template_of(benchmark))) or verdict
-    if verdict.undecided:
-        verdict = msgspec.structs.replace(verdict, by=NOBODY)
     return finish._replace(verdict=verdict)
 
 

@@ -55,6 +55,8 @@ def reopened(
         world = reopen_world(
             reader, data_dir=data_dir, benchmark=benchmark, embedder=models.embedder if models else None
         )
+        if config:
+            world.limit_scorer(config.scorer_seconds)
         models = models or open_models(world.setting.config, has_guidance=has_guidance)
         # Before the fold and the first call: that a price is missing should cost neither time nor money.
         runtime.require_prices({**models.names(), **metered(world.setting.config.embedder)})

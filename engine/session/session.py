@@ -32,12 +32,14 @@ What cannot happen
     - The number of workers, batches, or a crash changes what is learned: UPDATE decides over sorted answers.
 """
 
+import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 
 from mage_es.engine.agents.critic import judgement
 from mage_es.engine.commands import Asked, Command, OpenRun, PlanAnswers, RecordEmbedding, RecordFact
-from mage_es.engine.courses import Act, Ask, Fact, Look, Move, Use, begin, catch_up
+from mage_es.engine.courses import Act, Ask, Fact, Grade, Look, Move, Use, begin, catch_up
 from mage_es.engine.decide import decide
 from mage_es.engine.models.registry import Models
 from mage_es.engine.models.retrying import RetryingClient
@@ -49,6 +51,7 @@ from mage_es.engine.run.questions import rows_of
 from mage_es.engine.run.runtime import ACCURACY, ProgressNote, RunningScore, Runtime, measure_of
 from mage_es.engine.run.world import World
 from mage_es.engine.sandbox.sandbox import Sandbox
+from mage_es.engine.seams.benchmark import Verdict, scored
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.metering import EmbeddingAttempt, Metered
 from mage_es.engine.seams.model import Batching
@@ -60,6 +63,7 @@ from mage_es.engine.session.effects import Effects
 from mage_es.engine.session.following import CompletedMove, PendingCourse, answer_all, in_prefix_order
 from mage_es.engine.session.in_flight import CallsInFlight, TrackedModel
 from mage_es.engine.session.judge import judged, template_of
+from mage_es.engine.session.streak import Streak
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import Interrupted, LogError
 from mage_es.events.log import Appended, Log
@@ -100,6 +104,7 @@ class Session:
         self._position: tuple[int, Phase, int, int] = (-1, "open", 0, 0)
         self._measure = measure_of(are_episodes=is_sequential(world.benchmark))
         self._running_score = RunningScore("open")
+        self.streak = Streak()
         self._unconnected = world.embedder if isinstance(world.embedder, Metered) else None
         self.in_flight = CallsInFlight(run.in_flight_path)
         self.sandbox = Sandbox()
@@ -266,9 +271,17 @@ class Session:
 
         def record(batch: Sequence[CompletedMove]) -> None:
             nonlocal done
-            self.commit([draft for moved in batch for draft in (*moved.drafts, *self._settled(phase, moved))])
+            self.commit(
+                [
+                    draft
+                    for moved in batch
+                    for draft in (*moved.drafts, *self.streak.settled(moved.finish, self._settled(phase, moved)))
+                ]
+            )
             done += sum(moved.finish is not None for moved in batch)
-            if queue:
+            if queue and self.streak.problem:  # those that make no move any more never join it
+                queue.cancel(Interrupted(self.streak.problem))
+            elif queue:
                 for moved in batch:
                     # Not before its end: after a bad reply a course asks the judge again, and that call needs the
                     # queue too.
@@ -285,9 +298,26 @@ class Session:
                 raise
 
         self.report_progress(iteration, phase, done, total)
-        await answer_all(pending, perform=perform, workers=workers, record=record, stop=self.runtime.stop)
+        try:
+            await answer_all(
+                pending,
+                perform=perform,
+                workers=workers,
+                record=record,
+                stop=lambda: bool(self.streak.problem) or self.runtime.stop(),
+                score=self._score,
+            )
+        except Interrupted:
+            self.streak.check()
+            raise
+        self.streak.check()
         # `answer_all` also returns if it was stopped between moves; the loop must not go on with half of the answers.
         self.check_stop()
+        self.commit(self.streak.rest())
+
+    async def _score(self, move: Grade) -> Verdict:
+        # In a thread: whoever waits for a process must not hold up the calls of all other courses.
+        return await asyncio.to_thread(scored, self.world.benchmark, move.question, move.reply)
 
     def _pending_course(self, phase: Phase, planned: QuestionPlanned) -> PendingCourse:
         question = self.world.questions[planned.question_id]
@@ -296,13 +326,16 @@ class Session:
             question,
             benchmark=self.world.benchmark,
             has_judge=self.models.judge is not None,
+            is_apart=self.world.is_scored_apart,
         )
         first = begin(course)
         # The plan has the hash of this prompt, so a changed template is noticed before a call is paid for.
         if isinstance(first, Ask) and sha256_text(first.request.text) != planned.prompt_sha256:
             raise _renders_differently(planned.question_id)
-        move = catch_up(course, first, lambda move: self._recorded(phase, planned, move))
-        return PendingCourse(planned, question, course, move, self._plan_seq.get((phase, planned.question_id), 0))
+        recorded = partial(self._recorded, phase, planned)
+        move = catch_up(course, first, recorded)
+        causation = self._plan_seq.get((phase, planned.question_id), 0)
+        return PendingCourse(planned, question, course, move, causation, recorded)
 
     def _recorded(self, phase: Phase, planned: QuestionPlanned, move: Move) -> Fact | None:
         """Return the fact of a move if the log has it. Raises `LogError` if the prompt is not the recorded one."""
@@ -329,6 +362,8 @@ class Session:
                 return progress.step(planned.purpose, planned.question_id, stepped.step)
             case Act():
                 return progress.episode(planned.purpose, planned.question_id)
+            case Grade():
+                return None
 
     def _settled(self, phase: Phase, moved: CompletedMove) -> list[Draft]:
         finish, planned = moved.finish, moved.pending.planned

@@ -22,6 +22,7 @@ from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUnanswered,
+    AnswerUndecided,
     BaselineStarted,
     Event,
     ExamClosed,
@@ -121,8 +122,10 @@ def _untrue(record: ExamRecord, events: Sequence[Event], asked: Sequence[str]) -
         return f"it asked other questions than the {opened.asked} that it was opened for"
     verdicts = [event.correct for event in events if isinstance(event, AnswerJudged)]
     total = len(verdicts) + sum(isinstance(event, AnswerUnanswered) for event in events)
-    if closed and (closed.correct, closed.total) != (sum(verdicts), total):
-        return f"{sum(verdicts)} of its {total} answers are right, but the run recorded {record.summary}"
+    undecided = sum(isinstance(event, AnswerUndecided) for event in events)
+    if closed and (closed.correct, closed.total, closed.undecided) != (sum(verdicts), total, undecided):
+        also = f" ({undecided} undecided)" if undecided else ""
+        return f"{sum(verdicts)} of its {total} answers are right{also}, but the run recorded {record.summary}"
     return ""
 
 

@@ -52,9 +52,9 @@ from mage_es.projections.ledger import Ledger
 class BaselineReport(msgspec.Struct, frozen=True, kw_only=True):
     """A baseline's results on the held-out questions; `answers` is (question id, correct) in id order.
 
-    `shots` is the number of worked examples in every prompt. `unanswered` questions, by the kind of the fault,
-    and `undecided` answers, by that of the reason, count as wrong. `interval` is the Wilson score interval of `correct`
-    in `total` at 95 %.
+    `shots` is the number of worked examples in every prompt. `unanswered` questions, by the kind of the fault, count as
+    wrong; `undecided` answers, by that of the reason, are in no other number. `interval` is the Wilson score interval
+    of `correct` in `total` at 95 %.
     """
 
     run_id: str
@@ -209,7 +209,7 @@ def read_baseline(run: Run) -> BaselineReport:
         correct=int(sat.answers["correct"].sum()),
         total=len(sat.answers),
         unanswered=reasons(sat.answers),
-        undecided=reasons(sat.answers, "undecided"),
+        undecided=reasons(sat.undecided),
         interval=interval(int(sat.answers["correct"].sum()), len(sat.answers)),
         execution_calls=used["execution"].calls,
         judge_calls=used["judge"].calls,

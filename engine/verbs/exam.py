@@ -271,6 +271,7 @@ def exam_closed(session: Session, known: Set[str] = frozenset()) -> ExamClosed:
         familiar_correct=sum(familiar),
         familiar_total=len(familiar),
         unanswered=len(lost),
+        undecided=len(session.state.progress.undecided("exam")),
     )
 
 

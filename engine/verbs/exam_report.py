@@ -56,10 +56,11 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
 
     `unfamiliar` are the questions of phrasing families that occur only in the exam (None if the benchmark has no
     families). `answers` is (question id, correct) in id order, for paired comparisons. `interval` is the Wilson score
-    interval of `correct` in `total` at 95 %. `undecided` answers, which neither the rule nor a judge could decide,
-    count as wrong, by the kind of the reason, and so do `unanswered` questions, whose call failed for good, by the kind
-    of the fault. `head` is that of the exam's own log. `bare` questions were shown nothing that was learned; with a
-    control, `controlled` are those that were shown memories under it. `execution` is the model that answered.
+    interval of `correct` in `total` at 95 %. `undecided` answers, on which neither the rule nor a judge could decide,
+    are in no other number, by the kind of the reason. `unanswered` questions, whose call failed for good, count as
+    wrong, by the kind of the fault. `head` is that of the exam's own log. `bare` questions were shown nothing that was
+    learned; with a control, `controlled` are those that were shown memories under it. `execution` is the model that
+    answered.
 
     `beside` compares a control with the exam of the same state without one, and another learner with the run's own;
     `before` compares with the exam of the start by the same model. Both are None where there is no such other exam.
@@ -129,7 +130,7 @@ def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_
         embedder_calls=sat.ledger.total("embedder").calls,
         unanswered=reasons(sat.answers),
         interval=interval(int(sat.answers["correct"].sum()), len(rows)),
-        undecided=reasons(sat.answers, "undecided"),
+        undecided=reasons(sat.undecided),
         head=log.head.chain,
         execution=sat.execution,
         bare=bare,

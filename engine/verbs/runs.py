@@ -276,6 +276,7 @@ def iteration_rows(state: State, scores: Mapping[tuple[str, int], int], *, first
                 fresh_score=mean("fresh", k),
                 anchor_score=mean("anchor", k),
                 unanswered=sum(state.scores.unanswered(purpose, k) for purpose in get_args(Purpose)),
+                undecided=sum(state.scores.undecided(purpose, k) for purpose in get_args(Purpose)),
             )
         )
     return rows
@@ -291,6 +292,7 @@ def exam_rows(reader: LogReader) -> tuple[ExamRow, ...]:
             correct=closed.correct if closed else 0,
             total=closed.total if closed else 0,
             unanswered=closed.unanswered if closed else 0,
+            undecided=closed.undecided if closed else 0,
             head=closed.head_chain if closed else "",
         )
         for _, opened, closed in exam_records(reader)

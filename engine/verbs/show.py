@@ -32,6 +32,7 @@ from mage_es.events.log.markers import Marker
 from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUnanswered,
+    AnswerUndecided,
     BundleTrimmed,
     CallFailed,
     EpisodeClosed,
@@ -55,6 +56,7 @@ _FACTS: set[type[Event]] = {
     EpisodeClosed,
     AnswerJudged,
     AnswerUnanswered,
+    AnswerUndecided,
 }
 
 
@@ -62,9 +64,9 @@ class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
     """A question as it was asked: its bundle, every move with its exact prompt, the verdict.
 
     `prompt` and `reply` are those of the execution tier's last call; `prompt_verified`: every prompt, rendered again,
-    has its recorded hash. `judge` is who decided: `rule`, a judge's model, or `nobody`; `unanswered` is the problem of
-    a question without an answer, `undecided` why nobody decided, `why` what the scorer says of the reply; `exam` is the
-    exam that asked it, "" for the run itself. `expected` is None in a copy without gold answers.
+    has its recorded hash. `judge` is who decided: `rule` or a judge's model; `unanswered` is the problem of a question
+    without an answer, `undecided` why an answer is neither right nor wrong, `why` what the scorer says of the reply;
+    `exam` is the exam that asked it, "" for the run itself. `expected` is None in a copy without gold answers.
     """
 
     run_id: str
@@ -185,6 +187,7 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
     is_as_planned = isinstance(first, Ask) and sha256_text(first.request.text) == planned.prompt_sha256
     last = [call for call in calls if call.tier == "execution"][-1]
     verdict = next((fact for fact in facts if isinstance(fact, AnswerJudged)), None)
+    open_ = next((fact for fact in facts if isinstance(fact, AnswerUndecided)), None)
     return QuestionReport(
         run_id=run.id,
         exam=asking.exam,
@@ -201,12 +204,12 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
         prompt=last.prompt,
         prompt_verified=is_as_planned and all(m.verified for m in calls) and all(m.verified for m in trimmed),
         reply=last.reply,
-        answer=verdict.answer if verdict else "",
+        answer=verdict.answer if verdict else open_.answer if open_ else "",
         expected=question.gold if world.has_gold else None,
         correct=verdict.correct if verdict else None,
         judge=verdict.judge if verdict else "",
         unanswered=next((fact.problem for fact in facts if isinstance(fact, AnswerUnanswered)), ""),
-        undecided=verdict.undecided if verdict else "",
+        undecided=open_.problem if open_ else "",
         why=_why(world, question, last.reply, verdict) if verdict else "",
         moves=tuple(moves),
         seq=asking.record.seq,
@@ -234,7 +237,7 @@ def _facts(asking: Asking) -> list[Event]:
     for record in asking.reader.records(_FACTS, since=asking.record.seq):
         if (record.iteration, record.phase) == when and _is_about(record.event, name):
             facts.append(record.event)
-            if isinstance(record.event, AnswerJudged | AnswerUnanswered):
+            if isinstance(record.event, AnswerJudged | AnswerUnanswered | AnswerUndecided):
                 break
     return facts
 
@@ -245,7 +248,7 @@ def _is_about(event: Event, name: str) -> bool:
             return event.about == name or event.about.startswith(f"{name}/")
         case EpisodeStepped() | EpisodeClosed():
             return event.episode_id == name
-        case ToolRan() | SearchAnswered() | BundleTrimmed() | AnswerJudged() | AnswerUnanswered():
+        case ToolRan() | SearchAnswered() | BundleTrimmed() | AnswerJudged() | AnswerUnanswered() | AnswerUndecided():
             return event.question_id == name
         case _:
             return False

@@ -10,8 +10,9 @@ from mage_es.engine.verbs.agents import AgentActivity, MissingGuidance
 class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
     """One iteration of a run. The first is the start, -1 or a parent's last, which has an anchor result only.
 
-    The totals count every question that was asked: `unanswered` ones, whose call failed for good, are wrong. The scores
-    are means of episodes, as fractions, and None if the questions are not episodes.
+    The totals count every question that was asked: `unanswered` ones, whose call failed for good, are wrong;
+    `undecided` ones are neither right nor wrong, and in no total. The scores are means of episodes, as fractions, and
+    None if the questions are not episodes.
     """
 
     iteration: int
@@ -28,6 +29,7 @@ class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
     execution_calls: int
     guidance_calls: int
     unanswered: int = 0
+    undecided: int = 0
     fresh_score: float | None = None
     anchor_score: float | None = None
 
@@ -69,6 +71,7 @@ class ExamRow(msgspec.Struct, frozen=True, kw_only=True):
     correct: int
     total: int
     unanswered: int
+    undecided: int
     head: str
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Look, Move, Use, advance, begin
+from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Grade, Look, Move, Use, advance, begin
 from mage_es.events.vocabulary import (
     BundleTrimmed,
     CallFailed,
@@ -150,6 +150,8 @@ def report_of(move: Move, state: State, fact: Event | None) -> MoveReport:
             if isinstance(acted, EpisodeStepped):
                 return StepReport(step=acted.step, action=acted.action, observation=acted.observation)
             return StepReport(step=acted.steps, action="", observation="The episode ends.")
+        case Grade():
+            raise TypeError("scoring leaves no fact to report")
 
 
 def _matches(fact: Event, move: Move) -> bool:

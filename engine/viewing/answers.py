@@ -37,7 +37,7 @@ from mage_es.projections.fold import State
 
 _FACTS: frozenset[type[Event]] = frozenset({
     *(v.ModelCalled, v.CallFailed, v.BundleTrimmed, v.ToolRan, v.SearchAnswered, v.EpisodeStepped, v.EpisodeClosed),
-    *(v.AnswerJudged, v.AnswerUnanswered, v.AnswerCarried, v.QuestionPlanned),
+    *(v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided, v.AnswerCarried, v.QuestionPlanned),
 })  # fmt: skip
 _SECRET = "The texts of subjects leave this machine encrypted, so no prompt of theirs is rendered."
 
@@ -124,7 +124,9 @@ class Rendered:
         name = life.asked.questions.columns["id"][life.asked.askings.columns["question"][asking.row]]
         question = self._world.questions.get(name) if self._world else self._known.get(name)
         verdict = next((r.event for r in asking.facts if isinstance(r.event, v.AnswerJudged)), None)
-        lost = next((r.event for r in asking.facts if isinstance(r.event, v.AnswerUnanswered)), None)
+        lost = next(
+            (r.event for r in asking.facts if isinstance(r.event, v.AnswerUnanswered | v.AnswerUndecided)), None
+        )
         plan = asking.plan.event if asking.plan else None
         moves, problem = _recorded(asking.facts), self.problem if plan else ""
         if self._world and asking.plan and isinstance(plan, v.QuestionPlanned):
@@ -142,7 +144,7 @@ class Rendered:
             "question_text": question.question if question else "",
             "context": question.context if question else "",
             "expected": getattr(question, "gold", None) if self._world and self._world.has_gold else None,
-            "answer": verdict.answer if verdict else "",
+            "answer": getattr(verdict or lost, "answer", ""),
             "facts": _facts(plan, verdict, lost),
             "problem": problem,
             **_planned(plan if isinstance(plan, v.QuestionPlanned) else None, life),
@@ -278,14 +280,16 @@ def _planned(plan: v.QuestionPlanned | None, life: Life) -> dict[str, Any]:
     }
 
 
-def _facts(plan: Event | None, verdict: v.AnswerJudged | None, lost: v.AnswerUnanswered | None) -> list[list[str]]:
+def _facts(
+    plan: Event | None, verdict: v.AnswerJudged | None, lost: v.AnswerUnanswered | v.AnswerUndecided | None
+) -> list[list[str]]:
     """Return what else there is to say of an asking, each with its name."""
     told: dict[str, str] = {}
-    if verdict or lost:
+    if isinstance(lost, v.AnswerUndecided):
+        told["undecided"] = lost.problem
+    elif verdict or lost:
         judge, reason = (verdict.judge, verdict.reason) if verdict else ("", lost.problem if lost else "")
         told["judged by"] = ": ".join(filter(None, (judge or "the benchmark's rule", reason)))
-    if verdict:
-        told["undecided"] = verdict.undecided
     if isinstance(plan, v.QuestionPlanned):
         told |= {"template": plan.template.replace("_", " "), "guiding skill": plan.guiding_skill, "donor": plan.donor}
         told |= {"planned over": ", ".join(plan.planning), "chain of skills": " → ".join(plan.chain)}

@@ -16,8 +16,10 @@ from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
 from mage_es.projections.questions import EVOLVING
 
-Settled = v.AnswerJudged | v.AnswerUnanswered | v.AnswerCarried
-WRONG = ("wrong", "undecided", "unanswered")
+Settled = v.AnswerJudged | v.AnswerUnanswered | v.AnswerUndecided | v.AnswerCarried
+WRONG = ("wrong", "unanswered")
+NO_ANSWER = ("open", "undecided")
+"""Verdicts that are neither right nor wrong."""
 SAME = "it would have seen the same"
 DECIDED = "the guard had decided"
 """Why an anchor was not asked: a plan without an asking is of one that the guard did not need any more."""
@@ -33,7 +35,8 @@ class Askings:
     """
 
     reads = frozenset[type[Event]]({
-        *(v.QuestionPlanned, v.AnswerJudged, v.AnswerUnanswered, v.AnswerCarried, v.EpisodeStepped, v.BundleTrimmed),
+        *(v.QuestionPlanned, v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided, v.AnswerCarried),
+        *(v.EpisodeStepped, v.BundleTrimmed),
         *(v.GuardDecided, v.SlotsRolledBack, v.ExamOpened, v.ExamClosed),
     })  # fmt: skip
 
@@ -47,14 +50,14 @@ class Askings:
         self._asked: dict[tuple[int | None, int, str, str], int] = {}
         self._latest: dict[tuple[int, str], int] = {}
         self._answered: dict[tuple[int, str], int] = {}
-        self.questions = Rows("id split task_type title askings asked wrong unanswered changed")
+        self.questions = Rows("id split task_type title askings asked wrong unanswered undecided changed")
         self.askings = Rows(
             "from judged to question iteration purpose exam task_type skill verdict carried verdict_of score_micro "
             "template search_arm routing_arm memories seq"
         )
         self.exams = Rows(
-            "from closed exam marker head_seq control execution correct total unanswered low high guidance_calls "
-            "problem"
+            "from closed exam marker head_seq control execution correct total unanswered undecided low high "
+            "guidance_calls problem"
         )
         self.guard = Rows(
             "from iteration verdict correct total against drop p_value best best_drop best_p_value smallest_drop "
@@ -66,7 +69,7 @@ class Askings:
         match event:
             case v.QuestionPlanned():
                 self._plan(seq, event)
-            case v.AnswerJudged() | v.AnswerUnanswered() | v.AnswerCarried():
+            case v.AnswerJudged() | v.AnswerUnanswered() | v.AnswerUndecided() | v.AnswerCarried():
                 self._settle(seq, event)
             case v.EpisodeStepped():
                 self.episodes += event.done
@@ -79,10 +82,10 @@ class Askings:
                 self.guard.columns["rolled_to"][-1] = event.to_iteration
             case v.ExamOpened():
                 told = (event.exam, event.marker, event.head_seq, event.control, event.execution)
-                self.exam_rows[event.exam] = self.exams.add(seq, None, *told, 0, 0, 0, None, None, None, "")
+                self.exam_rows[event.exam] = self.exams.add(seq, None, *told, 0, 0, 0, 0, None, None, None, "")
             case v.ExamClosed() if event.exam in self.exam_rows:  # a baseline closes an exam without a name: itself
                 ends = interval(event.correct, event.total) or (None, None)
-                counts = {"correct": event.correct, "total": event.total, "unanswered": event.unanswered}
+                counts = {name: getattr(event, name) for name in ("correct", "total", "unanswered", "undecided")}
                 self._tell(self.exam_rows[event.exam], closed=seq, low=ends[0], high=ends[1], **counts)
 
     def take_exam(self, exam: str, records: Iterable[Record]) -> Ledger:
@@ -97,7 +100,7 @@ class Askings:
             match record.event:
                 case v.QuestionPlanned() as planned:
                     self._plan(record.seq, planned, exam=row, since=since)
-                case v.AnswerJudged() | v.AnswerUnanswered() as settled:
+                case v.AnswerJudged() | v.AnswerUnanswered() | v.AnswerUndecided() as settled:
                     self._settle(record.seq, settled, exam=row, since=until)
                 case v.EpisodeStepped() | v.BundleTrimmed() as shown:
                     self._show(shown, exam=row)
@@ -115,7 +118,7 @@ class Askings:
         row, columns, names = self.exam_rows[exam], self.askings.columns, self.questions.columns["id"]
         places = [place for place, each in enumerate(columns["exam"]) if each == row]
         found = {names[columns["question"][place]]: columns["verdict"][place] for place in places}
-        return {name: verdict == "correct" for name, verdict in found.items() if verdict != "open"}
+        return {name: verdict == "correct" for name, verdict in found.items() if verdict not in NO_ANSWER}
 
     def name_questions(self, texts: Iterable[QuestionText]) -> None:
         """Give the questions that were asked the beginnings of their texts."""
@@ -202,6 +205,9 @@ class Askings:
             asking["carried"][row] = DECIDED if planned else SAME
             asking["verdict_of"][row] = self._verdict_of(event, planned=planned)
             return
+        if verdict == "undecided":
+            counts["undecided"][question] += 1
+            return
         counts["asked"][question] += 1
         counts["wrong"][question] += verdict in WRONG
         counts["unanswered"][question] += verdict == "unanswered"
@@ -243,7 +249,7 @@ class Askings:
 
     def _question(self, name: str) -> int:
         if name not in self.rows:
-            self.rows[name] = self.questions.add(name, "", "", "", [], 0, 0, 0, 0)
+            self.rows[name] = self.questions.add(name, "", "", "", [], 0, 0, 0, 0, 0)
         return self.rows[name]
 
     def _series(self, purpose: str, exam: int | None) -> str:
@@ -259,6 +265,6 @@ class Askings:
 def _verdict(event: Settled) -> str:
     if isinstance(event, v.AnswerUnanswered):
         return "unanswered"
-    if event.correct:
-        return "correct"
-    return "undecided" if isinstance(event, v.AnswerJudged) and event.undecided else "wrong"
+    if isinstance(event, v.AnswerUndecided):
+        return "undecided"
+    return "correct" if event.correct else "wrong"

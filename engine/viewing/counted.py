@@ -21,12 +21,12 @@ class Counted:
 
     reads = frozenset[type[Event]]({
         *(v.BanditUpdated, v.ModelCalled, v.CallFailed, v.EmbeddingCalled),
-        *(v.AnswerJudged, v.AnswerUnanswered, v.AnswerCarried),
+        *(v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided, v.AnswerCarried),
     })  # fmt: skip
 
     def __init__(self, state: State, learned: Learned, prices: Prices) -> None:
         self._state, self._learned, self._prices = state, learned, prices
-        self.scores = Rows("from to iteration purpose correct total unanswered")
+        self.scores = Rows("from to iteration purpose correct total unanswered undecided")
         self.bandits = Rows("from to bandit key arm alpha_micro beta_micro pulls")
         self.cost = Rows(f"from to {' '.join(Account._fields)} {' '.join(Usage._fields)} usd")
         self.exam_cost = Rows(f"from exam {' '.join(Account._fields)} {' '.join(Usage._fields)} usd")
@@ -51,7 +51,7 @@ class Counted:
                 self._called[Account(*who, *how)] = None
             case v.EmbeddingCalled():
                 self._called[Account("embedder", "", event.purpose, event.iteration, event.model)] = None
-            case v.AnswerUnanswered():
+            case v.AnswerUnanswered() | v.AnswerUndecided():
                 self._scored[event.purpose, event.iteration] = None
             case v.AnswerJudged() | v.AnswerCarried():
                 purpose = event.purpose if isinstance(event, v.AnswerJudged) else "anchor"
@@ -61,7 +61,8 @@ class Counted:
         """Read the rows that have changed off the state, as they are just after event `seq`."""
         scores = self._state.scores
         for purpose, k in self._scored:
-            self.scores.put((purpose, k), seq, k, purpose, *scores.score(purpose, k), scores.unanswered(purpose, k))
+            apart = (scores.unanswered(purpose, k), scores.undecided(purpose, k))
+            self.scores.put((purpose, k), seq, k, purpose, *scores.score(purpose, k), *apart)
         for arm in self._pulled:
             self.bandits.put(arm, seq, *arm, *self._state.bandits.posterior(*arm))
         for account in self._called:

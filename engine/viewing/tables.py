@@ -39,8 +39,9 @@ verify     one row: ok (bool) text findings [text] leaks (held-out questions fou
            checks [{name, ok, detail, measured, bound, seq (of the first event that breaks it, 0: none), damaged}]: what
            `mage-es verify` says when the chunk is asked for (in an export: when it was written).
 scores  S  from to | iteration purpose (fresh revisit anchor exam ask explore) correct total unanswered
+           undecided
 exams      from (exam.opened) closed (seq or null) | exam marker head_seq control execution correct total unanswered
-           low high (Wilson, 95 %) guidance_calls problem ("" or why its own log cannot be read)
+           undecided low high (Wilson, 95 %) guidance_calls problem ("" or why its own log cannot be read)
 guard      from | iteration verdict correct total against drop p_value best best_drop best_p_value smallest_drop
            rolled_to (iteration restored, null: none) better [question row] worse [question row] same (paired with
            `against`: those that were asked, or would have seen the same) same_right unpaired carried (not asked,
@@ -70,8 +71,8 @@ exam_cost  from (exam.closed) | exam tier agent purpose iteration model served_b
            cut input_tokens cached_tokens output_tokens thinking_tokens cache_write_tokens latency_us usd: what is in
            the exam's own log, and not in `cost`
 questions  id split (evolution, anchor, held-out, "": none) task_type (as last asked) title (one line) asked wrong
-           unanswered changed (verdicts that differ from the one before; the last four over the whole run, without what
-           was carried). Their askings are in `asked`.
+           unanswered undecided changed (verdicts that differ from the one before; the last five over the whole run,
+           without what was carried; what is undecided is in no other). Their askings are in `asked`.
 asked      the same by id, for who looks for one: {"questions": a table, "askings": a table of theirs}, each with a
            column `row`. The UTF-8 bytes of an id as one number, the first the highest, mod 1,000,003, mod the number of
            chunks are the chunk that has it.

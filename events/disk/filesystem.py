@@ -100,7 +100,8 @@ class _LocalLock:
         os.pwrite(self._fd, text, 0)
 
     def release(self) -> None:
-        # The kernel's lock belongs to the descriptor.
+        # Not by closing alone: the kernel's lock belongs to the open file, which a process forked from this one shares.
+        fcntl.flock(self._fd, fcntl.LOCK_UN)
         os.close(self._fd)
 
 

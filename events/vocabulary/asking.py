@@ -211,8 +211,21 @@ class AnswerJudged(Event, frozen=True, kw_only=True, tag="answer.judged"):
     """What the reply lacked: `truncated`, `empty`, `refused`; empty for a whole one."""
     seen: str = ""
     """Of an anchor what the plan says: by it a later snapshot knows that nothing changed for the anchor."""
-    undecided: str = ""
-    """Why neither the rule nor a judge could decide, so it counts as wrong: a kind, and behind a colon the case."""
+
+
+class AnswerUndecided(Event, frozen=True, kw_only=True, tag="answer.undecided"):
+    """Neither the rule nor a judge could decide on an answer: it is neither right nor wrong, and teaches nothing."""
+
+    # An event of its own: what learns from verdicts reads `answer.judged`, and so cannot take this for a wrong answer.
+    stream: ClassVar[str] = "question/{0.question_id}"
+    iteration: int
+    purpose: Purpose
+    question_id: str
+    task_type: str
+    skill: str
+    answer: str
+    problem: str
+    """Why: a kind, and behind a colon the case."""
 
 
 class AnswerCarried(Event, frozen=True, kw_only=True, tag="answer.carried"):

@@ -39,7 +39,7 @@ class ExamClosed(Event, frozen=True, kw_only=True, tag="exam.closed"):
     correct: int
     """Questions answered right."""
     total: int
-    """Number of questions, the unanswered ones included."""
+    """Number of questions, the unanswered ones included, the undecided ones not."""
     # Apart, so that gains on known phrasings cannot pass for generalisation.
     familiar_correct: int
     """Familiar questions answered right."""
@@ -47,6 +47,8 @@ class ExamClosed(Event, frozen=True, kw_only=True, tag="exam.closed"):
     """Number of familiar questions."""
     unanswered: int = 0
     """Questions whose call failed for good, so that there was no right answer."""
+    undecided: int = 0
+    """Questions whose answers are neither right nor wrong, which `total` leaves out."""
     # What follows is empty for a baseline: its answers are in this very log.
     exam: str = ""
     """Name of the exam."""

@@ -46,8 +46,9 @@ NONCE, TAG = 12, 16
 """Bytes that AES-GCM adds before and behind a ciphertext."""
 
 _FIELDS: dict[type[msgspec.Struct], str] = {
-    v.AnswerJudged: "answer undecided",
+    v.AnswerJudged: "answer",
     v.AnswerUnanswered: "problem",
+    v.AnswerUndecided: "answer problem",
     v.BatchedCall: "request_sha256",
     v.BundleTrimmed: "request_sha256 problem",
     v.CallFailed: "request_sha256 problem",

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from mage_es.engine.benchmarks.hotpotqa.answers import exact_match, harmonic, is_other, may_mean, overlap, states
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
 from mage_es.engine.seams.answer_form import answer_in_form
-from mage_es.engine.seams.benchmark import NEAR_MISS, Question, Verdict
+from mage_es.engine.seams.benchmark import Question, Verdict
 from mage_es.engine.seams.extraction import plain_answer
 
 LENIENT = 0.5
@@ -27,7 +27,7 @@ PredictedFact = tuple[object, ...]
 def verdict(question: Question, reply: str) -> Verdict:
     """Score the greater of exact match and F1, or 1 where prose states the gold answer.
 
-    A wrong answer that shares something with the gold is undecided. So is an F1 of one half and more where each side
+    A wrong answer that shares something with the gold is a near miss. So is an F1 of one half and more where each side
     has a word that the other lacks (`Chelsea Handler` for `Chelsea Lately`): it may be right or another thing.
     """
     formal = answer_in_form(reply)
@@ -39,7 +39,7 @@ def verdict(question: Question, reply: str) -> Verdict:
         score = 1.0
     is_open = (score < LENIENT and may_mean(answer, question.gold)) or (score < 1 and is_other(answer, question.gold))
     if is_open:
-        return Verdict(answer=answer, score=0.0, strict=is_strict, undecided=True, why=NEAR_MISS)
+        return Verdict(answer=answer, score=0.0, strict=is_strict, near_miss=True)
     return Verdict(answer=answer, score=score, strict=is_strict)
 
 

@@ -19,7 +19,7 @@ from mage_es.engine.benchmarks.measuring import Measured, Prediction
 from mage_es.engine.benchmarks.stbench import answers, upstream
 from mage_es.engine.benchmarks.stbench.tasks import KINDS, AnswerKind
 from mage_es.engine.benchmarks.stbench.upstream import distance
-from mage_es.engine.seams.benchmark import NEAR_MISS, Question, Verdict
+from mage_es.engine.seams.benchmark import Question, Verdict
 from mage_es.engine.seams.extraction import plain_answer
 
 Metrics = dict[str, float | None]
@@ -54,7 +54,7 @@ class STBenchScorer(NamedTuple):
     thresholds: Thresholds = Thresholds()
 
     def verdict(self, question: Question, reply: str) -> Verdict:
-        """A reply that names no option but shares a word with one is undecided."""
+        """A reply that names no option but shares a word with one is a near miss."""
         kind = kind_of(question)
         strict = _strict(question, reply)
         if kind in _CLASSES:
@@ -63,8 +63,7 @@ class STBenchScorer(NamedTuple):
             is_right = answer == question.gold
             is_open = answer is None and any(may_mean(said, text) for text in _options(kind, question))
             is_strict = strict["accuracy"] == 1.0
-            why = NEAR_MISS if is_open else ""
-            return Verdict(answer=said, score=float(is_right), strict=is_strict, undecided=is_open, why=why)
+            return Verdict(answer=said, score=float(is_right), strict=is_strict, near_miss=is_open)
         answer, metrics = self._number(question, reply)
         is_strict = strict["mae"] is not None and self._is_right(kind, question, strict["mae"])
         return Verdict(answer=answer, score=metrics["reward"] or 0.0, strict=is_strict)

@@ -20,7 +20,7 @@ import msgspec
 from mage_es.engine.benchmarks.records import listed, read_records
 from mage_es.engine.benchmarks.tasks import HUB
 from mage_es.engine.benchmarks.tasks.columns import columns_of, question_of
-from mage_es.engine.benchmarks.tasks.scorers import require_scorer, scorer_of
+from mage_es.engine.benchmarks.tasks.scorers import OwnFunction, require_scorer, scorer_of
 from mage_es.engine.benchmarks.tasks.spec import TaskSpec, parse
 from mage_es.engine.seams.benchmark import ONE_TYPE, Question, Repeat, Split, TaskTypeSource, Verdict
 from mage_es.events.errors import PrerequisiteError, UsageError
@@ -89,6 +89,16 @@ class Tasks:
 
     def score(self, question: Question, reply: str) -> Verdict:
         return self._scorer.verdict(question, reply)
+
+    @property
+    def is_scored_apart(self) -> bool:
+        """Whether `score` waits for another process, so that it should be called in a thread."""
+        return isinstance(self._scorer.verdict, OwnFunction)
+
+    def limit_scorer(self, seconds: float) -> None:
+        """Give a function of the user's so many seconds for a reply."""
+        if isinstance(self._scorer.verdict, OwnFunction):
+            self._scorer.verdict.seconds = seconds
 
 
 class TaskRow(TypedDict, total=False):

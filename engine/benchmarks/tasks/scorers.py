@@ -9,7 +9,8 @@
     regex, json, sql, python    see structured.py
     MODULE:FUNCTION             a function of the user's, of the reply and the question: a score, right or wrong
 
-None of them raises, but for functions of the user's.
+None of them raises. A function of the user's runs in a process of its own, with a time limit: whatever it does there,
+its verdict is undecided at worst.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ from mage_es.engine.benchmarks.medqa import chosen, chosen_in_form, contained
 from mage_es.engine.benchmarks.numbers import ANSWER_FORMAT, INSTRUCTION, number_in, read_number, score_number
 from mage_es.engine.benchmarks.tasks import structured
 from mage_es.engine.benchmarks.tasks.structured import right_answers
+from mage_es.engine.sandbox.apart import Apart, Unreturned
 from mage_es.engine.seams.answer_form import answer_in_form
-from mage_es.engine.seams.benchmark import Question, Traits, Verdict
+from mage_es.engine.seams.benchmark import Question, Traits, Verdict, failed
 from mage_es.engine.seams.extraction import plain_answer, read_answer
 from mage_es.events.errors import UsageError
 
@@ -145,7 +147,7 @@ def _label(labels: Sequence[str], question: Question, reply: str) -> Verdict:
 def _judge(question: Question, reply: str) -> Verdict:
     verdict = _exact(question, reply)
     is_open = not verdict.correct and bool(verdict.answer)
-    return msgspec.structs.replace(verdict, undecided=is_open, why="left to a judge" if is_open else "")
+    return msgspec.structs.replace(verdict, near_miss=is_open)
 
 
 def _no_number(question: Question) -> str:
@@ -208,7 +210,7 @@ def scorer_of(name: str, labels: Sequence[str]) -> Scorer:
     Its verdict raises as `require_scorer` does.
     """
     if ":" in name:
-        return Scorer(_FINISH, partial(_by_function, name))
+        return Scorer(_FINISH, OwnFunction(name))
     if not labels:
         return SCORERS[name]
     return Scorer(
@@ -269,8 +271,31 @@ def _function(name: str) -> Scoring:
     return scorer
 
 
+SECONDS = 10.0
+"""How long a user's function may take for one reply, where no configuration says otherwise."""
+
+
+class OwnFunction:
+    """A function of the user's as a rule: `seconds` is its time limit."""
+
+    def __init__(self, name: str) -> None:
+        self.seconds = SECONDS
+        self._name = name
+        self._apart: Apart | None = None
+
+    def __call__(self, question: Question, reply: str) -> Verdict:
+        if self._apart is None:
+            self._apart = Apart(partial(_by_function, self._name), self.seconds, is_importable=self._name not in _GIVEN)
+        self._apart.seconds = self.seconds
+        try:
+            verdict: Verdict = self._apart(question, reply)
+        except Unreturned as problem:
+            return failed(reply, str(problem))
+        return verdict
+
+
 def _by_function(name: str, question: Question, reply: str) -> Verdict:
-    """Return the verdict of a function, which may raise: `scored` leaves such an answer undecided."""
+    """Return the verdict of a function, which may raise."""
     given = _function(name)(reply, question)
     if isinstance(given, Verdict):
         return given

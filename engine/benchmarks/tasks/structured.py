@@ -5,7 +5,8 @@
     sql     the query gives the rows of the right one on the task's `schema`, in that order if the right one is ordered
     python  the program passes the task's test
 
-Queries and programs run in the sandbox. Where it cannot run them, or not within a second, a verdict is undecided.
+Queries and programs run in the sandbox. One that takes a second, or too much memory, is wrong: a program that loops is
+no answer. Where the task's own query fails, or the sandbox lacks what a program needs, the verdict is undecided.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from mage_es.engine.seams.extraction import plain_answer, said
 from mage_es.events.errors import PrerequisiteError
 
 _LONGEST = 100_000
+NOT_THE_QUERYS = ("the task's own query fails", "the sandbox ended")
+"""How the problem of a query begins that is no fault of its own."""
 
 
 def verdict_of(answers: Sequence[str], is_right: Callable[[str], bool]) -> Verdict:
@@ -105,7 +108,8 @@ def by_rows(question: Question, reply: str) -> Verdict:
             return Verdict(answer=query, score=1.0, strict=bool(last_block(reply)))
         problems.append(outcome.problem)
     why = next((f"not run: {problem}" for problem in problems if problem), "")
-    return Verdict(answer=query, score=0.0, strict=False, undecided=bool(why), why=why)
+    is_open = any(problem.startswith(NOT_THE_QUERYS) for problem in problems)
+    return Verdict(answer=query, score=0.0, strict=False, undecided=is_open, why=why)
 
 
 @functools.cache
@@ -119,7 +123,8 @@ def by_test(question: Question, reply: str) -> Verdict:
     if any(not outcome.problem for outcome in outcomes):
         return Verdict(answer=program, score=1.0, strict=bool(last_block(reply)))
     why = next((f"not run: {outcome.problem}" for outcome in outcomes if not outcome.is_run), "")
-    return Verdict(answer=program, score=0.0, strict=False, undecided=bool(why), why=why)
+    is_open = any(not (outcome.is_run or outcome.is_costly) for outcome in outcomes)
+    return Verdict(answer=program, score=0.0, strict=False, undecided=is_open, why=why)
 
 
 def right_answers(question: Question) -> Sequence[str]:

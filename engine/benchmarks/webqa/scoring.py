@@ -19,7 +19,7 @@ from mage_es.engine.benchmarks.hotpotqa.answers import harmonic, may_mean, norma
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means, text_of
 from mage_es.engine.benchmarks.webqa.dates import Date, dates_in, read_date
 from mage_es.engine.seams.answer_form import answer_in_form
-from mage_es.engine.seams.benchmark import NEAR_MISS, Question, Verdict
+from mage_es.engine.seams.benchmark import Question, Verdict
 from mage_es.engine.seams.extraction import marked, said, trimmed
 
 LEAST_PART = 4
@@ -35,15 +35,14 @@ _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 
 
 def verdict(question: Question, reply: str) -> Verdict:
-    """Right if it contains a gold answer; undecided if it is wrong but shares something with one."""
+    """Right if it contains a gold answer; a near miss if it is wrong but shares something with one."""
     golds = golds_of(question)
     formal = answer_in_form(reply)
     is_strict = any(official(golds, given)["f1"] == 1.0 for given in (_as_list(reply), [formal]))
     answer = formal if is_strict else _prose_in(reply)
     is_hit = is_strict or hit(golds, answer, question.question)
     is_open = not is_hit and any(may_mean(answer, gold) for gold in golds)
-    why = NEAR_MISS if is_open else ""
-    return Verdict(answer=answer, score=float(is_hit), strict=is_strict, undecided=is_open, why=why)
+    return Verdict(answer=answer, score=float(is_hit), strict=is_strict, near_miss=is_open)
 
 
 def measure(question: Question, prediction: Prediction, strict: bool) -> Measured:

@@ -18,6 +18,7 @@ from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUnanswered,
+    AnswerUndecided,
     BaselineStarted,
     Draft,
     EpisodeClosed,
@@ -32,14 +33,24 @@ from mage_es.events.vocabulary import (
 )
 
 Verdicts = str
-"""One letter a question, the first being q0: 1 right, 0 wrong, j right by a judge, n wrong since nobody decided,
-x left without an answer by a call that failed for good."""
+"""One letter a question, the first being q0: 1 right, 0 wrong, j right by a judge, n left undecided, x left without an
+answer by a call that failed for good."""
 
 
 def judged(
     name: str, letter: str, *, iteration: int = -1, purpose: str = "exam", score: float | None = None
-) -> AnswerJudged | AnswerUnanswered:
+) -> AnswerJudged | AnswerUnanswered | AnswerUndecided:
     """Return a verdict, by the rule or as the letter says, or that there is none."""
+    if letter == "n":
+        return AnswerUndecided(
+            iteration=iteration,
+            purpose=purpose,  # type: ignore[arg-type]
+            question_id=name,
+            task_type="t",
+            skill="s",
+            answer="a",
+            problem="scorer failed: ValueError: no",
+        )
     if letter == "x":
         return AnswerUnanswered(
             iteration=iteration,
@@ -60,7 +71,7 @@ def judged(
         score_micro=round(value * 1_000_000),
         correct=value >= 0.5,
         strict=letter == "1" and value == 1.0,
-        judge={"j": "some/judge", "n": "nobody"}.get(letter, "rule"),
+        judge="some/judge" if letter == "j" else "rule",
     )
 
 

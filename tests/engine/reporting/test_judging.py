@@ -21,9 +21,9 @@ def answers(*kinds: tuple[bool, bool, str]) -> pl.DataFrame:
 @pytest.mark.paper("tables, judges")
 def test_agreement_is_the_share_of_equal_verdicts_with_kappa() -> None:
     found = agreement(
-        answers((True, True, "rule"), (True, False, "x/judge"), (False, False, "rule"), (False, False, "nobody"))
+        answers((True, True, "rule"), (True, False, "x/judge"), (False, False, "rule"), (False, False, "rule"))
     )
-    assert (found.by_rule, found.by_judge, found.by_nobody) == (50.0, 25.0, 25.0)
+    assert (found.by_rule, found.by_judge) == (75.0, 25.0)
     assert (found.right, found.strictly_right, found.agreeing) == (50.0, 25.0, 75.0)
     # by chance 0.5 * 0.25 + 0.5 * 0.75 = 0.5, so (0.75 - 0.5) / 0.5
     assert found.kappa == pytest.approx(0.5)
@@ -35,11 +35,11 @@ def test_where_all_are_right_by_rule_agreement_is_whole() -> None:
 
 def test_evolution_and_exams_stand_apart(bench: Any, cells: Any) -> None:
     events = [bench.tools.judged("a", "j", iteration=0, purpose="fresh")]
-    bench.run("r", events=events, after="1jn0")
+    bench.run("r", events=events, after="1jn0")  # what is undecided is not among them
     table = judging(bench.study())
     assert cells(table) == [
-        ["wordmath", "evolution", "1", "0.0", "100.0", "0.0", "100.0", "0.0", "0.0", "0.000"],
-        ["wordmath", "exams", "4", "50.0", "25.0", "25.0", "50.0", "25.0", "75.0", "0.500"],
+        ["wordmath", "evolution", "1", "0.0", "100.0", "100.0", "0.0", "0.0", "0.000"],
+        ["wordmath", "exams", "3", "66.7", "33.3", "66.7", "33.3", "66.7", "0.400"],
     ]
 
 

@@ -17,7 +17,7 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import LONGEST_REPLY, Question, Verdict
 from mage_es.engine.seams.model import Completion, Model, Request
 from mage_es.engine.session.call import MOST_REPAIRS
-from mage_es.engine.session.judge import NOBODY, STRICT, TEMPLATE, judged
+from mage_es.engine.session.judge import STRICT, TEMPLATE, judged
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.resume import resume
@@ -26,7 +26,7 @@ from mage_es.engine.worlds.truthworld.benchmark import TruthWorld
 from mage_es.engine.worlds.truthworld.standings import SAYINGS
 from mage_es.events.errors import Interrupted, PrerequisiteError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import AnswerJudged, ModelCalled, ReplyRejected
+from mage_es.events.vocabulary import AnswerJudged, AnswerUndecided, ModelCalled, QuestionPlanned, ReplyRejected
 from mage_es.projections.fold import fold
 
 BENCHMARK = TruthWorld(42)
@@ -113,14 +113,14 @@ def test_a_judge_that_never_replies_in_form_has_decided_nothing() -> None:
     asked, finish = judge_it(f"#### {SURPLUS}", *["Yes!"] * (1 + MOST_REPAIRS))
     assert len(asked) == 1 + MOST_REPAIRS
     assert finish.verdict is not None
-    assert (finish.verdict.score, finish.verdict.by) == (0.0, NOBODY)
+    assert finish.verdict.undecided and not finish.verdict.failed
 
 
-def test_without_a_judge_nobody_decides_and_the_answer_is_wrong() -> None:
+def test_without_a_judge_the_answer_stays_undecided() -> None:
     asked, finish = judge_it(f"#### {SURPLUS}", has_judge=False)
     assert asked == []
     assert finish.verdict is not None
-    assert (finish.verdict.correct, finish.verdict.by, finish.verdict.answer) == (False, NOBODY, SURPLUS.rstrip("."))
+    assert (finish.verdict.undecided, finish.verdict.answer) == (True, SURPLUS.rstrip("."))
 
 
 class Failing(TruthWorld):
@@ -140,9 +140,8 @@ class Failing(TruthWorld):
     ("reply", "why"),
     [
         ("?", "scorer failed: ValueError: what is this?"),
-        ("nan", "scorer failed: the score nan is not between 0 and 1"),
+        ("nan", "scorer failed: ValueError: the score nan is not between 0 and 1"),
         ("deep", "scorer failed: RecursionError: maximum recursion depth exceeded"),
-        ("x" * (LONGEST_REPLY + 1), "too long: 1000001 characters, of which no rule reads over 1000000"),
     ],
 )
 def test_a_reply_that_the_scorer_fails_on_is_undecided_with_the_reason_and_the_judge_may_still_decide(
@@ -151,12 +150,19 @@ def test_a_reply_that_the_scorer_fails_on_is_undecided_with_the_reason_and_the_j
     course = judged(answered(reply), ESTATE, benchmark=Failing(42), has_judge=False)
     _, finish = follow(course)
     assert finish.verdict is not None
-    assert (finish.verdict.correct, finish.verdict.by) == (False, NOBODY)
+    assert finish.verdict.undecided and finish.verdict.failed
     assert finish.verdict.why.startswith(why)
     course = judged(answered(reply), ESTATE, benchmark=Failing(42), has_judge=True)
     asked, finish = follow(course, '{"score": 1, "reason": "right"}')
     assert len(asked) == 1 and reply[-1000:] in asked[0].request.prompt
     assert finish.verdict is not None and finish.verdict.correct
+
+
+def test_a_reply_that_no_rule_reads_to_its_end_is_wrong_and_says_why() -> None:
+    _, finish = follow(judged(answered("x" * (LONGEST_REPLY + 1)), ESTATE, benchmark=BENCHMARK, has_judge=True))
+    assert finish.verdict is not None
+    assert (finish.verdict.correct, finish.verdict.undecided) == (False, False)
+    assert finish.verdict.why == "too long: 1000001 characters, of which no rule reads over 1000000"
 
 
 def test_a_missing_library_is_no_fault_of_the_reply_and_stops_the_run() -> None:
@@ -230,7 +236,7 @@ def test_every_bad_reply_is_a_fact_and_ends_nothing(tmp_path: Path) -> None:
     calls = Counter(event.attempt for event in found if isinstance(event, ModelCalled) and event.tier == "judge")
     assert rejected and {event.tier for event in rejected} == {"judge"}
     assert calls[1] == calls[2] == len(rejected) / 2 < calls[0]
-    assert not any(isinstance(event, AnswerJudged) and event.judge == NOBODY for event in found)
+    assert not any(isinstance(event, AnswerUndecided) for event in found)
 
 
 @pytest.mark.slow
@@ -282,7 +288,7 @@ def test_an_inspected_question_shows_the_learners_reply_and_who_decided(tmp_path
     assert report.prompt_verified
 
 
-def test_an_exam_without_a_judge_counts_what_nobody_decided(tmp_path: Path) -> None:
+def test_an_exam_without_a_judge_counts_undecided_answers_apart(tmp_path: Path) -> None:
     config = msgspec.structs.replace(SMALL, judge="")
     evolve(config, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=4), run_id="r")
     report = examine(
@@ -290,9 +296,10 @@ def test_an_exam_without_a_judge_counts_what_nobody_decided(tmp_path: Path) -> N
     )
     assert report.judge_calls == 0
     sat = find_run(tmp_path, "r").exams()[0]
-    left = [e for e in LogReader(sat.log_path).of(AnswerJudged) if e.judge == NOBODY]
+    left = list(LogReader(sat.log_path).of(AnswerUndecided))
     assert report.undecided == {"other words": len(left)} and left
-    assert report.total == len(report.answers) and not any(e.correct for e in left)
+    asked = len(list(LogReader(sat.log_path).of(QuestionPlanned)))
+    assert report.total == len(report.answers) == asked - len(left)
 
 
 class Exacting(TruthWorld):

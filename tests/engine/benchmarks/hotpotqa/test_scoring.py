@@ -107,7 +107,7 @@ def test_facts_that_nobody_predicted_are_left_out_except_to_the_letter() -> None
 
 
 @pytest.mark.parametrize(
-    ("gold", "reply", "score", "strict", "undecided"),
+    ("gold", "reply", "score", "strict", "near_miss"),
     [
         ("Chief of Protocol", "Answer: chief of protocol", 1, True, False),
         ("Béla Viktor János Bartók", "Béla Bartók", 2 / 3, False, False),
@@ -124,10 +124,10 @@ def test_facts_that_nobody_predicted_are_left_out_except_to_the_letter() -> None
     ],
 )
 def test_right_is_equal_or_half_overlapping_and_only_a_near_miss_is_left_to_a_judge(
-    gold: str, reply: str, score: float, strict: bool, undecided: bool
+    gold: str, reply: str, score: float, strict: bool, near_miss: bool
 ) -> None:
     found = verdict(ask(gold), reply)
-    assert (found.score, found.strict, found.undecided) == (pytest.approx(score), strict, undecided)
+    assert (found.score, found.strict, found.near_miss) == (pytest.approx(score), strict, near_miss)
     assert found.correct == (score >= 0.5)
     if found.score < 1:
         assert not found.correct or metrics(reply, strict=False, question=ask(gold))["lenient"]

@@ -101,7 +101,7 @@ def test_a_point_is_right_within_100_metres_and_its_reward_is_graded(
     latitude: float, score: float, correct: bool
 ) -> None:
     found = SCORER.verdict(ask("point"), f"[108.92, {latitude}]")
-    assert (found.score, found.correct, found.undecided) == (pytest.approx(score, abs=2e-3), correct, False)
+    assert (found.score, found.correct, found.near_miss) == (pytest.approx(score, abs=2e-3), correct, False)
 
 
 @pytest.mark.paper("section 4, STBench, accuracy")
@@ -122,7 +122,7 @@ def test_thresholds_can_be_others() -> None:
 
 @pytest.mark.paper("section 4, semantic judge")
 @pytest.mark.parametrize(
-    ("kind", "reply", "undecided"),
+    ("kind", "reply", "near_miss"),
     [
         ("option", "the road to the north", True),
         ("option", "the northern one", False),
@@ -133,9 +133,9 @@ def test_thresholds_can_be_others() -> None:
     ],
 )
 def test_only_what_names_no_option_and_has_a_word_of_one_is_left_to_a_judge(
-    kind: str, reply: str, undecided: bool
+    kind: str, reply: str, near_miss: bool
 ) -> None:
-    assert SCORER.verdict(ask(kind), reply).undecided is undecided
+    assert SCORER.verdict(ask(kind), reply).near_miss is near_miss
 
 
 @pytest.mark.paper("section 4, STBench, accuracy")
@@ -158,4 +158,4 @@ def test_nothing_that_is_predicted_makes_the_scorer_fail(kind: str, value: objec
     for number in metrics(kind, value, strict=strict).values():
         assert number is None or number >= 0
     found = SCORER.verdict(ask(kind), str(value))
-    assert 0 <= found.score <= 1 and not (found.undecided and found.score)
+    assert 0 <= found.score <= 1 and not (found.near_miss and found.score)

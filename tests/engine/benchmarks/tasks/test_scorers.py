@@ -72,7 +72,7 @@ def test_a_choice_is_read_as_letter_or_as_text(reply: str, score: float) -> None
 
 def test_only_a_wrong_answer_that_says_something_goes_to_the_judge() -> None:
     verdict = SCORERS["judge"].verdict
-    assert [verdict(asked("Paris"), reply).undecided for reply in ("Paris", "Lutetia", "")] == [False, True, False]
+    assert [verdict(asked("Paris"), reply).near_miss for reply in ("Paris", "Lutetia", "")] == [False, True, False]
 
 
 @pytest.mark.parametrize(
@@ -197,11 +197,12 @@ def test_values_queries_and_programs_are_compared_as_what_they_are(
         ("python", SUMS, "import heapq", "ModuleNotFoundError: No module named 'heapq'"),
     ],
 )
-def test_what_the_sandbox_cannot_run_to_its_end_is_undecided_and_says_why(
+def test_what_the_sandbox_ends_is_wrong_and_what_it_cannot_run_is_undecided(
     scorer: str, answer: str, reply: str, why: str
 ) -> None:
     verdict = SCORERS[scorer].verdict(asked(answer, schema=TABLE), f"```\n{reply}\n```")
-    assert (verdict.score, verdict.undecided) == (0.0, True)
+    is_open = why.startswith(("the task's own", "ModuleNotFoundError"))
+    assert (verdict.score, verdict.undecided, verdict.failed) == (0.0, is_open, False)
     assert verdict.why.startswith(f"not run: {why}")
 
 

@@ -125,7 +125,7 @@ def test_prose_is_measured_by_its_final_answer_and_its_list() -> None:
 
 @pytest.mark.paper("section 4, semantic judge")
 @pytest.mark.parametrize(
-    ("reply", "score", "strict", "undecided"),
+    ("reply", "score", "strict", "near_miss"),
     [
         ("Answer: Jamaican English", 1, True, False),
         ("Answer: jamaican english", 1, False, False),
@@ -136,10 +136,10 @@ def test_prose_is_measured_by_its_final_answer_and_its_list() -> None:
     ],
 )
 def test_a_reply_is_right_by_a_hit_and_only_a_near_miss_is_left_to_a_judge(
-    reply: str, score: float, strict: bool, undecided: bool
+    reply: str, score: float, strict: bool, near_miss: bool
 ) -> None:
     found = verdict(ask("Jamaican English"), reply)
-    assert (found.score, found.strict, found.undecided) == (score, strict, undecided)
+    assert (found.score, found.strict, found.near_miss) == (score, strict, near_miss)
 
 
 JSON = st.recursive(

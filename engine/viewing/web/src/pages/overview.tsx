@@ -254,6 +254,7 @@ function Exams({ exams: { col: e }, rows }: { exams: Data; rows: number[] }) {
         ["right", "num", (n) => ratio(e.correct[n], e.total[n])],
         ["95 %", "num", (n) => (e.low[n] === null ? "–" : `${percent(e.low[n])} to ${percent(e.high[n])}`)],
         ["unanswered", "num", (n) => count(e.unanswered[n])],
+        ["undecided", "num", (n) => count(e.undecided[n])],
         ["guidance calls", "num", (n) => count(e.guidance_calls[n])],
         ["answered by", "", (n) => bdi(e.execution[n])],
         ["opened at", "num", (n) => <Seq seq={e.from[n]} />],

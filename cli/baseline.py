@@ -17,7 +17,7 @@ EXAMPLES = examples(
     "mage-es baseline self_consistency medqa --execution 'openai/qwen3?base_url=http://localhost:8000/v1'",
 )
 OPTIONS = (
-    *("seed", "held_out", "anchors", "execution", "judge", "search", "search_passages", "max_tokens"),
+    *("seed", "held_out", "anchors", "execution", "judge", "search", "search_passages", "max_tokens", "scorer_seconds"),
     *("answer_temperature", "task_types", "episode_steps", "episode_history"),
     *("workers", "max_connections", "guidance_batch", "runs_dir", "data_dir", *SPENDING),
 )

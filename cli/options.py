@@ -68,7 +68,7 @@ SPENDING: tuple[str, ...] = ("max_usd", "max_calls", "max_iterations", "prices")
 """The settings that limit what a run may use."""
 
 _PANELS: Mapping[str, tuple[str, ...]] = {
-    "Run": ("preset", "seed", "iterations", "pool", "held_out", "anchors"),
+    "Run": ("preset", "seed", "iterations", "pool", "held_out", "anchors", "scorer_seconds"),
     "Models": (
         *("execution", "guidance", "judge", "embedder", "search", "search_passages", "max_tokens"),
         *("answer_temperature", "exploration_temperature"),

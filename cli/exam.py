@@ -140,7 +140,7 @@ def _difference(what: str, other: ExamDifference) -> str:
     return (
         f"{what}, in exam {other.exam_id}: {percent(other.correct, other.total)} of the same {other.total} "
         f"questions. The difference is {other.points:+.1f} points, 95 % {low:+.1f} to {high:+.1f} "
-        f"({other.interval.method}); {other.better} questions won, {other.worse} lost, p = {p:.2g} (sign test)."
+        f"({other.interval.method}); {other.better} won, {other.worse} lost, p = {p:.2g} (sign test)."
     )
 
 

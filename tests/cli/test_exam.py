@@ -80,3 +80,39 @@ def test_what_comes_next_is_the_exam_that_is_missing_and_then_the_report(mage: C
     assert mage("exam", "--at", "start", *few).err.endswith("Next: mage-es report runs\n")
     shutil.rmtree(next((runs_dir / "first" / "exams").glob("*-latest")))
     assert mage("exam", "--at", "iter-0", *few).err.endswith("Next: mage-es exam first\n")
+
+
+def test_another_model_takes_the_exam_where_the_command_line_names_it_and_is_recorded(
+    mage: Command, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAGE_ES_EXECUTION", "builtin/reader")  # for runs to come
+    few = ("--questions", "3")
+    assert "Answered by builtin/analogist: " in mage("exam", *few).out
+    other = mage("exam", *few, "--execution", "builtin/reader")
+    assert "Answered by builtin/reader: " in other.out
+    assert "By the run's own builtin/analogist, in exam 0001-latest: " in other.out
+    rows = mage("runs", "show").out.partition("Exams\n")[2].split("\n")[1:3]
+    assert [row.split()[:4] for row in rows] == [
+        ["0001-latest", "latest", "none", "builtin/analogist"],
+        ["0002-latest", "latest", "none", "builtin/reader"],
+    ]
+    assert mage("exam", "--at", "start", *few, "--execution", "builtin/reader").err.endswith(
+        "Next: mage-es exam first --at start\n"
+    ), "the run's own exam of the start is still to come"
+
+
+def test_a_control_says_what_it_showed_and_is_compared_with_its_state_first_and_then_with_the_start(
+    mage: Command, runs_dir: Path
+) -> None:
+    few = ("--questions", "6")
+    alone = mage("exam", *few, "--control", "permuted").out
+    assert "There is no exam of this state without the control yet" in alone
+    mage("exam", "--at", "start", *few)
+    mage("exam", *few)
+    words = " ".join(mage("exam", *few, "--control", "permuted").out.split())
+    assert "Memories with the answers of others were shown to " in words and " of 6 questions, and nothing" in words
+    first, then = (
+        words.index(text) for text in ("Without the control, in exam 0003-latest: ", "Before, in exam 0002-")
+    )
+    assert first < then
+    assert words.count("exact, paired by question") == words.count("(sign test)") == 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -106,8 +106,8 @@ def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_
     for name, is_right, task_type in rows:
         (familiar if world.questions[name].family in known else unfamiliar).append(is_right)
         by_type.setdefault(task_type, []).append(is_right)
-    beside, before = _compared(run, record, {name: is_right for name, is_right, _ in rows})
-    bare, controlled = _shown(log)
+    verdicts = {name: is_right for name, is_right, _ in rows}
+    (beside, before), (bare, controlled) = _compared(run, record, verdicts), _shown(log, verdicts)
     return ExamReport(
         run_id=run.id,
         exam_id=sat.name,
@@ -141,25 +141,24 @@ def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_
     )
 
 
-def _shown(log: LogReader) -> tuple[int, int]:
-    """Return how many questions were shown nothing that was learned, and how many memories as a control gives them."""
-    bare, controlled = 0, set[str]()
+def _shown(log: LogReader, names: Collection[str]) -> tuple[int, int]:
+    """Return how many of these questions saw nothing that was learned, and how many a control's memories."""
+    bare, donated, controlled = set[str](), set[str](), set[str]()
     # An episode's memories are looked for at each step, and its first prompt may have none yet.
     reads: Reads = {
         QuestionPlanned: ("question_id", "spans", "memories", "donor"),
         EpisodeStepped: ("episode_id", "memories"),
     }
-    donated = set[str]()
     for _, event in log.events(reads):
         match event:
             case QuestionPlanned():
-                bare += not event.spans
+                bare |= set() if event.spans else {event.question_id}
                 donated |= {event.question_id} if event.donor else set()
                 if any(hit.answer_of for hit in event.memories) or (event.donor and event.memories):
                     controlled.add(event.question_id)
             case EpisodeStepped() if event.memories and event.episode_id in donated:
                 controlled.add(event.episode_id)
-    return bare, len(controlled)
+    return len(bare.intersection(names)), len(controlled.intersection(names))
 
 
 def _compared(

@@ -98,7 +98,7 @@ def check_one(
     if alike:
         parts.append(TextTable("Near-duplicates, each group in one split", ("ids",), [(ids,) for ids in alike]))
     out.report(report, *parts)
-    for told in report.said:
+    for told in (*report.leaks, *report.said):
         out.say(told)
     out.next(settings.again("evolve", report.benchmark, names=tuple(n for n in settings.flags() if n != "benchmark")))
 

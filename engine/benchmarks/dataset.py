@@ -65,6 +65,7 @@ class Definition(NamedTuple):
     is_cross_checked: Callable[[Question], bool] = nowhere
     """Whether a judge is also asked about wrong answers to a question, not only about undecided ones."""
     context_role: ContextRole = "material"
+    is_type_asked: bool = False
     instruction: str = Traits().instruction
     """How to work, in one sentence."""
     predictions: PredictionForm = "text"
@@ -91,6 +92,7 @@ class Dataset:
         self.missing: list[str] = []
         """The optional files that are missing, by their upstream names."""
         self.judge_template, self.context_role = definition.judge_template, definition.context_role
+        self.is_type_asked = definition.is_type_asked
         self.instruction, self.predictions = definition.instruction, definition.predictions
         self.extract, self.is_cross_checked, self.total = (
             definition.extract,

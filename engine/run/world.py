@@ -115,6 +115,7 @@ class World(NamedTuple):
             data_sha256=self.benchmark.data_sha256,
             licence=self.benchmark.licence,
             guidance_room=self.setting.guidance_room,
+            is_type_asked=self.setting.traits.is_type_asked,
             columns=tuple(ColumnRole(role=role, name=name) for role, name in column_roles_of(self.benchmark).items()),
         )
 

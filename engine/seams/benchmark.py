@@ -201,6 +201,9 @@ class Traits(NamedTuple):
     """How to work towards the answer, where the prompt leaves room for it. A skill's own instruction replaces it."""
     labels: int = 0
     """How many answers all questions have to choose from, the same for each; 0: no such list."""
+    is_type_asked: bool = False
+    """Whether a question's text says of which type it is, as where each type is a task of its own: then neither its
+    type nor its id tells more of the answer than what is asked."""
     is_open_ended: bool = False
     """Whether its episodes have no goal but to get as far as possible: every achievement is a success of its own."""
 

@@ -26,6 +26,7 @@ from mage_es.engine.benchmarks.webqa.benchmark import WEBQA
 from mage_es.engine.config import Config
 from mage_es.engine.environments.webshop import files as webshop
 from mage_es.engine.run.cutoffs import cutoffs
+from mage_es.engine.run.target_leaks import target_leaks
 from mage_es.engine.run.world import divide
 from mage_es.engine.seams.benchmark import SPLITS, Repeat, column_roles_of
 from mage_es.engine.verbs.download import download
@@ -142,6 +143,8 @@ class DataReport(msgspec.Struct, frozen=True, kw_only=True):
     task_types: int
     left_out: tuple[Repeat, ...]
     groups: tuple[tuple[str, ...], ...]
+    leaks: tuple[str, ...]
+    """What gives the answers away beside the text, as `verify` would say of a run."""
     said: tuple[str, ...]
 
 
@@ -197,6 +200,7 @@ def check(config: Config, *, data_dir: Path | str | None) -> DataReport:
         task_types=len({question.task_type for split in SPLITS for question in benchmark.questions(split)}),
         left_out=splits.repeats,
         groups=splits.groups,
+        leaks=target_leaks(config, benchmark, splits),
         said=cutoffs(config, splits.events),
     )
 

@@ -22,8 +22,9 @@ from mage_es.engine.run.cutoffs import columns_told, cutoffs, gone_on, left_out
 from mage_es.engine.run.directory import RUNS_DIR, Beginning, Run, as_run, create_run
 from mage_es.engine.run.inheriting import read_parent
 from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.target_leaks import target_leaks
 from mage_es.engine.run.world import open_world
-from mage_es.engine.seams.benchmark import Benchmark
+from mage_es.engine.seams.benchmark import Benchmark, column_roles_of
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.providers import require_served, room_for_briefs
@@ -93,6 +94,8 @@ async def aevolve(
         session = Session(run=run, world=world, log=log, state=State(), models=opened, runtime=runtime)
         taught = [] if models else own_teacher(config, [world.questions[name] for name in world.setting.evolution])
         said = (*tried, *taught, *columns_told(world.benchmark))
+        if column_roles_of(world.benchmark):  # a benchmark's types are known to be what they are
+            said = (*said, *target_leaks(config, world.benchmark, world.splits))
         said = (*said, *replacement(config.embedder, world.embedder), *cutoffs(config, world.splits.events))
         for told in (*said, *gone_on(world), *left_out(config, world.splits, goes_on=parent is not None)):
             session.announce(told)

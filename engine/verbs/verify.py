@@ -21,6 +21,7 @@ from mage_es.engine.theorems.publishing import check_proposals
 from mage_es.engine.theorems.ratchet import check_ratchet
 from mage_es.engine.theorems.recheck import check_replay
 from mage_es.engine.theorems.serving import check_injections
+from mage_es.engine.theorems.target_leaks import check_target_leaks
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.engine.verbs.runs import exam_rows
 from mage_es.engine.verbs.summary import ExamRow
@@ -72,13 +73,17 @@ averify = in_thread(verify)
 
 
 def _theorems(run: Run, reader: LogReader) -> Iterator[Check]:
-    yield check_questions(verify_questions(run.log_path))
+    stored = check_questions(verify_questions(run.log_path))
+    yield stored
     yield check_replay(reader, run.snapshots_path)
     yield check_splits(reader)
     yield check_leaks(reader)
+    started = next(reader.of(RunStarted), None)
+    if started and stored.ok:
+        yield from check_target_leaks(reader, started)
     yield check_growth(reader)
     yield check_origins(reader)
-    if started := next(reader.of(RunStarted), None):  # a run that ended before its first event has taken no step
+    if started:  # a run that ended before its first event has taken no step
         config = parse(started.config)
         yield check_coverage(reader, config)
         yield check_ratchet(reader, config)

@@ -49,6 +49,8 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     """Licence of the data set."""
     guidance_room: int = 0
     """Tokens of a prompt that the guidance model's server has room for; 0 where it did not say."""
+    is_type_asked: bool = False
+    """Whether a question's text says of which type it is."""
     columns: tuple[ColumnRole, ...] = ()
     """Every role of own tasks with its column; none of a benchmark."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ def test_each_check_prints_its_margin(mage: Command, runs_dir: Path) -> None:
         "replay",
         "splits",
         "leaks",
+        "target leaks",
         "growth",
         "origins",
         "coverage",
@@ -75,3 +77,25 @@ def test_a_damaged_snapshot_and_a_file_of_an_exam_are_named(mage: Command, runs_
     tail.write_bytes(tail.read_bytes()[:-1])
     outcome = mage("verify", "--json")
     assert outcome.code == 5 and f"{tail.name}, events from" in outcome.out
+
+
+def test_a_type_that_is_the_label_fails_by_name_and_a_copy_without_gold_says_unchecked(
+    mage: Command, tmp_path: Path
+) -> None:
+    rows = [
+        f"ticket {k} of street {k * 7},{label},{label}" for k in range(90) for label in [("late", "lost")[k % 7 % 2]]
+    ]
+    (tmp_path / "mine.csv").write_text("\n".join(["text,label,category", *rows]) + "\n")
+    own = ("mine.csv", "--columns", "question=text", "--execution", "builtin/analogist")
+    begun = mage("evolve", *own, "--iterations", "1", "--pool", "4", "--run-id", "leaky")
+    said = "The task type gives the answer away"
+    assert begun.code == 0 and said in begun.err and said in mage("data", "check", *own[:3]).err
+    outcome = mage("verify", "leaky", "--json")
+    [failed] = [check for check in json.loads(outcome.out)["checks"] if not check["ok"]]
+    assert outcome.code == 1 and "Restore" not in outcome.err
+    assert (failed["name"], failed["damaged"]) == ("target leaks", False)
+    assert said in failed["detail"] and "--columns task_type=" in failed["detail"]
+    shutil.rmtree(tmp_path / "runs" / "leaky" / "log" / "golds")
+    outcome = mage("verify", "leaky", "--json")
+    [check] = [check for check in json.loads(outcome.out)["checks"] if check["name"] == "target leaks"]
+    assert outcome.code == 0 and check["detail"] == "unchecked: this copy was made without gold answers"

@@ -144,6 +144,7 @@ def stbench(
         total=total,
         is_cross_checked=has_class,
         context_role="question",
+        is_type_asked=True,
     )
 
 

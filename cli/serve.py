@@ -125,7 +125,6 @@ def serve(
         served = report.runs[0].run_id
         out.report(report, f"Stopped. Everything is on record in {served}.")
         out.next(settings.again("verify", served, names=("runs_dir",)))
-    raise typer.Exit(interrupts.kind.exit_code)
 
 
 def _tell(out: Output, report: ServeReport, *, texts: bool) -> None:

@@ -68,6 +68,7 @@ SHELL = {
     "engine.seams.faults": "a provider may ask for patience until a date",
     "engine.serving.app": "a key may send so much a minute",
     "engine.serving.clients": "reports how long a reply took",
+    "engine.serving.journal": "opens a log that refused again from time to time",
     "engine.serving.live": "the salt of a coin is dice that cannot be guessed",
     "engine.serving.proxy": "measures what a request takes here and altogether",
     "engine.serving.tenants": "the upstream's keys are in the environment",

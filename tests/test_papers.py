@@ -6,7 +6,11 @@ import json
 import re
 import shlex
 import shutil
+import socket
+import ssl
 import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -16,6 +20,7 @@ from threading import Event
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import httpx2
 import pytest
 import yaml
 
@@ -147,7 +152,7 @@ def test_what_the_page_on_production_configures_fits_what_reads_it(tmp_path: Pat
     page = {block.language: block.text for block in blocks() if block.place.startswith(PRODUCTION)}
     for server in json.loads(page["json"])["mcpServers"].values():
         assert server["command"] == "mage-es" and parsed(server["args"])
-    compose = yaml.safe_load(page["yaml"])
+    [compose] = yaml.safe_load_all(production("services:"))
     mage, vllm = compose["services"]["mage"], compose["services"]["vllm"]
     _, given = parsed(mage["command"][1:])
     assert mage["command"][0] == "mage-es" and given["upstream"] == "http://vllm:8000" and given["keys"]
@@ -159,6 +164,104 @@ def test_what_the_page_on_production_configures_fits_what_reads_it(tmp_path: Pat
     assert {volume.split(":")[0] for volume in vllm["volumes"]} == set(compose["volumes"])
     (tmp_path / "keys.toml").write_text(page["toml"])
     assert [key.name for key in read_keys(tmp_path / "keys.toml").keys] == ["helpdesk", "sales"]
+
+
+def production(beginning: str) -> str:
+    """Return the block of the page on production that begins so."""
+    [found] = [each.text for each in blocks() if each.place.startswith(PRODUCTION) and each.text.startswith(beginning)]
+    return found
+
+
+def test_the_kubernetes_objects_run_one_writer_that_is_probed_and_has_what_it_mounts() -> None:
+    objects = {each["kind"]: each for each in yaml.safe_load_all(production("apiVersion:"))}
+    deployment, pod = objects["Deployment"]["spec"], objects["Deployment"]["spec"]["template"]["spec"]
+    assert (deployment["replicas"], deployment["strategy"]["type"]) == (1, "Recreate")
+    assert deployment["selector"]["matchLabels"] == deployment["template"]["metadata"]["labels"]
+    assert objects["Service"]["spec"]["selector"] == deployment["selector"]["matchLabels"]
+    [container] = pod["containers"]
+    _, given = parsed(container["args"][1:])
+    ports = {each["containerPort"] for each in container["ports"]} | {objects["Service"]["spec"]["ports"][0]["port"]}
+    probes = {name: container[name]["httpGet"] for name in ("livenessProbe", "readinessProbe")}
+    assert ports == {given["port"]} == {probe["port"] for probe in probes.values()}
+    assert [probe["path"] for probe in probes.values()] == ["/healthz", "/readyz"]
+    mounted = {each["mountPath"] for each in container["volumeMounts"]}
+    assert {str(given["runs_dir"]), str(Path(given["keys"]).parent)} == mounted
+    assert {each["name"] for each in container["volumeMounts"]} == {each["name"] for each in pod["volumes"]}
+    assert (
+        pod["volumes"][0]["persistentVolumeClaim"]["claimName"] == objects["PersistentVolumeClaim"]["metadata"]["name"]
+    )
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    unit = production("[Unit]")
+    [command] = re.findall(r"^ExecStart=(.*)$", unit, flags=re.MULTILINE)
+    assert parsed(shlex.split(command)[1:])
+    program = command.split()[0]
+    (tmp_path / "mage-es.service").write_text(unit.replace(program, sys.executable))
+    done = subprocess.run(["systemd-analyze", "verify", tmp_path / "mage-es.service"], capture_output=True, text=True)
+    assert (done.returncode, [line for line in done.stderr.splitlines() if "mage-es" in line]) == (0, [])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (shutil.which("nginx") and shutil.which("openssl")), reason="nginx is not installed")
+def test_nginx_brings_tls_and_passes_a_stream_on_piece_by_piece(tmp_path: Path) -> None:
+    subject = ["-subj", "/CN=mage.example.com", "-days", "2"]
+    made = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        *subject,
+        "-keyout",
+        "mage.key",
+        "-out",
+        "mage.pem",
+    ]
+    subprocess.run(made, cwd=tmp_path, check=True, capture_output=True)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with upstream() as behind:
+        server = production("server {").replace("listen 443", f"listen 127.0.0.1:{port}")
+        server = server.replace("/etc/ssl/", f"{tmp_path}/").replace("http://127.0.0.1:8321", behind.url)
+        places = " ".join(f"{name}_temp_path {tmp_path}/{name};" for name in TEMPORARY)
+        about = f"daemon off; pid {tmp_path}/pid; error_log {tmp_path}/error.log; events {{}}"
+        (tmp_path / "nginx.conf").write_text(f"{about} http {{ access_log off; {places}\n{server}\n}}")
+        nginx = subprocess.Popen(["nginx", "-p", tmp_path, "-c", tmp_path / "nginx.conf", "-e", tmp_path / "error.log"])
+        try:
+            context = ssl.create_default_context(cafile=tmp_path / "mage.pem")
+            context.check_hostname = False
+            asked = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "What is 3 + 4?"}]}
+            path, held = f"https://127.0.0.1:{port}/v1/chat/completions", {"x-do": "wait"}
+            with httpx2.Client(verify=context, timeout=30) as client:
+                until(lambda: socket.create_connection(("127.0.0.1", port)).close())
+                with client.stream("POST", path, json=asked, headers=held) as reply:
+                    pieces = reply.iter_raw()
+                    first = next(pieces)  # the upstream says the rest only when it may
+                    behind.go_on.set()
+                    assert b"data:" in first and b"[DONE]" in b"".join(pieces)
+        finally:
+            nginx.terminate()
+            nginx.wait(30)
+
+
+TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+
+
+def until(act: Callable[[], object], patience_s: float = 30.0) -> None:
+    """Do something again until no OSError comes of it."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            act()
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+        else:
+            return
 
 
 def test_every_command_that_is_shown_exists_with_its_flags() -> None:

@@ -30,7 +30,8 @@ from mage_es.events.errors import Conflict, NotFound, UsageError
 
 _MOST_FEEDBACK = 2**20
 """Bytes of a request that gives feedback."""
-_UNLIMITED = ("/healthz", "/metrics", "/v1/feedback", "/v1/inferences/")
+_PROBES = ("/healthz", "/readyz")
+_UNLIMITED = (*_PROBES, "/metrics", "/v1/feedback", "/v1/inferences/")
 """What costs the upstream nothing. Feedback most of all must not wait for the limit of what it is about."""
 _LONGEST_PATH = 200
 _RETRY_S = 5
@@ -69,6 +70,7 @@ class App:
         self.proxy = Proxy(upstream, runs, self.metrics, allowance)
         own: Mapping[str, _Endpoint] = {
             "/healthz": self._healthz,
+            "/readyz": self._readyz,
             "/metrics": self._counts,
             "/mcp": self._tools,
             "/v1/feedback": self._feedback,
@@ -111,6 +113,7 @@ class App:
             guest = self._admitted(headers, scope["path"])
             await endpoint(guest, scope, receive, send)
         except Refused as refused:
+            self.metrics.count_refused(guest.run, refused.status)
             body = body_of(refused.status, refused.message, anthropic=speaks_anthropic(scope["path"], headers))
             more = [(name.encode(), value.encode()) for name, value in refused.headers.items()]
             await answer(send, refused.status, body, [*more, (b"connection", b"close")])
@@ -122,7 +125,7 @@ class App:
         try:
             return self._door.admit(headers, now=time.monotonic(), is_limited=not path.startswith(_UNLIMITED))
         except Refused as refused:
-            if path == "/healthz" and refused.status == 401:  # a probe has no key, and sees no run
+            if path in _PROBES and refused.status == 401:  # a probe has no key, and sees no run
                 return Guest()
             raise
 
@@ -168,13 +171,22 @@ class App:
 
     async def _healthz(self, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
         """Tell how the runs are that the guest may see; one that records nothing serves on, so this never fails."""
+        await answer(send, 200, self._health(guest)[1])
+
+    async def _readyz(self, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
+        """Tell the same with the status 503 while the upstream fails or a run records nothing."""
+        await self.proxy.probe()
+        is_well, health = self._health(guest)
+        await answer(send, 200 if is_well else 503, health)
+
+    def _health(self, guest: Guest) -> tuple[bool, bytes]:
         health, upstream = {name: live.health._asdict() for name, live in self._runs.items()}, self.proxy.upstream
         is_well = upstream.state != "fails" and not any(each["problem"] for each in health.values())
         seen = {name: each for name, each in health.items() if guest.is_operator or name == guest.run}
         if not (seen or guest.is_operator):  # what a problem says may name places
             upstream = upstream._replace(problem="")
         told = {"status": "ok" if is_well else "degraded", "upstream": upstream._asdict(), "runs": seen}
-        await answer(send, 200, msgspec.json.encode(told))
+        return is_well, msgspec.json.encode(told)
 
     async def _counts(self, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
         text = self.metrics.text(None if guest.is_operator else guest.run)

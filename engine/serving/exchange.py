@@ -87,6 +87,8 @@ class Exchange:
         self._send, self._shape = send, shape
         self.outcome: Literal["answered", "left", "failed"] = "failed"
         self.status, self.problem, self.treatment, self.overhead_s = 0, "the server was stopped", "none", 0.0
+        self.sent_s = self.replied_s = 0.0
+        """When the request went to the upstream, and when its reply began; 0 for not yet."""
         self.reader: ReplyReader | None = None
         self._headers: Sequence[tuple[bytes, bytes]] = ()
 

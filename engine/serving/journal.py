@@ -11,17 +11,20 @@ Theory of operation
     Log and state change under one lock, which a session that publishes shares (session/session.py): between two of its
     steps the journal goes on.
 
-    When a write or sync fails, the log takes nothing more until it is opened again. Then every caller gets
-    `NotRecorded`, now and from then on; what was acknowledged before is durable and stays.
+    When a write or sync fails, the log takes nothing more until it is opened again. Until then every caller gets
+    `NotRecorded`; what was acknowledged before is durable and stays. The thread opens the log again every few seconds,
+    as a new process would, and the interruption is over once an event that says so is durable: a disk that is still
+    full may have room for an empty file.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import NamedTuple
 
 from mage_es.events.errors import MageError, UsageError, WriterPoisoned
@@ -35,10 +38,12 @@ _MOST = 1024
 """Entries of one commit, which bounds how long the lock is held."""
 _MOST_WAITING = 100_000
 """Entries that may wait in memory. Only a disk that hangs lets so many gather."""
+RETRY_S = 5.0
+"""Seconds after which a log that refused is opened again."""
 
 
 class NotRecorded(MageError):
-    """The log took nothing of it, and takes nothing more until the process is started again."""
+    """The log took nothing of it, and takes nothing more until it could be opened again."""
 
     exit_code = WriterPoisoned.exit_code
 
@@ -83,13 +88,30 @@ class _Entry(NamedTuple):
     recording: Recording | None
 
 
+Reopen = Callable[[int, int], tuple[Log, Sequence[Draft]]]
+"""Given the number of an interruption and of the entries lost, opens the log again, brings the state up to it, and
+returns it with what is to be recorded first. Called under the lock. Raises `MageError` while the disk refuses."""
+
+
 class Journal:
-    def __init__(self, log: Log, state: State, lock: AbstractContextManager[object]) -> None:
+    def __init__(
+        self,
+        log: Log,
+        state: State,
+        lock: AbstractContextManager[object],
+        *,
+        reopen: Reopen,
+        say: Callable[[str], None] = lambda words: None,
+        retry_s: float = RETRY_S,
+    ) -> None:
+        """`say` is told when recording stops and when it goes on."""
         self.problem = ""
-        """Why nothing is recorded any more; empty while all is."""
+        """Why nothing is recorded at present; empty while all is."""
         self.lost = 0
-        """Events dropped since then; no caller waited for them."""
+        """Entries that are not on record since then."""
         self._log, self._state, self._lock = log, state, lock
+        self._reopen, self._say, self._retry_s, self._interruptions = reopen, say, retry_s, 0
+        self._refused_at = 0.0
         self._waiting: deque[_Entry] = deque()
         self._changed = threading.Condition()
         self._is_urgent = self._is_closing = False
@@ -116,11 +138,9 @@ class Journal:
         return recording
 
     def put(self, event: Event) -> None:
-        """Record an event soon. What comes after the log failed is counted and dropped."""
-        try:
+        """Record an event soon. What comes while the log refuses is counted and dropped."""
+        with suppress(NotRecorded):
             self._add(_Entry([event], None))
-        except NotRecorded:
-            self.lost += 1
 
     def close(self) -> None:
         """Record what waits and end the thread; the log stays open."""
@@ -132,6 +152,7 @@ class Journal:
     def _add(self, entry: _Entry) -> None:
         with self._changed:
             if self._is_closing or self.problem or len(self._waiting) >= _MOST_WAITING:
+                self.lost += 1
                 raise NotRecorded(self.problem or "Nothing is recorded: the run is closed, or its disk is too slow.")
             self._waiting.append(entry)
             if entry.recording is not None or len(self._waiting) >= _MOST:
@@ -141,13 +162,45 @@ class Journal:
     def _work(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._waiting or self._is_closing)
+                patience = self._retry_s if self.problem else None
+                self._changed.wait_for(lambda: self._waiting or self._is_closing, timeout=patience)
                 self._changed.wait_for(lambda: self._is_urgent or self._is_closing, timeout=_PATIENCE)
                 taken = [self._waiting.popleft() for _ in range(min(_MOST, len(self._waiting)))]
                 self._is_urgent = len(self._waiting) > 0
                 if not taken and self._is_closing:
                     return
             self._commit(taken)
+            if self.problem and not self._is_closing and time.monotonic() - self._refused_at >= self._retry_s:
+                self._go_on()
+
+    def _go_on(self) -> None:
+        """Open the log again, and record that it takes events again."""
+        try:
+            with self._lock:
+                self._log, drafts = self._reopen(self._interruptions, self.lost)
+                self._record(drafts)
+        except (MageError, OSError) as error:
+            self.problem, self._refused_at = str(error), time.monotonic()
+            return
+        lost, self.lost, self.problem = self.lost, 0, ""
+        self._say(f"Recording again, and putting memories into requests. Not on record since it stopped: {lost}.")
+
+    def _stop(self, problem: str) -> None:
+        self.problem, self._refused_at = problem, time.monotonic()
+        self._interruptions += 1
+        self._say(
+            f"Recording stopped: {problem} Requests go on without new memories; the log is opened again every "
+            f"{self._retry_s:g} s."
+        )
+
+    def _record(self, drafts: Sequence[Draft], written: Callable[[], None] = lambda: None) -> Sequence[Event]:
+        """Append to log and state; the lock is held."""
+        appended = self._log.append(drafts, on_written=written)
+        for seq, event in zip(appended.seqs, appended.events, strict=True):
+            if seq > self._state.seq:
+                self._state.apply(event)
+                self._state.seq = seq
+        return appended.events
 
     def _commit(self, entries: Sequence[_Entry]) -> None:
         """Record entries in order: decided ones alone, the others with their neighbours."""
@@ -175,12 +228,7 @@ class Journal:
                 raise NotRecorded(self.problem)
             with self._lock:
                 decided = [self._decided(entry) for entry in entries]
-                drafts = [draft for each in decided for draft in each]
-                appended = self._log.append(drafts, on_written=written)
-                for seq, event in zip(appended.seqs, appended.events, strict=True):
-                    if seq > self._state.seq:
-                        self._state.apply(event)
-                        self._state.seq = seq
+                events = iter(self._record([draft for each in decided for draft in each], written))
         except UsageError as error:
             # What cannot be stored is one caller's: the others are recorded without it.
             if len(entries) > 1:
@@ -189,12 +237,11 @@ class Journal:
             else:
                 self._fail(entries, error)
         except WriterPoisoned as error:
-            self.problem = str(error)
+            self._stop(str(error))
             self._fail(entries, NotRecorded(self.problem))
         except Exception as error:  # the thread must outlive any one entry
             self._fail(entries, error)
         else:
-            events = iter(appended.events)
             for entry, each in zip(entries, decided, strict=True):
                 own = [next(events) for _ in each]
                 if entry.recording is not None:
@@ -208,8 +255,7 @@ class Journal:
         return [Draft(event=event, iteration=k, phase="serve") for event in entry.drafts]
 
     def _fail(self, entries: Sequence[_Entry], error: Exception) -> None:
+        self.lost += len(entries)
         for entry in entries:
-            if entry.recording is None:
-                self.lost += 1
-            else:
+            if entry.recording is not None:
                 entry.recording.fail(error)

@@ -18,7 +18,7 @@ import asyncio
 import itertools
 import secrets
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import lru_cache
@@ -41,14 +41,15 @@ from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.serving.frozen import FrozenRun, FrozenRuns, question_of
 from mage_es.engine.serving.inferences import InferenceReport, Recorded, explained, has_session, not_recorded, recorded
-from mage_es.engine.serving.journal import Health, Journal, Recording
+from mage_es.engine.serving.journal import RETRY_S, Health, Journal, Recording
 from mage_es.engine.serving.opening import ServedRun, open_served
 from mage_es.engine.serving.publishing import Published, publish_beside
+from mage_es.engine.serving.replies import ReplyUsage
 from mage_es.engine.serving.sessions import Sessions
 from mage_es.engine.serving.shapes import Reading, Turn
 from mage_es.events.disk import FileSystem
 from mage_es.events.errors import NotFound, UsageError
-from mage_es.events.log import LogReader
+from mage_es.events.log import Log, LogReader
 from mage_es.events.log.markers import Marker
 from mage_es.events.vocabulary import (
     MICRO,
@@ -58,6 +59,7 @@ from mage_es.events.vocabulary import (
     InferenceClosed,
     InferenceOpened,
     MemoryProposed,
+    RecordingResumed,
     RequestShape,
     ServingStarted,
     Treatment,
@@ -94,8 +96,11 @@ class LiveRun:
         record_texts: bool = False,
         upstream: str = "",
         bounds: NoteBounds = DEFAULT_BOUNDS,
+        say: Callable[[str], None] = lambda words: None,
+        retry_s: float = RETRY_S,
     ) -> None:
-        """Begin to serve; the log has it when this returns. `holdback` is the share of sessions that get no memory.
+        """Begin to serve; the log has it when this returns. `holdback` is the share of sessions that get no memory;
+        `say` is told when the disk refuses and when it takes events again, which is tried every `retry_s` seconds.
 
         Raises `UsageError` for an option that is not valid, and `WriterPoisoned` where the disk refuses.
         """
@@ -126,7 +131,14 @@ class LiveRun:
         self._note = lru_cache(maxsize=_NOTES)(self._rendered)
         self.marker = self.state.progress.closed
         self.frozen(self.marker)
-        self.journal = Journal(self.log, self.state, self.lock)
+        self.journal = Journal(
+            self.log,
+            self.state,
+            self.lock,
+            reopen=self._reopened,
+            say=lambda words: say(f"{self.run.id}: {words}"),
+            retry_s=retry_s,
+        )
         self.journal.submit([started]).result()
 
     @classmethod
@@ -146,17 +158,48 @@ class LiveRun:
         benchmark: Benchmark | None = None,
         embedder: Embedder | None = None,
         fs: FileSystem | None = None,
+        say: Callable[[str], None] = lambda words: None,
+        retry_s: float = RETRY_S,
     ) -> LiveRun:
         """Begin to serve what a run had learned at a marker, in a run of its own (engine/serving/opening.py)."""
         opened = open_served(
             run, at, name=name, runs_dir=runs_dir, data_dir=data_dir, benchmark=benchmark, embedder=embedder, fs=fs
         )
-        told: dict[str, Any] = {"record_texts": record_texts, "upstream": upstream, "bounds": bounds}
+        options: dict[str, Any] = {"record_texts": record_texts, "upstream": upstream, "bounds": bounds}
         try:
-            return cls(opened, learn=learn, holdback=holdback, **told)
+            return cls(opened, learn=learn, holdback=holdback, say=say, retry_s=retry_s, **options)
         except BaseException:
             opened.log.close()
             raise
+
+    def _reopened(self, interruption: int, lost: int) -> tuple[Log, Sequence[Draft]]:
+        """Open the log again, and bring the state up to it.
+
+        What was written and never acknowledged is on record all the same. Its requests went on without their notes,
+        so their ends are recorded with the end of the interruption.
+        """
+        self.log = self.log.reopened()
+        open_ends = dict[str, InferenceClosed]()
+        for record in LogReader(self.run.log_path).records(since=self.state.seq + 1):
+            self.state.apply(event := record.event)
+            self.state.seq = record.seq
+            if isinstance(event, InferenceOpened):
+                open_ends[event.inference] = ReplyUsage().closing(
+                    event.inference,
+                    "",
+                    "bypassed",
+                    status=0,
+                    problem="the log did not take it in time",
+                    latency_s=0,
+                    overhead_s=0,
+                    is_whole=False,
+                )
+            elif isinstance(event, InferenceClosed):
+                open_ends.pop(event.inference, None)
+        resumed = RecordingResumed(process=self.process, interruption=interruption, lost=lost)
+        k = self.state.progress.closed + 1
+        drafts = [Draft(event=event, iteration=k, phase="serve") for event in (resumed, *open_ends.values())]
+        return self.log, drafts
 
     # ------------------------------------------------------------ requests
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.samples import Sample
 
 from mage_es.engine.serving.journal import Health
+from mage_es.engine.serving.replies import ReplyUsage
 
 _SECONDS = (0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.025, 0.05, 0.1)
+_LONG_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 
 
 class Counters:
@@ -37,6 +40,22 @@ class Counters:
             ("run",),
             registry=self._registry,
         )
+        self._upstream = Histogram(
+            "mage_upstream_seconds",
+            "Time from a request's way to the upstream until its reply began, and until it had ended",
+            ("run", "route", "until"),
+            buckets=_LONG_SECONDS,
+            registry=self._registry,
+        )
+        self._tokens = Counter(
+            "mage_tokens", "Tokens by the upstream's own count", ("run", "kind"), registry=self._registry
+        )
+        self._refused = Counter(
+            "mage_refused",
+            "Requests that were refused here, by status",
+            ("run", "status"),
+            registry=self._registry,
+        )
         self._recording = Gauge(
             "mage_recording", "1 if what happens is recorded, 0 if not", ("run",), registry=self._registry
         )
@@ -49,6 +68,19 @@ class Counters:
 
     def observe(self, run: str, seconds: float) -> None:
         self._overhead.labels(run).observe(seconds)
+
+    def observe_upstream(self, *, run: str, route: str, until: Literal["begin", "end"], seconds: float) -> None:
+        self._upstream.labels(run, route, until).observe(seconds)
+
+    def count_tokens(self, run: str, usage: ReplyUsage) -> None:
+        """Count the tokens of a reply; what its upstream did not say is left out."""
+        for kind, tokens in (("input", usage.input), ("cached", usage.cached), ("output", usage.output)):
+            if tokens > 0:
+                self._tokens.labels(run, kind).inc(tokens)
+
+    def count_refused(self, run: str, status: int) -> None:
+        """Count a request that was refused; the run is "" where its key reaches none."""
+        self._refused.labels(run, str(status)).inc()
 
     def count_unrecorded(self, run: str) -> None:
         self._unrecorded.labels(run).inc()

@@ -21,7 +21,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent import futures
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import aclosing, suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple, cast, get_args
 from urllib.parse import unquote
 from urllib.request import getproxies, proxy_bypass
@@ -48,6 +48,8 @@ SHAPES: Mapping[str, RequestShape] = {
     "/v1/messages": "messages",
 }
 CONNECT_S = 10.0
+_PROBE_S = 2.0
+_PROBE_EVERY = timedelta(seconds=1)
 _KEPT_ALIVE_S = 4.0
 """Less than the five seconds after which servers close an idle connection, so that none is used as it closes."""
 _THREADS = 4
@@ -106,6 +108,25 @@ class Proxy:
         self._pool.shutdown(wait=False, cancel_futures=True)
         await self._transport.aclose()
 
+    async def probe(self) -> None:
+        """Ask an upstream that fails for its models, without a key, which any status below 500 answers.
+
+        A proxy that is not ready gets no requests, and would never learn that its upstream answers again.
+        """
+        now = datetime.now(UTC)
+        if self.upstream.state != "fails" or (self.upstream.last and now - self.upstream.last < _PROBE_EVERY):
+            return
+        target = self._url.raw_path.rstrip(b"/") + b"/v1/models"
+        waits = dict.fromkeys(("connect", "read", "write", "pool"), _PROBE_S)
+        request = httpx2.Request("GET", self._url, extensions={"timeout": waits, "target": target})
+        try:
+            response = await self._transport.handle_async_request(request)
+            await response.aclose()
+        except httpx2.TransportError as error:
+            self.upstream = self.upstream.after(shortened(f"{type(error).__name__}: {error}"))
+        else:
+            self.upstream = self.upstream.after(_problem_of(response.status_code))
+
     async def pass_on(self, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request under /v1/. Raises `Refused` before anything was sent."""
         path, method, given = scope["path"], scope["method"], scope["headers"]
@@ -136,7 +157,7 @@ class Proxy:
                 else:
                     await client.whole(0)
                 anthropic = speaks_anthropic(path, texts_of(given))
-                async with aclosing(await self._reply_to(onward)) as reply:
+                async with aclosing(await self._reply_to(onward, exchange)) as reply:
                     await self._pass_back(reply, client, exchange, anthropic=anthropic)
         except asyncio.CancelledError:
             if not client.is_gone:
@@ -154,6 +175,16 @@ class Proxy:
                 outcome=outcome or exchange.outcome,
                 treatment=exchange.treatment,
             )
+            self._count_upstream(guest.run, shape or "other", exchange)
+
+    def _count_upstream(self, run: str, route: str, exchange: Exchange) -> None:
+        if exchange.replied_s:
+            waits: dict[Literal["begin", "end"], float] = {"begin": exchange.replied_s - exchange.sent_s}
+            if exchange.outcome == "answered":
+                waits["end"] = time.perf_counter() - exchange.sent_s
+            for until, seconds in waits.items():
+                self._metrics.observe_upstream(run=run, route=route, until=until, seconds=seconds)
+        self._metrics.count_tokens(run, exchange.usage())
 
     async def _infer(
         self, guest: Guest, shape: RequestShape, onward: _Onward, client: Asker, exchange: Exchange, given: _Texts
@@ -178,7 +209,7 @@ class Proxy:
             exchange.overhead_s = time.perf_counter() - received
             if (prepared := opening.prepared) and opening.is_written:
                 exchange.treatment = prepared.opened.treatment
-                async with aclosing(await self._reply_to(onward._replace(body=opening.body))) as reply:
+                async with aclosing(await self._reply_to(onward._replace(body=opening.body), exchange)) as reply:
                     is_durable = await self._is_durable(recording, exchange)
                     told = told_of(prepared) if is_durable else self._bypassed(guest.run, opening, recording, exchange)
                     if is_durable or opening.body == opening.bare:
@@ -187,7 +218,7 @@ class Proxy:
                 self._metrics.count_sent_again(guest.run)
             else:
                 told = self._bypassed(guest.run, opening, recording, exchange)
-            async with aclosing(await self._reply_to(onward._replace(body=opening.bare))) as reply:
+            async with aclosing(await self._reply_to(onward._replace(body=opening.bare), exchange)) as reply:
                 await self._pass_back(reply, client, exchange, anthropic=anthropic, told=told)
         except asyncio.CancelledError:
             if client.is_gone:
@@ -272,8 +303,9 @@ class Proxy:
 
         recording.add_done_callback(settle)
 
-    async def _reply_to(self, onward: _Onward) -> httpx2.Response | _Unanswered:
+    async def _reply_to(self, onward: _Onward, exchange: Exchange) -> httpx2.Response | _Unanswered:
         """Send a request on; return the upstream's reply, whose body is still to come."""
+        exchange.sent_s, exchange.replied_s = time.perf_counter(), 0.0
         extensions = {**self._extensions, "target": onward.target}
         request = httpx2.Request(
             onward.method, self._url, headers=onward.headers, content=onward.body, extensions=extensions
@@ -288,8 +320,8 @@ class Proxy:
             unanswered = _Unanswered(status, shortened(f"{type(error).__name__}: {error}"))
             self.upstream = self.upstream.after(unanswered.problem)
             return unanswered
-        status = response.status_code
-        self.upstream = self.upstream.after(f"It answered with the status {status}." if status >= 500 else "")
+        exchange.replied_s, status = time.perf_counter(), response.status_code
+        self.upstream = self.upstream.after(_problem_of(status))
         return response
 
     async def _pass_back(
@@ -379,6 +411,10 @@ _UNANSWERED = {
     502: "The server behind this proxy cannot be reached, or broke off before it answered.",
     504: "The server behind this proxy did not answer in time.",
 }
+
+
+def _problem_of(status: int) -> str:
+    return f"It answered with the status {status}." if status >= 500 else ""
 
 
 def _is_plain(path: str) -> bool:

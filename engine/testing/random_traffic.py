@@ -17,6 +17,7 @@ from mage_es.events.vocabulary import (
     Origin,
     ProposalReviewed,
     ProposalSettled,
+    RecordingResumed,
     RequestShape,
     ServingStarted,
     Treatment,
@@ -36,6 +37,8 @@ def served(random: Random, k: int, task_type: str, skill: str) -> Iterator[Event
         has_texts=False,
         upstream="",
     )
+    if not random.randrange(3):
+        yield RecordingResumed(process=process, interruption=1, lost=random.randrange(9))
     for number in range(1, random.randrange(2, 5)):
         inference = f"inf-{process}-{number}"
         session = f"inf-{process}-{random.randint(1, number)}"

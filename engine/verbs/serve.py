@@ -94,7 +94,7 @@ async def aserve(
     address, ring, own = _address(upstream), read_keys(Path(keys)) if keys else None, (run, at, name)
     require_local(host, ring)
     opening: dict[str, Any] = {"data_dir": data_dir, "learn": learn, "holdback": holdback, "record_texts": record_texts}
-    opening |= {"upstream": address, "bounds": bounds_of(min_similarity, task_types, max_note_tokens)}
+    opening |= {"say": say, "upstream": address, "bounds": bounds_of(min_similarity, task_types, max_note_tokens)}
     async with AsyncExitStack() as stack:
         listener = stack.enter_context(listening(host, port))
         ring, lives = await stack.enter_async_context(_opened(own, ring, Path(runs_dir), **opening))

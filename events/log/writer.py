@@ -111,6 +111,15 @@ class Log:
             undo.pop_all()
             return log
 
+    def reopened(self) -> Log:
+        """Return this log opened again, as a new process would. It may hold more than was acknowledged: what was
+        written before a sync failed.
+
+        Raises as `open` does; then this may be tried again.
+        """
+        self.close()
+        return Log.open(self._layout.path, clock=self._clock, fs=self._fs)
+
     def close(self) -> None:
         """Seal what is not sealed, write HEAD, and let the next writer in. A poisoned writer only does the last."""
         with self._mutex:

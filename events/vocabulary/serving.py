@@ -43,6 +43,17 @@ class ServingStarted(Event, frozen=True, kw_only=True, tag="serving.started"):
     """Where a note is in the turn that it is put into: before the text of the user, as in the run's own prompts."""
 
 
+class RecordingResumed(Event, frozen=True, kw_only=True, tag="serving.recording_resumed"):
+    """The log takes events again, after a disk refused some. Requests in between went on without a new note."""
+
+    stream: ClassVar[str] = "serving/{0.process}/{0.interruption}"
+    process: int
+    interruption: int
+    """Number of the interruption within the process; the first is 1."""
+    lost: int
+    """Requests, feedback and ends of requests that are not on record."""
+
+
 class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
     """A request came, and this was put into its latest user turn. Durable before the request goes on."""
 

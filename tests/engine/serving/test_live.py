@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -26,7 +28,13 @@ from mage_es.engine.verbs.verify import verify
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import LogError, NotFound, RunLocked, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import InferenceClosed, InferenceOpened, IterationClosed, ModelCalled
+from mage_es.events.vocabulary import (
+    InferenceClosed,
+    InferenceOpened,
+    IterationClosed,
+    ModelCalled,
+    RecordingResumed,
+)
 from tests.engine.serving.talking import closed, said
 from tests.events.disks import RefusingDisk
 
@@ -313,12 +321,59 @@ def test_on_a_full_disk_requests_go_on_without_notes_and_what_was_acknowledged_s
         with pytest.raises(NotRecorded, match="make room"):
             live.submit(refused).result()
     live.close_inference(closed(kept.opened.inference))
-    assert "disk is full" in live.health.problem and live.journal.lost == 1
+    assert "disk is full" in live.health.problem and live.journal.lost == 3
     with suppress(LogError):
         live.close()
     assert [event.inference for event in LogReader(live.run.log_path).of(InferenceOpened)] == [kept.opened.inference]
     again = serve(run=live.run, holdback=0).prepare(said(QUESTION, OTHER, QUESTION), "chat", session="s")
     assert again.notes[0] == kept.notes[0] and 1 not in again.notes
+
+
+@pytest.mark.parametrize("refused", ["write", "sync"])
+def test_a_log_that_refused_is_opened_again_by_itself_and_the_log_and_the_console_say_so(
+    serve: Serve, refused: str
+) -> None:
+    disk, lines, is_over = RefusingDisk(), list[str](), threading.Event()
+
+    def say(line: str) -> None:
+        lines.append(line)
+        if "Recording again" in line:
+            is_over.set()
+
+    live = serve(holdback=0, fs=disk, say=say, retry_s=0.05)
+    before = asyncio.run(asked(live, QUESTION, session="s"))
+    disk.refuse = refused
+    lost = live.prepare(said(QUESTION, OTHER), "chat", session="s")
+    with pytest.raises(NotRecorded):
+        live.submit(lost).result()
+    assert live.health.problem and "Recording stopped" in lines[0]
+    disk.refuse = None
+    assert is_over.wait(30)
+    after = asyncio.run(asked(live, QUESTION, OTHER, QUESTION, session="s"))
+    assert not live.health.problem and "Not on record since it stopped: 1." in lines[1] and len(lines) == 2
+    # The request that was refused went on without its note, and its turn gets none later.
+    assert after.notes[0] == before.notes[0] and 1 not in after.notes
+    live.close()
+    reader = LogReader(live.run.log_path)
+    assert [(event.interruption, event.lost) for event in reader.of(RecordingResumed)] == [(1, 1)]
+    # What was written and could not be synced is in the log, as a request that went on without its note.
+    known = {event.inference for event in reader.of(InferenceOpened)}
+    assert {before.opened.inference, after.opened.inference} <= known
+    bypassed = {event.inference for event in reader.of(InferenceClosed) if event.outcome == "bypassed"}
+    assert bypassed == known & {lost.opened.inference}
+    assert verify(live.run).ok
+    assert 1 not in serve(run=live.run).prepare(said(QUESTION, OTHER, QUESTION), "chat", session="s").notes
+
+
+def test_while_the_disk_still_refuses_nothing_is_said_twice(serve: Serve) -> None:
+    disk, lines = RefusingDisk(), list[str]()
+    live = serve(holdback=0, fs=disk, say=lines.append, retry_s=0.01)
+    disk.refuse = "write"
+    for n in range(3):
+        with pytest.raises(NotRecorded):
+            live.submit(live.prepare(said(QUESTION), "chat", session=str(n))).result()
+        time.sleep(0.05)
+    assert len(lines) == 1 and live.health.problem
 
 
 def test_a_request_may_go_on_once_it_is_written_and_hears_later_whether_it_is_durable(serve: Serve) -> None:

@@ -326,6 +326,55 @@ def test_where_the_sync_fails_a_request_without_a_note_goes_on_once(server: Upst
         assert reply.headers["x-mage-memories"] == "bypassed" and len(server.asked) == before + 1
 
 
+def test_it_is_not_ready_while_its_upstream_fails_and_finds_out_by_itself_when_it_answers_again(
+    server: Upstream, opening: Opening
+) -> None:
+    with serving({"r": opening("ready")}, server.url) as url, httpx2.Client(base_url=url) as client:
+        assert client.get("/readyz").status_code == 200
+        client.post("/v1/chat/completions", json=CHAT, headers={"x-do": "503"})
+        asked = len(server.asked)
+        assert client.get("/readyz").status_code == 503
+        deadline = time.monotonic() + PATIENCE_S
+        while client.get("/readyz").status_code == 503 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert client.get("/readyz").json()["upstream"]["state"] == "answers"
+        probes = server.asked[asked:]
+        assert [(probe.target, probe.header("authorization")) for probe in probes] == [("/v1/models", "")]
+
+
+def test_it_is_not_ready_while_its_upstream_is_away_or_nothing_is_recorded(server: Upstream, opening: Opening) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        away = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        with serving({"r": opening("unready")}, away) as url, httpx2.Client(base_url=url) as client:
+            assert client.post("/v1/chat/completions", json=CHAT).status_code == 502
+            time.sleep(1.1)
+            assert client.get("/readyz").status_code == 503
+            assert client.get("/healthz").status_code == 200
+    disk = RefusingDisk()
+    live = opening("unready-too", fs=disk)
+    with serving({"r": live}, server.url, retrieval_s=30.0) as url, httpx2.Client(base_url=url) as client:
+        disk.refuse = "write"
+        client.post("/v1/chat/completions", json=CHAT)
+        assert client.get("/readyz").json()["status"] == "degraded" and client.get("/readyz").status_code == 503
+
+
+def test_metrics_have_the_upstreams_latency_its_tokens_and_what_was_refused(server: Upstream, opening: Opening) -> None:
+    with serving({"r": opening("counted")}, server.url) as url, httpx2.Client(base_url=url) as client:
+        for _ in range(3):
+            client.post("/v1/chat/completions", json=CHAT)
+        with pytest.raises(httpx2.RemoteProtocolError):
+            client.post("/v1/chat/completions", json=CHAT, headers={"x-do": "cut"})
+        assert client.post("/v1/chat/completions", json=CHAT, headers={"x-mage-memory": "maybe"}).status_code == 400
+        rows = client.get("/metrics").text.splitlines()
+    counted = {row.rpartition(" ")[0]: float(row.rpartition(" ")[2]) for row in rows if not row.startswith("#")}
+    assert counted['mage_upstream_seconds_count{route="chat",run="r",until="begin"}'] == 4
+    assert counted['mage_upstream_seconds_count{route="chat",run="r",until="end"}'] == 3
+    assert counted['mage_tokens_total{kind="input",run="r"}'] == 3 * 11
+    assert counted['mage_tokens_total{kind="output",run="r"}'] == 3 * 4
+    assert counted['mage_refused_total{run="r",status="400"}'] == 1
+
+
 def test_a_wish_or_a_task_type_that_does_not_exist_is_refused(client: httpx2.Client, server: Upstream) -> None:
     before = len(server.asked)
     for header in ({"x-mage-memory": "maybe"}, {"x-mage-task-type": "bad"}):

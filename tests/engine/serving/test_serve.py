@@ -94,7 +94,7 @@ def test_a_stop_lets_streams_end_and_records_them_and_no_key_is_anywhere(parent:
             server.go_on.set()
             assert begin + b"".join(pieces) == b"".join(events("/v1/chat/completions"))
         out, err = proxy.communicate(timeout=PATIENCE_S)
-        assert proxy.returncode == 143 and f"on record in {parent.id}-served" in out
+        assert proxy.returncode == 0 and f"on record in {parent.id}-served" in out
     reader = LogReader(parent.path.with_name(f"{parent.id}-served") / "log")
     assert {event.key for event in reader.of(InferenceOpened)} == {"acme"}
     ends = {event.inference: event.outcome for event in reader.of(InferenceClosed)}

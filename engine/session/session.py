@@ -65,7 +65,7 @@ from mage_es.engine.session.in_flight import CallsInFlight, TrackedModel
 from mage_es.engine.session.judge import judged, template_of
 from mage_es.engine.session.streak import Streak
 from mage_es.events.digests import sha256_text
-from mage_es.events.errors import Interrupted, LogError
+from mage_es.events.errors import Interrupted, LogError, PrerequisiteError
 from mage_es.events.log import Appended, Log
 from mage_es.events.vocabulary import (
     AnswerJudged,
@@ -87,6 +87,9 @@ from mage_es.events.vocabulary.private import ERASED
 from mage_es.projections.fold import State
 from mage_es.projections.progress import CallKey
 
+MOST_UNREADABLE = 3
+"""Guidance in a row that could not be read, at which a new run is paused."""
+
 
 class Session:
     def __init__(self, *, run: Run, world: World, log: Log, state: State, models: Models, runtime: Runtime) -> None:
@@ -105,6 +108,8 @@ class Session:
         self._measure = measure_of(are_episodes=is_sequential(world.benchmark))
         self._running_score = RunningScore("open")
         self.streak = Streak()
+        self._is_new, self._unreadable = state.seq == 0, 0
+        self._guided: set[tuple[int, str, str]] = set()
         self._unconnected = world.embedder if isinstance(world.embedder, Metered) else None
         self.in_flight = CallsInFlight(run.in_flight_path)
         self.sandbox = Sandbox()
@@ -183,6 +188,8 @@ class Session:
                         self._running_score.add(event)
                     elif isinstance(event, ModelCalled | CallFailed | BundleTrimmed):
                         self.in_flight.remove(event.request_sha256)
+                        if isinstance(event, ModelCalled) and event.tier == "guidance":
+                            self._guided.add((event.iteration, event.purpose, event.about))
                 # Also if the log held the plan already: calls that are still to come name it as their cause.
                 if isinstance(event, QuestionPlanned):
                     self._plan_seq[draft.phase, event.question_id] = seq
@@ -386,11 +393,33 @@ class Session:
     # ------------------------------------------------------------ asking the guidance tier
 
     async def guide(self, call: TypedCall, reply: type[Reply]) -> tuple[Reply | None, str]:
-        """Return the guidance tier's typed reply (None if the call failed or no reply was readable) and its fact id."""
+        """Return the guidance tier's typed reply (None if the call failed or no reply was readable) and its fact id.
+
+        Raises `PrerequisiteError` once a new run could read none of some replies in a row; a resumed one warns of it.
+        """
         self.check_stop()
         if "guidance" not in self.clients:
             raise LogError("This session has no guidance model; it may only answer.")
-        return await complete_typed(self, self.batch_queues.get("guidance", self.clients["guidance"]), call, reply)
+        client = self.batch_queues.get("guidance", self.clients["guidance"])
+        found, fact = await complete_typed(self, client, call, reply)
+        # What an earlier process was told is no news, and a failed call is told by its fault.
+        if (call.iteration, call.template, call.about) in self._guided:
+            self._unreadable = 0 if found is not None else self._unreadable + 1
+            if self._unreadable == MOST_UNREADABLE:
+                self._pause(self.clients["guidance"].name)
+        return found, fact
+
+    def _pause(self, guidance: str) -> None:
+        told = (
+            f"{guidance} was asked {MOST_UNREADABLE} times in a row without a reply that could be read, repairs included. "
+            "Without guidance a run learns from right answers alone: `mage-es doctor` shows such a reply."
+        )
+        if self._is_new:
+            raise PrerequisiteError(
+                f"{told} The run is paused. `resume` goes on without what cannot be read; or begin another run with "
+                "another --guidance model."
+            )
+        self.announce(f"WARNING: {told}")
 
     # ------------------------------------------------------------ reporting progress
 

@@ -22,7 +22,7 @@ from mage_es.engine.seams.model import Completion, Model, Request
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
-from mage_es.events.errors import Interrupted
+from mage_es.events.errors import Interrupted, PrerequisiteError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     ActionTaken,
@@ -184,8 +184,19 @@ def test_no_call_is_made_twice_and_each_answer_follows_its_plan(small_run: Run) 
             assert plans[record.causation] == record.event.question_id
 
 
-def test_a_guidance_reply_that_cannot_be_read_is_recorded_and_ends_nothing(tmp_path: Path) -> None:
-    run = run_with(tmp_path, workers=4, execution=analogist(), guidance=Garbling())
+def test_guidance_that_cannot_be_read_pauses_a_run_at_the_third_time_and_resumed_it_goes_on_without(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(PrerequisiteError, match="3 times in a row without a reply that could be read") as paused:
+        run_with(tmp_path, workers=4, execution=analogist(), guidance=Garbling())
+    assert paused.value.exit_code == 4
+    run, told = Run("r", tmp_path / "r"), list[str]()
+    replies = len(list(LogReader(run.log_path).of(ModelCalled)))
+    runtime = Runtime(workers=4, observer=lambda note: told.append(note.message))
+    resume(run, models=Models(analogist(), Garbling()), data_dir=None, runtime=runtime)
+    assert any(note.startswith("WARNING: scripted/garbling was asked 3 times in a row") for note in told)
+    called = [(e.iteration, e.purpose, e.about, e.attempt) for e in LogReader(run.log_path).of(ModelCalled)]
+    assert len(called) == len(set(called)) > replies
     outcomes = {r.event.outcome for r in LogReader(run.log_path).records({ActionTaken}) if r.iteration == 0}
     # Of a type with a single answer no principle is asked for.
     assert outcomes - {"nothing to author"} == {"the reply could not be read"}

@@ -20,6 +20,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
 from decimal import Decimal
 from functools import partial
 from importlib import import_module
@@ -259,7 +260,8 @@ def _function(name: str) -> Scoring:
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
     try:
-        found = getattr(import_module(module), called)
+        with redirect_stdout(sys.stderr):  # what the module prints is no result of a command
+            found = getattr(import_module(module), called)
     except (ImportError, AttributeError) as error:
         raise UsageError(
             f"The scorer {name} cannot be loaded: {error}. Give MODULE:FUNCTION of a module in this folder, or of one "

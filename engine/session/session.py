@@ -411,7 +411,7 @@ class Session:
 
     def _pause(self, guidance: str) -> None:
         told = (
-            f"{guidance} was asked {MOST_UNREADABLE} times in a row without a reply that could be read, repairs included. "
+            f"{guidance} was asked {MOST_UNREADABLE} times in a row and no reply could be read, repaired or not. "
             "Without guidance a run learns from right answers alone: `mage-es doctor` shows such a reply."
         )
         if self._is_new:

@@ -187,7 +187,7 @@ def test_no_call_is_made_twice_and_each_answer_follows_its_plan(small_run: Run) 
 def test_guidance_that_cannot_be_read_pauses_a_run_at_the_third_time_and_resumed_it_goes_on_without(
     tmp_path: Path,
 ) -> None:
-    with pytest.raises(PrerequisiteError, match="3 times in a row without a reply that could be read") as paused:
+    with pytest.raises(PrerequisiteError, match="3 times in a row and no reply could be read") as paused:
         run_with(tmp_path, workers=4, execution=analogist(), guidance=Garbling())
     assert paused.value.exit_code == 4
     run, told = Run("r", tmp_path / "r"), list[str]()

@@ -1,8 +1,7 @@
 """The options of the commands: one for each setting, made from the setting's own type and docstring.
 
 Rules
-    - No option for a field of `Config`, `Starting` or `Machine` is written by hand: name, default and description
-      cannot drift from the setting's.
+    - No option for a setting is written by hand: name, default and description cannot drift from the setting's.
 """
 
 import ast
@@ -21,8 +20,8 @@ import typer
 from mage_es.cli.completion import benchmarks, run_ids
 from mage_es.cli.output import Output
 from mage_es.cli.own_tasks import OPTIONS, named, parameter
-from mage_es.cli.settings import LIMITS, Machine, fields, flag_of, kind, resolve
-from mage_es.engine.config import Config, Starting
+from mage_es.cli.settings import GROUPS, LIMITS, SERVING, Machine, fields, flag_of, kind, resolve
+from mage_es.engine.config import Config
 from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:
@@ -74,6 +73,7 @@ _PANELS: Mapping[str, tuple[str, ...]] = {
         *("answer_temperature", "exploration_temperature"),
     ),
     "Budget": SPENDING,
+    "Options": SERVING,
     "Machine": tuple(name for name in Machine.__struct_fields__ if name not in SPENDING),
     "Parts to leave out": (
         *("success_memories", "failure_memories", "principles", "tools", "prompt_refinement", "skill_splitting"),
@@ -90,7 +90,10 @@ _METAVARS: Mapping[str, str] = {
     "prices": "FILE",
     "embedder": "EMBEDDER",
     "search": "SEARCH",
-    "recency_weight": "FRACTION",
+    **dict.fromkeys(("recency_weight", "serve_holdback"), "FRACTION"),
+    **{"serve_upstream": "URL", "serve_at": "MARKER", "serve_name": "NAME", "serve_keys": "FILE"},
+    **{"serve_host": "ADDRESS", "serve_min_similarity": "auto|COSINE", "serve_only_types": "NAME,NAME"},
+    **{"serve_retrieval_timeout": "MILLISECONDS", "serve_publish_every": "MINUTES", "serve_max_body": "MIB"},
 }
 
 
@@ -167,13 +170,13 @@ def _metavar(wanted: object) -> str:
 def descriptions() -> Mapping[str, str]:
     """Return the docstring under each setting in its class."""
     found = {}
-    for struct in (Config, Starting, Machine):
+    for struct, before in GROUPS.items():
         source = inspect.getsource(sys.modules[struct.__module__])
         classes = {node.name: node.body for node in ast.parse(source).body if isinstance(node, ast.ClassDef)}
         body = classes[struct.__name__]
         for field, below in zip(body, [*body[1:], ast.Pass()], strict=True):
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-                found[field.target.id] = _text(below)
+                found[before + field.target.id] = _text(below)
     return found
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
-
-import typer
+from typing import TYPE_CHECKING
 
 from mage_es.cli.interrupts import Interrupts
-from mage_es.cli.options import AtOption, MinSimilarityOption, RunArgument, examples, similarity, takes
+from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output
-from mage_es.cli.settings import Settings
+from mage_es.cli.settings import SERVING, Settings
+from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:
     from mage_es.engine.verbs.serve import ServeReport
@@ -21,104 +19,46 @@ EXAMPLES = examples(
     "mage-es serve RUN --upstream http://localhost:8000 --keys keys.toml --host 0.0.0.0",
 )
 
-UpstreamOption = Annotated[
-    str, typer.Option("--upstream", metavar="URL", help="Server that answers, such as https://api.openai.com.")
-]
-NameOption = Annotated[
-    str | None, typer.Option("--name", metavar="NAME", help="Run that records it. [default: RUN-served]")
-]
-KeysOption = Annotated[
-    Path | None, typer.Option("--keys", metavar="FILE", help="Who may ask, and which run they reach.")
-]
-HoldbackOption = Annotated[
-    float, typer.Option("--holdback", min=0.0, max=1.0, metavar="FRACTION", help="Sessions without memories.")
-]
-TextsOption = Annotated[
-    bool, typer.Option("--record-texts", help="Record questions and replies, not only their hashes.")
-]
-LearnOption = Annotated[
-    Literal["off", "log", "propose"],
-    typer.Option("--learn", help="Feedback is refused, recorded, or may also propose memories."),
-]
-TimeoutOption = Annotated[
-    float,
-    typer.Option("--retrieval-timeout", min=1.0, metavar="MILLISECONDS", help="Then it goes on without memories."),
-]
 
-TypesOption = Annotated[
-    str, typer.Option("--only-types", metavar="NAME,NAME", help="Only questions of these get memories. [default: all]")
-]
-TokensOption = Annotated[
-    int,
-    typer.Option("--max-note-tokens", min=0, metavar="N", help="Leave out the farthest memories above. 0: no limit."),
-]
-PublishOption = Annotated[
-    float | None,
-    typer.Option("--publish-every", min=1.0, metavar="MINUTES", help="Publish what clients said, again and again."),
-]
-BodyOption = Annotated[
-    float, typer.Option("--max-body", min=0.001, metavar="MIB", help="Refuse requests that are larger.")
-]
-LogOption = Annotated[
-    bool, typer.Option("--access-log", help="Print a line for each request: no keys, texts or query strings.")
-]
-
-
-@takes("runs_dir", "data_dir")
-def serve(
-    run: RunArgument = None,
-    *,
-    settings: Settings,
-    out: Output,
-    upstream: UpstreamOption,
-    at: AtOption = "latest",
-    name: NameOption = None,
-    learn: LearnOption = "log",
-    keys: KeysOption = None,
-    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 for any that is free.")] = 8321,
-    holdback: HoldbackOption = 0.05,
-    record_texts: TextsOption = False,
-    min_similarity: MinSimilarityOption = "auto",
-    only_types: TypesOption = "",
-    max_note_tokens: TokensOption = 0,
-    retrieval_timeout: TimeoutOption = 50.0,
-    publish_every: PublishOption = None,
-    access_log: LogOption = False,
-    max_body: BodyOption = 64.0,
-) -> None:
+@takes(*SERVING, "runs_dir", "data_dir")
+def serve(run: RunArgument = None, *, settings: Settings, out: Output) -> None:
     """Put what a run learned into the requests of an application.
 
     Point the base URL of an OpenAI or Anthropic client here: memories are put into the latest question, every other
     byte goes to the upstream and back as it is. What happens is recorded in a run of its own, RUN-served, so that the
-    run itself stays as it is.
+    run itself stays as it is. Each option is a setting: --port is MAGE_ES_SERVE_PORT, and serve_port in mage-es.toml.
     """
     from mage_es.engine.verbs.serve import serve as serve_run
 
-    found = settings.find_run(run)
-    out.say(f"Opening {found.id} at {at} ...")
+    found, wanted = settings.find_run(run), settings.serving
+    if not wanted.upstream:
+        raise UsageError(
+            "Name the server that answers: --upstream http://localhost:8000, MAGE_ES_SERVE_UPSTREAM, or serve_upstream "
+            "in mage-es.toml."
+        )
+    out.say(f"Opening {found.id} at {wanted.at} ...")
     with Interrupts() as interrupts:
         report = serve_run(
             str(found.path),
-            upstream=upstream,
-            at=at,
-            name=name,
-            learn=learn,
-            keys=keys,
-            host=host,
-            port=port,
-            holdback=holdback,
-            record_texts=record_texts,
-            min_similarity=similarity(min_similarity),
-            task_types=[name.strip() for name in only_types.split(",") if name.strip()],
-            max_note_tokens=max_note_tokens,
-            retrieval_timeout_ms=retrieval_timeout,
-            publish_every_s=60 * publish_every if publish_every else None,
-            access_log=access_log,
-            max_body_mib=max_body,
+            upstream=wanted.upstream,
+            at=wanted.at,
+            name=wanted.name or None,
+            learn=wanted.learn,
+            keys=wanted.keys or None,
+            host=wanted.host,
+            port=wanted.port,
+            holdback=wanted.holdback,
+            record_texts=wanted.record_texts,
+            min_similarity=wanted.min_similarity,
+            task_types=[name.strip() for name in wanted.only_types.split(",") if name.strip()],
+            max_note_tokens=wanted.max_note_tokens,
+            retrieval_timeout_ms=wanted.retrieval_timeout,
+            publish_every_s=60 * wanted.publish_every or None,
+            access_log=wanted.access_log,
+            max_body_mib=wanted.max_body,
             runs_dir=settings.runs_dir,
             data_dir=settings.data_dir,
-            begun=lambda report: _tell(out, report, texts=record_texts),
+            begun=lambda report: _tell(out, report, texts=wanted.record_texts),
             stop=interrupts.asked,
             say=out.say,
         )

@@ -1,7 +1,8 @@
 """The settings of a command: from a flag, the environment, `mage-es.toml` in this folder, a preset or a default.
 
 Rules
-    - One name everywhere: `--held-out`, `MAGE_ES_HELD_OUT`, `held_out` in the file and in `Config`.
+    - One name everywhere: `--held-out`, `MAGE_ES_HELD_OUT`, `held_out` in the file and in `Config`. An option of serve
+      alone is `--port` there, and elsewhere `MAGE_ES_SERVE_PORT` and `serve_port`.
     - The first of flag, environment, file, benchmark, preset and default that has a value wins; `config show` prints
       which it was. A benchmark brings its own sizes, such as the length of an episode. The preset is itself a setting.
     - An unknown name or a value that does not fit is an error, wherever it comes from.
@@ -66,6 +67,49 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     """File of prices that override those of the package, in the form of its prices.toml."""
 
 
+class Serving(msgspec.Struct, frozen=True, kw_only=True):
+    """What `mage-es serve` does; outside of that command each name begins with `serve_`."""
+
+    upstream: str = ""
+    """Server that answers, such as https://api.openai.com."""
+    at: str = "latest"
+    """State to serve: start, iter-9, latest."""
+    name: str = ""
+    """Run that records it; RUN-served unless it is named."""
+    learn: Literal["off", "log", "propose"] = "log"
+    """Feedback is refused, recorded, or may also propose memories."""
+    keys: str = ""
+    """File that says who may ask, and which run they reach; it is read again when it changes."""
+    host: str = "127.0.0.1"
+    """Address to listen at."""
+    port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 8321
+    """Port; 0 for any that is free."""
+    holdback: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.05
+    """Share of the sessions without memories."""
+    record_texts: bool = False
+    """Record questions and replies, not only their hashes."""
+    min_similarity: float | Literal["auto"] = "auto"
+    """No memories where the nearest one is farther: auto measures what is usual among the run's own, 0 is off."""
+    only_types: str = ""
+    """Only questions of these task types get memories; all unless some are named."""
+    max_note_tokens: Amount = 0
+    """Leave out the farthest memories above so many tokens; 0: no limit."""
+    retrieval_timeout: Annotated[float, msgspec.Meta(ge=1)] = 50.0
+    """Milliseconds after which a request goes on without memories."""
+    publish_every: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """Publish what clients said every so many minutes; 0: never."""
+    max_body: Annotated[float, msgspec.Meta(gt=0)] = 64.0
+    """MiB above which a request is refused."""
+    access_log: bool = False
+    """Print a line for each request: no keys, texts or query strings."""
+
+
+SERVE = "serve_"
+SERVING = tuple(SERVE + name for name in Serving.__struct_fields__)
+GROUPS: Mapping[type[msgspec.Struct], str] = {Config: "", Starting: "", Machine: "", Serving: SERVE}
+"""The structs of all settings, and what the names of each begin with."""
+
+
 class ResolvedSetting(NamedTuple):
     """A value and its origin: `flag`, a variable, `mage-es.toml`, `benchmark crafter`, `preset paper`, `default`."""
 
@@ -86,6 +130,10 @@ class Settings:
         self.runs_dir, self.data_dir = Path(machine.runs_dir), Path(machine.data_dir)
         self.workers, self.max_connections = machine.workers, machine.max_connections or machine.workers
         self.batches = machine.guidance_batch
+
+    @property
+    def serving(self) -> Serving:
+        return msgspec.convert({name.removeprefix(SERVE): self.entries[name].value for name in SERVING}, Serving)
 
     @property
     def limits(self) -> Limits:
@@ -166,7 +214,7 @@ class Settings:
 
 
 def flag_of(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+    return f"--{name.removeprefix(SERVE).replace('_', '-')}"
 
 
 def as_option(name: str, value: object) -> tuple[str, ...]:
@@ -181,7 +229,7 @@ def fields() -> Mapping[str, msgspec.structs.FieldInfo]:
     """Return every setting by name, those of `Config` first."""
     from msgspec.structs import fields as of
 
-    return {field.name: field for struct in (Config, Starting, Machine) for field in of(struct)}
+    return {before + field.name: field for struct, before in GROUPS.items() for field in of(struct)}
 
 
 def resolve(flags: Mapping[str, object], *, environment: Mapping[str, str], folder: Path) -> Settings:
@@ -278,10 +326,15 @@ def _hint(wanted: object, value: object, reason: str) -> str:
         return f" Give {asked} {_BOUNDS[bound[1]]} {bound[2]}."
     if " matching regex " in reason:
         return " Give an exact fraction such as 3/10, or a whole number."
-    if ", got " in reason:
+    if ", got " in reason or reason.startswith("Invalid enum"):
         return f" Give {asked}."
     return f" {reason}."
 
 
 _BOUNDS = {">=": "of at least", ">": "above", "<=": "of at most", "<": "below"}
-_KINDS: dict[object, str] = {int: "a whole number", float: "a number", bool: "true or false"}
+_KINDS: dict[object, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    float | Literal["auto"]: "auto or a cosine between 0 (off) and 1",
+}

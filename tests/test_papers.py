@@ -25,6 +25,7 @@ import pytest
 import yaml
 
 from mage_es.cli import main
+from mage_es.cli.settings import Serving
 from mage_es.engine.serving.tenants import read_keys
 from mage_es.engine.verbs.serve import serve
 from mage_es.events.log import LogReader
@@ -155,11 +156,11 @@ def test_what_the_page_on_production_configures_fits_what_reads_it(tmp_path: Pat
     [compose] = yaml.safe_load_all(production("services:"))
     mage, vllm = compose["services"]["mage"], compose["services"]["vllm"]
     _, given = parsed(mage["command"][1:])
-    assert mage["command"][0] == "mage-es" and given["upstream"] == "http://vllm:8000" and given["keys"]
+    assert mage["command"][0] == "mage-es" and given["serve_upstream"] == "http://vllm:8000"
     [(outside, inside)] = [port.split(":") for port in mage["ports"]]
-    assert (inside, given["host"]) == (str(given["port"]), "0.0.0.0") and outside
+    assert (inside, given["serve_host"]) == (str(Serving().port), "0.0.0.0") and outside
     mounted = {volume.split(":")[1] for service in (mage, vllm) for volume in service["volumes"]}
-    assert {str(given["keys"]), str(given["runs_dir"])} <= mounted
+    assert {str(given["serve_keys"]), str(given["runs_dir"])} <= mounted
     assert set(mage["depends_on"]) == {"vllm"} and vllm["healthcheck"]["test"][0] == "CMD"
     assert {volume.split(":")[0] for volume in vllm["volumes"]} == set(compose["volumes"])
     (tmp_path / "keys.toml").write_text(page["toml"])

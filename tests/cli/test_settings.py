@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.cli.settings import fields, resolve
+from mage_es.cli.settings import SERVING, Serving, fields, flag_of, resolve
 from mage_es.engine.benchmarks.registry import with_own_models
 from mage_es.engine.config import Config
 from mage_es.engine.run.budget import Limits
@@ -171,3 +171,42 @@ def test_a_resumed_run_keeps_its_limits_unless_a_flag_gives_others_or_the_surrou
     assert plain.limits == Limits(2.0, 10, 3)
     told = resolve({"max_usd": "9", "max_calls": "none"}, environment={}, folder=tmp_path).within(recorded)
     assert told.limits == Limits(9.0, 0, 3)
+
+
+def test_every_option_of_serve_is_a_flag_a_variable_and_a_line_of_the_file(tmp_path: Path) -> None:
+    other = {"learn": "off", "port": "1", "holdback": "0.5", "record_texts": "true", "access_log": "true"}
+    other |= {"min_similarity": "0.4", "max_note_tokens": "3", "retrieval_timeout": "7", "publish_every": "2"}
+    given = {name: other.get(name, "7" if name == "max_body" else "x") for name in Serving.__struct_fields__}
+    by_flag = resolve({f"serve_{name}": value for name, value in given.items()}, environment={}, folder=tmp_path)
+    variables = {f"MAGE_ES_SERVE_{name.upper()}": value for name, value in given.items()}
+    by_variable = resolve({}, environment=variables, folder=tmp_path)
+    lines = [f'serve_{name} = "{value}"' for name, value in given.items()]
+    (tmp_path / "mage-es.toml").write_text("\n".join(lines))
+    by_file = resolve({}, environment={}, folder=tmp_path)
+    assert by_flag.serving == by_variable.serving == by_file.serving
+    default = Serving()
+    assert not [name for name in given if getattr(by_flag.serving, name) == getattr(default, name)]
+    assert (by_flag.serving.min_similarity, by_flag.serving.record_texts) == (0.4, True)
+    assert {flag_of(name) for name in SERVING} >= {"--port", "--min-similarity"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "hint"),
+    [
+        ("port", "65536", "a whole number of at most 65535"),
+        ("holdback", "2", "a number of at most 1"),
+        ("min_similarity", "near", "auto or a cosine"),
+        ("max_body", "0", "a number above 0"),
+        ("learn", "propos", "propose"),
+    ],
+)
+def test_an_option_of_serve_that_does_not_fit_is_refused_wherever_it_is_from(
+    tmp_path: Path, name: str, value: str, hint: str
+) -> None:
+    for flags, environment, place in (
+        ({f"serve_{name}": value}, {}, f"--{name.replace('_', '-')}"),
+        ({}, {f"MAGE_ES_SERVE_{name.upper()}": value}, f"MAGE_ES_SERVE_{name.upper()}"),
+    ):
+        with pytest.raises(UsageError) as told:
+            resolve(flags, environment=environment, folder=tmp_path)
+        assert place in str(told.value) and hint in str(told.value)

@@ -113,6 +113,33 @@ def test_a_stop_lets_streams_end_and_records_them_and_no_key_is_anywhere(parent:
     assert not [text for text in told if any(key in text for key in (CLIENT, SECRET, WRONG))]
 
 
+@pytest.mark.slow
+def test_a_server_needs_no_flag_where_its_settings_are_in_the_environment_and_the_file(
+    parent: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mage-es.toml").write_text('serve_name = "from-the-file"\nserve_holdback = 0.0\n')
+    variables = {"MAGE_ES_SERVE_ACCESS_LOG": "true", "MAGE_ES_SERVE_NAME": "from-a-variable"}
+    with upstream() as server:
+        variables["MAGE_ES_SERVE_UPSTREAM"] = server.url
+        with (
+            process(parent, **variables) as (proxy, url, said),
+            httpx2.Client(base_url=url, timeout=PATIENCE_S) as client,
+        ):
+            assert client.post("/v1/chat/completions", json=CHAT).status_code == 200
+            proxy.send_signal(signal.SIGTERM)
+            _, err = proxy.communicate(timeout=PATIENCE_S)
+    assert "from-a-variable" in "".join(said) and "path=/v1/chat/completions" in err
+    assert {each.name for each in parent.path.parent.iterdir()} >= {parent.id, "from-a-variable"}
+
+
+def test_a_server_without_an_upstream_says_the_three_ways_to_name_it(parent: Run) -> None:
+    command = [sys.executable, "-m", "mage_es", "serve", str(parent.path)]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert told.returncode == 2
+    assert all(way in told.stderr for way in ("--upstream", "MAGE_ES_SERVE_UPSTREAM", "serve_upstream in"))
+
+
 def test_what_it_begins_with_is_said_before_anything_is_served(parent: Run) -> None:
     with listening("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]

@@ -53,7 +53,7 @@ class Usage(NamedTuple):
 
 
 _AMOUNTS = (*Usage._fields[1:6], "cache_write_tokens")
-_CUT = "length"  # the stop reason of a reply that a limit cut
+_CUT = "length"  # the stop reason of a reply that a limit cut; one that repeated itself says nothing of the limit
 _COUNTED = 5  # how many fields of `Usage`, the first ones, enter the digest
 _WHO = Account._fields[:5]  # the fields of `Account` that enter the digest
 _account_of: attrgetter[tuple[Any, ...]] = attrgetter(*Account._fields)

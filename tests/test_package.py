@@ -138,7 +138,7 @@ from mage_es.engine.verbs.forms import typed
 
 class Sums:
     name, licence, task_type_source, data_sha256 = "my-sums", "mine", "metadata", "1"
-    answer_format = 'Finish with a line "Answer: <number>".'
+    answer_format = 'Finish with a line "Answer: <1467>".'
 
     def questions(self, split):
         pairs = [(a, b) for a in range(3, 12) for b in range(6) if (b == 5) == (split == "test")]

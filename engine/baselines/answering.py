@@ -8,7 +8,8 @@
 Rules
     - Prompt, extraction and scorer are the Learner's, so that what differs is the way of prompting alone.
     - Votes are the answers that the benchmark extracts: numbers compare by value, other answers without regard to case
-      and spaces. Of equals the first wins; a sample without an answer has no vote; without votes the answer is wrong.
+      and spaces. Of equals the first wins; a sample that was cut or has no answer has no vote; without votes the answer
+      is wrong.
     - The critique sees no gold answer. Only `reflexion_oracle` stops as soon as the answer is right, as the original
       does: the gold answer is its stop signal, so do not compare its scores with those of other methods.
 """
@@ -106,7 +107,7 @@ def self_consistency(trial: BaselineTrial) -> Course:
     votes: Counter[str] = Counter()
     for place in (*range(1, SAMPLES), 0):
         reply = yield from trial.ask(_COT, place=place, sampled_at=SAMPLING_TEMPERATURE)
-        answer = _ballot(scored(trial.benchmark, trial.question, reply.reply).answer)
+        answer = "" if reply.reason else _ballot(scored(trial.benchmark, trial.question, reply.reply).answer)
         if answer:
             votes[answer] += 1
             replies.setdefault(answer, reply)
@@ -123,7 +124,7 @@ def reflexion(trial: BaselineTrial, *, oracle_stop: bool = False) -> Course:
     reply = yield from trial.ask(_COT, place=1)
     thoughts: list[str] = []
     for rounds in range(1, ROUNDS + 1):
-        if oracle_stop and scored(trial.benchmark, trial.question, reply.reply).correct:
+        if oracle_stop and not reply.reason and scored(trial.benchmark, trial.question, reply.reply).correct:
             break
         earlier = Section("Earlier attempt", [Quote(f"call/{trial.question.id}", reply.reply)])
         thoughts.append((yield from trial.ask(_CRITIQUE, [earlier], place=2 * rounds)).reply)

@@ -111,7 +111,7 @@ def _observation(
     if name == "lookup":
         return reading.look_up(argument)
     if name != "search":
-        return "Invalid action. Valid actions are Search[title], Lookup[words] and Finish[answer]."
+        return "Invalid action. Valid actions are Search, Lookup and Finish, as in Search[Mount Erebus]."
     answered = yield from fact_of(Look(question, argument, step), SearchAnswered)
     if answered.texts:
         return reading.open(Page(answered.titles[0], answered.texts[0]))

@@ -23,6 +23,8 @@ from mage_es.engine.seams.benchmark import Question, Split, Verdict
 from mage_es.engine.seams.extraction import read_answer, trimmed
 
 LETTERS = "ABCDE"
+LETTER_FORMAT = 'Finish with a line such as "Answer: [<Z>]", with the letter of one option.'
+"""Its example is the letter of no option: what is copied chooses none."""
 TASK_TYPES: Mapping[str, str] = {"step1": "medqa_step1", "step2&3": "medqa_step2_3"}
 """The task type of a record's `meta_info`; a record without one is typed from its text."""
 
@@ -95,13 +97,14 @@ def chosen(reply: str, options: Mapping[str, str]) -> str:
     """Return the letter of the option that a reply chooses, "" if it chooses none or several. Never raises.
 
     [section 4, MedQA, the metric] There is no official parser; strict is Medprompt's. The last mark that names options
-    decides: by letter, by text, or by the most words in common. A bare A before a word is an article.
+    decides: by letter, by text, or by the most words in common. A bare A before a word is an article. A letter is also
+    marked by what it is (`(B) is the best answer`, `The most likely diagnosis is B.`, `I choose B`, `Diagnosis: B`).
     """
     patterns = _patterns("".join(options))
 
     def verdicts(text: str) -> Iterator[tuple[int, str]]:
-        """Yield what is called right behind its name: `(B) is the best answer`."""
-        return ((found.start(), _letter(found)) for found in patterns.called_right.finditer(text))
+        for pattern in (patterns.called_right, patterns.called):
+            yield from ((found.start(), f"({_letter(found)})") for found in pattern.finditer(text))
 
     found = read_answer(reply, partial(_chosen_in, options=options, patterns=patterns), verdicts)
     return found or ""
@@ -144,6 +147,9 @@ class _Patterns(NamedTuple):
     said: re.Pattern[str]
     several: re.Pattern[str]
     called_right: re.Pattern[str]
+    """What is called right behind its name."""
+    called: re.Pattern[str]
+    """What is called right, chosen or labelled before its name."""
 
 
 @cache
@@ -156,12 +162,33 @@ def _patterns(letters: str) -> _Patterns:
         r"\**\.?\s+(?i:is|would\s+be|must\s+be)\s+(?i:therefore\s+|thus\s+)?(?i:the\s+)?(?i:only\s+|single\s+|most\s+)?"
         r"(?i:correct|right|best|appropriate|likely|accurate|answer)\b"
     )
+    best = (
+        r"(?i:\b(?:(?:most|more)\s+\w+|best|correct|right|likeliest|next|initial|first|final|preferred|definitive|ideal"
+        r"|proper|appropriate)\b"
+        r"[^.;:?!\n()\[\]]{0,160}?[ ](?:is|are|was|(?:would|should|must|will)[ ](?:then[ ]|therefore[ ])?be)"
+        r"(?:[ ](?:thus|therefore|then|likely|most[ ]likely|simply|clearly|indeed"
+        r"|to[ ](?:choose|select)|given[ ](?:by|as)))*:?[ ])"
+    )
+    choosing = (
+        r"(?i:\b(?:I|we|one)(?:['’](?:d|ll)|[ ](?:would|will|should|must|can|have|therefore|thus|then|to|also))*"
+        r"[ ](?:choose|chose|select|pick|go[ ]with|opt[ ]for|conclude|settle[ ]on|favou?r)[ ](?:that[ ])?)"
+    )
+    labelled_so = (
+        r"(?im:^[ \t>#*_\-]*(?:[a-z]+[ ]){0,4}(?:diagnosis|choice|option|selection|letter|pick|decision|conclusion"
+        r"|management|treatment|therapy|step|test|cause|mechanism|drug|agent|finding|explanation)"
+        r"[*_]*[ \t]*:[ \t*_]*)"
+    )
+    # "is B or C" leaves it open.
+    open_ = rf"(?!\s*(?:,|/|&|\bor\b|\band\b)[ ]*(?i:option[ ])?(?:\(|\[|\b[{letters}]\b))"
+    option = r"(?i:(?:the[ ])?(?:option|choice|letter|answer)[ ])?"
+    whole = rf"\$?(?:(?:{wrapped}){open_}|{bare}(?=\s*(?:[.:,;)*$]|\n|$|[-–—][ ]|(?i:because|since|as|which)\b)))"
     return _Patterns(
         letter=re.compile(letter),
         listed=re.compile(rf"{front}{letter}(?:{_BETWEEN}(?:{front})?{letter})*"),
         said=re.compile(rf"{named}|{wrapped}"),
         several=re.compile(rf"[{letters}]{{2,}}(?!\w)"),
         called_right=re.compile(rf"(?:{named}|{wrapped}|(?<!\w){_BARE.format(letters)}){right}"),
+        called=re.compile(rf"(?:{best}|{choosing}|{labelled_so})\**{option}\**{whole}"),
     )
 
 
@@ -172,7 +199,7 @@ def _patterns_in_form(letters: str) -> _Patterns:
     letter = rf"(?:{wrapped}|(?!A(?!\s*(?:$|[.):]))){bare})"
     said = rf"\b(?:(?i:answer\s+is)\s*(?::\s*)?{letter}|(?i:option)\s+(?:{wrapped}|{bare}))"
     return _Patterns(
-        re.compile(letter), re.compile(rf"{letter}(?:{_BETWEEN}{letter})*"), re.compile(said), never, never
+        re.compile(letter), re.compile(rf"{letter}(?:{_BETWEEN}{letter})*"), re.compile(said), never, never, never
     )
 
 
@@ -237,7 +264,7 @@ MEDQA = Definition(
     name="medqa",
     licence="MIT (github.com/jind11/MedQA)",
     task_type_source="metadata",
-    answer_format='Finish with a line "Answer: [<letter>]", the letter of one option.',
+    answer_format=LETTER_FORMAT,
     instruction="Reason from the findings to the option that fits best.",
     parts={
         "evolution": (

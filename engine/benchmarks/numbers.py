@@ -5,8 +5,9 @@ points and commas, deletes the commas and compares strings: `#### 18.0` is not `
 if it is strictly right, or if the number it ends with equals the expected one.
 
 That number is the last mark's: the mark itself if it is a number (with currency, unit, LaTeX), else a number in front
-("18, because"), else the only one in bold, else the one after the last `=`, else the last. Without a mark the same
-holds for the last line with a number. Two numbers in alternative ("18 or 20") are no answer.
+("18, because"), else the only one in bold, else the one after the last `=`, else the last. What a box of more than a
+number equals is a mark (`\boxed{9 * 2} = 18`), and a mark that only names a number (`number`, `X`) is none. Without a
+mark the same holds for the last line with a number. Two numbers in alternative ("18 or 20") are no answer.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 
 from mage_es.engine.seams.benchmark import Verdict
-from mage_es.engine.seams.extraction import final_answer, marked, refuses, said, trimmed
+from mage_es.engine.seams.extraction import final_answer, marked, only_names, refuses, said, trimmed
 
-ANSWER_FORMAT = 'Finish with a line "#### <number>".'
+# A number in it would be copied: by SmolLM2-135M in three of seven replies.
+ANSWER_FORMAT = 'Finish with a line that has "#### <>" and then the number alone.'
 INSTRUCTION = "Work step by step in equations."
 INVALID = "[invalid]"
 
@@ -43,10 +45,16 @@ _SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10
 _LONGEST_TEXT = 1000
 _MOST_LINES = 2000
 _OPERATOR = re.compile(r"\s?(?:[-+*/×÷·^=≈]|x\s?\d|\\(?:times|div|cdot)\b)")
+_EXPRESSION = re.compile(
+    r"\W{0,3}\d[\d.,]{0,30}(?:[ ()]{0,3}(?:[-+*/×÷·−]|x|times|div|cdot)[ ()$]{0,3}\d[\d.,]{0,30}){1,40}\W{0,3}"
+)
 _EQUALS = re.compile(r"(?:=|≈|\\approx)")
 _HEADING = re.compile(r"\s*(?:\d{1,2}[.):]\s+\S|.*:\s*$)")
 _VALUE = re.compile(r"[^\w\n]*(?:[0-9]|\\?boxed|\\[dt]?frac)|[^\n]*=")
 _MARKER = re.compile(r"#{4}[ \t\u00a0]*([^#\n][^\n]*)")
+_BOX_EQUALS = re.compile(
+    r"\\boxed\s?\{((?:[^{}\n]|\{[^{}\n]{0,200}\}){1,400})\}[ ]?(?:\$|\\[)\]])?[ ]?(?:=|≈|\\approx)[ ]?([^\n]{1,200})"
+)
 _FRACTION = re.compile(r"(-?[0-9]{1,18})\s?/\s?([0-9]{1,18})")
 _LATEX_FRACTION = re.compile(r"\\[dt]?frac\s*\{\s*(-?[0-9]{1,18})\s*\}\s*\{\s*([0-9]{1,18})\s*\}")
 _NUMBER = re.compile(
@@ -69,7 +77,7 @@ def number_in(reply: str) -> str:
     which a judge can still read.
     """
     text = said(reply, marks)
-    contents = list(marked(text, marks))
+    contents = [content for content in marked(text, marks) if not only_names(_undressed(content))]
     for content in contents:
         if (found := number_of(content)) is not None:
             return found
@@ -85,16 +93,21 @@ def number_in(reply: str) -> str:
 
 
 def marks(text: str) -> Iterator[tuple[int, str]]:
-    """Yield what follows each `####`, but for headings (`#### 1. First`, `#### Cost of 3 eggs`, `#### Step 2:`)."""
+    """Yield what follows each `####`, but for headings (`#### 1. First`, `#### Cost of 3 eggs`, `#### Step 2:`), and
+    what a box equals in which there is more than a number.
+    """
     end = len(text.rstrip())
     for marker in _MARKER.finditer(text):
         is_value = _VALUE.match(marker[1]) is not None or marker.end() >= end
         if is_value and not _HEADING.match(marker[1]):
             yield marker.start(), marker[1]
+    for box in _BOX_EQUALS.finditer(text):
+        if not _values(box[1]):
+            yield box.start(2), box[2]
 
 
 def number_of(text: str) -> str | None:
-    """Return the number that a text states, "" if it leaves two to choose from, None if it has none."""
+    """Return the number that a text states, None if it has none, "" if it leaves two to choose from or to add up."""
     plain = trimmed(_undressed(text[:_LONGEST_TEXT].strip()))
     if _values(plain):
         return plain
@@ -102,6 +115,8 @@ def number_of(text: str) -> str | None:
     if len(bold) == 1:
         return bold.pop()
     plain = plain.replace("**", "").replace("\\", " ")
+    if _EXPRESSION.fullmatch(plain):
+        return ""
     sides = _EQUALS.split(plain)
     for side in reversed(sides):
         if not (numbers := list(_FOUND.finditer(side))):

@@ -36,7 +36,7 @@ from mage_es.engine.models.clients import (
     worded,
 )
 from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, other_name, shortened, without_key
-from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.model import Completion, Request, stop_of
 from mage_es.engine.seams.spec import ModelSpec
 from mage_es.events.errors import PrerequisiteError, UsageError
 
@@ -298,7 +298,7 @@ def read_message(reply: object, *, asked: str = "", key: str = "") -> Completion
         output_tokens=output_tokens,
         cached_tokens=cached,
         thinking_tokens=thinking,
-        stop_reason=_STOPS.get(stop, without_key(stop, key)),
+        stop_reason=stop_of(_STOPS.get(stop, without_key(stop, key)), said, aside),
         provider_id=without_key(read.id or "", key),
         cache_write_tokens=written,
         served_by=other_name(read.model, asked, key),

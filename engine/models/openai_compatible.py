@@ -4,7 +4,8 @@ Rules
     - The official client makes one attempt only: engine/models/retrying.py retries, so that each attempt is recorded.
     - A whole reply must be there within `timeout` seconds, so that a server that drips cannot hold a call for ever.
     - Streamed, a reply may be silent for `stall` seconds at most: a server that hangs is noticed long before the
-      timeout, and a proxy between that ends silent connections has nothing to end.
+      timeout, and a proxy between that ends silent connections has nothing to end. One that repeats itself is hung up
+      on, as if its limit had cut it there: the server stops, and its tokens are not known.
     - With `context` given, or named by a server that refused a request, a reply's limit is lowered to what is left
       beside its prompt. A prompt that leaves too little is refused here, for servers that would cut it silently.
     - `RetryingClient` limits the calls in flight: the HTTP client limits no connections and keeps idle ones.
@@ -35,7 +36,8 @@ from mage_es.engine.models.clients import (
     worded,
 )
 from mage_es.engine.seams.faults import Fault, ModelFault, other_name, shortened, without_key
-from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.loops import is_looping
+from mage_es.engine.seams.model import Completion, Request, stop_of
 from mage_es.engine.seams.spec import ModelSpec
 from mage_es.events.errors import PrerequisiteError, UsageError
 
@@ -70,6 +72,8 @@ DEFAULT_URL = "https://api.openai.com/v1"
 STALL = 120.0
 """Seconds that a streamed reply may be silent, before its first piece too."""
 
+_LOOKED_EVERY = 4_000
+"""Characters of a streamed reply after which it is looked through for a loop."""
 _STOPS = {"stop": "end", "content_filter": "refused", "tool_calls": "tool"}
 _ENFORCED = ("json_schema", "tool")
 _FORMS = ("json_schema", "tool", "json_object", "none")
@@ -279,7 +283,7 @@ async def _put_together(pieces: AsyncIterator[object]) -> _Reply:
 
     Raises `ModelFault` for a piece of another shape.
     """
-    said, aside, refusal = list[str](), list[str](), list[str]()
+    said, aside, refusal = _Watched(), _Watched(), list[str]()
     calls: list[_Function] = []  # only the first piece of a call names the tool
     whole, has_choice, finish = _Reply(), False, None
     async for each in pieces:
@@ -293,15 +297,41 @@ async def _put_together(pieces: AsyncIterator[object]) -> _Reply:
             if choice.index:  # another reply to the same request, which was not asked for
                 continue
             has_choice, finish, delta = True, choice.finish_reason or finish, choice.delta or _Message()
-            said.append(delta.said)
-            aside.append(delta.aside)
+            if said.adds_loop(delta.said) or aside.adds_loop(delta.aside):
+                finish = "length"
+                break
             refusal.append(delta.refusal or "")
             for called in (call.function for call in delta.tool_calls or () if call.function):
                 begun = _Function(called.name, "") if called.name or not calls else calls.pop()
                 calls.append(_Function(begun.name, f"{begun.arguments}{called.arguments or ''}"))
-    message = _Message("".join(said), "".join(refusal), reasoning="".join(aside), tool_calls=[*map(_Call, calls)])
+        if said.loops or aside.loops:
+            break
+    message = _Message(said.text, "".join(refusal), reasoning=aside.text, tool_calls=[*map(_Call, calls)])
     whole.choices = [_Choice(message, finish)] if has_choice else []
     return whole
+
+
+class _Watched:
+    """A text that comes in pieces, and whether it loops: looked through at the same places, however it is divided."""
+
+    def __init__(self) -> None:
+        self._pieces, self._length, self._looked, self.loops = list[str](), 0, 0, False
+
+    @property
+    def text(self) -> str:
+        return "".join(self._pieces)
+
+    def adds_loop(self, piece: str) -> bool:
+        """Add a piece, and return whether the text loops now; then what came after the place where it shows is gone."""
+        self._pieces.append(piece)
+        self._length += len(piece)
+        while not self.loops and self._length - self._looked >= _LOOKED_EVERY:
+            self._looked += _LOOKED_EVERY
+            begun = self.text[: self._looked]
+            self.loops = is_looping(begun)
+            if self.loops:
+                self._pieces = [begun]
+        return self.loops
 
 
 def read_completion(reply: object, *, asked: str = "", key: str = "") -> Completion:
@@ -319,6 +349,7 @@ def read_completion(reply: object, *, asked: str = "", key: str = "") -> Complet
     input_tokens = usage.prompt_tokens or 0
     # Some count thinking in the sum alone.
     output_tokens = max(usage.completion_tokens or 0, (usage.total_tokens or 0) - input_tokens)
+    stop = _STOPS.get(finish, without_key(finish, key))
     text, thinking = heard(message.text, message.aside, output_tokens=output_tokens, told=made.reasoning_tokens)
     return Completion(
         text=without_key(text, key),
@@ -326,7 +357,7 @@ def read_completion(reply: object, *, asked: str = "", key: str = "") -> Complet
         output_tokens=output_tokens,
         cached_tokens=min(given.cached_tokens or 0, input_tokens),
         thinking_tokens=thinking,
-        stop_reason="refused" if message.refusal else _STOPS.get(finish, without_key(finish, key)),
+        stop_reason="refused" if message.refusal else stop_of(stop, message.text, message.aside),
         provider_id=without_key(str(read.id or ""), key),
         served_by=other_name(read.model, asked, key),
     )

@@ -15,7 +15,7 @@ import msgspec
 
 from mage_es.engine.models.clients import SYSTEMS, chat_of, heard, template_of
 from mage_es.engine.seams.faults import Fault, ModelFault, shortened
-from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.model import Completion, Request, stop_of
 from mage_es.engine.seams.spec import ModelSpec
 from mage_es.events.errors import PrerequisiteError
 
@@ -110,7 +110,7 @@ def _completion(output: Any) -> Completion:
         output_tokens=len(reply.token_ids),
         cached_tokens=output.num_cached_tokens or 0,
         thinking_tokens=thinking,
-        stop_reason="length" if reply.finish_reason == "length" else "end",
+        stop_reason=stop_of("length" if reply.finish_reason == "length" else "end", reply.text),
         provider_id=output.request_id,
     )
 

@@ -28,7 +28,7 @@ from mage_es.events.vocabulary import Span
 QUESTION = "Question"
 """What is above the question in a user's message, and above a turn's own text where a note goes before it."""
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
-_FORM = re.compile(r'"([^"<>]*)<[^"<>]*>([^"<>]*)"')
+_FORM = re.compile(r'"([^"<>]*)<(.*?)>([^"<>]*)"', re.DOTALL)
 
 
 class Prompt(NamedTuple):
@@ -90,7 +90,7 @@ def render_answer(name: str, sections: Sequence[Section], asked: PromptQuestion)
     # Offsets are of the final text: nothing before a span changes afterwards.
     text, spans = render_sections(sections)
     question = f"{asked.context}\n\n{asked.question}" if asked.context else asked.question
-    system = _filled(name, {"instruction": asked.instruction, "answer_format": asked.answer_format})
+    system = _filled(name, {"instruction": asked.instruction, "answer_format": _by_example(asked.answer_format)})
     shared = f"{inert(asked.shared)}\n\n" if asked.shared else ""
     return Prompt(f"{shared}{system}", f"{text}{headed(asked.heading)}{inert(question)}", tuple(spans))
 
@@ -116,7 +116,7 @@ def headed(title: str) -> str:
 def worked(reasoning: str, answer: str, answer_format: str) -> str:
     """Return a solution that ends with its answer as `answer_format` asks for it, and says it in this form only once.
 
-    The form is the line that the sentence quotes, with `<...>` where the answer belongs: `"#### <number>"`.
+    The form is the line that the sentence quotes, with `<...>` around an example of an answer: `"Answer: <Oslo>"`.
     """
     before, after = _form(answer_format)
     return f"{without_final(reasoning, answer_format)}\n{before}{answer}{after}".lstrip()
@@ -144,7 +144,12 @@ def quoted(text: str) -> str:
 
 def _form(answer_format: str) -> tuple[str, str]:
     found = _FORM.search(answer_format)
-    return (found[1], found[2]) if found else ("Answer: ", "")
+    return (found[1], found[3]) if found else ("Answer: ", "")
+
+
+def _by_example(answer_format: str) -> str:
+    """Return how an answer is asked for as a model sees it: a placeholder would be copied, so there is an example."""
+    return _FORM.sub(r'"\1\2\3"', answer_format)
 
 
 def _filled(name: str, values: Mapping[str, str]) -> str:

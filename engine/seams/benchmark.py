@@ -240,8 +240,10 @@ class Benchmark(Protocol):
     may be used anywhere; `gold` labels only the evolution questions, on demand; with `none` there are none that mean
     anything. Where it is `gold` or `none`, a run induces task types from texts."""
     answer_format: str
-    """One sentence that tells the model how to end its answer, such as `Finish with a line "Answer: <name>".`: what it
-    quotes is the form in which examples end, too."""
+    """One sentence that tells the model how to end its answer, such as `Finish with a line such as "Answer: <Oslo>".`:
+    the text between < and > is an example of an answer, which prompts show without these two marks; what is around it
+    is the form in which worked examples end, too. Choose one that is hardly ever right, as a small model may copy it;
+    of numbers give none (`a line that has "#### <>" and then the number`)."""
     data_sha256: str
     """Hash over everything that was read, or over the generator's version and seed."""
 

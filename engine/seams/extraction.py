@@ -1,8 +1,9 @@
 r"""Finding the final answer in a reply, for every benchmark: what the reply says, its marks, its last word.
 
 Theory of operation
-    1. `said` keeps what is said to the reader. Reasoning blocks, a chat template's tokens with all that follows, and
-       further questions that the model asks itself after its answer are dropped.
+    1. `said` keeps what is said to the reader. Reasoning blocks, a chat template's tokens with all that follows,
+       further questions that the model asks itself after its answer, and placeholders (`<number>`, `[your answer]`)
+       are dropped.
     2. A mark is a place that says "here is the answer": `<answer>`, `Finish[...]`, `\boxed{}`, a line `Answer:` or
        `## Final answer`, "the answer is", a JSON key `answer`, and what a benchmark adds (`####`). No mark is stronger
        than another: the last one wins, because who corrects himself does so further on. Of nested marks
@@ -81,6 +82,27 @@ _ONLY_ABOUT = re.compile(
     r"|one[ ]of|among|listed|available|close[ ]to[ ]the[ ]option)",
     re.IGNORECASE,
 )
+_SLOT_NOUN = (
+    r"(?:answers?|numbers?|integer|digits?|values?|results?|letters?|labels?|options?|choices?|names?|words?|text"
+    r"|expressions?|formula|solutions?|responses?|actions?|query|program|amount|category|json)"
+)
+_SLOT_WORD = (
+    r"(?:the|an?|your|my|its|this|that|it|in|of|as|or|and|to|be|can|for|from|with|one|only|single|final|correct|right"
+    r"|best|chosen|selected|short|shortest|actual|numeric(?:al)?|computed|calculated|exact|own|here|goes|insert|enter"
+    r"|put|write|fill|give|place|found|list|line|latex|question)"
+)
+_SLOT = rf"(?:{_SLOT_WORD}[ ,_-]{{1,2}}){{0,6}}{_SLOT_NOUN}(?:[ ,_-]{{1,2}}(?:{_SLOT_NOUN}|{_SLOT_WORD}|yes|no)){{0,8}}"
+_PLACEHOLDER = re.compile(
+    rf"(?<![\w<])<[ ]?(?P<angle>{_SLOT})[ ]?>|(?<![\w\[\]])\[[ ]?(?P<square>{_SLOT})[ ]?\](?!\()"
+    rf"|(?<![\w}}\]^_{{*])\{{[ ]?{_SLOT}[ ]?\}}|\bfinish[ ]?\[[ ]?{_SLOT}[ ]?\]"
+    rf"|\\boxed[ ]?\{{[ ]?(?:{_SLOT}|\\text[ ]?\{{[ ]?{_SLOT}[ ]?\}}|\.\.\.|…|\\[lc]?dots|_+|\?)?[ ]?\}}"
+    r"|(?<!\w)_{3,}(?!\w)",
+    re.IGNORECASE,
+)
+_SLOT_ALONE = re.compile(_SLOT, re.IGNORECASE)
+_CLOSING = re.compile(r"</\s?([^<>\n]{1,60}?)\s?>|\[/\s?([^\[\]\n]{1,60}?)\s?\]")
+_REST_OF_LINE = re.compile(r"[ \t*_.$]*(?:\n|$)")
+_ANSWER_TAG = re.compile(r"(?:final[ _]?)?answer", re.IGNORECASE)
 _TAG = re.compile(
     r"<\s?(?P<close>/?)\s?(?:final[ _]?)?answer\s?>|\[\s?(?P<close2>/?)(?:final[ _])?answer\s?\]", re.IGNORECASE
 )
@@ -119,6 +141,8 @@ _LONGEST = 4000
 _SEARCHED = 50_000
 """Characters at the end of a text that are searched for marks (at its start, for the first one)."""
 _MOST_PAIRS = 1000
+_UNKNOWNS = ("X", "x", "N", "n", "?")
+_LONGEST_PLACEHOLDER = 120
 _LONGEST_LINE = 8000
 """Characters of the last line that are read, from its end."""
 _MOST_MARKS = 64
@@ -159,7 +183,29 @@ def said(reply: str, native: Finder = nothing) -> str:
         text = text[front.end() :]
     if end := _TOKEN.search(text):
         text = text[: end.start()]
-    return _first_exchange(text, native)
+    return _without_placeholders(_first_exchange(text, native))
+
+
+def _without_placeholders(text: str) -> str:
+    """Return a text without the placeholders that a model copied; the names of tags that are closed are none.
+
+    A lone `<answer>` is a tag where the answer can follow it: at the start of a line, or with more on its line.
+    """
+    closed = {(name or other).casefold() for name, other in _CLOSING.findall(text)}
+
+    def kept(found: re.Match[str]) -> str:
+        name = found["angle"] or found["square"]
+        if not name:
+            return ""
+        if name.casefold() in closed:
+            return found[0]
+        if _ANSWER_TAG.fullmatch(name):
+            line = text.rfind("\n", 0, found.start()) + 1
+            before, behind = text[line : found.start()], _REST_OF_LINE.match(text, found.end())
+            return "" if before.strip(" \t*_") and behind else found[0]
+        return ""
+
+    return _PLACEHOLDER.sub(kept, text)
 
 
 def without_reasoning(reply: str) -> str:
@@ -227,6 +273,12 @@ def _is_within(place: int, spans: Sequence[range]) -> bool:
 
 def _bare(content_of: Callable[[], str]) -> str:
     return content_of().strip(" \t\r\n")[:_LONGEST].strip("…").removeprefix("...").strip()
+
+
+def only_names(content: str) -> bool:
+    """Return whether a mark's content names what belongs there (`number`, `your answer`, `X`) and states none."""
+    bare = trimmed(content[: _LONGEST_PLACEHOLDER + 1])
+    return bare in _UNKNOWNS or (len(bare) <= _LONGEST_PLACEHOLDER and _SLOT_ALONE.fullmatch(bare) is not None)
 
 
 def conclusion(text: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import msgspec
 
 from mage_es.engine.seams.faults import Fault, ModelFault, shortened, without_halves
+from mage_es.engine.seams.loops import is_looping
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import UsageError
 from mage_es.events.vocabulary import ModelCalled
@@ -26,8 +27,10 @@ __all__ = [
     "Model",
     "Request",
     "asked_again",
+    "is_cut",
     "reason_of",
     "recordable",
+    "stop_of",
 ]
 
 MAX_TOKENS = 4096
@@ -36,6 +39,7 @@ RAISE = 2
 """By how much a limit is raised, once, that cut a reply."""
 LONGEST_REPLY, MOST_TOKENS = 2_000_000, 2**40
 """Characters and tokens of a reply: far more than any call's `max_tokens` gives, far fewer than an event may hold."""
+_LENGTH, _LOOP = "length", "loop"
 _REACHED = 0.9
 """Share of its limit from which on a reply that was cut was cut by it, and not by the model's context."""
 
@@ -71,7 +75,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 class Completion(msgspec.Struct, frozen=True, kw_only=True):
     """One reply. Tokens are the provider's own counts; for embedded models, words and punctuation.
 
-    `text` may be empty. `stop_reason` is `end`, `length` (cut by a limit), `refused`, or the provider's own word.
+    `text` may be empty. `stop_reason` is `end`, `length` (cut by a limit), `loop` (cut by a limit while it repeated
+    itself), `refused`, or the provider's own word.
     `input_tokens` include those read from a cache (`cached_tokens`) and those written to one; `output_tokens` include
     `thinking_tokens`. `served_by` is the provider's name of the model that replied, "" if it gives none or the one
     asked for.
@@ -141,7 +146,7 @@ class Batching(Protocol):
 
 
 def recordable(completion: Completion) -> Completion:
-    """Return a completion as a log can hold it: Unicode, names on one line, counts that can be summed.
+    """Return a completion as a log can hold it: Unicode, names on one line, counts that can be summed, loops named.
 
     Raises `ModelFault` for one longer than any that is asked for.
     """
@@ -150,14 +155,24 @@ def recordable(completion: Completion) -> Completion:
         raise ModelFault(Fault("malformed", told))
     names = {name: shortened(getattr(completion, name)) for name in ("stop_reason", "provider_id", "served_by")}
     said = {name: without_halves(text) for name, text in (names | {"text": completion.text}).items()}
+    said["stop_reason"] = stop_of(said["stop_reason"], completion.text)
     counts = {name: min(max(0, getattr(completion, name)), MOST_TOKENS) for name in _COUNTS}
     return msgspec.structs.replace(completion, **said, **counts)
 
 
-def reason_of(reply: Completion | ModelCalled) -> Literal["", "truncated", "empty", "refused"]:
+def stop_of(stop_reason: str, *texts: str) -> str:
+    """Return a stop reason, `loop` for `length` where one of the texts, such as the thinking, ends in a loop."""
+    return _LOOP if stop_reason == _LENGTH and any(map(is_looping, texts)) else stop_reason
+
+
+def is_cut(stop_reason: str) -> bool:
+    return stop_reason in (_LENGTH, _LOOP)
+
+
+def reason_of(reply: Completion | ModelCalled) -> Literal["", "truncated", "looped", "empty", "refused"]:
     """Return what a reply lacks as an answer, "" for a whole one."""
-    if reply.stop_reason == "length":
-        return "truncated"
+    if is_cut(reply.stop_reason):
+        return "looped" if reply.stop_reason == _LOOP else "truncated"
     if reply.stop_reason == "refused":
         return "refused"
     return "" if reply.text.strip() else "empty"
@@ -166,9 +181,10 @@ def reason_of(reply: Completion | ModelCalled) -> Literal["", "truncated", "empt
 def asked_again(request: Request, reply: Completion | ModelCalled, *, most: int) -> Request | None:
     """Return the request to make after a reply that is no answer, None where another would change nothing.
 
-    One that its limit cut is asked again with `most` tokens, where that is more; one without text, as it was.
+    One that its limit cut is asked again with `most` tokens, where that is more, but not in a loop; one without text,
+    as it was.
     """
-    if reply.stop_reason != "length":
+    if reply.stop_reason != _LENGTH:
         return request if reply.stop_reason == "end" and not reply.text.strip() else None
     # Without token counts it is not known what cut it.
     is_reached = not reply.output_tokens or reply.output_tokens >= _REACHED * request.max_tokens

@@ -20,6 +20,7 @@ import msgspec
 from msgspec import inspect
 
 from mage_es.engine.seams.extraction import without_reasoning
+from mage_es.engine.seams.model import is_cut
 
 __all__ = ["Reply", "encodable", "in_words", "objects_in", "read_reply", "schema_of"]
 
@@ -82,7 +83,7 @@ def read_reply(text: str, form: type[Reply], *, stop_reason: str = "end") -> tup
     fields = inspect.type_info(form)
     names = [field.encode_name for field in msgspec.structs.fields(form)]  # type: ignore[arg-type]
     try:
-        for value in objects_in(text, is_cut=stop_reason == "length"):
+        for value in objects_in(text, is_cut=is_cut(stop_reason)):
             try:
                 found = msgspec.convert(_lenient(value, fields), form, strict=False)
                 if isinstance(value, dict) and not any(name in value for name in names):

@@ -6,7 +6,8 @@ Rules
     - A typed reply of another form is recorded as `reply.rejected`; the model is shown the problem and asked again, at
       most `MOST_REPAIRS` times. After that, or if a call failed for good, the caller gets None: an iteration goes on
       without.
-    - A typed reply that its limit cut is asked for again with a higher one, once; what is cut even then is given up.
+    - A typed reply that its limit cut is asked for again with a higher one, once; what is cut even then is given up,
+      and what repeats itself at once.
     - A recorded call is never made again, repairs included: each attempt's prompt follows from the replies before it.
     - Texts of models and data sets enter a prompt only inside JSON strings, where they cannot close a fence.
 """
@@ -23,7 +24,7 @@ from mage_es.engine.models.retrying import Unanswered
 from mage_es.engine.rules.prompt import inert_json, render_guidance
 from mage_es.engine.seams.extraction import without_reasoning
 from mage_es.engine.seams.faults import FailedAttempt
-from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Request
+from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Request, reason_of
 from mage_es.engine.seams.replies import Reply, read_reply, schema_of
 from mage_es.engine.session.batches import BatchQueue, Client, Recorder, call_key
 from mage_es.events.vocabulary import BriefCut, Draft, ModelCalled, Phase, Tier
@@ -122,10 +123,10 @@ def typed_reply(first: Ask, form: type[Reply]) -> Generator[Ask, Fact, tuple[Rep
         assert isinstance(fact, ModelCalled)
         called = fact
         found, problem = read_reply(called.text, form, stop_reason=called.stop_reason)
-        is_cut = called.stop_reason == "length"
-        if found is not None or (is_cut and request.max_tokens > MAX_TOKENS):
+        reason = reason_of(called)
+        if found is not None or reason == "looped" or (reason == "truncated" and request.max_tokens > MAX_TOKENS):
             break
-        if is_cut:
+        if reason == "truncated":
             request = msgspec.structs.replace(request, max_tokens=RAISE * MAX_TOKENS)
         else:
             # From this reply alone: a resumed run renders the same prompt, so its hash finds the recorded repair.

@@ -4,6 +4,7 @@ Rules
     - The rule comes first. What it finds right is final; what it leaves undecided goes to the judge, and so does a near
       miss, and what it finds wrong if the benchmark says that this question is cross-checked.
     - The judge sees the question, the expected and the given answer, as data inside JSON strings, and nothing else.
+    - A reply that its limit cut is wrong, whatever it says so far, and no judge is asked: it had not settled.
     - A reply without a score in [0, 1] and a reason (in the strict form: without yes or no) is rejected, and the judge
       is asked again at most twice. Without a usable reply, or without a judge, the rule's verdict is final; an
       undecided answer then stays undecided.
@@ -61,6 +62,9 @@ def judged(
     if finish.verdict is not None:
         return finish
     verdict = (yield from score_of(question, finish.reply)) if is_apart else scored(benchmark, question, finish.reply)
+    if finish.reason in ("truncated", "looped"):
+        wrong = Verdict(answer=verdict.answer, score=0.0, strict=False, passing=verdict.passing)
+        return finish._replace(verdict=wrong)
     if has_judge and may_be_judged(benchmark, question, verdict):
         # Without a usable reply the rule's verdict holds: a judge that fails must not make answers right or wrong.
         verdict = (yield from opinion(question, verdict, template_of(benchmark))) or verdict

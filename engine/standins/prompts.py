@@ -20,7 +20,8 @@ from mage_es.engine.seams.model import Request
 
 _HEADING = re.compile(r"^## (.+?)\s*$")
 _FENCED = re.compile(r"^```json\n(.*?)\n```\s*$", re.MULTILINE | re.DOTALL)
-_ENDING = re.compile(r'"([^"<>]*)<[^"<>]+>([^"<>]*)"')
+_ENDING = re.compile(r'"((?:(?:[^"\n]*\n)|(?:#+ )|(?:[^":\n]*: ))(\[)?)[^"]*?((?(2)\]|)(?:\n```)?)"')
+"""The first line that is quoted as an example: up to its mark, and what closes it."""
 _MARKS = ("#### ", "Answer: ")
 _NO_REASONING = "no reasoning"
 _LABELS = {
@@ -135,7 +136,7 @@ class QuestionPrompt(msgspec.Struct, frozen=True, kw_only=True):
 def read_question_prompt(request: Request) -> QuestionPrompt:
     sections = lines_by_heading(request.prompt, last="Question")  # a question may quote headings of its own
     ending = _ENDING.search(request.system)
-    before, after = ending.groups() if ending else (_MARKS[0], "")
+    before, after = ending.group(1, 3) if ending else (_MARKS[0], "")
     step, tool, outcome = (next(iter(_read(sections, name)), {}) for name in ("This step", "Tool", "Tool result"))
     skills = [field for name in ("Skill", "This step") for field in _read(sections, name)]
     return QuestionPrompt(

@@ -141,6 +141,9 @@ def outcome_of(first: FirstPrompt, tier: Tier, reply: Completion, *, again: Comp
             more = f"--max-tokens {limit}, or " if tier == "execution" else ""
             remedy = f"Set {more}{quiet}; where its context ended first, serve it with a longer one."
             return TrialOutcome("failed", f"its reply was cut after {size}", remedy)
+        case "looped":
+            heated = "Set --answer-temperature 0.7, or choose" if tier == "execution" else "Choose"
+            return TrialOutcome("failed", f"its reply repeats itself ({size})", f"{heated} a larger model.")
         case "empty":
             remedy = (
                 f"Set {quiet}, or serve it without the parser that takes its answer for thinking."

@@ -118,7 +118,8 @@ class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
     text: str
     """The model's reply without its thinking; empty where it said nothing else."""
     stop_reason: str
-    """Why the model stopped: `end`, `length` where a limit cut it, `refused`, or the provider's own word."""
+    """Why the model stopped: `end`, `length` where a limit cut it, `loop` where the limit cut what repeated itself,
+    `refused`, or the provider's own word."""
     input_tokens: int
     """Tokens of the request."""
     output_tokens: int
@@ -208,7 +209,7 @@ class AnswerJudged(Event, frozen=True, kw_only=True, tag="answer.judged"):
     judge: str
     """What decided whether it is right: a rule or a model."""
     reason: str = ""
-    """What the reply lacked: `truncated`, `empty`, `refused`; empty for a whole one."""
+    """What the reply lacked: `truncated`, `looped`, `empty`, `refused`; empty for a whole one."""
     seen: str = ""
     """Of an anchor what the plan says: by it a later snapshot knows that nothing changed for the anchor."""
 

@@ -1,10 +1,11 @@
-"""A server that thinks before it answers, and one that never stops thinking: calls for a prompt, and what is lost.
+"""Servers that think before they answer, never stop thinking, or repeat themselves: calls for a prompt, what is lost.
 
     python -m tests.bench.length                 two iterations of 100 questions on each
     python -m tests.bench.length --pool 40       the same, smaller
 
 The first thinks 900 tokens in the median (lognormal, sigma 0.8: a reply in thirty-five thinks more than 4,096) and then
-answers as the embedded learner would. The second thinks until its limit cuts it, whatever that is.
+answers as the embedded learner would. The second thinks until its limit cuts it, whatever that is. The third says one
+line over and over until then.
 """
 
 from __future__ import annotations
@@ -36,14 +37,25 @@ def thinks(body: dict[str, Any]) -> Said:
     """Think as many tokens as go with the prompt, the same each time, then answer; what is over the limit is cut."""
     tokens = round(math.exp(Random(repr(body["messages"])).gauss(math.log(MEDIAN), SIGMA)))
     answer, limit = reply(request_of(body)), body["max_tokens"]
-    thinking = f"<think>\n{'Is it 3? ' * (min(tokens, limit) // 3)}"
+    thinking = "<think>\n" + "".join(f"Is it {number}? " for number in range(min(tokens, limit) // 3))
     if tokens >= limit:
         return Said(thinking, "length", made=limit)
     return Said(f"{thinking}</think>\n\n{answer}", made=min(limit, tokens + len(answer.split())))
 
 
 def never_stops(body: dict[str, Any]) -> Said:
-    return Said(None, "length", made=body["max_tokens"], aside="Wait, is it 3? " * 100)
+    return Said(
+        None, "length", made=body["max_tokens"], aside="".join(f"Wait, is it {number}? " for number in range(100))
+    )
+
+
+def repeats_itself(body: dict[str, Any]) -> Said:
+    return Said(
+        "I count them: 3 and 4.\n" + "That makes 7, and the answer is 7.\n" * 100, "length", made=body["max_tokens"]
+    )
+
+
+SERVERS = {"thinks 900 tokens": thinks, "never stops": never_stops, "repeats itself": repeats_itself}
 
 
 class Counts(NamedTuple):
@@ -56,6 +68,7 @@ class Counts(NamedTuple):
     identical: int
     cut: int
     truncated: int
+    looped: int
     unanswered: int
     right: int
     tokens: int
@@ -84,8 +97,9 @@ def measured(answer: Answer, folder: Path, *, pool: int, options: str = "") -> C
         prompts=len({key[:3] for key in made}),
         calls=asked,
         identical=asked - len(made),
-        cut=sum(call.stop_reason == "length" for call in called),
+        cut=sum(call.stop_reason in ("length", "loop") for call in called),
         truncated=sum(verdict.reason == "truncated" for verdict in judged),
+        looped=sum(verdict.reason == "looped" for verdict in judged),
         unanswered=sum(1 for _ in reader.of(AnswerUnanswered)),
         right=sum(verdict.correct for verdict in judged),
         tokens=sum(call.output_tokens for call in called),
@@ -97,7 +111,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pool", type=int, default=100)
     pool: int = parser.parse_args().pool
-    for name, answer in (("thinks 900 tokens", thinks), ("never stops", never_stops)):
+    for name, answer in SERVERS.items():
         with tempfile.TemporaryDirectory() as folder:
             counts = measured(answer, Path(folder), pool=pool)
         told = ", ".join(f"{field} {value:,}" for field, value in counts._asdict().items())

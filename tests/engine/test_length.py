@@ -12,6 +12,7 @@ import pytest
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.standins.analogist.model import reply
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
@@ -26,8 +27,8 @@ from mage_es.events.vocabulary import (
     ModelCalled,
     QuestionPlanned,
 )
-from tests.bench.length import measured, never_stops, thinks
-from tests.engine.models.provider import Answer, Provider, Said, provider
+from tests.bench.length import measured, never_stops, repeats_itself, thinks
+from tests.engine.models.provider import Answer, Provider, Said, provider, request_of
 
 pytestmark = pytest.mark.slow
 
@@ -59,6 +60,26 @@ def test_a_server_that_never_stops_leaves_every_question_a_wrong_answer_that_was
     assert found.truncated == found.questions and found.cut == found.calls
 
 
+def test_a_server_that_repeats_itself_is_asked_once_for_each_answer_and_never_with_a_higher_limit(
+    tmp_path: Path,
+) -> None:
+    found = measured(repeats_itself, tmp_path, pool=20)
+    assert found.looped == found.questions and (found.right, found.truncated) == (0, 0)
+    assert found.calls == found.prompts == found.cut
+
+
+@pytest.mark.parametrize("kind", ["openai", "anthropic"])
+def test_thinking_that_repeats_itself_is_seen_though_it_is_in_no_record(tmp_path: Path, kind: str) -> None:
+    def answer(body: dict[str, Any]) -> Said:
+        return Said(None, "length", made=body["max_tokens"], aside="Wait, is it 3?\n" * 100)
+
+    with provider(answer=answer) as server:
+        run = ran(tmp_path, server, kind=kind, bandits=False, pool=4, anchors=2)
+        asked = len(server.asked)
+    judged = events(run, AnswerJudged)
+    assert {(e.reason, e.answer) for e in judged} == {("looped", "")} and asked == len(judged)
+
+
 def over(limit: int) -> Callable[[dict[str, Any]], Said]:
     """A model whose reply takes more tokens than a limit, and is right to say 7 with twice as many."""
 
@@ -87,14 +108,16 @@ def test_a_reply_that_was_cut_is_asked_again_once_with_a_doubled_limit_which_lat
     assert {e.reason for e in events(run, AnswerJudged)} == {""}
 
 
-def test_what_is_cut_even_then_is_a_verdict_on_what_was_said_after_thinking(tmp_path: Path) -> None:
+def test_what_is_cut_even_then_is_wrong_whatever_it_said_after_thinking(tmp_path: Path) -> None:
     def answer(body: dict[str, Any]) -> Said:
-        return Said("<think>3?</think>\n#### 7\nAnd then", "length", made=body["max_tokens"])
+        right = reply(request_of(body)).splitlines()[-1]
+        return Said(f"<think>3?</think>\n{right}\nAnd then", "length", made=body["max_tokens"])
 
     with provider(answer=answer) as server:
         run = ran(tmp_path, server)
     judged = events(run, AnswerJudged)
-    assert {(e.answer, e.reason) for e in judged} == {("7", "truncated")}
+    assert {(e.correct, e.score_micro, e.reason) for e in judged} == {(False, 0, "truncated")}
+    assert all(e.answer for e in judged)
     assert not events(run, AnswerUnanswered, CallFailed)
     assert not [e for e in events(run, MemoryAppended) if e.outcome == "success_memory"]
 

@@ -165,7 +165,7 @@ def answer_prompt(template: str, text: str) -> Prompt:
         sections = sections_of_step(state, plan, "part")
     sections += [earlier_steps([("q1/1", "part", text), ("q1/2", "part", text)]), tool_section(tool)]
     sections += [tool_outcome(tool, arguments=text, result=text, problem=problem) for problem in ("", text)]
-    return render_answer(template, sections, PromptQuestion("How many?", "A table.", 'End with "#### <number>".'))
+    return render_answer(template, sections, PromptQuestion("How many?", "A table.", 'End with "#### <1467>".'))
 
 
 def a_step_prompt(template: str, text: str) -> Prompt:

@@ -181,7 +181,7 @@ def test_an_iteration_with_both_tiers_on_one_server(server: Server, tmp_path: Pa
 def test_the_system_message_of_a_second_question_is_read_from_the_cache(server: Server) -> None:
     """Both questions of a template begin with the same bytes, and the server keeps whole blocks of them."""
     rendered = [
-        render_answer("answer_cot", [], PromptQuestion(question, "", 'Finish with "#### <number>".', shared=RULES))
+        render_answer("answer_cot", [], PromptQuestion(question, "", 'Finish with "#### <1467>".', shared=RULES))
         for question in ("How many crates are there?", "Who counts the bottles?")
     ]
     first, second = (Request(system=each.system, prompt=each.text, max_tokens=4) for each in rendered)

@@ -80,7 +80,7 @@ FINQA = Definition(
     name="finqa",
     licence="MIT (github.com/czyssrs/FinQA)",
     task_type_source="gold",
-    answer_format='Finish with a line "Answer: <number, yes or no>", with % for a percentage.',
+    answer_format='Finish with a line that has "Answer: <>" and then a number, with % for a percentage, or yes or no.',
     instruction="Name the figures that the question is about, and write what you compute as equations.",
     parts={
         "evolution": (

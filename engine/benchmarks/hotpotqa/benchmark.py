@@ -124,7 +124,7 @@ HOTPOTQA = Definition(
     name="hotpotqa",
     licence="CC BY-SA 4.0 (hotpotqa.github.io)",
     task_type_source="metadata",
-    answer_format='Finish with a line "Answer: <short answer>", the answer in as few words as the text uses for it.',
+    answer_format='Finish with a line such as "Answer: <Mount Erebus>", in as few words as the text uses for it.',
     instruction="Name the facts that lead to the answer, one after another.",
     parts={
         "evolution": (

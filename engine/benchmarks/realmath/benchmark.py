@@ -124,7 +124,7 @@ REALMATH = Definition(
     name="realmath",
     licence="none stated (github.com/ethz-spylab/RealMath; huggingface.co/datasets/ethz-spylab/RealMath)",
     task_type_source="input",
-    answer_format='End with "\\section*{Final Answer}\n<the answer in LaTeX>".',
+    answer_format='End with a section such as "\\section*{Final Answer}\n<\\frac{17}{6}\\pi^3>", the answer in LaTeX.',
     parts={"evolution": tuple(_part(subset, optional=subset != "Math_arXiv") for subset in SUBSETS)},
     read=read,
     verdict=verdict,

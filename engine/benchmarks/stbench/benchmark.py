@@ -26,7 +26,7 @@ from mage_es.events.errors import PrerequisiteError
 
 Label = str | int | float | list[float]
 
-ANSWER_FORMAT = 'Finish with a line "Answer: <number, word or list of numbers>".'
+ANSWER_FORMAT = 'Finish with a line that has "Answer: <>" and then a number, a word or a list of numbers.'
 _FIRST_INTEGER = re.compile(r"\d+")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _FINDINGS = {"normal": "normal", "anomalous": "anomalous", "abnormal": "anomalous", "anomaly": "anomalous"}

@@ -30,7 +30,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from mage_es.engine.benchmarks.hotpotqa.answers import exact_match, normalise_answer, overlap
-from mage_es.engine.benchmarks.medqa import chosen, chosen_in_form, contained
+from mage_es.engine.benchmarks.medqa import LETTER_FORMAT, chosen, chosen_in_form, contained
 from mage_es.engine.benchmarks.numbers import ANSWER_FORMAT, INSTRUCTION, number_in, read_number, score_number
 from mage_es.engine.benchmarks.tasks import structured
 from mage_es.engine.benchmarks.tasks.structured import right_answers
@@ -41,7 +41,7 @@ from mage_es.engine.seams.extraction import plain_answer, read_answer
 from mage_es.events.errors import UsageError
 
 _BARE_NUMBER = re.compile(r"[-+−]?[0-9][0-9,]{0,40}(?:\.[0-9]{1,20})?")
-_FINISH = 'Finish with a line "Answer: <the answer, as short as it can be>".'
+_FINISH = 'Finish with a line that has "Answer: <>" and then the answer, as short as it can be.'
 
 
 class TaskScore(msgspec.Struct, frozen=True):
@@ -179,24 +179,22 @@ SCORERS: Mapping[str, Scorer] = {
         instruction=INSTRUCTION,
         problem=_no_number,
     ),
-    "choice": Scorer(
-        'Finish with a line "Answer: [<letter>]", the letter of one option.', _choice, problem=_no_options
-    ),
+    "choice": Scorer(LETTER_FORMAT, _choice, problem=_no_options),
     "judge": Scorer(_FINISH, _judge),
     "regex": Scorer(_FINISH, structured.by_pattern, problem=structured.problem_with_pattern),
     "json": Scorer(
-        'Finish with a line "Answer: <the JSON, in one line>".',
+        'Finish with a line such as "Answer: <{"total": 1467}>", the JSON in one line.',
         structured.by_value,
         problem=structured.problem_with_value,
     ),
     "sql": Scorer(
-        'Finish with the query, in one block: "```sql\n<query>\n```".',
+        'Finish with the query in one block, such as "```sql\n<SELECT 1467>\n```".',
         structured.by_rows,
         extract=structured.block_or_answer,
         problem=structured.problem_with_schema,
     ),
     "python": Scorer(
-        'Finish with the whole program, in one block: "```python\n<program>\n```".',
+        'Finish with the whole program in one block, such as "```python\n<print(1467)>\n```".',
         structured.by_test,
         extract=structured.block_or_answer,
         problem=structured.problem_with_test,
@@ -214,8 +212,9 @@ def scorer_of(name: str, labels: Sequence[str]) -> Scorer:
         return Scorer(_FINISH, OwnFunction(name))
     if not labels:
         return SCORERS[name]
+    lines = (f'"Answer: <{label}>"' for label in labels)
     return Scorer(
-        f'Finish with a line "Answer: <label>", one of: {", ".join(labels)}.',
+        f"Finish with one of these lines: {', '.join(lines)}.",
         partial(_label, labels),
         problem=partial(_no_label, labels),
     )

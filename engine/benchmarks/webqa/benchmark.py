@@ -71,7 +71,7 @@ WEBQA = Definition(
     name="webqa",
     licence="CC BY 4.0 (WebQuestions, Berant et al. 2013)",
     task_type_source="input",
-    answer_format='Finish with a line "Answer: <answer>"; where there are several answers, separate them by ";".',
+    answer_format='Finish with a line such as "Answer: <Mount Erebus>"; separate several answers by ";".',
     instruction="Say in a sentence what you know about it.",
     parts={
         "evolution": (

@@ -1,7 +1,8 @@
 """Scoring lists of answers: the official set metric, and a reading of replies in prose.
 
 Strict compares JSON values as they are, case, accents and type included; a reply that is no JSON list is one answer.
-Otherwise answers are compared in HotpotQA's normal form, or as dates.
+Otherwise answers are compared in HotpotQA's normal form, or as dates; then what only repeats the question's words is no
+answer, and neither is a list of many, one of which may well be right. What equals a gold answer is right all the same.
 Source: the evaluation script of WebQuestions (Berant et al. 2013).
 """
 
@@ -25,11 +26,20 @@ from mage_es.engine.seams.extraction import marked, said, trimmed
 LEAST_PART = 4
 """The characters that a prediction needs to count as right by being part of a gold answer."""
 
+FEW = 4
+"""Items that a list may have, or twice as many as there are gold answers, to be more than a row of guesses."""
+
 T = TypeVar("T")
 
 _MOST_ANSWERS = 1_000
 """Items of a list in prose that are read."""
 _LONGEST_PROSE = 8_000
+_MOST_WORDS, _SHARE = 4, 0.8
+"""Words of an item of a list, and the share of a list that such items are."""
+_CLAUSE = re.compile(
+    r"(?:(?:in|on|at|by|from|of|to|for|as|with|he|she|it|they|his|her|its|who|which|where|when|that|was|were|is|are|born"
+    r"|died|but|then|after|before|also)\b|\d+$)"
+)
 _SEPARATORS = re.compile(r"[\n;,]| and ")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 
@@ -54,7 +64,7 @@ def measure(question: Question, prediction: Prediction, strict: bool) -> Measure
     if isinstance(value, list | tuple):
         answers = [text_of(one) for one in islice(value, _MOST_ANSWERS)]
         whole = ", ".join(answers)
-        is_hit = any(hit(golds, one) for one in answers)
+        is_hit = not _are_many(answers, golds) and any(hit(golds, one, question.question) for one in answers)
     else:
         whole = _prose_in(prediction.text)
         answers, is_hit = answers_in(whole, golds), hit(golds, whole, question.question)
@@ -92,15 +102,35 @@ def answers_in(answer: str, golds: Sequence[str]) -> list[str]:
 
 
 def hit(golds: Sequence[str], answer: str, question: str = "") -> bool:
-    """Return whether an answer equals a gold, states it in prose, or is a part of it (four letters or more)."""
+    """Return whether an answer equals a gold, states it in prose, or is a part of it (four letters or more).
+
+    Only one that equals a gold may be an echo of the question, or one of many.
+    """
     given, wanted = _form(answer), [_form(gold) for gold in golds]
-    if any(_is_same(given, gold) or states(answer, gold.text, question) for gold in wanted):
+    if any(_is_same(given, gold) for gold in wanted):
+        return True
+    if _is_echo(given, question) or _are_many(answers_in(answer, golds), golds):
+        return False
+    if any(states(answer, gold.text, question) for gold in wanted):
         return True
     if dates := [gold.date for gold in wanted if gold.date]:
         found = map(read_date, [*answers_in(answer, golds), *dates_in(answer)])
         if any(one.meets(date) for one in found if one for date in dates):
             return True
     return len(given.normal) >= LEAST_PART and any(_holds(gold.normal, given.normal) for gold in wanted)
+
+
+def _is_echo(answer: _Form, question: str) -> bool:
+    """Return whether all words are the question's own, which an either-or question is rightly answered with."""
+    asked = set(normalise_answer(question).split())
+    return "or" not in asked and bool(answer.normal) and asked.issuperset(answer.normal.split())
+
+
+def _are_many(items: Sequence[str], golds: Sequence[str]) -> bool:
+    """Return whether these are the items of a list, and not the clauses of a sentence, and more than a few."""
+    distinct = {normalise_answer(item) for item in items}
+    alone = [item for item in distinct if len(item.split()) <= _MOST_WORDS and not _CLAUSE.match(item)]
+    return len(distinct) > max(FEW, 2 * len(golds)) and len(alone) >= _SHARE * len(distinct)
 
 
 def _prose_in(reply: str) -> str:

@@ -47,7 +47,7 @@ class Crafter:
     name = "crafter"
     licence = "MIT (the package crafter 1.8.3, which is installed and not part of this one)"
     task_type_source: TaskTypeSource = "input"
-    answer_format = 'Finish with a line "ACTION: <action>", one of the valid actions in exactly these words.'
+    answer_format = 'Finish with a line such as "ACTION: <Noop>", with one of the valid actions in exactly these words.'
     context_role: ContextRole = "instruction"
     is_open_ended = True
     predictions: PredictionForm = "actions"

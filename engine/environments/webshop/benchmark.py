@@ -69,7 +69,8 @@ class WebShop:
     licence = LICENCE
     task_type_source: TaskTypeSource = "metadata"
     answer_format = (
-        'Finish with a line "Action: <action>", where the action is search[words] or click[one of the valid actions].'
+        'Finish with a line such as "Action: <search[red cotton shirt]>" or "Action: <click[back to search]>", '
+        "with words of your own, or one of the valid actions."
     )
 
     predictions: PredictionForm = "actions"

@@ -76,7 +76,7 @@ class Shopping:
     def valid_actions(self) -> tuple[str, ...]:
         page = self._visit.page
         clicks = tuple(f"click[{name}]" for name in page.clickables())
-        return ("search[<your query>]", *clicks) if page.has_search_bar else clicks
+        return ("search[words of your own]", *clicks) if page.has_search_bar else clicks
 
     def parse(self, reply: str) -> str | None:
         action = parse_action(named_action(reply))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from mage_es.engine.standins.prompts import StepPrompt
 from mage_es.engine.standins.stand_in import StandIn, count_words, episode_reply
 
-SEARCH = "search[<your query>]"
+SEARCH = "search[words of your own]"
 BUY, BACK, PREVIOUS, NEXT = "click[buy now]", "click[back to search]", "click[< prev]", "click[next >]"
 BUTTONS = frozenset(
     {BUY, BACK, PREVIOUS, NEXT, "click[search]", "click[description]", "click[features]", "click[reviews]",

@@ -17,7 +17,7 @@ SIZES: dict[Split, int] = {"evolution": 4_000, "test": 1_000}
 
 class TruthWorld(Generated):
     name = "truthworld"
-    answer_format = 'Finish with a line "#### <answer>".'
+    answer_format = 'Finish with a line such as "#### <level>".'
 
     def __init__(self, seed: int, shape: WorldShape = ORDINARY) -> None:
         self.world = world_of(seed, shape)

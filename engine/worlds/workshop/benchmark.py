@@ -22,7 +22,7 @@ SIZES: dict[Split, int] = {"evolution": 900, "test": 300}
 
 class Workshop(Generated):
     name = "workshop"
-    answer_format = 'Finish with a line "Action: <action>", one of the valid actions.'
+    answer_format = 'Finish with a line such as "Action: <go to lake>", with one of the valid actions.'
 
     def __init__(self, seed: int) -> None:
         self._seed = seed

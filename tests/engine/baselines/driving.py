@@ -12,7 +12,7 @@ from mage_es.engine.rules.setting import Setting
 from mage_es.engine.search.record import in_record
 from mage_es.events.vocabulary import ModelCalled, SearchAnswered
 
-SETTING = Setting(Config(benchmark="wordmath"), (), (), (), (), 'Finish with a line "#### <number>".')
+SETTING = Setting(Config(benchmark="wordmath"), (), (), (), (), 'Finish with a line "#### <1467>".')
 
 
 def attempt() -> BaselineTrial:
@@ -21,17 +21,20 @@ def attempt() -> BaselineTrial:
     return BaselineTrial(SETTING, benchmark, benchmark.questions("test")[0])
 
 
-def drive(course: Course, replies: Sequence[str]) -> tuple[list[Move], Finish]:
-    """Send a course one reply after another (searches are answered from its question); return its moves and its end."""
+def drive(course: Course, replies: Sequence[str], *, looped: Sequence[str] = ()) -> tuple[list[Move], Finish]:
+    """Send a course one reply after another (searches are answered from its question); return its moves and its end.
+
+    Those of `looped` were cut while they repeated themselves.
+    """
     move, moves, left = begin(course), list[Move](), list(replies)
     while not isinstance(move, Finish):
         moves.append(move)
-        move = advance(course, searched(move) if isinstance(move, Look) else called(move, left.pop(0)))
+        move = advance(course, searched(move) if isinstance(move, Look) else called(move, left.pop(0), looped))
     assert not left
     return moves, move
 
 
-def called(move: Move, text: str) -> ModelCalled:
+def called(move: Move, text: str, looped: Sequence[str] = ()) -> ModelCalled:
     """Return the fact of a call."""
     assert isinstance(move, Ask)
     return ModelCalled(
@@ -44,7 +47,7 @@ def called(move: Move, text: str) -> ModelCalled:
         request_sha256=move.request.sha256,
         model="scripted",
         text=text,
-        stop_reason="end",
+        stop_reason="loop" if text in looped else "end",
         input_tokens=1,
         output_tokens=1,
     )

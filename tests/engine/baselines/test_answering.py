@@ -75,6 +75,14 @@ def test_the_answer_of_most_samples_wins_the_first_of_equals_and_nothing_has_no_
     assert len({move.request.prompt for move in asks}) == 1 and len({move.request.sha256 for move in asks}) == 10
 
 
+def test_a_sample_that_was_cut_has_no_vote_and_its_right_answer_stops_no_oracle() -> None:
+    right = f"#### {attempt().question.gold}"
+    replies = [right] * 6 + ["#### 99871"] * 4
+    assert drive(self_consistency(attempt()), replies)[1].reply == right
+    assert drive(self_consistency(attempt()), replies, looped=[right])[1].reply == "#### 99871"
+    assert len(drive(reflexion(attempt(), oracle_stop=True), [right] * 5, looped=[right])[0]) == 5
+
+
 def test_an_answer_is_revised_twice_and_no_call_sees_the_gold_answer() -> None:
     tried = attempt()
     replies = ["#### 99871", "The sign is wrong.", "#### 99872", "Still wrong.", "#### 99873"]

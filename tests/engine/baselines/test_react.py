@@ -62,7 +62,7 @@ def test_a_reply_without_an_action_is_asked_for_the_action_alone() -> None:
 
 def test_what_is_no_action_is_answered_with_those_that_are() -> None:
     moves, _ = drive(react(tried()), [step("x", "Dance[now]"), step("x", "Finish[y]")])
-    assert "Invalid action. Valid actions are Search[title]" in moves[1].request.prompt  # type: ignore[union-attr]
+    assert "Invalid action. Valid actions are Search, Lookup and Finish" in moves[1].request.prompt  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

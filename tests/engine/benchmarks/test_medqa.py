@@ -212,6 +212,36 @@ def test_a_reply_chooses_a_letter(reply: str, letter: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "reply",
+    ["The most likely diagnosis is C.", "The correct option is **C**", "The best next step is (C) ceftriaxone.",
+     "Diagnosis: C", "**Diagnosis:** C", "**Diagnosis**: C. Myocarditis", "the most likely cause of it is C",
+     "Therefore, the most appropriate treatment is C.", "I would choose C.", "I choose (C).", "We select option C.",
+     "I'd go with C.", "The best answer is therefore C", "The most likely diagnosis is option C.",
+     "Most likely diagnosis: C",
+     "So the correct choice would be C: Myocarditis.", "The most likely diagnosis is C because of the rash.",
+     "The most likely diagnosis in this patient, who has fever, is C.\n\nHe has had it for long.", "Final choice: C",
+     "The most appropriate next step is \\boxed{C}.", "The most likely diagnosis is $C$.", "### Conclusion: C",
+     "The most likely diagnosis is B. No: it is older.\nThe most likely diagnosis is C.", "Answer: [letter]\nC",
+     "The initial management is C – that alone", "The most likely diagnosis is A.\n\nAnswer: C"],
+)  # fmt: skip
+def test_a_letter_that_is_called_the_diagnosis_the_best_step_or_ones_choice_is_chosen(reply: str) -> None:
+    assert chosen(reply, OPTIONS) == "C"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["The most likely diagnosis is hepatitis B.", "The best treatment is a drug.", "The patient's blood type is B.",
+     "The most likely cause is A disease of the heart.", "The most likely diagnosis is either B or C.", "Blood type: A",
+     "The most likely diagnosis is B or C.", "The most likely diagnosis is (B) or (C).",
+     "The most likely cause is Vitamin D.",
+     "The best test is A CT scan of the head.", "The most likely diagnosis is not B.", "Hepatitis: B",
+     "The correct answer is neither B nor C.", "The patient most likely has B."],
+)  # fmt: skip
+def test_a_letter_that_is_part_of_a_name_denied_or_one_of_two_is_not(reply: str) -> None:
+    assert chosen(reply, OPTIONS) == ""
+
+
+@pytest.mark.parametrize(
     ("reply", "options", "letter"),
     [
         ("Answer: this is acute myocarditis", ["Myocarditis", "Acute myocarditis"], "B"),

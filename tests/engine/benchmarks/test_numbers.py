@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.engine.benchmarks.numbers import INVALID, official_answer, read_number, score_number
+from mage_es.engine.benchmarks.numbers import (
+    INVALID,
+    official_answer,
+    read_number,
+    score_number,
+)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +126,27 @@ def test_eighteen_is_read_however_it_is_written(reply: str) -> None:
 def test_two_numbers_another_number_and_a_refusal_are_not_eighteen(reply: str) -> None:
     verdict = score_number("18", reply)
     assert verdict.strict or not verdict.correct
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["13 #### <number>", "2 * 6 + 1 = 13\n\n#### <number>", "#### <number>\n13", "So 13.\n#### [your answer]",
+     "#### {answer}\n\n13", "13 #### [answer]\n\nI hope this helps.", "13\n#### number", "13\n#### your answer here",
+     "x = 13\n#### \\boxed{X}", "It is 13.\n\\boxed{x}", "The answer is 13.\n#### ...", "#### <13>", "#### [13]",
+     "<number>13</number>", "Answer: 13 <number>", r"\boxed{15 + 45 - 47} = 13", r"\boxed{3x+2} = 13",
+     r"\(\boxed{6 + 7} = 13\)", r"$\boxed{6+7}=13$ dollars.", r"\boxed{\frac{26}{2}} = 13", r"\boxed{x} = 13",
+     r"\boxed{x = 13}", r"\boxed{\text{Total}} = \$13", r"\boxed{26 \div 2} \approx 13.0", r"\boxed{13} = 26 / 2",
+     r"\boxed{13 \text{ apples}}", r"\boxed{13} dollars = 6 + 7", r"\boxed{20} is too much, \boxed{6 + 7} = 13"],
+)  # fmt: skip
+def test_thirteen_is_read_beside_a_placeholder_and_behind_what_a_box_equals(reply: str) -> None:
+    assert score_number("13", reply).correct
+
+
+@pytest.mark.parametrize(
+    "reply", [r"\boxed{15 + 13}", "#### 26 * 13", r"Answer: $2 \times 13$", "The answer is 26 - 13."]
+)
+def test_what_is_still_to_be_reckoned_is_no_answer(reply: str) -> None:
+    assert score_number("13", reply).answer == ""
 
 
 @pytest.mark.parametrize(

@@ -363,6 +363,18 @@ def test_every_fault_of_a_stream_is_told_by_its_kind(fault_name: str, kind: str)
     assert fault(fault_name, more="&stream=on")[0] == kind
 
 
+def test_a_stream_that_repeats_itself_is_hung_up_on_at_the_same_place_however_it_is_divided() -> None:
+    text = "That makes 7, and the answer is 7.\n" * 2000
+    with provider(answer=lambda body: text) as server:
+        reply = ask(model(server.openai_url, "&stream=on"), Request(prompt="?"))
+        assert ask(model(server.openai_url), Request(prompt="?")).stop_reason == "end"  # a whole reply may loop
+    assert (reply.text, reply.stop_reason, reason_of(reply)) == (text[:4000], "loop", "looped")
+    sent = streamed(choice({"reasoning_content": text[:4999]}), choice({"reasoning_content": text}))
+    with hostile(lambda said: Reply(200, sent, {"content-type": "text/event-stream"})) as url:
+        thought = ask(model(f"{url}/v1", "&stream=on"), Request(prompt="?"))
+    assert (thought.text, thought.stop_reason) == ("", "loop")
+
+
 def streamed(*pieces: object) -> bytes:
     return b"".join(b"data: " + msgspec.json.encode(piece) + b"\n\n" for piece in pieces) + b"data: [DONE]\n\n"
 

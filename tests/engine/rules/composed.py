@@ -163,7 +163,7 @@ def _memory(name: str, kind: str, place: int, benchmark: str) -> MemoryAppended:
     answer, wrong = ("19", "29") if is_number else ("B", "A")
     reply = "4 * 6 = 24\n24 - 5 = 19" if is_number else "The club met in the Old Mint. Its architect came from Bern."
     ending = _ENDINGS.get(benchmark, "Answer: {}")
-    whole, form = f"{reply}\n{ending.format(answer)}", f'"{ending.format("<answer>")}"'
+    whole, form = f"{reply}\n{ending.format(answer)}", f'"{ending.format("<x>")}"'
     texts = {
         SUCCESS: {"reasoning": reasoning_of(whole, answer, form)},
         CORRECTION: {"reasoning": f"{reply} What is given away is taken away.", "wrong_answer": wrong},

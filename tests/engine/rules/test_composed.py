@@ -9,9 +9,17 @@ from itertools import chain, combinations
 import msgspec
 import pytest
 
+from mage_es.engine.benchmarks.gsm8k import GSM8K
+from mage_es.engine.benchmarks.hotpotqa.benchmark import HOTPOTQA
+from mage_es.engine.benchmarks.medqa import MEDQA
+from mage_es.engine.benchmarks.tasks.scorers import SCORERS, scorer_of
+from mage_es.engine.benchmarks.webqa.benchmark import WEBQA
+from mage_es.engine.rules.prompt import PromptQuestion, render_answer, worked
+from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.model import Request
 from tests.engine.rules.composed import COMPUTED, EPISODES, KINDS, SUCCESS, Composed, episodes, questions
 
+DEFINITIONS = {each.name: each for each in (GSM8K, HOTPOTQA, MEDQA, WEBQA)}
 EXCLUDING = {
     "reasoning": (
         r"step by step|one after another|Reason |Instruction:",
@@ -24,7 +32,12 @@ EXCLUDING = {
     "action": (r"one action at a time", r"Answer the question|Finish\["),
 }
 """Two expressions by name: a prompt with both contradicts itself."""
-_FORM = re.compile(r'"([^"<>]*)<[^"<>]*>[^"<>]*"')
+_FORM = re.compile(
+    r'"(#### |Answer: \[?|\\section\*\{Final Answer\}\n|```\w+\n|Action: (?!Search|Lookup|Finish)|ACTION: )[^"]*"'
+)
+_PLACEHOLDER = re.compile(
+    r"<[a-z][^<>\n]*>|\[(?:answer|title|words?|letter|number|your [^\]]*)\]|\{\{|\.\.\.\"", re.IGNORECASE
+)
 
 
 def contradictions(request: Request) -> list[str]:
@@ -60,12 +73,12 @@ def test_no_composed_prompt_contradicts_itself() -> None:
 
 PLANTED = [
     ("answer_direct", "Reason step by step.", "reasoning"),
-    ("answer_step_v1", 'Finish with a line "#### <number>".', "answering"),
+    ("answer_step_v1", 'Finish with a line such as "#### 1467".', "answering"),
     ("reflect_v1", "Answer the question.", "an answer"),
     ("answer_tool_v1", "Work step by step.", "arguments"),
     ("answer_cot", "The notes are below.", "order"),
     ("act_cot", "Answer the question.", "action"),
-    ("answer_cot", 'End with "Answer: <name>".', "two forms"),
+    ("answer_cot", 'End with "Answer: Oslo".', "two forms"),
 ]
 
 
@@ -110,5 +123,34 @@ def test_an_example_ends_in_the_form_that_is_asked_for_and_says_it_once() -> Non
             assert block.count(before.split("\n")[0].strip(" [")) == 1, (each.benchmark, block)
 
 
-def test_no_placeholder_is_left() -> None:
-    assert not [each for each in everything() for request in each.requests.values() if "{{" in request.text]
+def test_no_prompt_shows_a_placeholder_but_an_example_of_the_form() -> None:
+    forms = {request.text for each in everything() for request in each.requests.values()}
+    assert not [text for text in forms if _PLACEHOLDER.search(text)]
+    assert all(_FORM.search(each.requests["answer_cot"].system) for each in questions())
+
+
+@pytest.mark.parametrize("name", sorted(SCORERS))
+def test_the_form_of_own_tasks_is_an_example_too(name: str) -> None:
+    for scorer in (SCORERS[name], scorer_of(name, ["teal", "<18", "<b>", ">65"])):
+        shown = rendered(scorer.answer_format)
+        assert not _PLACEHOLDER.search(shown.replace('"Answer: <b>"', "")) and _FORM.search(shown)
+
+
+def test_every_label_is_shown_as_the_line_that_ends_with_it() -> None:
+    form = scorer_of("exact", ["teal", "<18", "<b>"]).answer_format
+    assert 'lines: "Answer: teal", "Answer: <18", "Answer: <b>".' in rendered(form)
+    assert worked("It is.", "teal", form) == "It is.\nAnswer: teal"
+
+
+def rendered(form: str) -> str:
+    return render_answer("answer_direct", [], PromptQuestion("How many?", "", form)).system
+
+
+@pytest.mark.parametrize("name", ["gsm8k", "medqa", "webqa", "hotpotqa"])
+def test_an_example_that_is_copied_is_hardly_ever_right(name: str) -> None:
+    copied = re.findall(r'"((?:Answer|####)[^"]*)"', rendered(DEFINITIONS[name].answer_format))[0]
+    meta = {"options": '{"A": "x", "E": "y"}', "answers": '["Rome"]'}
+    asked = Question(id="q", benchmark=name, split="test", task_type="", question="?", gold="A", meta=meta)
+    assert not DEFINITIONS[name].verdict(asked, copied).correct
+    if name == "medqa":  # what is copied chooses none, so what was said before counts
+        assert DEFINITIONS[name].verdict(asked, f"The answer is A.\n{copied}").correct

@@ -24,7 +24,10 @@ def test_every_part_of_the_content_changes_the_id() -> None:
 
 
 def test_reasoning_is_the_reply_without_its_answer_line() -> None:
-    number, label = 'Finish with a line "#### <number>".', 'Finish with a line "Answer: <label>", one of: teal, slate.'
+    number, label = (
+        'Finish with a line such as "#### <1467>".',
+        'Finish with one of these lines: "Answer: <teal>", "Answer: <slate>".',
+    )
     assert reasoning_of("2 + 2 = 4\n#### 4\n", "4", number) == "2 + 2 = 4"
     assert reasoning_of("2 + 2 = 4\n4", "4", number) == "2 + 2 = 4"
     assert reasoning_of("The badge decides.\n\n**Answer: teal**", "teal", label) == "The badge decides."

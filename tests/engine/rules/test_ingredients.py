@@ -37,7 +37,7 @@ def shown(**fields: str) -> str:
     built = Built()
     built.state.apply(remembered("m", unit(1, 0), ordinal=0, **{"question": "Who?", "answer": "teal", **fields}))
     hit = Retrieved(memory_id="m", similarity=1.0)
-    [quote] = sections_of(built.state, planned(memories=(hit,)), answer_format='Finish with "Answer: <label>".')[
+    [quote] = sections_of(built.state, planned(memories=(hit,)), answer_format='Finish with "Answer: <teal>".')[
         0
     ].quotes
     return quote.text

@@ -19,7 +19,7 @@ def prompt(*sections: Section, name: str = "answer_cot", **asked: object) -> str
 
 
 def rendered(*sections: Section, name: str = "answer_cot", **asked: object):  # type: ignore[no-untyped-def]
-    values = {"question": "How many?", "context": "", "answer_format": 'Finish with "#### <number>".'} | asked
+    values = {"question": "How many?", "context": "", "answer_format": 'Finish with "#### <1467>".'} | asked
     return render_answer(name, sections, PromptQuestion(**values))
 
 
@@ -56,7 +56,7 @@ def test_the_direct_route_asks_for_the_answer_alone() -> None:
 @pytest.mark.parametrize("name", ["answer_cot", "answer_after_steps_v1", "answer_after_tool_v1"])
 def test_a_prompt_says_how_to_work_and_how_to_end(name: str) -> None:
     system = rendered(name=name, instruction="Work in equations.").system
-    assert system.endswith('Work in equations. Finish with "#### <number>".')
+    assert system.endswith('Work in equations. Finish with "#### 1467".')
 
 
 @pytest.mark.parametrize(("is_note", "is_introduced"), [(True, True), (False, False)])
@@ -77,13 +77,15 @@ def test_a_call_before_the_last_does_not_ask_for_the_answer(name: str) -> None:
 @pytest.mark.parametrize(
     ("reasoning", "answer_format", "ends"),
     [
-        ("1 + 1 = 2", 'Finish with "#### <number>".', "1 + 1 = 2\n#### 2"),
-        ("1 + 1 = 2\n#### 2", 'Finish with "#### <number>".', "1 + 1 = 2\n#### 2"),
-        ("1 + 1 = 2\n\n**#### 2**", 'Finish with "#### <number>".', "1 + 1 = 2\n#### 2"),
-        ("It fits.\n**Answer:** B", 'Finish with "Answer: [<letter>]".', "It fits.\nAnswer: [2]"),
-        ("Answer: none of\nthese", 'Finish with "Answer: <name>".', "Answer: none of\nthese\nAnswer: 2"),
+        ("1 + 1 = 2", 'Finish with "#### <1467>".', "1 + 1 = 2\n#### 2"),
+        ("1 + 1 = 2\n#### 2", 'Finish with "#### <1467>".', "1 + 1 = 2\n#### 2"),
+        ("1 + 1 = 2\n\n**#### 2**", 'Finish with "#### <1467>".', "1 + 1 = 2\n#### 2"),
+        ("It fits.\n**Answer:** B", 'Finish with "Answer: [<Z>]".', "It fits.\nAnswer: [2]"),
+        ("Answer: none of\nthese", 'Finish with "Answer: <Oslo>".', "Answer: none of\nthese\nAnswer: 2"),
         ("Thus 2.", 'End "\\section*{Final Answer}\n<answer>".', "Thus 2.\n\\section*{Final Answer}\n2"),
-        ("", 'Finish with "Answer: <name>".', "Answer: 2"),
+        ("", 'Finish with "Answer: <Oslo>".', "Answer: 2"),
+        ("1 + 1 = 2\n#### 2", 'Finish with a line that has "#### <>" and then it.', "1 + 1 = 2\n#### 2"),
+        ("Thus.\nAnswer: >65", 'Finish with one of these lines: "Answer: <>65>", "Answer: <<18>".', "Thus.\nAnswer: 2"),
         ("Two.", "Say it.", "Two.\nAnswer: 2"),
         ("Two.", 'Say "<it>".', "Two.\n2"),
     ],

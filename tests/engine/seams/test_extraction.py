@@ -170,6 +170,42 @@ def test_questions_that_a_model_asks_itself_after_its_answer_are_dropped(reply: 
     assert final_answer(reply) == answer
 
 
+@pytest.mark.parametrize(
+    "slot",
+    ["<number>", "<answer>", "<the answer, as short as it can be>", "<your final answer here>", "<number, yes or no>",
+     "< short answer >", "[your answer]", "[answer]", "[insert the answer here]", "[letter]", "{answer}",
+     "{your_answer}", "Finish[answer]", "\\boxed{}",
+     "\\boxed{answer}", "\\boxed{\\text{Final Answer}}", "...", "\\boxed{...}", "\\boxed{\\ldots}", "____"],
+)  # fmt: skip
+def test_a_copied_placeholder_is_no_answer_and_what_is_before_or_after_it_is_read(slot: str) -> None:
+    assert final_answer(f"It is Paris.\nAnswer: Paris\n\nFinal answer: {slot}") == "Paris"
+    assert final_answer(f"Final answer: {slot}\nParis") == "Paris"
+    assert final_answer(f"Paris\n\nAnswer: {slot}\n") == "Paris"
+    assert final_answer(f"Answer: {slot}") == ""
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("<answer>Paris</answer>", "Paris"),
+        ("<answer>\nParis", "Paris"),
+        ("Answer: <answer>Paris</answer>", "Paris"),
+        ("Answer: <name>Paris</name>", "<name>Paris</name>"),
+        ("[ANSWER] Paris", "Paris"),
+        ("Answer: list[number]", "list[number]"),
+        ("Answer: [text](https://example.org)", "[text](https://example.org)"),
+        ("Answer: x_{value}", "x_{value}"),
+        ("\\section*{Answer} is a heading", "\\section*{Answer} is a heading"),
+        ("Answer: \\frac{result}{number}", "\\frac{result}{number}"),
+        ("Answer: <b>", "<b>"),
+        ("Answer: [1, 2]", "[1, 2]"),
+        ("Answer: the number of words", "the number of words"),
+    ],
+)
+def test_what_only_looks_like_a_placeholder_is_kept(reply: str, answer: str) -> None:
+    assert final_answer(reply) == answer
+
+
 def test_a_mark_of_a_benchmarks_own_ranks_with_the_others() -> None:
     def arrows(text: str) -> Iterator[tuple[int, str]]:
         if (place := text.find("=>")) >= 0:
@@ -216,7 +252,7 @@ def test_trimming_takes_off_quotes_emphasis_and_one_full_stop(text: str, kept: s
     "piece",
     ["Answer: ", "\\boxed{", "\\boxed{}", "<think>", "<answer>", "the answer is ", '"answer": "', '"answer": [',
      "Finish[", "\nQ: ", "\nQ: x\nAnswer: 3", "the answer to ", " ", "*", "#", "\n", "<|", "A:\n", "1,", "not ",
-     "{", "$", "（"],
+     "{", "$", "（", "<number>", "<answer>x", "<the ", "[answer]", "{the answer ", "\\boxed{answer}", "</answer>"],
 )  # fmt: skip
 def test_a_long_reply_of_nothing_but_beginnings_is_read_at_once(piece: str) -> None:
     assert isinstance(final_answer(piece * (LONG // len(piece))), str)  # a quadratic search takes minutes

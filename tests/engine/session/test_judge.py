@@ -318,3 +318,17 @@ def test_a_benchmark_may_have_its_answers_judged_as_wholly_right_or_wrong(reply:
     assert "`is_correct`" in asked[1].request.prompt.removeprefix(asked[0].request.prompt)
     assert finish.verdict is not None
     assert (finish.verdict.score, finish.verdict.by) == (score, "some/judge")
+
+
+@pytest.mark.parametrize("reason", ["truncated", "looped"])
+@pytest.mark.parametrize("reply", ["#### surplus", SURPLUS])
+def test_a_reply_that_was_cut_is_wrong_whatever_it_says_and_no_judge_is_asked(reply: str, reason: str) -> None:
+    def cut() -> Course:
+        return Finish(reply, reason=reason)
+        yield
+
+    asked, finish = follow(judged(cut(), ESTATE, benchmark=BENCHMARK, has_judge=True))
+    verdict = finish.verdict
+    assert verdict is not None and not asked and finish.reason == reason
+    assert (verdict.correct, verdict.score, verdict.strict, verdict.undecided) == (False, 0.0, False, False)
+    assert verdict.answer

@@ -16,7 +16,7 @@ from mage_es.engine.standins.prompts import (
     sections_of,
 )
 
-SYSTEM = 'Reason step by step. Finish with a line "#### <number>".'
+SYSTEM = 'Reason step by step. Finish with a line such as "#### 1467".'
 PROMPT = """## Solved earlier
 
 > Question: Ana packs 4 boxes.
@@ -141,8 +141,16 @@ def test_the_direct_instruction_is_recognised() -> None:
 
 
 def test_the_ending_that_the_prompt_asks_for_is_kept() -> None:
-    read = asked("## Question\n\nHow many?", 'Quoted ">" are notes. Finish with a line "Answer: <number> pieces".')
-    assert (read.before, read.after) == ("Answer: ", " pieces")
+    for form, ending in {
+        'Quoted ">" are notes. Finish with a line such as "Answer: 1467", a number.': ("Answer: ", ""),
+        'Finish with a line such as "Answer: [Z]".': ("Answer: [", "]"),
+        'Finish with a line that has "#### " and then the number alone.': ("#### ", ""),
+        'Finish with one of these lines: "Answer: <18", "Answer: >65".': ("Answer: ", ""),
+        'Finish in one block, such as "```sql\nSELECT 1\n```".': ("```sql\n", "\n```"),
+        'End with a section such as "\\section*{Final Answer}\n\\pi".': ("\\section*{Final Answer}\n", ""),
+    }.items():
+        read = asked("## Question\n\nHow many?", form)
+        assert (read.before, read.after) == ending
 
 
 def test_a_heading_inside_quoted_text_is_data() -> None:

@@ -172,7 +172,8 @@ def thinking(tokens: int, limit_of: list[int]) -> Respond:
         limit = said.body["max_tokens"]
         limit_of.append(limit)
         is_cut = tokens >= limit
-        message = {"role": "assistant", "content": "" if is_cut else "7", "reasoning_content": "Is it 3? " * 99}
+        thought = "".join(f"Is it {number}? " for number in range(99))
+        message = {"role": "assistant", "content": "" if is_cut else "7", "reasoning_content": thought}
         choice = {"index": 0, "message": message, "finish_reason": "length" if is_cut else "stop"}
         usage = {"prompt_tokens": 9, "completion_tokens": min(tokens + 1, limit)}
         return Reply(200, {"id": "c", "object": "chat.completion", "choices": [choice], "usage": usage})
@@ -195,6 +196,22 @@ def test_a_trial_says_whether_the_reply_was_whole_and_how_long_it_thought_and_wh
     found = asked(thinking(tokens, asked_with), "execution")["reply"]
     assert (found.state, asked_with) == (state, limits)
     assert told in found.detail and remedy in found.remedy
+
+
+def test_a_trial_of_a_model_that_repeats_itself_asks_once_and_says_so() -> None:
+    def respond(said: Said) -> Reply:
+        if "/chat" not in said.path:
+            return healthy(said)
+        asked_with.append(said.body["max_tokens"])
+        message = {"role": "assistant", "content": "The answer is 7.\n" * 200}
+        usage = {"prompt_tokens": 9, "completion_tokens": said.body["max_tokens"]}
+        choice = {"index": 0, "message": message, "finish_reason": "length"}
+        return Reply(200, {"id": "c", "object": "chat.completion", "choices": [choice], "usage": usage})
+
+    asked_with: list[int] = []
+    found = asked(respond, "execution")["reply"]
+    assert (found.state, asked_with) == ("failed", [4096])
+    assert "repeats itself" in found.detail and "--answer-temperature" in found.remedy
 
 
 @pytest.mark.parametrize(

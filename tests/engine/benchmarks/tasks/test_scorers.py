@@ -118,7 +118,7 @@ def test_more_options_than_five_are_chosen_among_as_well() -> None:
 def test_with_labels_the_answer_is_the_one_that_is_named(reply: str, answer: str) -> None:
     labels = ("billing", "delivery", "late delivery")
     scorer = scorer_of("choice", labels)
-    assert scorer.answer_format.endswith("one of: billing, delivery, late delivery.")
+    assert scorer.answer_format.endswith('"Answer: <delivery>", "Answer: <late delivery>".')
     for right in labels:
         verdict = scorer.verdict(asked(right), reply)
         assert (verdict.answer, verdict.correct) == (answer, answer == right)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -112,6 +113,49 @@ def test_a_hit_equals_a_gold_answer_holds_one_or_is_a_long_enough_part_of_one(
     answer: str, golds: list[str], is_hit: bool
 ) -> None:
     assert hit(golds, answer) is is_hit
+
+
+@pytest.mark.paper("section 4, WebQuestions, the metric")
+@pytest.mark.parametrize(
+    ("golds", "answer", "question", "is_hit"),
+    [
+        (["Jamaican English"], "Jamaican", "what does jamaican people speak", False),
+        (["Jamaican English"], "What does Jamaican people speak?", "what does jamaican people speak", False),
+        (["University of Oregon"], "Oregon", "what college is in oregon", False),
+        (["Ken Barlow"], "Ken Barlow plays in Coronation Street", "who plays ken barlow in coronation street", False),
+        (["Ken Barlow"], "Ken Barlow", "who plays ken barlow in coronation street", True),
+        (["Jamaican English"], "English", "what does jamaican people speak", True),
+        (["English"], "The people of Canada speak English.", "what do the people of canada speak", True),
+        (["Lincoln"], "Lincoln was first", "who was first lincoln or washington", True),
+    ],
+)
+def test_what_only_repeats_the_question_is_no_answer_unless_it_equals_a_gold(
+    golds: list[str], answer: str, question: str, is_hit: bool
+) -> None:
+    assert hit(golds, answer, question) is is_hit
+
+
+CITIES = ["Paris", "London", "Rome", "Berlin", "Madrid", "Oslo"]
+
+
+@pytest.mark.paper("section 4, WebQuestions, the metric")
+@pytest.mark.parametrize(
+    "form",
+    ["; ".join, ", ".join, "\n".join, lambda items: "\n".join(f"- {item}" for item in items),
+     lambda items: "\n".join(f"{place}. {item}" for place, item in enumerate(items, 1)),
+     lambda items: f"It is one of these: {', '.join(items)}"],
+)  # fmt: skip
+def test_a_list_of_more_than_a_few_is_no_answer_unless_as_many_are_asked_for(form: Callable[[list[str]], str]) -> None:
+    question = ask("Rome")
+    assert not verdict(question, form(CITIES)).correct and not verdict(question, f"Answer: {form(CITIES)}").correct
+    assert verdict(question, form(CITIES[:3])).correct
+    assert verdict(ask("Rome", "Athens", "Bern"), form(CITIES)).correct
+    assert metrics(question, CITIES, strict=False)["hit"] == 0
+    assert metrics(question, json.dumps(CITIES), strict=True) == official(["Rome"], CITIES)
+
+
+def test_the_clauses_of_a_sentence_are_no_list() -> None:
+    assert hit(["Paris"], "He was born on March 4, 1841, in Paris, France, and died in Rome, in 1910, of fever.")
 
 
 def test_prose_is_measured_by_its_final_answer_and_its_list() -> None:

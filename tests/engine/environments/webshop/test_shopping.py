@@ -39,7 +39,7 @@ def test_a_reply_is_an_action_by_its_form_alone(reply: str, action: str | None) 
 
 def test_the_offered_actions_begin_with_the_search_where_there_is_a_bar() -> None:
     played = episode()
-    assert played.valid_actions() == ("search[<your query>]", "click[search]")
+    assert played.valid_actions() == ("search[words of your own]", "click[search]")
     played.step("search[silk]")
     assert played.valid_actions() == ("click[back to search]", "click[next >]", "click[b000000002]")
 

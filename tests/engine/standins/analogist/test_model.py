@@ -9,8 +9,8 @@ from mage_es.engine.seams.model import Request
 from mage_es.engine.standins.analogist.model import reply as reply_to
 from mage_es.engine.standins.prompts import read_question_prompt
 
-SYSTEM = 'Work step by step. Finish with a line "#### <number>".'
-DIRECT = 'Finish with a line "#### <number>". Write nothing else: no reasoning.'
+SYSTEM = 'Work step by step. Finish with a line "#### 1467".'
+DIRECT = 'Finish with a line "#### 1467". Write nothing else: no reasoning.'
 
 
 def reply(prompt: str, system: str = SYSTEM) -> str:

@@ -46,10 +46,10 @@ def test_any_text_has_a_reply(text: str) -> None:
 @pytest.mark.parametrize(
     ("ending", "last"),
     [
-        ('Finish with a line "Answer: <short answer>".', "Answer: Goethe"),
-        ('End with a line "Answer: [<letter>]".', "Answer: [Goethe]"),
-        ('Finish with a line "#### <number>".', "#### Goethe"),
-        ('End with "\\section*{Final Answer}\n<answer>".', "\\section*{Final Answer}\nGoethe"),
+        ('Finish with a line such as "Answer: Oslo".', "Answer: Goethe"),
+        ('End with a line such as "Answer: [Z]".', "Answer: [Goethe]"),
+        ('Finish with a line such as "#### 1467".', "#### Goethe"),
+        ('End with "\\section*{Final Answer}\n\\pi".', "\\section*{Final Answer}\nGoethe"),
         ("Say who it was.", "#### Goethe"),
     ],
 )

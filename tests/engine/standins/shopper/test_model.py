@@ -15,7 +15,7 @@ WANTED = "Find me shirts with cotton with color: red, and size: l, and price low
 OPTIONS = "Click every option that the instruction names before you buy."
 FURTHER = "Go back and open another product where the page lacks an option that is named."
 PRICE = "Search with the words of the instruction, without the price."
-START = ["search[<your query>]", "click[search]"]
+START = ["search[words of your own]", "click[search]"]
 RESULTS = ["click[back to search]", "click[next >]", "click[b000000001]", "click[b000000002]"]
 ITEM = ["click[back to search]", "click[< prev]", "click[description]", "click[buy now]"]
 

@@ -1,0 +1,53 @@
+"""Whether a reply that its limit cut had begun to repeat itself: the same line, sentence or pair of words to its end.
+
+Greedy decoding that has said the same a few times says it for ever, so a longer limit buys more of the same. A loop is
+an end that is periodic in its words and signs: one stretch, at least four times, word for word. What merely resembles
+it has another word each time: the rows of a table, the items of an enumeration. Numbers that only count (`17.`,
+`Step 18:`) are left out. A matrix of zeros and a sum of ones may be meant: they count as a loop only where they are
+very long.
+"""
+
+import re
+from collections.abc import Sequence
+
+_READ = 24_000
+"""Characters at the end of a reply that are read: the longest stretch that is noticed is a quarter of them."""
+_COUNTED = re.compile(r"^([ \t>#*(\-]*(?:[^\W\d_]+[ ])?)\d{1,5}(?=[*_]*[.):])", re.MULTILINE)
+_TOKEN = re.compile(r"\w{1,16}|[^\w\s]")
+_WORD = re.compile(r"[^\W\d_]{2}|\d{3}|[^\w,;:.|&\\()\[\]{}+*\"'-]")
+_TIMES = 4
+_LEAST, _LEAST_BARE = 200, 2_400
+"""Characters of a loop, without blanks."""
+_BARE = 3
+"""A stretch is bare if it has fewer different letters and digits, and only signs of lists, tables and sums."""
+
+
+def is_looping(text: str) -> bool:
+    """Return whether a text ends in a loop; in time linear in what is read of it."""
+    # The last token may be cut.
+    tokens: Sequence[str] = _TOKEN.findall(_COUNTED.sub(r"\1", text[-_READ:]))[-2::-1]
+    for period, repeated in enumerate(_repeated(tokens)[1:], start=1):
+        if period + repeated >= _TIMES * period and _length(tokens[: period + repeated]) >= _LEAST:
+            # The shortest stretch decides: all others that fit are multiples of it.
+            stretch = tokens[:period]
+            is_bare = len({*filter(str.isalnum, stretch)}) < _BARE and not any(map(_WORD.search, stretch))
+            return not is_bare or _length(tokens[: period + repeated]) >= _LEAST_BARE
+    return False
+
+
+def _length(tokens: Sequence[str]) -> int:
+    return sum(map(len, tokens))
+
+
+def _repeated(tokens: Sequence[str]) -> list[int]:
+    """Return for each place how many tokens from there on are those that the sequence begins with (the Z-function)."""
+    found = [0] * len(tokens)
+    start = end = 0
+    for place in range(1, len(tokens)):
+        same = min(end - place, found[place - start]) if place < end else 0
+        while place + same < len(tokens) and tokens[same] == tokens[place + same]:
+            same += 1
+        found[place] = same
+        if place + same > end:
+            start, end = place, place + same
+    return found

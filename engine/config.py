@@ -123,6 +123,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     guard: Literal["paired", "paper", "off"] = "paired"
     """What a snapshot is rolled back by: answers to the same anchors, or raw accuracies of consecutive iterations on
     different questions (Algorithm 1)."""
+    early_stopping: bool = True
+    """End the run once all anchors, 20 or more, were right at two iterations in a row: the guard could see no gain."""
     guard_drop: Share = 0.03
     """delta, Algorithm 1: drop against the previous accepted snapshot."""
     guard_p: Share = 0.04
@@ -244,6 +246,7 @@ PAPER: Mapping[str, object] = {
     "refresh_gap": 5,
     "principles_per_skill": 12,
     "warmup": 20,
+    "early_stopping": False,
     "guard_drop": 0.03,
     "catastrophic_drop": 0.05,
     "answer_temperature": 0.0,

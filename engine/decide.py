@@ -116,8 +116,9 @@ def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
             closed = IterationClosed(iteration=command.iteration, digests=tuple(command.digests))
             return [Draft(event=closed, iteration=command.iteration, phase="close")]
         case FinishRun():
-            finished = RunFinished(iterations=setting.config.iterations)
-            return [Draft(event=finished, iteration=setting.end - 1, phase="close")]
+            last = state.progress.closed
+            finished = RunFinished(iterations=last + 1 - setting.first)
+            return [Draft(event=finished, iteration=last, phase="close")]
         case _:
             assert_never(command)
 

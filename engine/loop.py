@@ -54,7 +54,7 @@ from mage_es.engine.commands import (
 )
 from mage_es.engine.environments.playing import sightings
 from mage_es.engine.rules.authoring import sources_of
-from mage_es.engine.rules.snapshot import is_decided, looks
+from mage_es.engine.rules.snapshot import is_decided, is_mastered, looks
 from mage_es.engine.rules.task_types import BATCH, BATCHES, settled, task_types_brief, with_reply
 from mage_es.engine.run.directory import require_free_space
 from mage_es.engine.seams.benchmark import Question
@@ -70,7 +70,7 @@ START = -1  # the iteration number of a run's opening
 
 
 async def run_iterations(session: Session) -> None:
-    """Open the run if need be, then iterate to the end of the configuration.
+    """Open the run if need be, then iterate to the end of the configuration, or until nothing is left to learn.
 
     Raises:
         Interrupted: The user asked to stop, or what may be spent is spent.
@@ -79,6 +79,12 @@ async def run_iterations(session: Session) -> None:
     # The opening closes what is before the first iteration: a new run and a resumed one take the same way.
     setting = session.world.setting
     for k in range(session.state.progress.closed + 1, setting.end):
+        if setting.config.early_stopping and is_mastered(setting, session.state):
+            session.announce(
+                f"All {len(setting.anchors)} anchors were right at two iterations in a row: nothing is left to learn "
+                "that they could show. The run ends here; with --no-early-stopping it would go on."
+            )
+            break
         require_free_space(session.run.path)
         session.budget.require_iteration(k - setting.first)
         await iterate(session, k)

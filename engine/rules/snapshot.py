@@ -31,6 +31,8 @@ from mage_es.events.vocabulary import AnswerCarried, Draft, Event, GuardDecided,
 from mage_es.projections.fold import State
 from mage_es.projections.scores import Score
 
+_ENOUGH = 20
+
 
 def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list[Draft]:
     iteration, config = command.iteration, setting.judging
@@ -79,6 +81,17 @@ def is_decided(setting: Setting, state: State, iteration: int, asked: Sequence[s
     now = {name: answers[name] for name in asked if name in answers}
     drop = setting.judging.guard_drop
     return bool(accepted) and is_no_drop(now, previous=accepted[-1], best=_best(accepted), drop=drop)
+
+
+def is_mastered(setting: Setting, state: State) -> bool:
+    """Return whether all anchors were right at the last two closed iterations, the start included.
+
+    Of fewer than `_ENOUGH` anchors a run of right answers says too little.
+    """
+    last = state.progress.closed
+    answers = [state.scores.anchor_answers(k) for k in (last - 1, last)]
+    enough = len(setting.anchors) >= _ENOUGH
+    return enough and all(len(each) == len(setting.anchors) and all(each.values()) for each in answers)
 
 
 def anchors_so_far(state: State, iteration: int) -> Mapping[str, bool]:

@@ -95,6 +95,6 @@ class BudgetSet(Event, frozen=True, kw_only=True, tag="budget.set"):
 
 
 class RunFinished(Event, frozen=True, kw_only=True, tag="run.finished"):
-    """The run reached the end of its configuration."""
+    """The run reached the end of its configuration, or had nothing left to learn."""
 
     iterations: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -22,6 +23,7 @@ from mage_es.engine.seams.model import Completion, Model, Request
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
+from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import Interrupted, PrerequisiteError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
@@ -33,6 +35,7 @@ from mage_es.events.vocabulary import (
     ModelCalled,
     PhaseCompleted,
     QuestionPlanned,
+    RunFinished,
     RunStarted,
     SplitCommitted,
 )
@@ -261,3 +264,41 @@ def test_killed_at_random_moments_a_run_still_ends_with_the_same_digests(tmp_pat
         for r in LogReader(run.log_path).records({ModelCalled})
     )
     assert set(calls.values()) == {1}
+
+
+class Adding:
+    """Adds rightly, but for sums above `limit`."""
+
+    name = "scripted/adding"
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+
+    async def complete(self, request: Request) -> Completion:
+        total = sum(map(int, re.findall(r"(\d+) plus (\d+)", request.text)[-1]))
+        return Completion(text=str(total if total <= self.limit else 0), input_tokens=1, output_tokens=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("limit", "early_stopping", "closed"), [(99, True, 1), (99, False, 3), (15, True, 3)])
+def test_a_run_ends_when_all_anchors_were_right_twice_and_says_so(
+    tmp_path: Path, limit: int, *, early_stopping: bool, closed: int
+) -> None:
+    tasks = [{"question": f"How much is {a} plus {b}?", "answer": a + b} for a in range(1, 20) for b in range(1, 14)]
+    said = list[str]()
+    evolve(
+        Config(benchmark="sums", iterations=3, pool=10, anchors=20, early_stopping=early_stopping),
+        tasks=tasks,
+        scorer="number",
+        runs_dir=tmp_path,
+        run_id="r",
+        runtime=Runtime(observer=lambda note: said.append(note.message)),
+        models=Models(Adding(limit), open_model("builtin/reference", "guidance")),
+    )
+    run = Run("r", tmp_path / "r")
+    reader = LogReader(run.log_path)
+    iterations = [event.iteration for event in reader.of(IterationClosed) if event.iteration >= 0]
+    [finished] = reader.of(RunFinished)
+    assert len(iterations) == finished.iterations == closed
+    assert any("All 20 anchors were right at two iterations in a row" in words for words in said) == (closed < 3)
+    assert resume(run, models=Models(Adding(limit), None)).iterations_done == closed and verify(run).ok

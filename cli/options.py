@@ -57,7 +57,7 @@ MinSimilarityOption = Annotated[
     typer.Option(
         "--min-similarity",
         metavar="auto|COSINE",
-        help="No memories where the nearest one is farther: auto measures what is usual among the run's own, 0 is off.",
+        help="Leave out memories that are farther: auto measures it on the run's own questions, 0 is off.",
     ),
 ]
 

@@ -72,9 +72,13 @@ def _tell(out: Output, report: ServeReport, *, texts: bool) -> None:
     recorded = "questions and replies with their texts" if texts else "ids, hashes and counts; no text of a question"
     low, high = min(each.floors[0] for each in report.runs), max(each.floors[1] for each in report.runs)
     least = f"{low:.2f}" if low == high else f"{low:.2f} to {high:.2f} by task type"
-    near = f"whose nearest memory has a cosine of at least {least}" if high else "of any kind"
+    near = f"to which a memory has a cosine of at least {least}" if high else "of any kind"
     out.say(f"Serving {runs} at {report.address}, in front of {report.upstream}.")
     out.say(f"Memories: for questions {near} (--min-similarity).\nRecorded: {recorded}.")
+    if any(each.embedder == "hash" for each in report.runs):
+        from mage_es.engine.verbs.serve import HASH_WORDS
+
+        out.say(HASH_WORDS)
     out.next(
         f"OPENAI_BASE_URL={report.address}/v1 or ANTHROPIC_BASE_URL={report.address} for your application",
         f"curl {report.address}/healthz",

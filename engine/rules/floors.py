@@ -3,22 +3,30 @@
 Rules
     - A memory of a case that is farther from a question than the floor of its task type is about something else, and is
       left out, each by itself: one that is near lets no other in. A question to which none is near gets nothing.
-    - Usual is what 95 of 100 memories of its task type have to the nearest of another question (of all types together,
-      where the type has too few); a fixed cosine would be another one for every embedder.
+    - A fixed cosine would be another one for every embedder and every kind of task. So questions of the run's own
+      memories are wrapped in other words, and the floor lets 95 of 100 of them find a memory of another question. They
+      are measured wrapped, as questions of a template are so near to each other that one with a "Thanks!" is not.
+    - Where everyday questions, also in the template that the memories share, are all farther than that, the floor is in
+      the middle between: nothing is known of what traffic will be, and either side may err as far.
+    - A task type with too few memories goes by all types together, and a run with too few has no floor.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from mage_es.engine.rules.retrieval import nearest_of_others
+from mage_es.engine.rules.retrieval import nearest_of, sampled
+from mage_es.engine.rules.wording import EVERYDAY, shared, wrapped
+from mage_es.engine.seams.embedder import Vectors
 from mage_es.projections.memory import Memory
 
-_SAMPLE = 256
-"""Memories of a type that are asked for their nearest: the share below the floor is then 5 % +- 1.4 (one sigma)."""
+_MOST = 256
+"""Wrapped questions of all types together, which bounds what a served embedder is asked when a run is opened."""
 _ENOUGH = 20
-_FAR = 0.05
+_MISSED = 0.05
+_IN_TEMPLATE = 0.9
+"""Share of a type's questions that have a prefix or suffix in common where it is their template."""
 
 
 class Floors(NamedTuple):
@@ -34,16 +42,57 @@ class Floors(NamedTuple):
 NO_FLOORS = Floors({}, 0.0)
 
 
-def floors_of(memory: Memory, task_types: Collection[str]) -> Floors:
-    """Measure how near the memories of a state are to each other, on a sample of each type's."""
-    nearest = {name: nearest_of_others(memory, name, _SAMPLE) for name in sorted(task_types)}
-    by_type = {name: _floor(found) for name, found in nearest.items() if len(found) >= _ENOUGH}
-    return Floors(by_type, _floor([each for found in nearest.values() for each in found]))
+class Probe(NamedTuple):
+    """A text that is compared with the memories of a type: a wrapped question of it, or one about anything (no id)."""
+
+    text: str
+    task_type: str
+    question_id: str = ""
+
+
+def probes_of(memory: Memory, task_types: Collection[str]) -> list[Probe]:
+    """Return the texts whose vectors `floors_of` needs, at most some hundreds."""
+    probes, names = list[Probe](), sorted(task_types)
+    for task_type in names:
+        cases = sampled(memory, task_type, max(_ENOUGH, _MOST // len(names)))
+        texts = [case.question for case in cases]
+        probes += [Probe(wrapped(case.question, n), task_type, case.question_id) for n, case in enumerate(cases)]
+        probes += [Probe(text, task_type) for text in EVERYDAY]
+        if texts and any(template := _template(texts)):
+            probes += [Probe(f"{template[0]}{text}{template[1]}", task_type) for text in EVERYDAY]
+    return probes
+
+
+def floors_of(memory: Memory, probes: Sequence[Probe], vectors: Vectors) -> Floors:
+    """Return the floors that probes with these vectors tell."""
+    own, far = dict[str, list[float]](), dict[str, list[float]]()
+    for task_type in sorted({probe.task_type for probe in probes}):
+        places = [place for place, probe in enumerate(probes) if probe.task_type == task_type]
+        ids = [probes[place].question_id for place in places]
+        nearest = nearest_of(memory, task_type, vectors[places], ids)
+        own[task_type] = [each for each, name in zip(nearest, ids, strict=True) if name and each > -1]
+        far[task_type] = [each for each, name in zip(nearest, ids, strict=True) if not name and each > -1]
+    by_type = {name: _floor(own[name], far[name]) for name in own if len(own[name]) >= _ENOUGH}
+    return Floors(by_type, _floor([*_all(own)], [*_all(far)]))
 
 
 def is_far(nearest: float, floor: float) -> bool:
     return nearest < floor and floor > 0
 
 
-def _floor(nearest: Collection[float]) -> float:
-    return max(0.0, float(np.quantile([*nearest], _FAR))) if len(nearest) >= _ENOUGH else 0.0
+def _floor(own: Sequence[float], far: Sequence[float]) -> float:
+    if len(own) < _ENOUGH:
+        return 0.0
+    found, others = float(np.quantile(own, _MISSED)), max(far, default=-1.0)
+    return max(0.0, (found + max(others, 0.0)) / 2 if others < found else found)
+
+
+def _all(by_type: Mapping[str, Sequence[float]]) -> list[float]:
+    return [each for name in by_type for each in by_type[name]]
+
+
+def _template(texts: Sequence[str]) -> tuple[str, str]:
+    """Return what nearly all texts begin and end with, empty for nothing."""
+    first, *others = texts
+    head, tail = shared(first, others, max(1, round(_IN_TEMPLATE * len(others))))
+    return first[:head], first[len(first) - tail :]

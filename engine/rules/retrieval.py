@@ -15,7 +15,7 @@ Rules
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from itertools import chain, islice
 from operator import itemgetter
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from mage_es.engine.rules.harvest import GUESS
 from mage_es.engine.rules.own import normal_form
-from mage_es.engine.seams.embedder import Vector
+from mage_es.engine.seams.embedder import Vector, Vectors
 from mage_es.events.vocabulary import RetrievalRecipeAuthored
 from mage_es.projections.memory import Index, Memory
 from mage_es.projections.slices import Slice
@@ -285,21 +285,34 @@ def _strategy_floors(rows: Slice) -> dict[int, float]:
     return floors
 
 
-def nearest_of_others(memory: Memory, task_type: str, most: int) -> list[float]:
-    """Return for a sample of at most `most` memories of a task type's cases the cosine of the nearest of another
-    question. The sample is that of the smallest ids: they are hashes, so it is drawn without a seed."""
-    slices = [memory.slice(index, task_type) for index in get_args(Index)]
-    kept = [[row for row in range(len(rows.ids)) if _is_case(rows, row)] for rows in slices]
-    everything = ((rows.ids[row], rows, row) for rows, own in zip(slices, kept, strict=True) for row in own)
-    drawn = [(rows, row) for _, rows, row in nsmallest(most, everything, key=itemgetter(0))]
-    if not drawn:
-        return []
-    vectors = np.stack([rows.vectors[row] for rows, row in drawn])
+class SampledCase(NamedTuple):
+    """A memory of a case, by what it is found with."""
+
+    question_id: str
+    question: str
+    vector: Vector
+
+
+def sampled(memory: Memory, task_type: str, most: int) -> list[SampledCase]:
+    """Return at most `most` memories of a task type's cases: those with the smallest ids, which are hashes, so the
+    sample is drawn without a seed."""
+    slices = (memory.slice(index, task_type) for index in get_args(Index))
+    everything = ((rows.ids[row], rows, row) for rows in slices for row in range(len(rows.ids)) if _is_case(rows, row))
+    drawn = nsmallest(most, everything, key=itemgetter(0))
+    return [
+        SampledCase(rows.question_ids[row], memory.row(name).question, rows.vectors[row]) for name, rows, row in drawn
+    ]
+
+
+def nearest_of(memory: Memory, task_type: str, vectors: Vectors, question_ids: Sequence[str]) -> list[float]:
+    """Return for each vector the cosine of the nearest memory of a task type's cases, -1 where there is none; one of
+    the vector's own question does not count."""
     places: dict[str, list[int]] = defaultdict(list)
-    for place, (rows, row) in enumerate(drawn):
-        places[rows.question_ids[row]].append(place)
-    nearest = np.full(len(drawn), -1.0)
-    for rows, own in zip(slices, kept, strict=True):
+    for place, name in enumerate(question_ids):
+        places[name].append(place)
+    nearest = np.full(len(question_ids), -1.0)
+    for rows in (memory.slice(index, task_type) for index in get_args(Index)):
+        own = [row for row in range(len(rows.ids)) if _is_case(rows, row)]
         for first in range(0, len(own), _BLOCK):
             block = own[first : first + _BLOCK]
             similarity = rows.vectors[block] @ vectors.T
@@ -307,7 +320,17 @@ def nearest_of_others(memory: Memory, task_type: str, most: int) -> list[float]:
                 if same := places.get(rows.question_ids[row]):
                     similarity[number, same] = -1.0
             nearest = np.maximum(nearest, similarity.max(axis=0))
-    return [float(each) for each in nearest if each > -1.0]
+    return [float(each) for each in nearest]
+
+
+def nearest_of_others(memory: Memory, task_type: str, most: int) -> list[float]:
+    """Return for a sample of at most `most` memories of a task type's cases the cosine of the nearest of another
+    question."""
+    if not (drawn := sampled(memory, task_type, most)):
+        return []
+    vectors = np.stack([case.vector for case in drawn])
+    nearest = nearest_of(memory, task_type, vectors, [case.question_id for case in drawn])
+    return [each for each in nearest if each > -1]
 
 
 def _is_case(rows: Slice, row: int) -> bool:

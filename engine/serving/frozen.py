@@ -5,7 +5,9 @@ No model is called and nothing is recorded; questions come from the run's own fo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
@@ -13,20 +15,22 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es.engine.agents.learner import course_of, plan_answers
-from mage_es.engine.commands import PlanAnswers
+from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.rules.cascade import Cascade
 from mage_es.engine.rules.choice import Choosing
-from mage_es.engine.rules.floors import Floors, floors_of, is_far
+from mage_es.engine.rules.floors import Floors, floors_of, is_far, probes_of
 from mage_es.engine.rules.ingredients import without
 from mage_es.engine.rules.notes import DEFAULT_BOUNDS, NoteBounds, kept_within
+from mage_es.engine.rules.retrieval import Candidates
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.task_types import Induced
+from mage_es.engine.rules.wording import readings
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.inheriting import inheritance
 from mage_es.engine.run.world import World, reopen_world, require_ontology, state_of
 from mage_es.engine.seams.benchmark import Benchmark, Question
-from mage_es.engine.seams.embedder import Embedder, Vectors
+from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.log import LogReader
@@ -81,6 +85,9 @@ class Recalled(NamedTuple):
     memories: tuple[str, ...]
     nearest: float = 0.0
     floor: float = 0.0
+    read_from: int = 0
+    read_to: int = 0
+    """The part of the text that was nearest to a memory, in characters; 0 and 0 where nothing was looked up."""
 
     @property
     def is_far(self) -> bool:
@@ -123,7 +130,10 @@ class FrozenRun:
     @cached_property
     def _floors(self) -> Floors:
         least = self.bounds.min_similarity
-        return floors_of(self.state.memory, self.task_types) if least == "auto" else Floors({}, least)
+        if least != "auto":
+            return Floors({}, least)
+        probes = probes_of(self.state.memory, self.task_types)
+        return floors_of(self.state.memory, probes, self.world.embedder.encode([probe.text for probe in probes]))
 
     def floor(self, task_type: str) -> float:
         """Return the cosine that a memory of a case must have to a question; 0 is any."""
@@ -132,20 +142,30 @@ class FrozenRun:
     def gets_notes(self, task_type: str) -> bool:
         return task_type in (self.bounds.task_types or (task_type,))
 
-    def recalled(self, text: str, task_type: str | None = None, *, draw: str = "") -> Recalled:
+    def recalled(
+        self, text: str, task_type: str | None = None, *, draw: str = "", shared: tuple[int, int] = (0, 0)
+    ) -> Recalled:
         """Return what this state has for a turn of a conversation, which may have been asked in learning, too.
 
-        With a name to `draw` by, the arm is drawn as in learning, and else the one that proved best.
+        It goes by the reading of the text that is nearest to a memory (rules/wording.py); `shared` are the characters
+        that it begins and ends with as others of its client do. With a name to `draw` by, the arm is drawn as in
+        learning, and else the one that proved best.
 
         Raises `UsageError` for a task type that the run does not have.
         """
-        command = self._asked(_question(draw or "ask", text), task_type, frozen=not draw, phase="serve")
-        [asked] = command.asked
-        if not self.gets_notes(asked.task_type):
-            return Recalled(asked.task_type, "", 1.0, ())
+        spans = readings(text, *shared)
+        questions = [_question(draw or "ask", text[first:last]) for first, last in spans]
+        command = self._asked(questions, task_type, frozen=not draw, phase="serve")
+        if not any(self.gets_notes(asked.task_type) for asked in command.asked):
+            return Recalled(command.asked[0].task_type, "", 1.0, ())
         choosing = Choosing(self._serving, self.state, command, self._cascades)
-        candidates = choosing.candidates(asked)
-        found = Recalled(asked.task_type, "", 1.0, (), candidates.nearest(), self.floor(asked.task_type))
+        tried = list[tuple[float, Recalled, Asked, Candidates]]()
+        for asked, span in zip(command.asked, spans, strict=True):
+            if self.gets_notes(asked.task_type):
+                candidates, floor = choosing.candidates(asked), self.floor(asked.task_type)
+                found = Recalled(asked.task_type, "", 1.0, (), candidates.nearest(), floor, *span)
+                tried.append((found.nearest - floor, found, asked, candidates))
+        _, found, asked, candidates = max(tried, key=itemgetter(0))
         if found.is_far:
             return found
         choice, given = choosing.search(asked, self.state.graph.skill_for_task(asked.task_type), candidates)
@@ -158,7 +178,7 @@ class FrozenRun:
         """Compute what the first question of each task type would have to wait for, however near it is."""
         self.recalled(_FIRST)
         for name in sorted(self.task_types):
-            command = self._asked(_question("ask", _FIRST), name, frozen=True, phase="serve")
+            command = self._asked([_question("ask", _FIRST)], name, frozen=True, phase="serve")
             choosing = Choosing(self._serving, self.state, command, self._cascades)
             choosing.search(command.asked[0], self.state.graph.skill_for_task(name))
 
@@ -168,7 +188,7 @@ class FrozenRun:
         Raises `UsageError` for an empty question, and for a task type that the run does not have.
         """
         asked = question_of(question)
-        command = self._asked(asked, task_type, frozen=True, phase="exam")
+        command = self._asked([asked], task_type, frozen=True, phase="exam")
         planned = self._planned(command, self.world.setting._replace(floors=self._floors))
         nearest, floor, reason = self._near(command, planned)
         if is_far(nearest, floor) or not self.gets_notes(planned.task_type):
@@ -201,22 +221,28 @@ class FrozenRun:
 
     def planned(self, asked: Question, task_type: str | None = None) -> QuestionPlanned:
         """Return the plan of a question on the frozen state."""
-        return self._planned(self._asked(asked, task_type, frozen=True, phase="exam"), self.world.setting)
+        return self._planned(self._asked([asked], task_type, frozen=True, phase="exam"), self.world.setting)
 
     def _planned(self, command: PlanAnswers, setting: Setting) -> QuestionPlanned:
         planned = plan_answers(setting, self.state, command)[0].event
         assert isinstance(planned, QuestionPlanned)
         return planned
 
-    def _asked(self, asked: Question, task_type: str | None, *, frozen: bool, phase: Phase) -> PlanAnswers:
-        vectors = self.world.embedder.encode([asked.question])
-        known = self.world.asked(self.state, [asked], [self.task_type_of(asked, task_type, vectors)], ["ask"], vectors)
+    def _asked(self, asked: Sequence[Question], named: str | None, *, frozen: bool, phase: Phase) -> PlanAnswers:
+        texts = [each.question for each in asked]
+        vectors = self.world.embedder.encode(texts)
+        if named is None:
+            types = self.world.typing.predict(texts, self._induced, ids=[each.id for each in asked], vectors=vectors)
+        else:
+            self.require_task_type(named)
+            types = [named] * len(texts)
+        known = self.world.asked(self.state, asked, types, ["ask"] * len(texts), vectors)
         return PlanAnswers(self.state.progress.closed, phase, known, frozen, donors={})
 
-    def task_type_of(self, asked: Question, named: str | None = None, vectors: Vectors | None = None) -> str:
+    def task_type_of(self, asked: Question, named: str | None = None) -> str:
         """Return the task type that was named, else the one that the text tells. Raises `UsageError` for another."""
         if named is None:
-            return self.world.typing.predict([asked.question], self._induced, ids=[asked.id], vectors=vectors)[0]
+            return self.world.typing.predict([asked.question], self._induced, ids=[asked.id])[0]
         self.require_task_type(named)
         return named
 

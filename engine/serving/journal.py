@@ -42,6 +42,9 @@ RETRY_S = 5.0
 """Seconds after which a log that refused is opened again."""
 
 
+_TELLING, _MOSTLY = 50, 0.8
+
+
 class NotRecorded(MageError):
     """The log took nothing of it, and takes nothing more until it could be opened again."""
 
@@ -49,12 +52,20 @@ class NotRecorded(MageError):
 
 
 class Health(NamedTuple):
-    """How a served run is: the marker that new sessions see, why nothing is recorded ("": all is), what waits."""
+    """How a served run is: the marker that new sessions see, why nothing is recorded ("": all is), what waits; of this
+    process's questions how many were looked up, and to how many no memory was near enough."""
 
     run: str
     marker: str
     problem: str
     queued: int
+    looked_up: int
+    far: int
+
+    @property
+    def is_mostly_far(self) -> bool:
+        """Whether memories are for other questions than come, told by enough of them."""
+        return self.looked_up >= _TELLING and self.far > _MOSTLY * self.looked_up
 
 
 class Recording(Future[Sequence[Event]]):

@@ -47,6 +47,7 @@ from mage_es.engine.serving.publishing import Published, publish_beside
 from mage_es.engine.serving.replies import ReplyUsage
 from mage_es.engine.serving.sessions import Sessions
 from mage_es.engine.serving.shapes import Reading, Turn
+from mage_es.engine.serving.turn_habits import TurnHabits
 from mage_es.events.disk import FileSystem
 from mage_es.events.errors import NotFound, UsageError
 from mage_es.events.log import Log, LogReader
@@ -124,6 +125,7 @@ class LiveRun:
             task_types=bounds.task_types,
         )
         self.process, self._numbers = started.process, itertools.count(1)
+        self._habits, self._counting, self._looked, self._far = TurnHabits(), threading.Lock(), 0, 0
         self._sessions = Sessions(lambda key, session: is_held_back(salt, key, session, share_micro=share))
         self._reader = LogReader(self.run.log_path)
         self._sessions.recall(self._reader)
@@ -415,7 +417,8 @@ class LiveRun:
 
     @property
     def health(self) -> Health:
-        return Health(self.run.id, self.frozen(self.marker).marker, self.journal.problem, self.journal.queued)
+        marker = self.frozen(self.marker).marker
+        return Health(self.run.id, marker, self.journal.problem, self.journal.queued, self._looked, self._far)
 
     def advance(self) -> None:
         """Let new sessions see the iteration that was closed last."""
@@ -438,7 +441,10 @@ class LiveRun:
         """Return an inference with what its marker has for its latest turn."""
         if len(text) > _LONGEST_QUESTION:  # what is asked is mostly said before or after what it is about
             text = f"{text[: _LONGEST_QUESTION // 2]}\n{text[-_LONGEST_QUESTION // 2 :]}"
-        found = frozen.recalled(text, task_type, draw=event.inference if self.learn == "propose" else "")
+        draw = event.inference if self.learn == "propose" else ""
+        found = frozen.recalled(text, task_type, draw=draw, shared=self._habits.shared(event.key, text))
+        with self._counting:
+            self._looked, self._far = self._looked + (found.read_to > 0), self._far + found.is_far
         # What was taken out of use since is put in no more, whichever marker a session sees.
         in_use = tuple(name for name in found.memories if self.state.memory.row(name).status != "quarantined")
         note = self._note(event.marker, in_use)
@@ -452,6 +458,8 @@ class LiveRun:
             note_sha256=note.sha256,
             nearest=found.nearest,
             floor=found.floor,
+            read_from=found.read_from,
+            read_to=found.read_to,
         )
 
     def _notes(self, key: str, session: str, turns: Sequence[Turn]) -> dict[int, str]:

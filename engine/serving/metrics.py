@@ -60,6 +60,12 @@ class Counters:
             "mage_recording", "1 if what happens is recorded, 0 if not", ("run",), registry=self._registry
         )
         self._queued = Gauge("mage_queued_events", "Events that wait to be durable", ("run",), registry=self._registry)
+        self._far = Gauge(
+            "mage_far_share",
+            "Share of the questions looked up to which no memory was near enough",
+            ("run",),
+            registry=self._registry,
+        )
         ProcessCollector(registry=self._registry)
 
     def count(self, *, run: str, route: str, status: int, outcome: str, treatment: str) -> None:
@@ -93,6 +99,7 @@ class Counters:
         for name, health in self._health().items():
             self._recording.labels(name).set(not health.problem)
             self._queued.labels(name).set(health.queued)
+            self._far.labels(name).set(health.far / max(1, health.looked_up))
         return generate_latest(_Rows(self._registry, run))
 
 

@@ -28,9 +28,10 @@ def open_run(
 ) -> OpenedRun:
     """Return a run frozen at a marker; `embedder` replaces the one of its configuration.
 
-    A question whose nearest memory has less than the cosine `min_similarity` gets no memories: "auto" takes for it what
-    19 of 20 of the run's own memories have to the nearest of another question, 0 lets everything in. Nor does one of
-    another task type than `task_types`, where any are named. Notes in what `wrap` sends have at most `max_note_tokens`
+    A memory that has less than the cosine `min_similarity` to a question is left out: "auto" measures for each task
+    type what 19 of 20 of the run's own questions, in other words, have to a memory of another one
+    (engine/rules/floors.py), 0 lets everything in. A question of another task type than `task_types`, where any are
+    named, gets none. Notes in what `wrap` sends have at most `max_note_tokens`
     (estimated from above; 0: any number).
 
     A run that began with a `Benchmark` object of Python's needs it again, here as in every other verb.

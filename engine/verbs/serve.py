@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from mage_es.engine.rules.notes import MinSimilarity, bounds_of
 from mage_es.engine.run.directory import RUNS_DIR, find_run
 from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.serving.journal import Health
 from mage_es.engine.serving.live import Learn, LiveRun
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.publish import models_of
@@ -28,16 +29,21 @@ if TYPE_CHECKING:
     from mage_es.engine.serving.tenants import Door, Key, KeyRing
 
 PORT = 8321
+HASH_WORDS = (
+    "Its embedder `hash` knows words and no meaning, so a question in other words is far: for what people write, "
+    "evolve with --embedder sentence-transformers/all-MiniLM-L6-v2, or openai/<model>?base_url=URL."
+)
 
 
 class ServedAt(msgspec.Struct, frozen=True, kw_only=True):
-    """A served run, the run whose memories it has, the marker whose state new sessions see, and the least and the most
-    that a task type asks of the nearest memory's cosine."""
+    """A served run, the run whose memories it has, the marker whose state new sessions see, the least and the most that
+    a task type asks of a memory's cosine, and the embedder."""
 
     run_id: str
     parent: str
     marker: str
     floors: tuple[float, float]
+    embedder: str
 
 
 class ServeReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +112,10 @@ async def aserve(
         report = _report(listener, address, lives)
         stack.enter_context(_settled())
         begun(report)
-        beside = [_publishing(publish_every_s, lives.values(), stop, say)]
+        beside = [
+            _publishing(publish_every_s, lives.values(), stop, say),
+            _watching(lives.values(), stop, say),
+        ]
         if keys:
             beside.append(_rereading(Path(keys), door, own, lives, stop, say))
         tasks = [asyncio.create_task(each) for each in beside]
@@ -234,6 +243,25 @@ def _allowance(retrieval_timeout_ms: float, max_body_mib: float) -> Allowance:
     return Allowance(retrieval_timeout_ms / 1000, most_body=round(max_body_mib * 2**20))
 
 
+async def _watching(lives: Iterable[LiveRun], stop: Callable[[], bool], say: Callable[[str], None]) -> None:
+    """Say once of each run that most of its traffic is about something else."""
+    waiting = list(lives)
+    while waiting and not stop():
+        await asyncio.sleep(1)
+        for live in [live for live in waiting if live.health.is_mostly_far]:
+            waiting.remove(live)
+            say(far_words(live.health, live.world.embedder.name))
+
+
+def far_words(health: Health, embedder: str) -> str:
+    """Return what to say where most questions got nothing."""
+    words = (
+        f"{health.run}: to {health.far} of {health.looked_up} questions no memory was near enough, so they got none "
+        "(`far`). If they are of its kind, serve it with a lower --min-similarity; /metrics has mage_far_share."
+    )
+    return f"{words} {HASH_WORDS}" if embedder == "hash" else words
+
+
 def _report(listener: socket, upstream: str, lives: Mapping[_Wanted, LiveRun]) -> ServeReport:
     ip, port = listener.getsockname()[:2]
     served = list[ServedAt]()
@@ -242,7 +270,11 @@ def _report(listener: socket, upstream: str, lives: Mapping[_Wanted, LiveRun]) -
         floors = [frozen.floor(name) for name in frozen.task_types] or [0.0]
         served.append(
             ServedAt(
-                run_id=live.run.id, parent=Path(parent).name, marker=frozen.marker, floors=(min(floors), max(floors))
+                run_id=live.run.id,
+                parent=Path(parent).name,
+                marker=frozen.marker,
+                floors=(min(floors), max(floors)),
+                embedder=live.world.embedder.name,
             )
         )
     host = f"[{ip}]" if ":" in ip else ip

@@ -94,6 +94,11 @@ class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
     """Cosine of the nearest memory; -1 for none, 0 where nothing was looked up."""
     floor: float = 0.0
     """Least cosine that it had to have; 0 for any."""
+    read_from: int = 0
+    """Characters of the turn (of its two ends, if it is long) before the part that was nearest to a memory, such as
+    the template of its client."""
+    read_to: int = 0
+    """And up to its end; 0 where nothing was looked up."""
     question: str = ""
     """Text of the latest user turn; empty where texts are not recorded."""
     question_cut: int = 0

@@ -23,6 +23,7 @@ from mage_es.engine.serving.journal import NotRecorded
 from mage_es.engine.serving.live import LiveRun, Prepared
 from mage_es.engine.theorems.serving import check_injections
 from mage_es.engine.verbs.memory import curate
+from mage_es.engine.verbs.serve import far_words
 from mage_es.engine.verbs.show import show_inference
 from mage_es.engine.verbs.verify import verify
 from mage_es.events.digests import sha256_text
@@ -199,6 +200,35 @@ def test_a_question_about_something_else_gets_no_memories_and_says_why(serve: Se
     assert check.ok, check.detail
     again = serve(run=live.run, holdback=0, bounds=NoteBounds(min_similarity=0))
     assert again.prepare(said("How do I reset my router?"), "chat", task_type=known.task_type).opened.memories
+
+
+def test_a_question_with_other_words_around_it_gets_its_memories_and_what_was_read_of_it_is_on_record(
+    serve: Serve,
+) -> None:
+    live = serve(holdback=0)
+    known = next(row for row in live.state.memory.rows() if row.outcome == "success_memory" and row.status == "active")
+    mail = f"Dear team,\n\nI hope this finds you well in the rain.\n\n{known.question}\n\nBest,\nAnna"
+    for text in (known.question, f"{known.question} Thanks!", mail):
+        found = asyncio.run(asked(live, text)).opened
+        assert found.treatment != "far" and known.question in text[found.read_from : found.read_to]
+    assert text[found.read_from : found.read_to] == known.question and found.nearest > 0.999
+    desk = "You are the desk of the bakery at the river, polite and never wrong: {} Say no more than that, please."
+    others = [question.question for question in live.world.questions.values()][:4]
+    for text in (*others, known.question):
+        found = asyncio.run(asked(live, desk.format(text))).opened
+    assert found.read_from > 60 and found.read_to <= desk.index("{}") + len(known.question) and found.nearest > 0.9
+    assert asyncio.run(asked(live, desk.format(known.question), key="other")).opened.read_from == 0
+
+
+def test_where_most_traffic_is_about_something_else_it_is_told_once_there_is_enough_of_it(serve: Serve) -> None:
+    live = serve(bounds=NoteBounds(min_similarity=0.9))
+    for number in range(50):
+        assert not live.health.is_mostly_far
+        live.prepare(said(f"How do I reset router {number}?"), "chat")
+    health = live.health
+    assert health.is_mostly_far and (health.looked_up, health.far) == (50, 50)
+    assert "50 of 50 questions" in far_words(health, "hash") and "--embedder sentence-tr" in far_words(health, "hash")
+    assert "--embedder" not in far_words(health, "sentence-transformers/x")
 
 
 def test_each_memory_must_be_near_enough_and_not_the_nearest_alone(serve: Serve) -> None:

@@ -279,7 +279,7 @@ def test_what_a_model_gets_can_do_nothing_and_what_is_in_quarantine_it_does_not_
     found = got(called(before, "search_memory", asked))["memories"]
     assert row.memory_id not in {each["memory_id"] for each in found}
     refused = told(called(before, "get_memory", {"memory_id": row.memory_id}))
-    assert "is in quarantine: its text is given to no model" in refused
+    assert "is out of use: its text is given to no model" in refused
     lineage = got(called(before, "explain_memory", {"memory_id": row.memory_id}))
     assert lineage["status"] == "quarantined" and "it is hostile" in lineage["history"][-1]
 

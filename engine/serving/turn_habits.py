@@ -1,0 +1,37 @@
+"""What a client puts into each of its requests: the template around a question, by which no two questions differ.
+
+It is seen in the newest turns of each key, of this process alone. What was read of a turn without it is on record.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, deque
+
+from mage_es.engine.rules.wording import shared
+
+_TURNS, _KEYS, _END = 12, 1_000, 1_000
+"""Turns that are kept of a key, keys of which some are kept, and characters of either end of a turn."""
+_LEAST = 3
+"""Other turns that must begin, or end, alike."""
+
+
+class TurnHabits:
+    """Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._mutex = threading.Lock()
+        self._seen = OrderedDict[str, deque[str]]()
+
+    def shared(self, key: str, text: str) -> tuple[int, int]:
+        """Return the characters that a turn begins and ends with as others of its key do, and keep it among them."""
+        with self._mutex:
+            seen = self._seen.setdefault(key, deque(maxlen=_TURNS))
+            self._seen.move_to_end(key)
+            if len(self._seen) > _KEYS:
+                self._seen.popitem(last=False)
+            kept = text if len(text) <= 2 * _END else text[:_END] + text[-_END:]
+            others = [each for each in seen if each != kept]
+            if len(others) == len(seen):
+                seen.append(kept)
+        return shared(text, others, _LEAST)

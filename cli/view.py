@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mage_es.cli.explain import glossary
 from mage_es.cli.options import examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
@@ -61,17 +62,21 @@ def view(
         from mage_es.engine.viewing.export import export
 
         wanted = _named([settings.find_run(name) for name in runs or ()] or [settings.find_run(None)])
-        report = export((look(*each) for each in wanted.items()), to)  # one at a time, and the place first
+        report = export((look(*each) for each in wanted.items()), to, words=glossary())  # one at a time
         out.report(report, f"{report.path}: {report.bytes / 1e6:.1f} MB, files: {report.files}")
         out.say("Open it in a browser; it needs no network and no server.")
         return
     from mage_es.engine.viewing.server import Viewer
 
-    wanted = _named([settings.find_run(name) for name in runs or ()] or list_runs(settings.runs_dir)[::-1])
-    if not wanted:
+    named = [settings.find_run(name) for name in runs or ()]
+
+    def wanted_now() -> dict[str, Run]:
+        return _named(named or list_runs(settings.runs_dir)[::-1])
+
+    if not wanted_now():
         settings.find_run(None)
     try:
-        server = Viewer(wanted, look, port=port)
+        server = Viewer(wanted_now, look, port=port, prices=prices, words=glossary())
     except OSError as error:
         raise PrerequisiteError(f"Port {port} cannot be used: {error}. Choose another --port, or 0.") from error
     with server:

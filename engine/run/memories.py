@@ -38,7 +38,7 @@ from mage_es.projections.scores import Score
 
 
 class MemoryItem(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory, recipe, pattern or tool that a run learned. `text` is one line of it."""
+    """A memory, recipe, pattern or tool that a run learned. `text` is its lesson on one line."""
 
     memory_id: str
     kind: str
@@ -139,6 +139,8 @@ LEAST_PREFIX = 4
 """Digits of an id that suffice if they are unambiguous."""
 
 _TEXT_WIDTH = 120
+_SEPARATOR = " · "
+"""Between two lines of a text that is shown on one."""
 
 
 def report_of(run_id: str, marker: str, reader: LogReader, state: State, name: str) -> MemoryReport:
@@ -196,7 +198,7 @@ def item_in(state: State, name: str, thing: Any) -> MemoryItem:
     match thing:
         case MemoryRow():
             kind = f"{thing.outcome}/{thing.kind}" if thing.kind else thing.outcome
-            text = thing.question or thing.reasoning
+            text = lesson_of(thing)
         case ToolAuthored():
             kind, text = "tool", f"{thing.name}: {thing.description}"
         case PatternRow():
@@ -205,7 +207,7 @@ def item_in(state: State, name: str, thing: Any) -> MemoryItem:
             kind, text = "action_recipe", f"{thing.achievement}: {', '.join(thing.actions)}"
         case _:
             kind, text = "retrieval_recipe", thing.query_template
-    line = " ".join(text.split())
+    line = _SEPARATOR.join(" ".join(each.split()) for each in text.splitlines() if each.strip())
     return MemoryItem(
         memory_id=name,
         kind=kind,
@@ -216,6 +218,11 @@ def item_in(state: State, name: str, thing: Any) -> MemoryItem:
         met=thing.met if isinstance(thing, MemoryRow) else 1,
         text=line if len(line) <= _TEXT_WIDTH else line[: _TEXT_WIDTH - 3] + "...",
     )
+
+
+def lesson_of(memory: MemoryRow) -> str:
+    """Return what a memory teaches: its reasoning, else the answer to its question."""
+    return memory.reasoning or f"{memory.question} → {memory.answer}"
 
 
 def curation(reader: LogReader, state: State, name: str, *, action: Curation, reason: str, by: str) -> Curate:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import base64
 import functools
+import hashlib
 import shlex
+import shutil
+import tempfile
 import threading
+import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Future
@@ -18,26 +22,30 @@ import msgspec
 
 from mage_es import __version__
 from mage_es.engine.config import Config, parse
-from mage_es.engine.run.directory import Run
-from mage_es.engine.run.exams import ExamRecord, exam_records, is_own, learner_of
+from mage_es.engine.run.directory import Run, clock
+from mage_es.engine.run.exams import ExamRecord, exam_records, learner_of
 from mage_es.engine.run.inheriting import inheritance
 from mage_es.engine.run.memories import things_of
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.world import baseline_of
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.viewing.answers import Rendered
+from mage_es.engine.viewing.card import card_of
+from mage_es.engine.viewing.gain import gain_of, pair_of
 from mage_es.engine.viewing.life import EXACT, Life, lives
 from mage_es.engine.viewing.positions import positions
 from mage_es.engine.viewing.tables import columns_of, packed, picked, places
 from mage_es.engine.viewing.verdict import beside, verdict
 from mage_es.engine.viewing.windows import Windows
-from mage_es.events.errors import LogError, PrerequisiteError
+from mage_es.events.care import repair_log
+from mage_es.events.errors import LogDamaged, LogError, MageError, PrerequisiteError, UnknownEvent
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     Event,
     InferenceClosed,
     InferenceOpened,
     Origin,
+    QuestionText,
     Record,
     RunInherited,
     RunStarted,
@@ -54,6 +62,7 @@ _SIZES: Mapping[str, int] = {
     "texts": 200,
     "exchanges": 200,
     "questions": 2000,
+    "wordings": 500,
     "asked": 100,
     "askings": 4000,
 }
@@ -107,24 +116,26 @@ class Viewed:
         tell: Callable[[float], None] | None = None,
     ) -> None:
         self.run, self.name = run, name or run.id
-        self._opened, self._whole, self._prices = opened, whole, prices
+        self._opened, self._whole, self._prices = opened, whole, prices or Prices()
         self._sizes = _SIZES if whole else {**_SIZES, **_WAITED_FOR}
         self._data_dir, self._benchmark = data_dir, benchmark
         self._lock = threading.Lock()
         self._reader: LogReader | None = None
         self._life, self._problem = Life(), ""
         self._exams: list[ExamRecord] = []
+        self._known: dict[str, QuestionText] = {}
         self._answers: Rendered | None = None
         self._checked: Future[dict[str, Any]] | None = None
         try:
             if run.events:
-                self._reader = LogReader(run.log_path, opened=opened)
-                self._windows = Windows(self._reader, whole=whole)
-                if whole and self._reader.head.seq > EXACT:
-                    self._checked = beside(run)
-                self._live(self._reader, tell)
+                self._live(LogReader(run.log_path, opened=opened), tell)
+        except LogDamaged as error:
+            whole_seq = self._live_prefix(tell)
+            shown = f"Events 1 to {whole_seq} are whole, and shown here" if whole_seq else "Nothing of it is whole"
+            self._problem = f"{error} {shown}."
         except (LogError, PrerequisiteError, OSError) as error:
             self._problem = str(error)
+        self.stamp = self._stamp()
         self._types = {name: place for place, name in enumerate(self._life.types())}
         self._things = dict(things_of(self._life.state))
         nodes, edges = self._life.learned.nodes.columns, self._life.learned.edges.columns
@@ -140,9 +151,27 @@ class Viewed:
         self._rows = {name: len(next(iter(columns.values()))) for name, columns in self._tables.items()}
         self._rows |= {"events": self._life.seq, "texts": self._rows["memories"], "asked": self._rows["questions"]}
         self._rows |= {"answers": self._rows["askings"], "exchanges": self._rows["inferences"], "verify": 1}
+        self._rows |= {"wordings": self._rows["questions"]}
 
-    def _live(self, reader: LogReader, tell: Callable[[float], None] | None) -> None:
-        last = reader.head.seq
+    def _live_prefix(self, tell: Callable[[float], None] | None) -> int:
+        """Read what is whole of a damaged log, and return its last event: a copy, cut as `mage-es repair` cuts it."""
+        folder = tempfile.mkdtemp(prefix="mage-es-view-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        log = Path(folder) / "log"
+        try:
+            shutil.copytree(self.run.log_path, log)
+            if whole_seq := repair_log(log, clock=clock).whole_seq:
+                self._live(LogReader(log, opened=self._opened), tell, until=whole_seq)
+                return whole_seq
+        except (MageError, OSError):  # without FORMAT, for one, nothing can be told from anything
+            self._life, self._reader = Life(), None
+        return 0
+
+    def _live(self, reader: LogReader, tell: Callable[[float], None] | None, *, until: int = 0) -> None:
+        last = until or reader.head.seq
+        self._reader, self._windows = reader, Windows(reader, whole=self._whole)
+        if self._whole and last > EXACT:
+            self._checked = beside(self.run)
         self._life = life = Life(exact=last <= EXACT, prices=self._prices)
 
         def told(records: Iterator[Record]) -> Iterator[Record]:
@@ -152,12 +181,12 @@ class Viewed:
                 yield record
 
         try:
-            lives(told(reader.records()), life)
-        except LogError as error:  # what came before the damage is shown
+            lives(told(reader.records(until=last)), life)
+        except UnknownEvent as error:  # what came before it is shown
             self._problem = str(error)
             life.stop()
+        learner = learner_of(reader)
         self._exams = [record for record in exam_records(reader) if record.opened.exam in life.asked.exam_rows]
-        starts, learner = dict[tuple[str, str], str](), learner_of(reader)
         for exam in self._exams:
             opened = exam.opened
             try:
@@ -166,23 +195,41 @@ class Viewed:
                 life.asked.lose_exam(opened.exam, str(error))
                 continue
             life.counted.book(life.asked, opened.exam, ledger)
-            who = (opened.execution, opened.judge)
-            if exam.closed and (opened.marker, opened.control) == ("start", "none"):
-                starts[who] = opened.exam
-        for exam in self._exams:
-            if exam.closed:
-                before = starts.get((exam.opened.execution, exam.opened.judge))
-                is_later = is_own(exam.opened, learner) and before != exam.opened.exam
-                life.counted.examine(life.asked, exam.opened.exam, before if is_later else None)
-        life.asked.name_questions(reader.questions()[0])
+        closed, columns = list[ExamRecord](), life.asked.exams.columns
+        ends = {name: seq for name, seq in zip(columns["exam"], columns["closed"], strict=True) if seq}
+        for exam in sorted((exam for exam in self._exams if exam.closed), key=lambda each: ends[each.opened.exam]):
+            if not columns["problem"][life.asked.exam_rows[exam.opened.exam]]:
+                closed.append(exam)
+            pair = pair_of(closed, learner)
+            verdicts = [life.asked.verdicts(name) for name in pair or ()]
+            gain = gain_of(pair[0], verdicts[0], pair[1], verdicts[1]) if pair else None
+            life.counted.examine(life.asked, exam.opened.exam, gain)
+        try:
+            self._known = {question.id: question for question in reader.questions()[0]}
+            life.asked.name_questions(self._known.values())
+        except LogDamaged as error:  # of the texts alone
+            self._problem = str(error)
 
     @property
     def is_behind(self) -> bool:
-        """Whether the log has events that are not shown yet."""
+        """Whether the run is not any more as it was when this was made."""
+        return self._stamp() != self.stamp
+
+    @property
+    def is_private(self) -> bool:
+        """Whether texts of subjects are shown, which are nowhere to be kept in clear."""
+        return self._reader is not None and self._reader.keys is not None
+
+    def _stamp(self) -> str:
+        """Return what tells one content of a run's log, and of its exams that are under way, from every other."""
+        heads: list[object] = [__version__, self._opened, self._whole]
         try:
-            return self.run.events != self._life.seq
-        except LogError:
-            return False
+            heads += [LogReader(self.run.log_path).head] if self.run.events else []
+            closed = {exam.opened.exam for exam in self._exams if exam.closed}
+            heads += [exam.events for exam in self.run.exams() if exam.path.name not in closed]
+        except (MageError, OSError) as error:
+            heads.append(str(error))
+        return hashlib.sha256(repr(heads).encode()).hexdigest()[:16]
 
     def names(self) -> Iterator[str]:
         """Yield the name of every chunk."""
@@ -191,6 +238,7 @@ class Viewed:
                 yield f"{self.name}/{table}-{number}"
                 if table == "events":  # of the same records, which are read once for both
                     yield f"{self.name}/payloads-{number}"
+        yield f"{self.name}/card"
         yield f"{self.name}/index"
 
     def chunk(self, name: str) -> bytes:
@@ -198,6 +246,8 @@ class Viewed:
         run, _, rest = name.rpartition("/")
         if run != self.name:
             raise KeyError(name)
+        if rest == "card":
+            return script(name, card_of(self.run, self._prices, None if self._problem else self._life.state))
         if rest == "index":
             with self._lock:
                 return script(name, self._index())
@@ -223,6 +273,7 @@ class Viewed:
             "events": self._events,
             "payloads": self._payloads,
             "texts": self._texts,
+            "wordings": self._wordings,
             "exchanges": self._exchanges,
         }
         if table == "answers":
@@ -268,6 +319,14 @@ class Viewed:
                 said.setdefault(event.inference, {})[name] = getattr(event, name)
         kept = [said.get(inference, {}) for inference in columns["inference"]]
         return {name: [each.get(name) or None for each in kept] for name in ("question", "reply")}
+
+    def _wordings(self, first: int, last: int) -> Mapping[str, Sequence[Any]]:
+        names = self._life.asked.questions.columns["id"][first : last + 1]
+        known = [self._known.get(name) for name in names]
+        return {
+            "question": [question.question if question else "" for question in known],
+            "context": [question.context if question else "" for question in known],
+        }
 
     def _texts(self, first: int, last: int) -> Mapping[str, Sequence[Any]]:
         names = self._life.learned.memories.columns["id"][first : last + 1]
@@ -319,7 +378,8 @@ class Viewed:
                 "embedder": started.embedder if started else "",
             },
             "last": life.seq,
-            "head": reader.head.chain if reader else "",
+            "head": "" if self._problem or reader is None else reader.head.chain,
+            "stamp": "" if self._whole else self.stamp,
             "began_us": life.began_us,
             "ended_us": life.ended_us,
             "parent": f"iter-{begun.iteration} of {begun.parent}" if begun else None,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from typing import Any
 
-from mage_es.engine.run.exams import by_question
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.viewing.askings import Askings
+from mage_es.engine.viewing.gain import Gain
 from mage_es.engine.viewing.learned import Learned
 from mage_es.engine.viewing.tables import Rows
 from mage_es.events import vocabulary as v
@@ -27,16 +28,17 @@ class Counted:
     def __init__(self, state: State, learned: Learned, prices: Prices) -> None:
         self._state, self._learned, self._prices = state, learned, prices
         self.scores = Rows("from to iteration purpose correct total unanswered undecided")
-        self.bandits = Rows("from to bandit key arm alpha_micro beta_micro pulls")
+        self.bandits = Rows("from to bandit key arm alpha_micro beta_micro pulls own")
         self.cost = Rows(f"from to {' '.join(Account._fields)} {' '.join(Usage._fields)} usd")
         self.exam_cost = Rows(f"from exam {' '.join(Account._fields)} {' '.join(Usage._fields)} usd")
         self.overview = Rows(
-            "from to marker closed iteration fresh_correct fresh_total anchor_iteration anchor_correct anchor_total "
-            "guard memories quarantined nodes edges execution_calls guidance_calls usd gain low high p exam "
-            "exam_before guidance_at_inference"
+            "from to marker closed fresh_correct fresh_total anchor_correct anchor_total guard open_iteration "
+            "open_correct open_total memories quarantined stored nodes edges execution_calls guidance_calls usd "
+            f"{' '.join(Gain._fields)} guidance_at_inference"
         )
         self._scored: dict[tuple[Any, int], None] = {}
         self._pulled: dict[tuple[str, str, str], None] = {}
+        self._pulls = Counter[tuple[str, str, str]]()
         self._called: dict[Account, None] = {}
         self._usd: dict[Account, float | None] = {}
 
@@ -45,6 +47,7 @@ class Counted:
         match event:
             case v.BanditUpdated():
                 self._pulled[event.bandit, event.key, event.arm] = None
+                self._pulls[event.bandit, event.key, event.arm] += 1
             case v.ModelCalled() | v.CallFailed():
                 who = (event.tier, event.agent, event.purpose, event.iteration, event.model)
                 how = (event.batched, event.served_by) if isinstance(event, v.ModelCalled) else ()
@@ -64,7 +67,7 @@ class Counted:
             apart = (scores.unanswered(purpose, k), scores.undecided(purpose, k))
             self.scores.put((purpose, k), seq, k, purpose, *scores.score(purpose, k), *apart)
         for arm in self._pulled:
-            self.bandits.put(arm, seq, *arm, *self._state.bandits.posterior(*arm))
+            self.bandits.put(arm, seq, *arm, *self._state.bandits.posterior(*arm), self._pulls[arm])
         for account in self._called:
             use = self._state.ledger.usage(account)
             self._usd[account] = self._paid(account, use)
@@ -85,36 +88,25 @@ class Counted:
     def stop(self, seq: int, marker: str) -> None:
         """Sum up the run as it is at a stop, event `seq`."""
         state, scores = self._state, self._state.scores
-        closed = state.progress.closed
-        # The open iteration's, if it has any: a page of a run in mid-iteration shows how it goes.
-        fresh, anchored = (
-            max((k for k in (closed, closed + 1) if scores.asked(purpose, k)), default=closed)
-            for purpose in ("fresh", "anchor")
-        )
+        closed, begun = state.progress.closed, state.progress.closed + 1
         calls = (state.ledger.total("execution").calls, state.ledger.total("guidance").calls)
         costs = list(self._usd.values())
         usd = None if None in costs else sum(filter(None, costs))
-        answers = (fresh, scores.score("fresh", fresh).correct, scores.asked("fresh", fresh))
-        anchors = (anchored, scores.score("anchor", anchored).correct, scores.asked("anchor", anchored))
+        series: tuple[tuple[v.Purpose, int], ...] = (("fresh", closed), ("anchor", closed), ("anchor", begun))
+        # What an open iteration has asked so far measures nothing yet: it never takes the place of a whole one.
+        fresh, anchors, partial = (
+            (scores.score(purpose, k).correct, scores.asked(purpose, k)) for purpose, k in series
+        )
+        told = (closed, *fresh, *anchors, scores.verdict(closed), begun if partial[1] else None, *partial)
         sums = (*self._learned.sizes(), *calls, usd)
-        told = (closed, *answers, *anchors, scores.verdict(anchored))
-        self.overview.put((), seq, marker, *told, *sums, None, None, None, None, "", "", 0)
+        self.overview.put((), seq, marker, *told, *sums, *[None] * len(Gain._fields), 0)
 
-    def examine(self, asked: Askings, exam: str, before: str | None) -> None:
-        """Note at the stops since an exam closed its guidance calls, and its gain over that of the start, `before`."""
+    def examine(self, asked: Askings, exam: str, gain: Gain | None) -> None:
+        """Note at the stops since an exam closed its guidance calls, and the gain as it was measured by then."""
         row = asked.exams.at(asked.exam_rows[exam])
         columns = self.overview.columns
-        since = bisect_left(columns["from"], row["closed"])
-        told: dict[str, Any] = {}
-        if before is not None:
-            now, was = asked.verdicts(exam), asked.verdicts(before)
-            both = sorted(now.keys() & was.keys())
-            differences = [float(now[name]) - float(was[name]) for name in both]
-            if differences:
-                found, points = by_question(differences), 100 * sum(differences) / len(both)
-                told = {"gain": points, "low": found.low, "high": found.high, "p": found.p}
-                told |= {"exam": exam, "exam_before": before}
-        for place in range(since, len(self.overview)):
+        told = gain._asdict() if gain else {}
+        for place in range(bisect_left(columns["from"], row["closed"]), len(self.overview)):
             columns["guidance_at_inference"][place] += row["guidance_calls"] or 0
             for name, value in told.items():
                 columns[name][place] = value

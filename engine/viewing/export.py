@@ -6,7 +6,7 @@ import base64
 import hashlib
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 
@@ -42,18 +42,22 @@ def runs_chunk(names: Iterable[str]) -> bytes:
     return script("runs", {"runs": [{"run": name} for name in names]})
 
 
-def export(runs: Iterable[Viewed], to: Path) -> ViewReport:
-    """Write runs to a new or empty folder, or to a new file whose name ends with `.html`.
+def words_chunk(words: Mapping[str, str]) -> bytes:
+    return script("words", {"words": words})
+
+
+def export(runs: Iterable[Viewed], to: Path, *, words: Mapping[str, str] | None = None) -> ViewReport:
+    """Write runs to a new or empty folder, or to a new file whose name ends with `.html`; `words` are explained there.
 
     Raises `UsageError` where something is there already, or where one file would be too large for a browser.
     """
     if to.suffix.lower() in (".html", ".htm"):
-        return _to_file(runs, to)
+        return _to_file(runs, to, words or {})
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise UsageError(f"{to} exists and is not an empty folder: name a new one, or a file that ends with .html.")
     count = total = 0
     # The page last: a folder without it was not finished.
-    for name, data in (*_chunks(runs), *((name, None) for name in reversed(STATIC))):
+    for name, data in (*_chunks(runs, words or {}), *((name, None) for name in reversed(STATIC))):
         content = static(name) if data is None else data
         path = to / (name if data is None else f"data/{name}.js")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -62,11 +66,11 @@ def export(runs: Iterable[Viewed], to: Path) -> ViewReport:
     return ViewReport(path=str(to / "index.html"), files=count, bytes=total)
 
 
-def _to_file(runs: Iterable[Viewed], to: Path) -> ViewReport:
+def _to_file(runs: Iterable[Viewed], to: Path, words: Mapping[str, str]) -> ViewReport:
     if to.exists():
         raise UsageError(f"{to} exists: name a new file.")
     held, total = list[bytes](), 0
-    for name, data in _chunks(runs):
+    for name, data in _chunks(runs, words):
         # Data, not a script: nothing of it is run or unpacked before the page asks for it.
         text = msgspec.json.decode(b"[" + data[5:-2] + b"]")[1]
         held.append(f'<script type="text/plain" data-chunk="{html.escape(name)}">{text}</script>\n'.encode())
@@ -91,13 +95,14 @@ def _to_file(runs: Iterable[Viewed], to: Path) -> ViewReport:
     return ViewReport(path=str(to), files=1, bytes=sum(map(len, parts)))
 
 
-def _chunks(runs: Iterable[Viewed]) -> Iterator[tuple[str, bytes]]:
+def _chunks(runs: Iterable[Viewed], words: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
     names = []
     for run in runs:
         with uncollected():
             for name in run.names():
                 yield name, run.chunk(name)
         names.append(run.name)
+    yield "words", words_chunk(words)
     yield "runs", runs_chunk(names)
 
 

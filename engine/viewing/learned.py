@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,7 +22,7 @@ _NODES = {"tool": "tool", "action_recipe": "recipe"}
 
 
 class Learned:
-    """Tables of what changes the prompts to come. `rows` are the memories by id, `quarantined` those kept out now."""
+    """Tables of what changes the prompts to come. `rows` are the memories by id."""
 
     reads = frozenset[type[Event]]({
         *(v.SkillCreated, v.SkillRefined, v.MasteryUpdated, v.SlotsRolledBack, v.TaskTypeCreated, v.EdgeAdded),
@@ -34,7 +35,8 @@ class Learned:
     def __init__(self, state: State) -> None:
         self._state = state
         self.rows: dict[str, int] = {}
-        self.quarantined: set[str] = set()
+        self._statuses: dict[str, str] = {}
+        self._counts = Counter[str]()
         self._nodes: dict[str, int] = {}
         self._pruned = self._edges = 0
         self.memories = Rows("from id kind task_type skill question iteration phase title prompts right")
@@ -70,9 +72,11 @@ class Learned:
             case _:
                 self._curate(seq, event)
 
-    def sizes(self) -> tuple[int, int, int, int]:
-        """Return how many memories, quarantined ones, nodes and edges of the graph there are now."""
-        return len(self.rows), len(self.quarantined), len(self._nodes) - self._pruned, self._edges
+    def sizes(self) -> tuple[int, int, int, int, int]:
+        """Return how many memories prompts can show, are kept out of them and are stored at all, and how many nodes and
+        edges the graph has now."""
+        held = (self._counts["active"], sum(self._counts[status] for status in OUT_OF_USE), len(self.rows))
+        return *held, len(self._nodes) - self._pruned, self._edges
 
     def _named(self, seq: int, event: Event) -> None:
         match event:
@@ -145,7 +149,9 @@ class Learned:
             return
         state = self._state
         status = status_of(state, name) or ""
-        (self.quarantined.add if status in OUT_OF_USE else self.quarantined.discard)(name)
+        self._counts[self._statuses.get(name, "")] -= 1
+        self._counts[status] += 1
+        self._statuses[name] = status
         by, met = None, 1
         held: tuple[int | None, ...] = (None, None, None)
         if state.memory.count_of(name):

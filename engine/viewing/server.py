@@ -5,7 +5,10 @@ Rules
       becomes a path of the file system.
     - Chunks are scripts, which a page of any origin may include. So the address holds a secret, other origins are told
       apart by `Sec-Fetch-Site` and `Host`, and browsers are told to give nothing of it to others.
-    - A run that grows is read again when its index is asked for: when its page is loaded.
+    - The list of runs is made anew when it is asked for. A run that grows is read again when its index is asked for:
+      when its page is loaded.
+    - The address of a chunk names what it was made of, so a browser keeps it and asks once. What shows texts of
+      subjects is nowhere kept.
     - A log that takes long to read is read in the background; meanwhile its index says which share of it was.
 """
 
@@ -23,8 +26,10 @@ from typing import Any
 from urllib.parse import unquote
 
 from mage_es.engine.run.directory import Run
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.viewing.card import card_of
 from mage_es.engine.viewing.chunks import Viewed, script
-from mage_es.engine.viewing.export import runs_chunk, static
+from mage_es.engine.viewing.export import runs_chunk, static, words_chunk
 from mage_es.events.errors import MageError
 
 LOOPBACK = "127.0.0.1"
@@ -39,8 +44,8 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",
 }
+_ONCE, _KEPT = "no-store", "private, max-age=31536000, immutable"
 _TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
 _PATIENCE = 30
 """Seconds after which a silent connection is closed."""
@@ -52,17 +57,26 @@ _Look = Callable[[str, Run, Callable[[float], None]], Viewed]
 
 
 class Viewer(ThreadingHTTPServer):
-    """The server of these runs, each of which is read when its page is first asked for.
+    """The server of the runs that `runs` lists, each of which is read when its page is first asked for.
 
-    Raises `OSError` where the port is taken; 0 is any free one.
+    `words` are explained where they are shown. Raises `OSError` where the port is taken; 0 is any free one.
     """
 
     daemon_threads = True
 
-    def __init__(self, runs: Mapping[str, Run], look: _Look, *, port: int = 0) -> None:
+    def __init__(
+        self,
+        runs: Callable[[], Mapping[str, Run]],
+        look: _Look,
+        *,
+        port: int = 0,
+        prices: Prices | None = None,
+        words: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__((LOOPBACK, port), _Handler)
         self.secret = secrets.token_urlsafe(16)
-        self._runs, self._look = runs, look
+        self._list, self._look, self._prices, self._words = runs, look, prices or Prices(), words or {}
+        self._runs = runs()
         self._readings, self._lock = dict[str, _Reading](), threading.Lock()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -78,24 +92,37 @@ class Viewer(ThreadingHTTPServer):
     def hosts(self) -> tuple[str, ...]:
         return tuple(f"{name}:{self.server_port}" for name in (LOOPBACK, "localhost"))
 
-    def content(self, name: str) -> bytes:
-        """Return what is at an address below the secret one. Raises `KeyError` for anything else."""
+    def content(self, name: str, stamp: str = "") -> tuple[bytes, str]:
+        """Return what is at an address below the secret one, and for how long it may be kept.
+
+        `stamp` is that of the index by which a chunk is asked for. Raises `KeyError` for anything else, and for a chunk
+        of a run that has changed since.
+        """
         if not name.startswith("data/"):
-            return static(name or "index.html")
+            return static(name or "index.html"), _ONCE
         chunk = name.removeprefix("data/").removesuffix(".js")
         if not name.endswith(".js"):
             raise KeyError(name)
         if chunk == "runs":
-            return runs_chunk(self._runs)
-        run = chunk.rpartition("/")[0]
-        reading = self._reading(run, anew=chunk == f"{run}/index")
-        if chunk == f"{run}/index":
+            self._runs = self._list()
+            return runs_chunk(self._runs), _ONCE
+        if chunk == "words":
+            return words_chunk(self._words), _ONCE
+        run, _, part = chunk.rpartition("/")
+        if part == "card":
+            return script(chunk, card_of(self._runs[run], self._prices)), _ONCE
+        reading = self._reading(run, anew=part == "index")
+        if part == "index":
             try:
                 reading.made.result(_AT_ONCE)
             except TimeoutError:
-                return script(chunk, {"reading": reading.share})
+                return script(chunk, {"reading": reading.share}), _ONCE
             reading.was_shown = True
-        return reading.made.result().chunk(chunk)
+        viewed = reading.made.result()
+        if stamp and stamp != viewed.stamp:
+            raise KeyError(name)
+        is_kept = stamp and not viewed.is_private and part != "verify-0"
+        return viewed.chunk(chunk), _KEPT if is_kept else _ONCE
 
     def _reading(self, run: str, *, anew: bool) -> _Reading:
         """Return the reading of a run; `anew`: a new one if its log has grown since the last one was shown."""
@@ -138,7 +165,8 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = _PATIENCE
 
     def do_GET(self) -> None:
-        name = unquote(self.path.partition("?")[0], errors="replace")
+        path, _, stamp = self.path.partition("?")
+        name = unquote(path, errors="replace")
         secret, slash, rest = name.removeprefix("/").partition("/")
         if self.headers.get("Host") not in self.server.hosts:
             return self._say(HTTPStatus.MISDIRECTED_REQUEST, "This server answers to its own address only.")
@@ -147,19 +175,20 @@ class _Handler(BaseHTTPRequestHandler):
         if not slash or not secrets.compare_digest(secret.encode(), self.server.secret.encode()):
             return self._say(HTTPStatus.NOT_FOUND, "Open the address that `mage-es view` printed.")
         try:
-            found = self.server.content(rest)
+            found, keeps = self.server.content(rest, stamp)
         except KeyError:
             return self._say(HTTPStatus.NOT_FOUND, "There is nothing at this address.")
         except (MageError, OSError) as error:
             return self._say(HTTPStatus.INTERNAL_SERVER_ERROR, str(error))
-        return self._send(HTTPStatus.OK, found, _TYPES[(rest or "index.html").rpartition(".")[2]])
+        return self._send(HTTPStatus.OK, found, _TYPES[(rest or "index.html").rpartition(".")[2]], keeps)
 
     def _say(self, status: HTTPStatus, text: str) -> None:
         self._send(status, f"{text}\n".encode(), "text/plain; charset=utf-8")
 
-    def _send(self, status: HTTPStatus, content: bytes, kind: str) -> None:
+    def _send(self, status: HTTPStatus, content: bytes, kind: str, keeps: str = _ONCE) -> None:
         self.send_response(status)
-        for header, value in {**_HEADERS, "Content-Type": kind, "Content-Length": str(len(content))}.items():
+        own = {"Content-Type": kind, "Content-Length": str(len(content)), "Cache-Control": keeps}
+        for header, value in {**_HEADERS, **own}.items():
             self.send_header(header, value)
         self.end_headers()
         self.wfile.write(content)

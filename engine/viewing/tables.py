@@ -14,27 +14,37 @@ Form
     of scores, cost and bandits (marked S) begin at stops: the ends of phases and of iterations, exams, and the last
     event; between two stops they say what held at the earlier one. `index.exact` tells which it is.
 
-runs: {"runs": [{run}]}; each has `<run>/index`.
+runs: {"runs": [{run}]}; each has `<run>/index` and `<run>/card`.
+
+words: {"words": {word: its meaning}}, which the page explains where it shows them.
+
+card
+    state (finished unfinished served damaged empty unread) problem (of the last three), benchmark baseline (its name,
+    "" none) learner iterations_done iterations (0: of a baseline) events began_us ended_us correct total (anchors at
+    the last closed iteration; of a baseline all its questions) calls guidance_calls usd (null: a price is unknown)
+    shares [before, after] gain low high p exam exam_before (as in `overview`, null: none).
 
 index
     run, path, named (as commands take it: its folder, in an export its id),
-    kind (questions | episodes | baseline | served), state (finished, unfinished, damaged, empty), problem
-    ("" or what to read), benchmark, measure (accuracy | score), config {name: value}, models {execution, guidance,
-    judge, embedder}, last (last seq), head (chain), began_us, ended_us (times of the first and the last event), parent
-    (null or text), command (that begins the same run, "" unknown), exact (bool), copy (bool: an
-    export, not a server), markers (a table: seq, iteration, phase ("" for the end of an iteration)),
-    anchors [[seq, share right from there on]],
+    kind (questions | episodes | baseline | served), state (finished, unfinished, damaged, empty), problem ("" or what
+    is damaged, and how much is whole: the tables hold that), benchmark, measure (accuracy | score), config {name:
+    value}, models {execution, guidance, judge, embedder}, last (last seq), head (chain, "" of what is damaged),
+    began_us, ended_us (times of the first and the last event), parent (null or text), command (that begins the same
+    run, "" unknown), exact (bool), copy (bool: an export, not a server), stamp (changes with the run: a server's chunk
+    that is asked for with it, after a "?", may be kept; "" of a copy), markers (a table: seq, iteration, phase ("" for
+    the end of an iteration)), anchors [[seq, share right from there on, at the last closed iteration]],
     marks [{seq, kind: rollback|quarantine|release|split|exam|resumed|repaired|finished, text}],
     types [event type], chunks {table: [rows of each chunk but the last, number of chunks]}, counts {table: rows},
     version. While a server still reads a long log it is {reading: share of it that was read}.
     Tables of one run below; a table without rows has no chunk.
 
 overview   from to | marker (`iter-3/update`, `seq:17` of a stop that is none) closed (last closed iteration, -1: the
-           start) iteration fresh_correct fresh_total (of that iteration) anchor_iteration anchor_correct anchor_total
-           guard (its verdict, "" none) memories quarantined nodes edges execution_calls guidance_calls usd (null: a
-           price is unknown) gain low high (points and their 95 % interval: the newest exam against that of the start;
-           null where there is none) p exam exam_before (those two) guidance_at_inference (guidance calls of the
-           exams so far). A row for each stop.
+           start, -2: none) fresh_correct fresh_total anchor_correct anchor_total guard (of that iteration; its verdict,
+           "" none) open_iteration (one whose anchors are being asked, null: none) open_correct open_total (of its
+           anchors so far) memories (those that prompts can show) quarantined stored (all) nodes edges execution_calls
+           guidance_calls usd (null: a price is unknown) gain low high (points and their 95 % interval: the exam of the
+           newest state against that of the start; null where there is none) p exam exam_before (those two)
+           guidance_at_inference (guidance calls of the exams so far). A row for each stop.
 verify     one row: ok (bool) text findings [text] leaks (held-out questions found in what was learned, null: not told)
            checks [{name, ok, detail, measured, bound, seq (of the first event that breaks it, 0: none), damaged}]: what
            `mage-es verify` says when the chunk is asked for (in an export: when it was written).
@@ -51,9 +61,9 @@ nodes      from to (pruned) | id (`skill/x`) kind (skill task_type memory tool r
 edges      from | source target (node rows) kind label weight derived (true: a field of a memory, not an edge of the
            graph: `exercises` a skill, `about` a task type, `superseded by` a memory), in order of birth
 memories   from | id kind (`success_memory`, `failure_memory/specific`, ..., tool, action_recipe, retrieval_recipe,
-           abstracted_pattern) task_type skill question (question row or null) iteration phase title (one line) prompts
-           right. What a run learned: memories, tools, recipes, patterns; in order of birth. Over the whole run and its
-           exams the number of prompts that showed it, and of those answered right.
+           abstracted_pattern) task_type skill question (question row or null) iteration phase title (its lesson, on
+           one line) prompts right. What a run learned: memories, tools, recipes, patterns; in order of birth. Over the
+           whole run and its exams the number of prompts that showed it, and of those answered right.
 memory_states  from to | memory (row) status (active superseded quarantined failed pruned older ...) by (row of the
            memory that superseded it, null) met successes failures confidence_micro (the last
            three of patterns, what supports them; else null)
@@ -64,12 +74,14 @@ texts      (row = memory row) fields [[name, text]] writer saw given_by facts [s
 curations  from | memory (row or null) id what (quarantined released superseded pruned refused proposed published) by
            reason
 mastery    from to | skill mastery successes failures (evidence so far) prompt_template strategy parent description
-bandits S  from to | bandit key arm alpha_micro beta_micro pulls
+bandits S  from to | bandit key arm alpha_micro beta_micro pulls (with those that a skill has of the one it was split
+           from, discounted) own (the rewards of this key alone)
 cost    S  from to | tier agent purpose iteration model served_by batched calls failures retries cut input_tokens
            cached_tokens output_tokens thinking_tokens cache_write_tokens latency_us usd (null: price unknown)
 exam_cost  from (exam.closed) | exam tier agent purpose iteration model served_by batched calls failures retries
            cut input_tokens cached_tokens output_tokens thinking_tokens cache_write_tokens latency_us usd: what is in
            the exam's own log, and not in `cost`
+wordings   (row = question row) question context: whole, "" where the log has none
 questions  id split (evolution, anchor, held-out, "": none) task_type (as last asked) title (one line) asked wrong
            unanswered undecided changed (verdicts that differ from the one before; the last five over the whole run,
            without what was carried; what is undecided is in no other). Their askings are in `asked`.

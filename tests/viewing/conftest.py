@@ -117,16 +117,16 @@ def addresses(run: Run, folder: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @contextmanager
-def watching(run: Run, may_end: threading.Event | None = None) -> Iterator[str]:
+def watching(run: Run, may_end: threading.Event | None = None, view: type[Viewed] = Viewed) -> Iterator[str]:
     """Serve a run as `mage-es view` does; give the address. Until an event is set, 34 % of the log is read."""
 
     def read(name: str, each: Run, tell: Callable[[float], None]) -> Viewed:
         if may_end:
             tell(0.34)
             may_end.wait()
-        return Viewed(each, name=name, tell=tell)
+        return view(each, name=name, tell=tell)
 
-    with Viewer({run.id: run}, read) as server:
+    with Viewer(lambda: {run.id: run}, read) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         try:

@@ -24,7 +24,7 @@ await build({
     "preact/hooks": here("vendor/preact/hooks.mjs"),
     uplot: here("vendor/uplot/uPlot.mjs"),
   },
-  banner: { js: `/* mage-es view, with preact and uPlot:\n\n${["preact", "uplot"].map(licence).join("\n")}*/` },
+  banner: { js: `/* mage-es view, with preact, uPlot and jsdiff:\n\n${["preact", "uplot", "diff"].map(licence).join("\n")}*/` },
 });
 await build({ ...common, entryPoints: [here("src/app.css")], outfile: `${into}/app.css` });
 copyFileSync(here("src/index.html"), `${into}/index.html`);

@@ -12,7 +12,13 @@ from typing import Any
 import pytest
 
 from mage_es.engine.run.directory import Run
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
+from mage_es.events.errors import Interrupted
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import AnswerJudged
+from tests.engine.conftest import SMALL
 
 
 def opened(content: bytes) -> tuple[str, Any]:
@@ -45,3 +51,24 @@ def examined(evolved_once: Run, tmp_path_factory: pytest.TempPathFactory) -> Run
 def copied(examined: Run, tmp_path: Path) -> Run:
     """A copy of that run, to be changed."""
     return Run(examined.id, shutil.copytree(examined.path, tmp_path / examined.id))
+
+
+def interrupted_in(runs_dir: Path) -> Run:
+    """Return a run that was stopped while iteration 1 asked its anchors."""
+    run = Run("stopped", runs_dir / "stopped")
+
+    def may_stop() -> bool:
+        if not (run.log_path / "FORMAT").exists():
+            return False
+        judged = LogReader(run.log_path).of(AnswerJudged)
+        return any(each.purpose == "anchor" and each.iteration == 1 for each in judged)
+
+    with pytest.raises(Interrupted):
+        evolve(SMALL, runs_dir=runs_dir, data_dir=None, runtime=Runtime(workers=1, stop=may_stop), run_id=run.id)
+    return run
+
+
+@pytest.fixture(scope="session")
+def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run that was stopped in the middle of its last iteration's anchors. Shared: only copy it."""
+    return interrupted_in(tmp_path_factory.mktemp("interrupted"))

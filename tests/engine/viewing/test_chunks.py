@@ -206,6 +206,55 @@ def test_a_damaged_run_says_what_verify_says(copied: Run) -> None:
     assert row["ok"] is False and any(segment.name in finding for finding in row["findings"])
 
 
+def damaged_in(run: Run, seq: int) -> str:
+    """Change a byte of the segment that has this event; return its name."""
+    segment = next(
+        path
+        for path in sorted((run.log_path / "seg").glob("*[0-9].parquet"))
+        if int(path.stem.split("-")[0]) <= seq <= int(path.stem.split("-")[1])
+    )
+    content = bytearray(segment.read_bytes())
+    content[len(content) // 2] ^= 1
+    segment.write_bytes(bytes(content))
+    return segment.name
+
+
+def test_a_damaged_log_shows_what_is_whole_of_it(copied: Run, examined: Run) -> None:
+    start = table(Viewed(examined), "exams")[0]
+    name = damaged_in(copied, examined.events - 1)
+    files = {path: path.read_bytes() for path in copied.path.rglob("*") if path.is_file()}
+    viewed = Viewed(copied)
+    index = index_of(viewed)
+    assert index["state"] == "damaged" and name in index["problem"]
+    assert f"Events 1 to {index['last']} are whole" in index["problem"]
+    assert start["closed"] <= index["last"] < examined.events - 1 and index["head"] == ""
+    was = {row["seq"]: row for row in table(Viewed(examined), "askings") if not row["exam"]}
+    assert {row["seq"]: row["verdict"] for row in table(viewed, "askings") if not row["exam"]} == {
+        seq: row["verdict"] for seq, row in was.items()
+    }
+    answers = table(viewed, "answers")
+    assert any(answer["verified"] for answer in answers) and not any(answer["verified"] is False for answer in answers)
+    assert all(viewed.chunk(name) for name in viewed.names())
+    assert files == {path: path.read_bytes() for path in copied.path.rglob("*") if path.is_file()}, (
+        "a reader only reads"
+    )
+
+
+def test_memories_have_their_lesson_as_title_and_questions_their_whole_text(examined: Run) -> None:
+    viewed = Viewed(examined)
+    memories, texts, questions = (table(viewed, name) for name in ("memories", "texts", "questions"))
+    fields = [dict(text["fields"]) for text in texts]
+    lessons = [
+        (row["title"], each["reasoning"]) for row, each in zip(memories, fields, strict=True) if "reasoning" in each
+    ]
+    assert len(lessons) > 5
+    for title, lesson in lessons:
+        assert title.removesuffix("...") in " · ".join(" ".join(part.split()) for part in lesson.splitlines())
+    known = {text.id: text.question for text in LogReader(examined.log_path).questions()[0]}
+    wordings = table(viewed, "wordings")
+    assert [row["question"] for row in wordings] == [known[question["id"]] for question in questions]
+
+
 def test_a_lost_exam_says_so_and_the_rest_is_shown(copied: Run) -> None:
     lost = copied.exams()[0]
     lost.path.rename(copied.path / "elsewhere")
@@ -238,6 +287,8 @@ def test_a_folder_holds_every_chunk_and_the_page(examined: Run, tmp_path: Path) 
         "app.js",
         "app.css",
         "data/runs.js",
+        "data/words.js",
+        f"data/{examined.id}/card.js",
         f"data/{examined.id}/index.js",
     }
     assert opened((to / "data/runs.js").read_bytes())[1]["runs"][0]["run"] == examined.id
@@ -251,7 +302,7 @@ def test_one_file_holds_every_chunk_as_data_and_runs_nothing_but_the_page(examin
     export([viewed], to)
     page = to.read_text()
     blocks = dict(re.findall(r'<script type="text/plain" data-chunk="([^"]*)">([A-Za-z0-9+/=]*)</script>', page))
-    assert set(blocks) == {*viewed.names(), "runs"}
+    assert set(blocks) == {*viewed.names(), "runs", "words"}
     assert (
         opened(viewed.chunk(f"{viewed.name}/askings-0"))[1]
         == opened(b'mage("x","%s")\n' % blocks[f"{viewed.name}/askings-0"].encode())[1]

@@ -100,7 +100,7 @@ def agrees(life: Life, seq: int, state: State) -> None:
 def agrees_at_stops(life: Life, seq: int, state: State) -> None:
     """Compare the tables that are exact at stops only, in a long log."""
     assert {
-        (row["bandit"], row["key"], row["arm"]): tuple(row.values())[-3:] for row in valid(life, "bandits", seq)
+        (row["bandit"], row["key"], row["arm"]): tuple(row.values())[-4:-1] for row in valid(life, "bandits", seq)
     } == {
         (bandit, key, arm): tuple(posterior)
         for bandit, keys in state.bandits.dump().items()

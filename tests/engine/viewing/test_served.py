@@ -8,6 +8,7 @@ from itertools import count
 
 from mage_es.engine.commands import Feedback
 from mage_es.engine.serving.live import LiveRun
+from mage_es.engine.verbs.memory import curate
 from mage_es.engine.verbs.publish import publish
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.engine.viewing.server import Viewer
@@ -17,7 +18,7 @@ from tests.engine.serving.conftest import parent, serve
 from tests.engine.serving.talking import closed, said
 from tests.engine.viewing.conftest import rows_of
 from tests.engine.viewing.test_chunks import index_of, table
-from tests.engine.viewing.test_server import read, serving
+from tests.engine.viewing.test_server import read, seen, serving
 
 __all__ = ["parent", "serve"]
 
@@ -44,6 +45,11 @@ def test_each_request_has_what_was_put_in_what_came_of_it_and_what_was_said(serv
     say({"answer": "37", "reasoning": "72 - 35 = 37"}, inference_id=answered)
     say(0.25, session_id="s0")
     live.close()
+    publish(live.run)
+    *_, made = (event.memory_id for event in LogReader(live.run.log_path).of(MemoryAppended))
+    last = table(Viewed(live.run), "overview")[-1]
+    assert (last["quarantined"], last["stored"] - last["memories"]) == (1, 1), "no anchor can judge it, so it waits"
+    curate(live.run, made, action="approve", reason="it is right", by="me")
     published = publish(live.run)
     viewed = Viewed(live.run)
 
@@ -64,17 +70,17 @@ def test_each_request_has_what_was_put_in_what_came_of_it_and_what_was_said(serv
     taught, scored = table(viewed, "feedback")
     assert (taught["inference"], taught["kind"], taught["value_micro"]) == (0, "demonstration", None)
     assert (scored["inference"], scored["value_micro"], scored["text"]) == (None, 250_000, None)
-    # What came of it: a memory that was proposed, published, and is in use.
-    *_, made = (event.memory_id for event in reader.of(MemoryAppended))
-    row = names.index(made)
-    assert [one["status"] for one in table(viewed, "memory_states") if one["memory"] == row][-1] == "active"
-    assert {"proposed", "published"} <= {one["what"] for one in table(viewed, "curations") if one["id"] == made}
+    # What came of it: a memory that was proposed, waited for a review, was published, and is in use.
+    states = [one["status"] for one in table(viewed, "memory_states") if one["memory"] == names.index(made)]
+    assert states[-1] == "active" and {"waiting", "approved"} <= set(states)
+    told = [one["what"] for one in table(viewed, "curations") if one["id"] == made and one["what"] != "quarantined"]
+    assert told == ["proposed", "waiting", "approved", "released", "published"]
     assert all(viewed.chunk(name) for name in viewed.names())
 
 
 def test_a_run_that_is_being_written_is_shown_as_far_as_it_is_durable(serve: Callable[..., LiveRun]) -> None:
     live = serve(holdback=0)
-    with serving(Viewer({live.run.id: live.run}, lambda name, run, tell: Viewed(run, name=name, tell=tell))) as viewer:
+    with serving(Viewer(lambda: {live.run.id: live.run}, seen)) as viewer:
         before = read(viewer, live.run)
         live.submit(live.prepare(said(QUESTION), "chat")).result()
         after = read(viewer, live.run)

@@ -15,12 +15,17 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.verbs.memory import curate, memories
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.engine.viewing.server import Viewer
+from mage_es.events.disk.keys import make_keys
 from tests.engine.viewing.conftest import opened
+
+
+def seen(name: str, run: Run, tell: Callable[[float], None]) -> Viewed:
+    return Viewed(run, name=name, tell=tell)
 
 
 @pytest.fixture
 def server(copied: Run) -> Iterator[Viewer]:
-    with serving(Viewer({copied.id: copied}, lambda name, run, tell: Viewed(run, name=name, tell=tell))) as viewer:
+    with serving(Viewer(lambda: {copied.id: copied}, seen)) as viewer:
         yield viewer
 
 
@@ -123,6 +128,53 @@ def test_a_run_that_grew_is_read_again_when_its_page_is_loaded(server: Viewer, c
     assert opened(ask(server, f"data/{copied.id}/memory_states-0.js")[1])[1]["rows"] == again["counts"]["memory_states"]
 
 
+def test_the_list_of_runs_is_made_anew_when_it_is_asked_for(copied: Run) -> None:
+    runs = {copied.id: copied}
+    with serving(Viewer(lambda: dict(runs), seen)) as viewer:
+
+        def listed() -> list[str]:
+            return [row["run"] for row in opened(ask(viewer, "data/runs.js")[1])[1]["runs"]]
+
+        assert listed() == [copied.id]
+        runs["later"] = Run("later", copied.path)
+        assert ask(viewer, "data/later/card.js")[0].status == 404, "no page has seen it in the list yet"
+        assert listed() == [copied.id, "later"]
+        assert opened(ask(viewer, "data/later/card.js")[1])[1]["state"] == "finished"
+
+
+def test_a_chunk_is_kept_by_its_address_until_the_run_grows(server: Viewer, copied: Run) -> None:
+    stamp = read(server, copied)["stamp"]
+    chunk = f"data/{copied.id}/memory_states-0.js"
+    assert "immutable" in ask(server, f"{chunk}?{stamp}")[0].headers["Cache-Control"]
+    for name in (
+        chunk,
+        f"data/{copied.id}/verify-0.js?{stamp}",
+        f"data/{copied.id}/index.js",
+        "data/runs.js",
+        "app.js",
+    ):
+        assert ask(server, name)[0].headers["Cache-Control"] == "no-store", name
+    assert read(server, copied)["stamp"] == stamp, "nothing has changed"
+    curate(copied, memories(copied, at="latest").items[0].memory_id, action="quarantine", reason="doubtful", by="me")
+    assert ask(server, f"{chunk}?{stamp}")[0].status == 200, "a page goes on with what it was loaded with"
+    later = read(server, copied)["stamp"]
+    assert later != stamp and ask(server, f"{chunk}?{stamp}")[0].status == 404, "tables of two moments are never mixed"
+    assert ask(server, f"{chunk}?{later}")[0].status == 200
+
+
+def test_what_shows_texts_of_subjects_is_nowhere_kept(copied: Run) -> None:
+    make_keys(copied.log_path, ["ada"])
+    with serving(Viewer(lambda: {copied.id: copied}, seen)) as viewer:
+        stamp = read(viewer, copied)["stamp"]
+        answer, _ = ask(viewer, f"data/{copied.id}/memories-0.js?{stamp}")
+        assert (answer.status, answer.headers["Cache-Control"]) == (200, "no-store")
+
+
+def test_words_are_explained_where_they_are_shown(copied: Run) -> None:
+    with serving(Viewer(lambda: {copied.id: copied}, seen, words={"anchor": "asked again"})) as viewer:
+        assert opened(ask(viewer, "data/words.js")[1])[1] == {"words": {"anchor": "asked again"}}
+
+
 def test_a_page_is_told_how_much_of_a_long_log_was_read_and_then_gets_it(copied: Run) -> None:
     may_end, readings = threading.Event(), list[int]()
 
@@ -133,7 +185,7 @@ def test_a_page_is_told_how_much_of_a_long_log_was_read_and_then_gets_it(copied:
         return viewed
 
     memory = memories(copied, at="latest").items[0].memory_id
-    with serving(Viewer({copied.id: copied}, look)) as viewer:
+    with serving(Viewer(lambda: {copied.id: copied}, look)) as viewer:
         index = f"data/{copied.id}/index.js"
         while (said := opened(ask(viewer, index)[1])[1]) != {"reading": 0.34}:
             assert said == {"reading": 0.0}

@@ -19,7 +19,7 @@ export function read(hash: string): Address {
 }
 
 export function write({ run, page, id, query }: Address) {
-  const path = [run, page, ...(id ? [id] : [])].map(encodeURIComponent).join("/");
+  const path = run && [run, page, ...(id ? [id] : [])].map(encodeURIComponent).join("/");
   const plain = (value: string) => encodeURIComponent(value).replace(/%2F/g, "/").replace(/%3A/g, ":");
   const kept = Object.entries(query).filter(([, value]) => value !== "" && value !== undefined);
   return `#/${path}${kept.length ? `?${kept.map(([name, value]) => `${name}=${plain(value)}`).join("&")}` : ""}`;

@@ -1,11 +1,12 @@
 /** The shell: which run, which page, which moment. */
+import "./visible";
 import { render, type ComponentType } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import * as address from "./address";
 import { questionOf } from "./asked";
 import * as data from "./data";
 import type { Index, Row, Tables } from "./data";
-import { A, muted, toned } from "./marks";
+import { A, bdi, muted, toned } from "./marks";
 import { Command, Empty, Loading, options } from "./parts";
 import { facts, list } from "./tables";
 import { Bandits } from "./pages/bandits";
@@ -18,8 +19,10 @@ import { Memories, MemoryPage } from "./pages/memories";
 import { Overview } from "./pages/overview";
 import { QuestionPage, answersOf, shownOf } from "./pages/question";
 import { Questions } from "./pages/questions";
+import { Runs } from "./pages/runs";
 import { Inference, Traffic } from "./pages/traffic";
 import { Scrubber, compare } from "./scrubber";
+import { Explanation, learn } from "./terms";
 import { step } from "./time";
 import { Viewed, pressed, useLoad, useTables, useView, type View } from "./view";
 import { capital, number } from "./words";
@@ -36,7 +39,7 @@ const SERVED = ["inferences", "feedback", "memories"];
 const PAGES: Record<string, Page> = {
   overview: { list: Overview, tables: ["overview", "exams", "scores"] },
   questions: { list: Questions, tables: ["questions", "askings"], one: [QuestionPage] },
-  memories: { list: Memories, tables: LEARNED.slice(0, 2), one: [MemoryPage, ...LEARNED] },
+  memories: { list: Memories, tables: [...LEARNED.slice(0, 2), "questions"], one: [MemoryPage, ...LEARNED] },
   graph: { list: Graph, tables: ["nodes", "edges", "mastery", "memories"] },
   bandits: { list: Bandits, tables: ["bandits"] },
   guard: { list: Guard, tables: ["guard", "questions"] },
@@ -59,19 +62,47 @@ const WITHOUT: Record<string, [title: string, how: string]> = {
 
 function App() {
   const [hash, setHash] = useState(location.hash);
-  const { value: runs, error } = useLoad(async () => (await data.chunk("runs")).runs as Row[], []);
+  const here = useMemo(() => address.read(hash), [hash]);
+  // The list is asked for anew whenever it is looked at: runs come and go.
+  const { value, error } = useLoad(async () => {
+    const [{ runs }, { words }] = await Promise.all([data.anew("runs"), data.chunk("words")]);
+    learn(words);
+    return runs as Row[];
+  }, [here.run === ""]);
+  const last = useRef<Row[] | null>(null);
+  const runs = (last.current = value ?? last.current);
   useEffect(() => {
     const heard = () => setHash(location.hash);
     for (const event of ["hashchange", "popstate"]) addEventListener(event, heard);
   }, []);
-  const here = useMemo(() => address.read(hash), [hash]);
   if (!runs) return <main class="alone" children={<Loading error={error} />} />;
+  if (!here.run && runs.length > 1) return <Listed here={here} runs={runs} />;
   const run = here.run || (runs[0]?.run ?? "");
   if (runs.some((one) => one.run === run)) return <Run key={run} here={{ ...here, run }} runs={runs} />;
   const link = (one: Row) => <a href={`#/${encodeURIComponent(one.run)}`} children={one.run} />;
   const others = <Empty title={`Run ${run} is not among these`} children={list("turned", runs, link)} />;
   const none = <Empty title="There is no run here" children="Make one, then come back: mage-es demo" />;
   return <main class="alone" children={runs.length ? others : none} />;
+}
+
+/** All runs, none of them opened. */
+function Listed({ here, runs }: { here: address.Address; runs: Row[] }) {
+  useEffect(() => void (document.title = "Runs · mage-es view"), []);
+  const link = (change: address.Change) => address.write(address.changed(here, change));
+  const go: View["go"] = (change, replace) => address.go(address.changed(here, change), replace);
+  const nothing = { index: null, seq: 0, other: null, second: null } as unknown as View; // a table asks for none of it
+  return (
+    <Viewed.Provider value={{ ...nothing, runs, address: here, link, go }}>
+      <header class="top">
+        <span class="brand">mage-es {muted("view")}</span>
+        <span class="space" />
+        <Refresh />
+        <Shade />
+      </header>
+      <main id="main" class="listed" children={<Runs />} />
+      <Explanation />
+    </Viewed.Provider>
+  );
 }
 
 function Run({ here, runs }: { here: address.Address; runs: Row[] }) {
@@ -152,32 +183,47 @@ function Shell(props: { here: address.Address; runs: Row[]; index: Index; beside
         {index.state !== "damaged" || index.last > 0 ? <Shown key={name} name={name} /> : null}
       </main>
       {index.last > 0 && <Scrubber />}
+      <Explanation />
     </Viewed.Provider>
   );
 }
 
-/** The line above every page. */
-function Top({ name, help, setHelp }: { name: string; help: boolean; setHelp: (on: boolean) => void }) {
-  const { index, runs } = useView();
-  const [dark, setDark] = useState(matchMedia("(prefers-color-scheme: dark)").matches);
-  /** For as long as this page is open: nothing is stored. */
+/** What a link to all runs leaves behind. */
+const EVERY = { at: "", vs: "", with: "" };
+
+/** A server reads what it shows again; a file stays as it is. */
+const Refresh = () =>
+  location.protocol === "file:" ? null : (
+    <button onClick={() => location.reload()} title="Reads again what is shown" children="Refresh" />
+  );
+
+/** Dark or light, for as long as this page is open: nothing is stored. */
+function Shade() {
+  const chosen = document.documentElement.dataset.theme;
+  const [dark, setDark] = useState(chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
   const turn = () => {
     document.documentElement.dataset.theme = dark ? "light" : "dark";
     setDark(!dark);
     dispatchEvent(new Event("theme"));
   };
+  return <button onClick={turn} children={dark ? "Light" : "Dark"} />;
+}
+
+/** The line above every page. */
+function Top({ name, help, setHelp }: { name: string; help: boolean; setHelp: (on: boolean) => void }) {
+  const { index, runs, link } = useView();
   const show = (run: string) => address.go({ run, page: name, id: "", query: {} });
   const about = [index.benchmark, number(index.last, "event"), index.kind === "served" ? "served" : index.state];
   const others = runs.map((one): string => one.run);
-  const grows = index.state === "unfinished" && location.protocol !== "file:";
   return (
     <header class="top">
       <span class="brand">mage-es {muted("view")}</span>
+      {others.length > 1 && <a class="every" href={link({ run: "", query: EVERY })} children="All runs" />}
       {others.length > 1 ? options({ "aria-label": "Run" }, index.run, others, show) : toned("run", index.run)}
       <span class="muted about">{about.filter(Boolean).join(", ")}</span>
       <span class="space" />
-      {grows && <button onClick={() => location.reload()} title="Reads the log again" children="Refresh" />}
-      <button onClick={turn} children={dark ? "Light" : "Dark"} />
+      {index.state === "unfinished" && <Refresh />}
+      <Shade />
       <button class="square" aria-label="Keyboard" aria-expanded={help} onClick={() => setHelp(!help)} children="?" />
     </header>
   );
@@ -190,11 +236,15 @@ function Problems({ name, beside }: { name: string; beside: Index }) {
   const problem = index.state !== "empty" && index.problem;
   const unknown = [address.moment(index, at) === null ? at : "", address.moment(beside, vs) === null ? vs : ""];
   const says = [
-    problem && [<strong>{index.state === "damaged" ? "This log is damaged. " : "About this log. "}</strong>, problem],
+    problem && [
+      <strong>{index.state === "damaged" ? "This log is damaged. " : "About this log. "}</strong>,
+      bdi(problem),
+      index.state === "damaged" && <Command text={`mage-es repair ${index.named}`} />,
+    ],
     here.page !== name && here.page && `This run has no page “${here.page}”; its overview is shown.`,
     ...unknown.map((one) => one && `The address asks for “${one}”, which this run does not have; the latest is shown.`),
   ];
-  return <>{says.map((text, n) => text && <p key={n} class="problem" role="alert" children={text} />)}</>;
+  return <>{says.map((text, n) => text && <div key={n} class="problem" role="alert" children={text} />)}</>;
 }
 
 /** A page once its tables are here. */

@@ -1,6 +1,7 @@
 /** Charts: lines over iterations with uPlot, small posteriors by hand. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type uPlot from "uplot";
+import { visible } from "./visible";
 
 declare const require: (name: "uplot") => { default: typeof uPlot };
 
@@ -39,7 +40,15 @@ export interface Line {
   bare?: boolean;
 }
 
-type Drawn = { label: string; x: number[]; lines: Line[]; format: (v: number) => string; range?: [number, number] };
+interface Drawn {
+  label: string;
+  x: number[];
+  lines: Line[];
+  format: (v: number) => string;
+  range?: [number, number];
+  /** What a click on an iteration does. */
+  pick: (iteration: number) => void;
+}
 
 const HEIGHT = 220;
 const DASHES = [undefined, [6, 4], [2, 3], [8, 3, 2, 3]];
@@ -48,10 +57,12 @@ const FONT = "12px system-ui, sans-serif";
 const iteration = (x: number) => (x < 0 ? "start" : String(x));
 
 /** Lines over iterations, -1 the start. Under them the values at the pointer, or else the newest. */
-export function Chart({ label, x, lines, format, range }: Drawn) {
+export function Chart({ label, x, lines, format, range, pick }: Drawn) {
   const box = useRef<HTMLDivElement>(null);
   const theme = useTheme();
   const plot = useRef<uPlot | null>(null);
+  const picked = useRef(pick);
+  picked.current = pick;
   const columns: uPlot.AlignedData = [x, ...lines.map((line) => line.y)];
   const told = lines.map((line) => `${line.label} ${line.y.map((v) => (v === null ? "–" : format(v))).join(", ")}`);
   useEffect(() => {
@@ -64,7 +75,7 @@ export function Chart({ label, x, lines, format, range }: Drawn) {
     const up = { ...axis, grid: { stroke: grid, width: 1 }, ticks: { show: false }, size: 58 };
     const few = (u: uPlot) => u.data[0].length < 200; // of more one sees but the line
     const drawn = ({ label, colour: of, bare }: Line, n: number): uPlot.Series => ({
-      label,
+      label: visible(label),
       stroke: colour(of ?? COLOURS[n % COLOURS.length]),
       width: bare ? 0 : 2,
       dash: bare ? undefined : DASHES[n % DASHES.length],
@@ -94,6 +105,10 @@ export function Chart({ label, x, lines, format, range }: Drawn) {
       element,
     );
     plot.current = made;
+    made.over.addEventListener("click", () => {
+      const at = made.cursor.idx;
+      if (at != null) picked.current(made.data[0][at]);
+    });
     const watch = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }));
     watch.observe(element);
     return () => (watch.disconnect(), made.destroy());

@@ -23,9 +23,11 @@ export interface Index extends Row {
 }
 
 const packed = new Map<string, string>();
+const stamps = new Map<string, string>(); // of the runs that a server shows: what it may give once and for all
 const made = new Map<string, Promise<any>>();
 const tables = new Map<string, Promise<Table>>();
 const recent: string[] = [];
+const GROWN = "Has the server stopped, or the run gone on? Reload the page to see it as it is now.";
 const KEPT = 48; // chunks of which single rows are read
 
 Object.assign(window, { mage: (name: string, text: string) => void packed.set(name, text) });
@@ -40,13 +42,14 @@ function script(name: string): Promise<string> {
   if (held) return Promise.resolve(held);
   return new Promise((resolve, reject) => {
     const element = document.createElement("script");
-    const path = `data/${name.split("/").map(encodeURIComponent).join("/")}.js`;
+    const stamp = /\/(index|card)$/.test(name) ? "" : (stamps.get(name.slice(0, name.lastIndexOf("/"))) ?? "");
+    const path = `data/${name.split("/").map(encodeURIComponent).join("/")}.js${stamp && `?${stamp}`}`;
     element.onload = element.onerror = () => {
       element.remove();
       const text = packed.get(name);
       packed.delete(name);
       if (text !== undefined) resolve(text);
-      else reject(new Error(`${path} could not be read. Was the whole folder copied, or has the server stopped?`));
+      else reject(new Error(`${path} could not be read. ${stamp ? GROWN : "Was the whole folder copied?"}`));
     };
     element.src = path;
     document.head.append(element);
@@ -63,7 +66,12 @@ function once<T>(kept: Map<string, Promise<T>>, key: string, make: () => Promise
   return found;
 }
 
-export const chunk = (name: string) => once(made, name, () => script(name).then(unpack).then(opened));
+export const chunk = (name: string) => once(made, name, () => script(name).then(unpack).then(opened).then(noted));
+
+const noted = (found: any) => (found.stamp && stamps.set(found.run, found.stamp), found);
+
+/** A chunk as it is now. */
+export const anew = (name: string) => (made.delete(name), chunk(name));
 
 /** The index of a run; a server that still reads a long log says how much of it. */
 export async function indexOf(run: string, tell: (share: number) => void): Promise<Index> {

@@ -40,7 +40,15 @@ const SIGNS: Record<string, [sign: string, colour: string]> = {
   unanswered: ["–", "warn"],
   undecided: ["?", "warn"],
   quarantined: ["■", "warn"],
+  waiting: ["□", "warn"],
+  approved: ["□", "good"],
+  rejected: ["■", "bad"],
   open: ["…", "quiet"],
+  finished: ["●", "good"],
+  served: ["●", "good"],
+  unfinished: ["…", "quiet"],
+  damaged: ["✕", "bad"],
+  unread: ["✕", "bad"],
 };
 
 /** A sign with its colour; its meaning is beside it. */

@@ -3,8 +3,9 @@ import type { ComponentChildren as Children } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Row } from "./data";
 import { A, bdi, muted } from "./marks";
+import { explained, term } from "./terms";
 import { useView } from "./view";
-import { capital, count, visible } from "./words";
+import { capital, count } from "./words";
 
 export type Maybe<T> = T | "" | false | null | undefined;
 
@@ -12,7 +13,7 @@ export type About = { title: Children; note?: Children; tools?: Children; id?: s
 
 export const Section = ({ title, note, tools, id, children }: About & { children?: Children }) => (
   <section id={id}>
-    <header class="row" children={[<h2>{title}</h2>, typeof tools === "string" ? muted(tools) : tools]} />
+    <header class="row" children={[<h2>{term(title)}</h2>, typeof tools === "string" ? muted(tools) : tools]} />
     {note && <p class="note">{note}</p>}
     {children}
   </section>
@@ -86,7 +87,7 @@ export function options(rest: Row, value: string, of: Option[], set: (value: str
 }
 
 export const field = (label: string, input: Children, kind = "") => (
-  <label class={`field ${kind}`} children={[<span>{label}</span>, input]} />
+  <label class={`field ${kind}`} children={[<span {...explained(label)}>{label}</span>, input]} />
 );
 
 /** A field whose value is a part of the address. */
@@ -114,7 +115,7 @@ export function Text({ text, limit = 6_000 }: { text: string; limit?: number }) 
   useEffect(() => setShown(limit), [text]);
   return (
     <>
-      <pre class="text" dir="auto" children={visible(text.slice(0, shown))} />
+      <pre class="text" dir="auto" children={text.slice(0, shown)} />
       {rest(text.length - shown, () => setShown(shown + 50_000))}
     </>
   );

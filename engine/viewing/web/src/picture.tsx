@@ -5,6 +5,7 @@ import type { Table } from "./data";
 import { SAMPLE, layerOf, radius, type Layer, type Shape } from "./gl";
 import { Empty } from "./parts";
 import { pressed, useView } from "./view";
+import { visible } from "./visible";
 import { brief, short } from "./words";
 
 export const LAYERS = ["capability", "task", "experience", "environment"];
@@ -120,7 +121,7 @@ export function Picture({ nodes, edges, chosen }: { nodes: Table; edges: Table; 
     const taken = wanted.map(over);
     const small = nodes.rows < 2_000 ? every.filter(inside).map(over) : []; // names lie on these last
     for (const n of wanted) {
-      const text = brief(nodes.col.label[n] || short(nodes.col.id[n]), 33);
+      const text = visible(brief(nodes.col.label[n] || short(nodes.col.id[n]), 33));
       const width = ctx.measureText(text).width;
       const [right, left, middle] = [px(n) + reach(n) + 4, px(n) - reach(n) - 4 - width, px(n) - width / 2];
       const [below, above] = [py(n) + reach(n) + 10, py(n) - reach(n) - 10];

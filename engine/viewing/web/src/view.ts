@@ -49,6 +49,10 @@ export const useTables = (index: Index, ...names: string[]): Loaded<Tables> =>
     return Object.fromEntries(names.map((name, n) => [name, found[n]]));
   }, [index.run, ...names]);
 
+/** A table that is read only where it is wanted: whole texts, to be searched. */
+export const useWanted = (index: Index, name: string, wanted: boolean) =>
+  useLoad(async () => (wanted ? data.table(index, name) : null), [index.run, name, wanted]);
+
 export const useRow = (index: Index, name: string, n: number | null) =>
   useLoad(async () => (n === null ? null : data.row(index, name, n)), [index.run, name, n]);
 

@@ -40,12 +40,5 @@ export const number = (n: number, one: string, many = `${one}s`) => `${count(n)}
 export const when = (iteration: Maybe, phase?: string) =>
   iteration == null ? "–" : iteration < 0 ? "start" : `iter-${iteration}${phase ? `/${phase}` : ""}`;
 
-const HIDDEN =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
-
 /** The beginning of a text, for where a whole one has no room. */
 export const brief = (text: string, letters = 2_000) => (text.length > letters ? `${text.slice(0, letters)}…` : text);
-
-/** Characters that turn the direction of text or cannot be seen, named: what is read is then what is there. */
-export const visible = (text: string) =>
-  text.replace(HIDDEN, (c) => `⟨${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);

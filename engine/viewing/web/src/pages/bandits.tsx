@@ -6,10 +6,11 @@ import { A, bdi, muted } from "../marks";
 import { Choice, Section } from "../parts";
 import { plain, unfit } from "../tables";
 import { useView } from "../view";
-import { count, decimal, number, words } from "../words";
+import { count, decimal, number, when, words } from "../words";
 
 const SHOWN = 24;
 const HEADS = ["arm", "chance to be right, 0 to 1", "mean", "90 %", "pulls"];
+const INHERITED = "Its curves began with what the skill it was split from had learned:";
 const NOTE =
   "Each curve is what the run believes of an arm's chance to be right at this moment: Beta(α, β). The line is its mean, " +
   "the interval holds 90 %.";
@@ -22,7 +23,7 @@ export function Bandits({ t: { bandits: t } }: { t: Tables }) {
   const name = (n: number) => `${c.bandit[n]}\n${c.key[n]}`;
   const wanted = rows.filter((n) => !bandit || c.bandit[n] === bandit);
   const shown = wanted.filter((n) => !key || c.key[n] === key);
-  const pulls = (list: number[]) => list.reduce((sum, n) => sum + c.pulls[n], 0);
+  const pulls = (list: number[]) => list.reduce((sum, n) => sum + c.own[n], 0);
   const cards = [...grouped(shown, name).values()].sort((a, b) => pulls(b) - pulls(a));
   const id = (n: number) => `${name(n)}\n${c.arm[n]}`;
   const then = new Map(second === null ? [] : at(t, second).map((n) => [id(n), n]));
@@ -34,9 +35,10 @@ export function Bandits({ t: { bandits: t } }: { t: Tables }) {
       <Posterior now={now} was={was === undefined ? null : posterior(was)} />,
       decimal(now.mean),
       muted(`${decimal(now.low)}–${decimal(now.high)}`),
-      [count(c.pulls[n]), was !== undefined && muted(` (${count(c.pulls[was])})`)],
+      [count(c.own[n]), was !== undefined && muted(` (${count(c.own[was])})`)],
     ];
   };
+  const given = (list: number[]) => list.reduce((sum, n) => sum + c.pulls[n] - c.own[n], 0);
   const mean = (n: number) => c.alpha_micro[n] / (c.alpha_micro[n] + c.beta_micro[n]);
   const card = (list: number[]) => (
     <section key={name(list[0])} class="card">
@@ -45,6 +47,7 @@ export function Bandits({ t: { bandits: t } }: { t: Tables }) {
         {muted(`${words(c.bandit[list[0]])}, ${number(pulls(list), "pull")}`)}
       </h2>
       {plain("arms", [HEADS, ...list.sort((p, q) => mean(q) - mean(p)).map(arm)])}
+      {given(list) > 0 && <p class="note">{`${INHERITED} ${number(given(list), "pull")}, discounted.`}</p>}
     </section>
   );
   return (
@@ -69,26 +72,27 @@ export function Bandits({ t: { bandits: t } }: { t: Tables }) {
 
 /** Pulls of each arm at the end of each iteration, of one key or all. */
 function Over({ t, bandit, of }: { t: Table; bandit: string; of: string }) {
-  const { index, seq } = useView();
+  const { index, seq, go } = useView();
   const ends = useMemo(() => index.markers.filter((one) => !one.phase && one.iteration !== null), [index]);
   const arms = useMemo(() => {
-    const { from, to, arm, key, pulls, bandit: bandits } = t.col;
+    const { from, to, arm, key, own, bandit: bandits } = t.col;
     const sums: Record<string, number[]> = {};
     for (let n = 0; n < t.rows; n++) {
       if (bandits[n] !== bandit || (of && key[n] !== of)) continue;
       const sum = (sums[arm[n]] ??= new Array<number>(ends.length).fill(0));
       const first = ends.findIndex((end) => from[n] <= end.seq);
-      for (let k = first; k >= 0 && k < ends.length && (to[n] === null || ends[k].seq < to[n]); k++) sum[k] += pulls[n];
+      for (let k = first; k >= 0 && k < ends.length && (to[n] === null || ends[k].seq < to[n]); k++) sum[k] += own[n];
     }
     return sums;
   }, [t, bandit, of]);
   const x = ends.filter((end) => end.seq <= seq).map((end) => end.iteration ?? -1);
   const line = (arm: string) => ({ label: words(arm), y: arms[arm].slice(0, x.length) });
   const note = `${of ? `Key ${of}` : "All keys together"}, summed up to the end of each iteration.`;
+  const pick = (k: number) => go({ query: { at: when(k) } });
   if (x.length < 2) return null;
   return (
     <Section title={`Pulls of the ${words(bandit)} bandit`} note={note}>
-      <Chart label="Pulls" x={x} lines={Object.keys(arms).sort().map(line)} format={count} />
+      <Chart label="Pulls" x={x} lines={Object.keys(arms).sort().map(line)} format={count} pick={pick} />
     </Section>
   );
 }

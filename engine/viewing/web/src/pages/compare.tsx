@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import { named } from "../address";
 import { byQuestion, carried, newest, questionOf, source } from "../asked";
-import { distinct, type Index, type Row, type Table, type Tables } from "../data";
+import { all, at, distinct, type Index, type Row, type Table, type Tables } from "../data";
 import { A, bdi, memory, muted, question, toned, verdict } from "../marks";
 import { Choice, Empty, Loading, Scroll, Section, Text, field, options } from "../parts";
 import { plain, table, tabled } from "../tables";
@@ -14,10 +14,14 @@ import { statesAt } from "./memories";
 import { Sizes } from "./overview";
 import { answersOf, callsOf, changes, promptsOf, type Answer } from "./question";
 
-/** One of the two: a moment of a run, and which answers of it, those of the run or those of an exam. */
+/**
+ * One of the two: a moment of a run, and which answers of it: of an exam, else its anchors. What is asked fresh differs from
+ * one iteration to the next, and a revisit is asked because it was wrong: a comparison of those shows what was chosen.
+ */
 type Side = { letter: string; index: Index; seq: number; exam: string; t: Tables };
 
 const TABLES = ["overview", "questions", "askings", "exams", "memories", "memory_states"];
+const [ANCHORS, NEWEST] = ["its anchors", "its newest exam"];
 const HOW = "Choose another run above, or a moment of this one. The bar below then has two handles, A and B.";
 
 export function Compare() {
@@ -26,6 +30,7 @@ export function Compare() {
   const { ea = "", eb = "" } = address.query;
   const [one, two] = [useTables(index, ...TABLES), useTables(other?.index ?? index, ...TABLES)];
   const beside = other && other.index !== index ? other : null;
+  const baseline = [index, beside?.index].some((one) => one?.kind === "baseline");
   const choose = (run: string) => {
     const same = run === index.run;
     go({ query: { with: same ? "" : run, vs: same ? named(index, step(index, seq, -1, true)) : "", ask: "" } });
@@ -34,13 +39,13 @@ export function Compare() {
   const markers = [...(beside?.index.markers ?? []).map((marker) => marker.name), "latest"];
   const exams = (name: string, label: string, t: Tables | null) => {
     const of = distinct(t?.exams.col.exam).map((exam): [string, string] => [exam, `exam ${exam}`]);
-    return other && of.length > 0 && <Choice name={name} label={label} of={of} none="as asked in the run" />;
+    return other && of.length > 0 && <Choice name={name} label={label} of={of} none={baseline ? NEWEST : ANCHORS} />;
   };
-  const at = (vs: string) => go({ query: { vs } }, true);
+  const move = (vs: string) => go({ query: { vs } }, true);
   const pick = (
     <div class="filters">
       {field("B is a moment of", options({}, beside?.index.run ?? index.run, runNames, choose))}
-      {beside && field("at its moment", options({}, named(beside.index, beside.seq), markers, at))}
+      {beside && field("at its moment", options({}, named(beside.index, beside.seq), markers, move))}
       {exams("ea", "A answers", one.value)}
       {exams("eb", "B answers", two.value)}
     </div>
@@ -49,8 +54,9 @@ export function Compare() {
   const none = <Empty title="Nothing to compare yet" children={[HOW, <p>{begin}</p>]} />;
   if (!other) return <Section title="Compare" children={[pick, none]} />;
   if (!one.value || !two.value) return <Loading error={one.error || two.error} />;
-  const a: Side = { letter: "A", index, seq, t: one.value, exam: ea };
-  const b: Side = { letter: "B", ...other, t: two.value, exam: eb };
+  const chosen = (exam: string, t: Tables) => exam || (baseline ? newestExam(t) : "");
+  const a: Side = { letter: "A", index, seq, t: one.value, exam: chosen(ea, one.value) };
+  const b: Side = { letter: "B", ...other, t: two.value, exam: chosen(eb, two.value) };
   const is = (side: Side) => `${side.letter} is ${side.index.run} at ${named(side.index, side.seq)}.`;
   return (
     <>
@@ -60,6 +66,14 @@ export function Compare() {
       <Learned a={a} b={b} />
     </>
   );
+}
+
+/** The exam of the newest state; "" where there is none, as of a baseline. */
+function newestExam({ exams }: Tables): string {
+  const { closed, control, head_seq, exam } = exams.col;
+  const whole = all(exams).filter((n) => closed[n] !== null && control[n] === "none");
+  const best = whole.reduce((p, n) => (p < 0 || head_seq[n] >= head_seq[p] ? n : p), -1);
+  return exam?.[best] ?? "";
 }
 
 function settings(...both: Index[]) {
@@ -86,15 +100,22 @@ function signTest(better: number, worse: number) {
   return n ? Math.min(1, 2 * tail) : 1;
 }
 
-/** The newest asking of each question on a side, by the question's id. */
-function answered({ t: { questions, askings }, seq, exam }: Side) {
+/** The asking of each question that measures a side, by the question's id: of whole iterations alone. */
+function answered({ t: { questions, askings, overview }, seq, exam }: Side) {
+  const { purpose, iteration, verdict } = askings.col;
+  const closed: number = overview.col.closed?.[at(overview, seq).at(-1) ?? -1] ?? -1;
+  const is = (n: number) => purpose[n] === "exam" || (purpose[n] === "anchor" && iteration[n] <= closed);
+  const measures = (n: number) => is(n) && verdict[n] !== "undecided"; // which is neither right nor wrong
   const found = new Map<string, number>();
   for (const [n, list] of byQuestion(askings)) {
-    const asking = newest(askings, list, exam ? Infinity : seq, exam);
+    const asking = newest(askings, list.filter(measures), exam ? Infinity : seq, exam);
     if (asking >= 0) found.set(questions.col.id[n], asking);
   }
   return found;
 }
+
+/** The asking that a verdict is from; -1: one of a parent's. */
+const origin = ({ carried, verdict_of: of }: Table["col"], n: number): number => (carried[n] ? (of[n] ?? -1) : n);
 
 function Flips({ a, b }: { a: Side; b: Side }) {
   const { ask } = useView().address.query;
@@ -102,10 +123,17 @@ function Flips({ a, b }: { a: Side; b: Side }) {
   const right = useMemo(() => answered(b), [b.t, b.seq, b.exam]);
   const [p, q] = [a.t.askings.col, b.t.askings.col];
   const { col } = a.t.questions;
-  const pairs = [...left].flatMap(([id, n]) => (right.has(id) ? [{ id, n, m: right.get(id) as number }] : []));
+  const both = [...left].flatMap(([id, n]) => (right.has(id) ? [{ id, n, m: right.get(id) as number }] : []));
+  const pairs = both.filter(({ n, m }) => a.index !== b.index || origin(p, n) !== origin(q, m));
+  const dropped = both.length - pairs.length;
+  const left_out =
+    dropped > 0 &&
+    `${number(dropped, "question")} left out: asked once, as nothing that it would see had changed, so both sides have ` +
+      "one and the same answer.";
   if (!pairs.length) {
-    const how = "Each side needs answers to the same questions: move the handles, or choose exams above.";
-    const none = <Empty title="No question was answered on both sides" children={how} />;
+    const how = "Each side needs answers of its own to the same questions: move the handles, or choose exams above.";
+    const title = dropped ? "Both sides have the same answers" : "No question was answered on both sides";
+    const none = <Empty title={title} children={[left_out && <p>{left_out}</p>, how]} />;
     return <Section title="Answers, in pairs" children={none} />;
   }
   const right_ = (of: Table["col"], n: number) => of.verdict[n] === "correct";
@@ -117,7 +145,8 @@ function Flips({ a, b }: { a: Side; b: Side }) {
     .sort((one, two) => Number(right_(q, two.m)) - Number(right_(q, one.m)));
   const asked = differ.findIndex(({ id }) => id === ask);
   const test = `two-sided exact sign test, ${chance(signTest(onlyA, onlyB))}`;
-  const sides = `${number(pairs.length, "question")} answered on both sides`;
+  const what = (side: Side) => (side.exam ? `exam ${side.exam}` : ANCHORS);
+  const sides = `A: ${what(a)}, B: ${what(b)}. ${number(pairs.length, "question")} asked on both sides`;
   const link = ({ id, n }: (typeof pairs)[0]) => (
     <A to={{ query: { ask: id } }} children={bdi(col.title[p.question[n]] || id)} />
   );
@@ -128,13 +157,14 @@ function Flips({ a, b }: { a: Side; b: Side }) {
         ["right at A", count(sum(true, true)), toned("good", `${count(onlyA)} only A`)],
         ["not right at A", toned("bad", `${count(onlyB)} only B`), count(sum(false, false))],
       ])}
+      {left_out && <p class="note">{left_out}</p>}
       {differ.length > 0 &&
         table({ label: "Questions that differ", height: 360, selected: asked }, differ.length, [
-          ["A", "narrow", (k) => verdict(p.verdict[differ[k].n])],
-          ["B", "narrow", (k) => verdict(q.verdict[differ[k].m])],
-          ["question", "grow", (k) => link(differ[k])],
-          ["asked at A", "", (k) => p.title[differ[k].n]],
-          ["asked at B", "", (k) => q.title[differ[k].m]],
+          ["A", "narrow", (k) => verdict(p.verdict[differ[k].n]), (k) => p.verdict[differ[k].n]],
+          ["B", "narrow", (k) => verdict(q.verdict[differ[k].m]), (k) => q.verdict[differ[k].m]],
+          ["question", "grow", (k) => link(differ[k]), (k) => col.title[p.question[differ[k].n]]],
+          ["asked at A", "", (k) => p.title[differ[k].n], (k) => differ[k].n],
+          ["asked at B", "", (k) => q.title[differ[k].m], (k) => differ[k].m],
         ])}
       {asked < 0 && differ.length > 0 && <p class="note">Choose a question to see both prompts.</p>}
       {asked >= 0 && <Beside key={ask} a={a} b={b} rows={[differ[asked].n, differ[asked].m]} id={ask} />}
@@ -198,9 +228,9 @@ function Learned({ a, b }: { a: Side; b: Side }) {
   const name = (id: string, title: string) => (here(id) ? memory(id, title) : bdi(title || short(id)));
   const none = "Both sides hold the same memories.";
   return tabled({ title: "Memories that differ", note, none, height: 360 }, differ.length, [
-    ["A", "narrow", (n) => status(left.get(differ[n]))],
-    ["B", "narrow", (n) => status(right.get(differ[n]))],
-    ["memory", "grow", (n) => name(differ[n], of(n).title)],
-    ["kind", "", (n) => words(of(n).kind)],
+    ["A", "narrow", (n) => status(left.get(differ[n])), (n) => left.get(differ[n])?.status],
+    ["B", "narrow", (n) => status(right.get(differ[n])), (n) => right.get(differ[n])?.status],
+    ["memory", "grow", (n) => name(differ[n], of(n).title), (n) => of(n).title],
+    ["kind", "", (n) => words(of(n).kind), (n) => of(n).kind],
   ]);
 }

@@ -68,9 +68,11 @@ function sums(about: Parameters<typeof tabled>[0], by: string[], rows: Row[]) {
   const name = (row: Row, of: string) => (of === "iteration" ? when(row[of]) : bdi(words(row[of])));
   const nonzero = SUMS.filter(([of]) => all[of]);
   return tabled(about, rows.length, [
-    ...by.map((of): Column => [of, "", (n) => name(rows[n], of)]),
-    ...nonzero.map(([of, title, write = count]): Column => [title, "num", (n) => write(rows[n][of])]),
-    ["of all calls", "num", (n) => percent(rows[n].calls / all.calls)],
-    ["dollars", "num", (n) => dollars(rows[n].usd)],
+    ...by.map((of): Column => [of, "", (n) => name(rows[n], of), (n) => rows[n][of]]),
+    ...nonzero.map(([of, title, write = count]): Column => {
+      return [title, "num", (n) => write(rows[n][of]), (n) => rows[n][of]];
+    }),
+    ["of all calls", "num", (n) => percent(rows[n].calls / all.calls), (n) => rows[n].calls],
+    ["dollars", "num", (n) => dollars(rows[n].usd), (n) => rows[n].usd],
   ]);
 }

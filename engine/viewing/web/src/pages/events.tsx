@@ -72,7 +72,7 @@ export function Events() {
         <Choice name="type" label="Type" of={[...index.types].sort()} />
       </div>
       {table({ label: "Events", none }, rows, [
-        ["event", "num", (n) => <Seq seq={n} />],
+        ["event", "num main", (n) => <Seq seq={n} />],
         column("type", "", (e) => link(index.types[e.type])),
         column("subject", "grow", (e) => about(e.subject)),
         column("when", "", (e) => during(index, e)),

@@ -7,7 +7,8 @@ import { A, Bar, Seq, bdi, memory, muted, sign } from "../marks";
 import { Search, Section, Text } from "../parts";
 import { facts, list, tabled } from "../tables";
 import { LAYERS, Picture } from "../picture";
-import { useView } from "../view";
+import { useView, useWanted } from "../view";
+import { wordsOf } from "./memories";
 import { count, decimal, number, share, short, words } from "../words";
 
 const SIGNS = ["●", "■", "◆", "▲"];
@@ -24,7 +25,7 @@ export function Graph({ t }: { t: Tables }) {
   return (
     <>
       <Section title="Graph" tools={`${sizes}, ${number(links, "link")} of memories`}>
-        <Find nodes={nodes} alive={alive} />
+        <Find nodes={nodes} memories={t.memories} alive={alive} />
         {address.id && chosen < 0 && <p class="problem">This graph has no node {address.id}.</p>}
         <div class={`graph ${chosen >= 0 ? "chosen" : ""}`}>
           <Picture nodes={nodes} edges={edges} chosen={chosen} />
@@ -55,11 +56,17 @@ const some = (kind: string, rows: number[], many: number, show: (n: number) => a
 const NONE = "No node at this moment has these words.";
 
 /** Search for a node, and which layers are shown. */
-function Find({ nodes, alive }: { nodes: Data; alive: number[] }) {
-  const { address, go } = useView();
+function Find({ nodes, memories, alive }: { nodes: Data; memories: Data; alive: number[] }) {
+  const { index, address, go } = useView();
   const { label, id, layer, kind } = nodes.col;
   const text = needle(address.query);
-  const hits = text ? alive.filter((n) => `${label[n]}\n${id[n]}`.toLowerCase().includes(text)) : [];
+  const { value: whole } = useWanted(index, "texts", Boolean(text));
+  const texts = useMemo(() => {
+    const { id: ids = [] } = memories.col;
+    return new Map((whole?.col.fields ?? []).map((fields, n) => [ids[n], wordsOf(fields)]));
+  }, [memories, whole]);
+  const wordsAt = (n: number) => `${label[n]}\n${id[n]}\n${texts.get(id[n].slice(id[n].indexOf("/") + 1)) ?? ""}`;
+  const hits = text ? alive.filter((n) => wordsAt(n).toLowerCase().includes(text)) : [];
   const shown = Number(address.query.layers ?? 15);
   const turn = (bit: number) => go({ query: { layers: (shown ^ bit) === 15 ? "" : String(shown ^ bit) } }, true);
   const sizes = grouped(alive, (n) => layer[n]);
@@ -136,14 +143,17 @@ function Skills({ mastery }: { mastery: Data }) {
   const c = mastery.col;
   const rows = at(mastery, seq).sort((p, q) => c.mastery[q] - c.mastery[p]);
   const then = second === null ? null : new Map(at(mastery, second).map((n) => [c.skill[n], n]));
+  const before = (n: number) => c.mastery[then?.get(c.skill[n]) ?? -1];
+  const asked = (n: number) => c.successes[n] + c.failures[n];
+  const link = (n: number) => <A to={{ page: "graph", id: `skill/${c.skill[n]}` }} children={bdi(c.skill[n])} />;
   if (!rows.length) return null;
   return tabled({ title: "Skills", note: NOTE, tools: number(rows.length, "skill") }, rows, [
-    ["skill", "grow", (n) => <A to={{ page: "graph", id: `skill/${c.skill[n]}` }} children={bdi(c.skill[n])} />],
-    ["mastery", "num", (n) => <Bar share={c.mastery[n]} text={decimal(c.mastery[n])} />],
-    then && ["at B", "num", (n) => decimal(c.mastery[then.get(c.skill[n]) ?? -1])],
-    ["right", "num", (n) => count(c.successes[n])],
-    ["wrong", "num", (n) => count(c.failures[n])],
-    ["share", "num", (n) => share(c.successes[n], c.successes[n] + c.failures[n])],
+    ["skill", "grow", link, (n) => c.skill[n]],
+    ["mastery", "num", (n) => <Bar share={c.mastery[n]} text={decimal(c.mastery[n])} />, (n) => c.mastery[n]],
+    then && ["at B", "num", (n) => decimal(before(n)), before],
+    ["right", "num", (n) => count(c.successes[n]), (n) => c.successes[n]],
+    ["wrong", "num", (n) => count(c.failures[n]), (n) => c.failures[n]],
+    ["share", "num", (n) => share(c.successes[n], asked(n)), (n) => c.successes[n] / asked(n)],
     ["instruction", "", (n) => (c.prompt_template[n] ? "its own" : "–")],
     ["strategy", "", (n) => (c.strategy[n] ? "its own" : "–")],
   ]);

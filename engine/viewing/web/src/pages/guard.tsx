@@ -19,14 +19,14 @@ export function Guard({ t: { guard, questions } }: { t: Tables }) {
     <>
       <One one={record(guard, n)} questions={questions} />
       {tabled({ title: "All verdicts", note: NOTE, selected: n }, rows, [
-        ["iteration", "", (k) => link(c.iteration[k])],
-        ["verdict", "", (k) => verdict(c.verdict[k])],
-        ["right", "num", (k) => ratio(c.correct[k], c.total[k])],
-        ["better", "num", (k) => count(c.better[k].length)],
-        ["worse", "num", (k) => count(c.worse[k].length)],
-        ["p", "num", (k) => decimal(c.p_value[k], 3)],
-        ["against", "", (k) => when(c.against[k])],
-        ["smallest drop noticed", "num", (k) => points(c.smallest_drop[k])],
+        ["iteration", "", (k) => link(c.iteration[k]), (k) => c.iteration[k]],
+        ["verdict", "", (k) => verdict(c.verdict[k]), (k) => c.verdict[k]],
+        ["right", "num", (k) => ratio(c.correct[k], c.total[k]), (k) => c.correct[k] / c.total[k]],
+        ["better", "num", (k) => count(c.better[k].length), (k) => c.better[k].length],
+        ["worse", "num", (k) => count(c.worse[k].length), (k) => c.worse[k].length],
+        ["p", "num", (k) => decimal(c.p_value[k], 3), (k) => c.p_value[k]],
+        ["against", "", (k) => when(c.against[k]), (k) => c.against[k]],
+        ["smallest drop noticed", "num", (k) => points(c.smallest_drop[k]), (k) => c.smallest_drop[k]],
         ["event", "num", (k) => <Seq seq={c.from[k]} />],
       ])}
     </>

@@ -11,13 +11,17 @@ import { count, micro, number, percent, short, when, words } from "../words";
 /** The state of each memory at a moment, by its row. */
 export const statesAt = (states: Data, seq: number) => new Map(at(states, seq).map((n) => [states.col.memory[n], n]));
 
-export function Memories({ t: { memories, memory_states: states } }: { t: Tables }) {
+/** All words of a memory. */
+export const wordsOf = (fields: [name: string, text: string][]) => fields.map(([, text]) => text).join("\n");
+
+export function Memories({ t: { memories, memory_states: states, questions } }: { t: Tables }) {
   const { seq, second } = useView();
   const now = useMemo(() => statesAt(states, seq), [states, seq]);
   const then = useMemo(() => (second === null ? null : statesAt(states, second)), [states, second]);
   const c = memories.col;
   const status = (of: typeof now | null, n: number): string => states.col.status[of?.get(n) ?? -1] ?? "";
   const differs = (n: number) => then && status(now, n) !== status(then, n) && "differs_at_B";
+  const from = (n: number): string => questions.col.title?.[c.question[n] ?? -1] ?? "";
   const shown = (of: string) => (of ? verdict(of) : muted("not yet"));
   return listing({
     title: "Memories",
@@ -25,21 +29,26 @@ export function Memories({ t: { memories, memory_states: states } }: { t: Tables
     many: "memories",
     known: all(memories).filter((n) => now.has(n) || then?.has(n)),
     early: "Nothing was learned up to this moment",
-    search: ["words, a skill or an id", (n) => [c.title[n], c.id[n], c.skill[n]]],
+    search: [
+      "words of the memory, a skill or an id",
+      (n) => [c.title[n], c.id[n], c.skill[n], from(n)],
+      ["texts", (t, n) => [wordsOf(t.col.fields[n])]],
+    ],
     filters: [
       ["kind", "Kind", (n) => c.kind[n]],
       ["status", "Status", (n) => [status(now, n), differs(n)]],
       ["type", "Task type", (n) => c.task_type[n]],
     ],
     columns: [
-      [then ? "A" : "status", "narrow", (n) => shown(status(now, n))],
-      then && ["B", "narrow", (n) => shown(status(then, n))],
-      ["what", "grow", (n) => memory(c.id[n], c.title[n])],
-      ["kind", "", (n) => words(c.kind[n])],
-      ["since", "", (n) => when(c.iteration[n])],
-      ["prompts, whole run", "num", (n) => count(c.prompts[n])],
-      ["right", "num", (n) => ratio(c.right[n], c.prompts[n])],
-      ["skill", "", (n) => bdi(c.skill[n] ?? "–")],
+      [then ? "A" : "status", "narrow", (n) => shown(status(now, n)), (n) => status(now, n)],
+      then && ["B", "narrow", (n) => shown(status(then, n)), (n) => status(then, n)],
+      ["what it teaches", "grow", (n) => memory(c.id[n], c.title[n]), (n) => c.title[n]],
+      ["kind", "", (n) => words(c.kind[n]), (n) => c.kind[n]],
+      ["learned in", "", (n) => when(c.iteration[n]), (n) => c.iteration[n]],
+      ["prompts, whole run", "num", (n) => count(c.prompts[n]), (n) => c.prompts[n]],
+      ["right", "num", (n) => ratio(c.right[n], c.prompts[n]), (n) => c.right[n] / c.prompts[n]],
+      ["from the question", "", (n) => bdi(from(n) || "–"), from],
+      ["skill", "", (n) => bdi(c.skill[n] ?? "–"), (n) => c.skill[n]],
     ],
   });
 }
@@ -69,6 +78,15 @@ export function MemoryPage({ id, t }: { id: string; t: Tables }) {
   );
 }
 
+const REJECT: [act: string, what: string] = ["reject", "To keep it out for good:"];
+/** What a person can do with a memory that is in no prompt, by its status. */
+const ACTS: Record<string, [act: string, what: string][]> = {
+  quarantined: [["release", "To let it into prompts again:"]],
+  waiting: [["approve", "It waits for a person. To let the next publish take it into prompts:"], REJECT],
+  approved: [REJECT],
+  rejected: [],
+};
+
 /** What it was up to this moment, what was done to it, and how to keep it out of prompts. */
 function State({ one, n, t: { memories, memory_states: states, curations } }: { one: Row; n: number; t: Tables }) {
   const { index, seq, second } = useView();
@@ -88,7 +106,7 @@ function State({ one, n, t: { memories, memory_states: states, curations } }: { 
     const says = [<strong>{words(what)}</strong>, " by ", bdi(by || "the run"), reason && ": ", bdi(reason)];
     return <p key={k} children={[<Seq seq={curations.col.from[k]} />, " ", ...says]} />;
   };
-  const held = now.status === "quarantined";
+  const commands = ACTS[now.status] ?? [["quarantine", "To keep it out of every prompt:"]];
   return (
     <Section title="State">
       {facts([
@@ -100,8 +118,10 @@ function State({ one, n, t: { memories, memory_states: states, curations } }: { 
         ...changes.map((k): [any, any] => [verdict(s.status[k]), <Seq seq={s.from[k]} />]),
       ])}
       {acts.map(act)}
-      <p class="note">{held ? "To let it into prompts again:" : "To keep it out of every prompt:"}</p>
-      <Command text={`mage-es memory ${held ? "release" : "quarantine"} ${one.id} ${index.named} --reason "..."`} />
+      {commands.map(([act, what]) => [
+        <p class="note">{what}</p>,
+        <Command text={`mage-es memory ${act} ${one.id} ${index.named} --reason "..."`} />,
+      ])}
     </Section>
   );
 }
@@ -179,10 +199,10 @@ function Shown({ rows: every, t: { askings, questions } }: { rows: number[]; t: 
   const note = later > 0 && `${number(later, "prompt")} more after this moment.`;
   const asked = (n: number) => question(id[c.question[n]], title[c.question[n]], { ask: nameOf(record(askings, n)) });
   return tabled({ title: "Prompts that showed it", note, none: "No prompt up to this moment.", height: 400 }, rows, [
-    ["verdict", "narrow", (n) => verdict(c.verdict[n])],
-    ["question", "grow", asked],
-    ["when", "", (n) => c.title[n]],
-    ["route", "", (n) => words(c.routing_arm[n] || "–")],
-    ["memories shown", "num", (n) => count(c.memories[n])],
+    ["verdict", "narrow", (n) => verdict(c.verdict[n]), (n) => c.verdict[n]],
+    ["question", "grow", asked, (n) => title[c.question[n]]],
+    ["when", "", (n) => c.title[n], (n) => n],
+    ["route", "", (n) => words(c.routing_arm[n] || "–"), (n) => c.routing_arm[n]],
+    ["memories shown", "num", (n) => count(c.memories[n]), (n) => c.memories[n]],
   ]);
 }

@@ -4,7 +4,7 @@ import { Chart, type Line } from "../charts";
 import { at, record, type Index, type Row, type Table as Data, type Tables } from "../data";
 import { A, Seq, bdi, mark, moment, muted, ratio, verdict } from "../marks";
 import { Command, Section, fold } from "../parts";
-import { facts, figures, list, log, plain, table, tabled } from "../tables";
+import { facts, figures, list, log, plain, table, tabled, type Column } from "../tables";
 import { SIGNS } from "../scrubber";
 import { useRow, useTables, useView } from "../view";
 import { chance, count, decimal, dollars, number, percent, share, time, when, words } from "../words";
@@ -18,7 +18,7 @@ export function Overview({ t: { overview, scores, exams } }: { t: Tables }) {
   return (
     <>
       <Certificate overview={overview} scores={scores} exams={exams} />
-      <Accuracy scores={scores} exams={exams} />
+      <Accuracy overview={overview} scores={scores} exams={exams} />
       <div class="columns" children={[held, <Happened />]} />
       <Iterations overview={overview} scores={scores} />
       {known.length > 0 && <Exams exams={exams} rows={known} />}
@@ -45,8 +45,8 @@ function Certificate({ overview, scores, exams: every }: { overview: Data; score
   const none = { baseline: "a baseline has none", served: "mage-es gain measures it" }[index.kind as string];
   const calls = (now.execution_calls ?? 0) + (now.guidance_calls ?? 0);
   const asked = closed.length ? <A to={{ page: "cost" }} children={count(now.guidance_at_inference)} /> : "–";
-  const table = <A to={{ page: "guard" }} children="the paired table" />;
-  const guard = now.guard ? [verdict(now.guard), table] : ["–", "no verdict so far"];
+  const table = <A to={{ page: "guard", id: String(now.closed) }} children="the paired table" />;
+  const guard = now.guard ? [verdict(now.guard), [`${when(now.closed)}: `, table]] : ["–", "no verdict so far"];
   const examined = closed.length ? `in ${number(closed.length, "exam")}` : "no exam so far";
   const gain = newest
     ? [`${now.gain > 0 ? "+" : ""}${decimal(now.gain, 1)} points`, gained(now, pair, closed)]
@@ -58,11 +58,14 @@ function Certificate({ overview, scores, exams: every }: { overview: Data; score
           <span class="num">{share(first.correct, first.total, 0)}</span>
           <span class="arrow" aria-label="to" children="→" />
           <span class="num">{share(newest.correct, newest.total, 0)}</span>
-          <span class="of">right on {number(newest.total, "question")} that it never saw</span>
+          <span class="of">
+            right on {number(newest.total, "question")} that it never saw, from the start to {stateOf(index, newest)}
+          </span>
         </p>
       ) : (
         <Ungained now={now} scores={scores} closed={closed} later={exams.length < every.rows} />
       )}
+      {now.open_iteration != null && partial(now)}
       {figures([
         ["Gain", gain[0], gain[1]],
         ["Cost", number(calls, "call"), `${count(now.guidance_calls)} of them guidance, ${dollars(now.usd)}`],
@@ -74,10 +77,23 @@ function Certificate({ overview, scores, exams: every }: { overview: Data; score
   );
 }
 
+/** The last iteration that was whole in the state that an exam asked. */
+const stateOf = ({ markers }: Index, exam: Row): string =>
+  markers.findLast((one) => !one.phase && one.seq <= exam.head_seq)?.name ?? exam.marker;
+
+/** What an iteration under way has asked so far: apart, because it measures nothing. */
+const partial = (now: Row) => (
+  <p class="partial">
+    <strong>{when(now.open_iteration)} is open.</strong>
+    {` Right so far: ${count(now.open_correct)} of ${number(now.open_total, "anchor")}, which are no sample of all. `}
+    {now.anchor_total > 0 && `What is measured is ${when(now.closed)}, the last whole one.`}
+  </p>
+);
+
 /** How sure the gain is, and what shuffled memories did. */
 function gained(now: Row, [first, newest]: Row[], closed: Row[]) {
   const pairs = { page: "compare", query: { vs: first.marker, ea: newest.exam, eb: first.exam } };
-  const control = closed.findLast((exam) => exam.control !== "none" && exam.marker === newest.marker);
+  const control = closed.findLast((exam) => exam.control === "shuffled" && exam.head_seq === newest.head_seq);
   return [
     `95 %: ${decimal(now.low, 1)} to ${decimal(now.high, 1)}, ${chance(now.p)}`,
     <br />,
@@ -100,7 +116,9 @@ function Ungained({ now, scores, closed, later }: { now: Row; scores: Data; clos
     served: `${number(index.counts.inferences ?? 0, "request")} served. What memories did to them:`,
   }[index.kind as string];
   const ask = later ? "Its exams came later." : "The gain takes an exam of the start and one of a later state:";
-  const anchors = `${share(now.anchor_correct, now.anchor_total)} right on ${count(now.anchor_total)} anchors. `;
+  const anchors =
+    `${share(now.anchor_correct, now.anchor_total)} right on ${count(now.anchor_total)} anchors ` +
+    `at ${when(now.closed)}. `;
   const begun = closed.some((exam) => exam.marker === "start" && exam.control === "none");
   return (
     <>
@@ -143,14 +161,17 @@ function Verified() {
 }
 
 /** Anchors and exams over iterations. */
-function Accuracy({ scores, exams }: { scores: Data; exams: Data }) {
-  const { index, seq } = useView();
+function Accuracy({ overview, scores, exams }: { overview: Data; scores: Data; exams: Data }) {
+  const { index, seq, go } = useView();
+  const { closed, open_iteration: open } = rowAt(overview, seq);
   const { col: s } = scores;
   const { col: e } = exams;
   const shares = ({ col }: Data, rows: number[], iteration: (n: number) => number) =>
     new Map(rows.filter((n) => col.total[n]).map((n) => [iteration(n), col.correct[n] / col.total[n]]));
   const scored = (purpose: string) => at(scores, seq).filter((n) => s.purpose[n] === purpose);
-  const [anchors, fresh] = ["anchor", "fresh"].map((name) => shares(scores, scored(name), (n) => s.iteration[n]));
+  const [every, fresh] = ["anchor", "fresh"].map((name) => shares(scores, scored(name), (n) => s.iteration[n]));
+  const anchors = new Map([...every].filter(([iteration]) => iteration <= closed));
+  const partial = new Map([...every].filter(([iteration]) => iteration > closed));
   const latest = Math.max(-1, ...index.markers.map((marker) => marker.iteration ?? -1));
   const iterationOf = (name: string) => index.markers.find((one) => one.name === name)?.iteration ?? -1;
   const plain = at(exams, seq).filter((n) => e.closed[n] !== null && e.closed[n] <= seq && e.control[n] === "none");
@@ -158,26 +179,30 @@ function Accuracy({ scores, exams }: { scores: Data; exams: Data }) {
   const back = index.marks.filter((one) => one.kind === "rollback" && one.seq <= seq);
   const undone = back.map((one) => index.markers.find((marker) => marker.seq >= one.seq && !marker.phase)?.iteration);
   const main = anchors.size ? anchors : fresh;
-  const x = [...new Set([...main.keys(), ...examined.keys()])].sort((p, q) => p - q);
+  const x = [...new Set([...main.keys(), ...partial.keys(), ...examined.keys()])].sort((p, q) => p - q);
   const line = (label: string, colour: string, of: Map<number, number>, bare = true): Line | false =>
     of.size > 0 && { label, colour, bare, y: x.map((iteration) => of.get(iteration) ?? null) };
   const lines = [
     line(anchors.size ? "anchors" : "fresh questions", "accent", main, false),
+    line("anchors so far, open", "muted", partial),
     line("exams", "second", examined),
     line("rolled back by the guard", "bad", new Map([...main].filter(([iteration]) => undone.includes(iteration)))),
   ].filter((one) => !!one);
   const what = anchors.size ? "Anchors are the same questions after each iteration" : "Each iteration asks others";
+  // Of an open iteration the newest moment is shown: it has no end yet.
+  const pick = (k: number) => go({ query: { at: k === open ? "" : when(k) } });
   if (x.length < 2) return null;
   return (
     <Section title="Right answers" note={`${what}; exams ask questions that the learner never saw.`}>
-      <Chart label="Right answers" x={x} lines={lines} format={(v) => percent(v, 0)} range={[0, 1]} />
+      <Chart label="Right answers" x={x} lines={lines} format={(v) => percent(v, 0)} range={[0, 1]} pick={pick} />
     </Section>
   );
 }
 
 const SIZES: [title: string, page: string, column: string, query?: Record<string, string>][] = [
-  ["Memories in use", "memories", "memories"],
+  ["Memories in use", "memories", "memories", { status: "active" }],
   ["Memories in quarantine", "memories", "quarantined", { status: "quarantined" }],
+  ["Memories stored", "memories", "stored", { status: "" }],
   ["Nodes of the graph", "graph", "nodes"],
   ["Edges of the graph", "graph", "edges"],
   ["Execution calls", "cost", "execution_calls"],
@@ -230,16 +255,28 @@ function Iterations({ overview, scores }: { overview: Data; scores: Data }) {
   };
   const row = (k: number) => closed.get(k) as number;
   const iterations = [...closed.keys()].sort((p, q) => p - q);
-  return tabled({ title: "Iteration by iteration" }, iterations, [
-    ["iteration", "", (k) => moment(when(k))],
-    ["fresh", "num", (k) => pair(k, "fresh")],
-    ["revisits", "num", (k) => pair(k, "revisit")],
-    ["anchors", "num", (k) => pair(k, "anchor")],
-    ["guard", "", (k) => (c.guard[row(k)] && c.anchor_iteration[row(k)] === k ? verdict(c.guard[row(k)]) : "–")],
-    ["memories", "num", (k) => count(c.memories[row(k)])],
-    ["quarantined", "num", (k) => count(c.quarantined[row(k)])],
-    ["calls so far", "num", (k) => count(c.execution_calls[row(k)] + c.guidance_calls[row(k)])],
-    ["of them guidance", "num", (k) => count(c.guidance_calls[row(k)])],
+  const whole = (k: number) => c.closed[row(k)] >= k;
+  const share = (purpose: string) => (k: number) => {
+    const n = scored.get(`${k} ${purpose}`);
+    return n === undefined ? null : s.correct[n] / s.total[n];
+  };
+  const rated = (name: string, purpose: string): Column => [name, "num", (k) => pair(k, purpose), share(purpose)];
+  const sized = (name: string, of: (n: number) => number): Column => {
+    return [name, "num", (k) => count(of(row(k))), (k) => of(row(k))];
+  };
+  const open = () => <A to={{ query: { at: "" } }} children={when(latest)} />;
+  const latest = iterations[iterations.length - 1];
+  const note = !whole(latest) && `${when(latest)} is open: its figures are those of what it has asked so far.`;
+  return tabled({ title: "Iteration by iteration", note }, iterations, [
+    ["iteration", "", (k) => (whole(k) ? moment(when(k)) : [open(), muted(" open")]), (k) => k],
+    rated("fresh", "fresh"),
+    rated("revisits", "revisit"),
+    rated("anchors", "anchor"),
+    ["guard", "", (k) => (whole(k) && c.guard[row(k)] ? verdict(c.guard[row(k)]) : "–"), (k) => c.guard[row(k)]],
+    sized("in use", (n) => c.memories[n]),
+    sized("quarantined", (n) => c.quarantined[n]),
+    sized("calls so far", (n) => c.execution_calls[n] + c.guidance_calls[n]),
+    sized("of them guidance", (n) => c.guidance_calls[n]),
   ]);
 }
 
@@ -248,16 +285,16 @@ function Exams({ exams: { col: e }, rows }: { exams: Data; rows: number[] }) {
   return (
     <Section title="Exams">
       {table({ label: "Exams" }, rows, [
-        ["exam", "", (n) => link(e.exam[n])],
-        ["of the state at", "", (n) => e.marker[n]],
-        ["control", "", (n) => e.control[n]],
-        ["right", "num", (n) => ratio(e.correct[n], e.total[n])],
+        ["exam", "", (n) => link(e.exam[n]), (n) => e.exam[n]],
+        ["of the state at", "", (n) => e.marker[n], (n) => e.head_seq[n]],
+        ["control", "", (n) => e.control[n], (n) => e.control[n]],
+        ["right", "num", (n) => ratio(e.correct[n], e.total[n]), (n) => e.correct[n] / e.total[n]],
         ["95 %", "num", (n) => (e.low[n] === null ? "–" : `${percent(e.low[n])} to ${percent(e.high[n])}`)],
-        ["unanswered", "num", (n) => count(e.unanswered[n])],
-        ["undecided", "num", (n) => count(e.undecided[n])],
-        ["guidance calls", "num", (n) => count(e.guidance_calls[n])],
-        ["answered by", "", (n) => bdi(e.execution[n])],
-        ["opened at", "num", (n) => <Seq seq={e.from[n]} />],
+        ["unanswered", "num", (n) => count(e.unanswered[n]), (n) => e.unanswered[n]],
+        ["undecided", "num", (n) => count(e.undecided[n]), (n) => e.undecided[n]],
+        ["guidance calls", "num", (n) => count(e.guidance_calls[n]), (n) => e.guidance_calls[n]],
+        ["answered by", "", (n) => bdi(e.execution[n]), (n) => e.execution[n]],
+        ["opened at", "num", (n) => <Seq seq={e.from[n]} />, (n) => e.from[n]],
       ])}
       {rows.map((n) => e.problem[n] && <p key={n} class="problem" children={`${e.exam[n]}: ${e.problem[n]}`} />)}
     </Section>

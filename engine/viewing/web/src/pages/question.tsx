@@ -7,7 +7,7 @@ import { A, Bar, Seq, bdi, mark, memory, muted, sign, toned, verdict } from "../
 import { Choice, Command, Empty, Loading, Section, Text, Title, fold, missing, rest } from "../parts";
 import { plain, stated, tabled } from "../tables";
 import { useLoad, useView } from "../view";
-import { brief, count, decimal, micro, number, seconds, short, visible, words } from "../words";
+import { brief, count, decimal, micro, number, seconds, short, words } from "../words";
 
 type Shown = [id: string, similarity: number | null, what: string, title: string];
 /** A call, a tool's run, a search, a step. */
@@ -55,6 +55,9 @@ export function QuestionPage({ id }: { id: string }) {
   const times = `asked ${number(asked, "time")}${known.length > asked ? `, carried ${count(known.length - asked)}` : ""}`;
   const first = <A to={{ query: { at: "", ask: askings[0]?.name } }} children="See it when it was first asked" />;
   const choices = others.map((one): [string, string] => [one.name, one.title]);
+  const ask = shown && shown.name === address.query.ask;
+  const follow = <A to={{ query: { ask: "" } }} children="Follow the bar" />;
+  const pinned = [`${shown?.title} was chosen above and stays, wherever the bar below is. `, follow];
   const choice = <Choice name="than" label="Compare with" of={choices} none="the time before" />;
   return (
     <>
@@ -66,6 +69,7 @@ export function QuestionPage({ id }: { id: string }) {
       <section>
         <Times askings={askings} now={shown} then={then} />
         {shown && others.length > 0 && <div class="filters" children={choice} />}
+        {ask && <p class="note">{pinned}</p>}
         {now && shown && shown !== now && <p class="note">{carried(now, shown)}</p>}
       </section>
       {!now && <Empty title="Not asked up to this moment" children={askings.length > 0 && first} />}
@@ -195,10 +199,10 @@ function bundle({ bundle, left_out }: Answer) {
   const entries = [...bundle, ...left_out];
   const similarity = (of: number | null) => (of === null ? "–" : <Bar share={of} text={decimal(of, 3)} />);
   return tabled({ title: "Memories shown", none: "None: the prompt had no notes." }, entries.length, [
-    ["in the prompt", "narrow", (n) => (n < bundle.length ? toned(`tag span${n % 6}`, n + 1) : "left out")],
-    ["memory", "grow", (n) => memory(entries[n][0], entries[n][3])],
-    ["what", "", (n) => words(entries[n][2])],
-    ["similarity", "num", (n) => similarity(entries[n][1])],
+    ["in the prompt", "narrow", (n) => (n < bundle.length ? toned(`tag span${n % 6}`, n + 1) : "left out"), (n) => n],
+    ["memory", "grow", (n) => memory(entries[n][0], entries[n][3]), (n) => entries[n][3]],
+    ["what", "", (n) => words(entries[n][2]), (n) => entries[n][2]],
+    ["similarity", "num", (n) => similarity(entries[n][1]), (n) => entries[n][1]],
   ]);
 }
 
@@ -254,7 +258,7 @@ function Call({ n, call, answer }: { n: number; call: Move; answer: Answer }) {
   let left = room;
   const fitting = call.prompt.map((piece) => {
     const text = textOf(answer, piece);
-    const shown = visible(text.slice(0, Math.max(0, left)));
+    const shown = text.slice(0, Math.max(0, left));
     left -= text.length;
     return typeof piece === "string" || !shown ? shown : quoted(piece.source ?? "", shown, answer);
   });

@@ -54,7 +54,11 @@ export function Questions({ t: { questions, askings } }: { t: Tables }) {
     one: "question",
     known: all(questions).filter((n) => asked[n] >= 0),
     early: "Nothing was asked up to this moment",
-    search: ["words or an id", (n) => [c.title[n], c.id[n]]],
+    search: [
+      "words of the question, or an id",
+      (n) => [c.title[n], c.id[n]],
+      ["wordings", (t, n) => [t.col.question[n], t.col.context[n]]],
+    ],
     filters: [
       ["verdict", "Verdict", (n) => [now(n), changes[n] > 0 && "changed", flipped(n)]],
       ["type", "Task type", (n) => c.task_type[n]],
@@ -62,15 +66,15 @@ export function Questions({ t: { questions, askings } }: { t: Tables }) {
       ["exam", "Exam", () => exam, exams],
     ],
     columns: [
-      [second === null ? "verdict" : "A", "narrow", (n) => verdict(now(n))],
-      second !== null && ["B", "narrow", (n) => (before(n) ? verdict(before(n)) : "–")],
-      ["question", "grow", (n) => question(c.id[n], c.title[n], exam ? { ask: exam } : undefined)],
+      [second === null ? "verdict" : "A", "narrow", (n) => verdict(now(n)), now],
+      second !== null && ["B", "narrow", (n) => (before(n) ? verdict(before(n)) : "–"), before],
+      ["question", "grow", (n) => question(c.id[n], c.title[n], exam ? { ask: exam } : undefined), (n) => c.title[n]],
       ["history", "narrow", (n) => history(n)],
-      ["asked", "num", (n) => count(times[n])],
-      ["changes", "num", (n) => (changes[n] ? count(changes[n]) : "–")],
-      ["task type", "", (n) => bdi(c.task_type[n] || "–")],
-      ["split", "", (n) => c.split[n]],
-      ["last asked", "", (n) => a.title[asked[n]]],
+      ["asked", "num", (n) => count(times[n]), (n) => times[n]],
+      ["changes", "num", (n) => (changes[n] ? count(changes[n]) : "–"), (n) => changes[n]],
+      ["task type", "", (n) => bdi(c.task_type[n] || "–"), (n) => c.task_type[n]],
+      ["split", "", (n) => c.split[n], (n) => c.split[n]],
+      ["last asked", "", (n) => a.title[asked[n]], (n) => asked[n]],
     ],
   });
 }

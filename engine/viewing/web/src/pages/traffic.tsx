@@ -16,6 +16,7 @@ export function Traffic({ t: { inferences, feedback } }: { t: Tables }) {
   const c = inferences.col;
   const said = grouped(at(feedback, seq), (k) => feedback.col.inference[k]);
   const reply = (n: number) => (said.get(n) ?? []).map((k) => value(feedback, k)).join(", ") || "–";
+  const shown = (n: number) => (c.treatment[n] === "memory" ? (c.memories[n]?.length ?? 0) : 0);
   const link = (n: number) => (
     <A to={{ page: "traffic", id: c.inference[n] }} title={c.inference[n]}>
       {bdi(c.question[n] || short(c.inference[n]))}
@@ -27,18 +28,22 @@ export function Traffic({ t: { inferences, feedback } }: { t: Tables }) {
     one: "inference",
     known: at(inferences, seq).reverse(),
     early: "Nothing was served up to this moment",
-    search: ["words or a session", (n) => [c.question[n], c.inference[n], c.session[n]]],
+    search: [
+      "words of question or reply, or a session",
+      (n) => [c.question[n], c.inference[n], c.session[n]],
+      ["exchanges", (t, n) => [t.col.question[n], t.col.reply[n]]],
+    ],
     filters: ["treatment", "outcome"].map((name) => [name, capital(name), (n) => c[name][n]]),
     columns: [
-      ["event", "num", (n) => <Seq seq={c.from[n]} />],
-      ["question", "grow", link],
-      ["outcome", "", (n) => words(c.outcome[n] ?? "open")],
-      ["treatment", "", (n) => words(c.treatment[n] ?? "–")],
-      ["memories", "num", (n) => count(c.treatment[n] === "memory" ? (c.memories[n]?.length ?? 0) : 0)],
-      ["feedback", "", (n) => bdi(reply(n))],
-      ["tokens in", "num", (n) => tokens(c.input_tokens[n])],
-      ["tokens out", "num", (n) => tokens(c.output_tokens[n])],
-      ["time", "num", (n) => seconds(c.latency_us[n])],
+      ["event", "num", (n) => <Seq seq={c.from[n]} />, (n) => c.from[n]],
+      ["question", "grow", link, (n) => c.question[n]],
+      ["outcome", "", (n) => words(c.outcome[n] ?? "open"), (n) => c.outcome[n]],
+      ["treatment", "", (n) => words(c.treatment[n] ?? "–"), (n) => c.treatment[n]],
+      ["memories", "num", (n) => count(shown(n)), shown],
+      ["feedback", "", (n) => bdi(reply(n)), (n) => said.has(n)],
+      ["tokens in", "num", (n) => tokens(c.input_tokens[n]), (n) => c.input_tokens[n]],
+      ["tokens out", "num", (n) => tokens(c.output_tokens[n]), (n) => c.output_tokens[n]],
+      ["time", "num", (n) => seconds(c.latency_us[n]), (n) => c.latency_us[n]],
     ],
   });
 }

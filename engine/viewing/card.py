@@ -1,0 +1,87 @@
+"""What the list of runs shows of each: a few figures, from its state and the logs of two exams."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mage_es.engine.benchmarks.registry import title
+from mage_es.engine.config import parse
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.exams import ExamRecord, exam_records, learner_of
+from mage_es.engine.run.inheriting import first_iteration
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.world import baseline_of, first_event, state_of
+from mage_es.engine.serving.opening import is_served
+from mage_es.engine.viewing.gain import Gain, gain_of, pair_of
+from mage_es.events.errors import LogError, MageError
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import AnswerJudged, AnswerUnanswered
+from mage_es.projections.fold import State
+
+
+def card_of(run: Run, prices: Prices, state: State | None = None) -> dict[str, Any]:
+    """Return the row of a run: `card` in engine/viewing/tables.py; `state` is that at its end, where it is at hand.
+
+    What cannot be read says why.
+    """
+    try:
+        return _card(run, prices, state) if run.events else {"state": "empty"}
+    except (MageError, OSError) as error:
+        return {"state": "damaged" if isinstance(error, LogError) else "unread", "problem": str(error)}
+
+
+def _card(run: Run, prices: Prices, state: State | None) -> dict[str, Any]:
+    reader = LogReader(run.log_path)
+    begun, last = first_event(reader), reader.head.seq
+    state = state or state_of(run, reader)
+    config, baseline = parse(begun.config), baseline_of(reader)
+    times = [record.ts_us for seq in (1, last) for record in reader.records(since=seq, until=seq)]
+    kind = "served" if is_served(reader) else "finished" if state.progress.finished else "unfinished"
+    records = {record.opened.exam: record for record in exam_records(reader)}
+    pair = pair_of(records.values(), learner_of(reader))
+    verdicts = [_verdicts(run, records[name]) for name in pair or ()]
+    gain = gain_of(pair[0], verdicts[0], pair[1], verdicts[1]) if pair else None
+    right, asked = _whole(state) if baseline is None else _baseline(state)
+    return {
+        "state": kind,
+        "benchmark": title(begun.benchmark),
+        "baseline": baseline.baseline if baseline else "",
+        "learner": begun.execution_model,
+        "iterations_done": max(0, state.progress.closed + 1 - first_iteration(reader)),
+        "iterations": 0 if baseline else config.iterations,
+        "events": last,
+        "began_us": times[0],
+        "ended_us": times[-1],
+        "correct": right,
+        "total": asked,
+        "calls": sum(use.calls for _, use in state.ledger.accounts()),
+        "guidance_calls": state.ledger.total("guidance").calls,
+        "usd": _usd(state, prices),
+        "shares": [sum(each.values()) / len(each) for each in verdicts] if gain else [],
+        **(gain._asdict() if gain else dict.fromkeys(Gain._fields)),
+    }
+
+
+def _whole(state: State) -> tuple[int, int]:
+    """Return how many anchors were right at the last closed iteration, of how many."""
+    closed = state.progress.closed
+    return state.scores.score("anchor", closed).correct, state.scores.asked("anchor", closed)
+
+
+def _baseline(state: State) -> tuple[int, int]:
+    verdicts = state.progress.verdicts("exam")
+    return sum(each.correct for each in verdicts), len(verdicts) + len(state.progress.unanswered("exam"))
+
+
+def _verdicts(run: Run, exam: ExamRecord) -> dict[str, bool]:
+    log = exam.log(run)
+    lost = dict.fromkeys((each.question_id for each in log.of(AnswerUnanswered)), False)
+    return lost | {each.question_id: each.correct for each in log.of(AnswerJudged)}
+
+
+def _usd(state: State, prices: Prices) -> float | None:
+    paid = [
+        rate.paid(use, batched=account.batched) if (rate := prices.rate(account.model)) else None
+        for account, use in state.ledger.accounts()
+    ]
+    return None if None in paid else sum(filter(None, paid))

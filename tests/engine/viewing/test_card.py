@@ -1,0 +1,35 @@
+"""The row of a run in the list of runs says what the run's own overview says."""
+
+from __future__ import annotations
+
+import pytest
+
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.viewing.card import card_of
+from mage_es.engine.viewing.chunks import Viewed
+from tests.engine.viewing.test_chunks import index_of, table
+
+
+def test_a_card_has_the_figures_of_the_overview(examined: Run, interrupted: Run) -> None:
+    for run in (examined, interrupted):
+        card, viewed = card_of(run, Prices()), Viewed(run)
+        last, index = table(viewed, "overview")[-1], index_of(viewed)
+        for name in ("gain", "low", "high", "p", "exam", "exam_before", "guidance_calls"):
+            assert card[name] == pytest.approx(last[name]), name
+        assert (card["correct"], card["total"]) == (last["anchor_correct"], last["anchor_total"])
+        assert card["calls"] == last["execution_calls"] + last["guidance_calls"]
+        assert (card["state"], card["began_us"], card["events"]) == (index["state"], index["began_us"], index["last"])
+        assert card["iterations_done"] == last["closed"] + 1
+    assert card_of(examined, Prices())["gain"] is not None
+
+
+def test_a_run_that_cannot_be_read_has_a_card_that_says_why(
+    copied: Run, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    (copied.log_path / "FORMAT").unlink()
+    card = card_of(copied, Prices())
+    assert card["state"] == "damaged" and "FORMAT" in card["problem"]
+    path = tmp_path_factory.mktemp("begun") / "none"
+    (path / "log").mkdir(parents=True)
+    assert card_of(Run("none", path), Prices())["state"] == "empty"

@@ -183,10 +183,10 @@ def test_the_kubernetes_objects_run_one_writer_that_is_probed_and_has_what_it_mo
     _, given = parsed(container["args"][1:])
     ports = {each["containerPort"] for each in container["ports"]} | {objects["Service"]["spec"]["ports"][0]["port"]}
     probes = {name: container[name]["httpGet"] for name in ("livenessProbe", "readinessProbe")}
-    assert ports == {given["port"]} == {probe["port"] for probe in probes.values()}
+    assert ports == {Serving().port} == {probe["port"] for probe in probes.values()}
     assert [probe["path"] for probe in probes.values()] == ["/healthz", "/readyz"]
     mounted = {each["mountPath"] for each in container["volumeMounts"]}
-    assert {str(given["runs_dir"]), str(Path(given["keys"]).parent)} == mounted
+    assert {str(given["runs_dir"]), str(Path(given["serve_keys"]).parent)} == mounted
     assert {each["name"] for each in container["volumeMounts"]} == {each["name"] for each in pod["volumes"]}
     assert (
         pod["volumes"][0]["persistentVolumeClaim"]["claimName"] == objects["PersistentVolumeClaim"]["metadata"]["name"]

@@ -34,7 +34,7 @@ def test_the_demo_as_one_file_has_the_views_that_the_readme_shows(tmp_path: Path
         subprocess.run(line, cwd=tmp_path, env=env, check=True, capture_output=True)
     for name, end in ENDS.items():
         looked = look(f"{(tmp_path / 'demo.html').as_uri()}#/{DEMO}/{end}", width=1000, height=860)
-        looked.page.locator(".chart canvas, .moves li").first.wait_for()
+        looked.page.locator(".chart canvas, #changed").first.wait_for()
         shot = image.open(io.BytesIO(looked.page.screenshot())).convert("RGB")
         shot.quantize(COLOURS, dither=image.Dither.NONE).save(PICTURES / f"{name}.png", optimize=True)
         assert looked.problems == []

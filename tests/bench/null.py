@@ -8,7 +8,7 @@ of which belongs to what. The learner knows them from the start: it guesses one 
 earlier answers, of which it copies that of the question most like its own. So the true gain is 0, and an interval of
 95 % should leave it out in one run of twenty at most. Each run learns from some 40 questions in two iterations, and
 is examined before and after on 40 others; the interval is the one that `mage-es exam` prints. The bandits are off, so
-that every question is shown memories, but where it says otherwise: the search bandit soon finds that none do as well.
+that every question is shown memories, but where it says otherwise.
 """
 
 from __future__ import annotations

@@ -43,7 +43,14 @@ def ask(
         say=out.say,
     )
     known = f"Task type {report.task_type}, skill {report.skill}, state {report.marker} of {report.run_id}"
-    out.report(report, known, bundle(report.bundle), report.reply, f"Answer: {report.answer or '(none found)'}")
+    out.report(
+        report,
+        known,
+        bundle(report.bundle),
+        report.evidence,
+        report.reply,
+        f"Answer: {report.answer or '(none found)'}",
+    )
     out.next(settings.again("ask", text, report.run_id, "--at", "start"))
 
 

@@ -13,7 +13,7 @@ from mage_es.cli.output import Output, TextTable, percent
 from mage_es.cli.progress import ProgressDisplay
 from mage_es.cli.session import session
 from mage_es.cli.settings import Settings
-from mage_es.cli.tables import agents, digests, iterations, memory_sizes
+from mage_es.cli.tables import agents, benefit, digests, iterations, memory_sizes
 from mage_es.engine.config import Config
 from mage_es.events.errors import MageError
 
@@ -58,6 +58,7 @@ def demo(*, settings: Settings, out: Output) -> None:
     out.report(
         report,
         iterations(report.run),
+        benefit(report.run.benefit),
         exams(report),
         agents("The six agents at work", report.run, report.episodes),
         digests(report.replay),

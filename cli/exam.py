@@ -12,7 +12,7 @@ from mage_es.cli.output import Output, percent
 from mage_es.cli.progress import ProgressDisplay
 from mage_es.cli.session import watched
 from mage_es.cli.settings import Settings
-from mage_es.cli.tables import by_kind, episodes
+from mage_es.cli.tables import benefit, by_kind, episodes
 from mage_es.cli.tables import exam as exam_table
 from mage_es.events.errors import BudgetReached, Interrupted
 
@@ -91,7 +91,14 @@ def exam(
     except Interrupted as stopped:
         why = f" {stopped}" if isinstance(stopped, BudgetReached) else ""
         raise type(stopped)(f"Stopped.{why} {kept}") from stopped
-    out.report(report, exam_table(report), *episodes(report.episodes), examined(report), *compared(report))
+    out.report(
+        report,
+        exam_table(report),
+        *episodes(report.episodes),
+        examined(report),
+        benefit(report.benefit),
+        *compared(report),
+    )
     out.next(_ahead(settings, found))
 
 

@@ -8,6 +8,7 @@ from mage_es.cli.interrupts import Interrupts
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import SERVING, Settings
+from mage_es.cli.tables import benefit_in_words
 from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ def _tell(out: Output, report: ServeReport, *, texts: bool) -> None:
         from mage_es.engine.verbs.serve import HASH_WORDS
 
         out.say(HASH_WORDS)
+    for each in report.runs:
+        out.say(benefit_in_words(each.benefit))
     out.next(
         f"OPENAI_BASE_URL={report.address}/v1 or ANTHROPIC_BASE_URL={report.address} for your application",
         f"curl {report.address}/healthz",

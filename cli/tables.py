@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mage_es.cli.output import TextTable, percent
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         LedgerRow,
         RunSummary,
     )
+    from mage_es.events.vocabulary import Paired
 
 DIGEST_DIGITS = 16
 """Digits of a digest that are shown; `--json` has all of them."""
@@ -145,6 +146,37 @@ def _level(mean_score: float | None, right: int, total: int) -> str:
 
 def _share(part: int, whole: int) -> str:
     return f"{part}/{whole}" if whole else "-"
+
+
+def benefit(records: Sequence[Paired]) -> TextTable | str:
+    """Return what the anchors showed of what was learned, type by type, and what is served; words without anchors."""
+    if not records:
+        return "Not tested against the bare prompt: there are no anchors. What was learned is served."
+    rows = [_paired(record) for record in (records if len(records) > 2 else records[-1:])]
+    columns = ("task type", "with what was learned", "bare prompt", "won", "lost", "served", "told by")
+    return TextTable("Anchors, answered twice", columns, rows)
+
+
+def _paired(record: Paired) -> tuple[str, ...]:
+    return (
+        record.task_type or "all",
+        *(_share(record.learned, record.pairs), _share(record.bare, record.pairs)),
+        *(str(record.won), str(record.lost)),
+        "what was learned" if record.served == "learned" else "the bare prompt",
+        "own anchors" if record.is_own else "all anchors",
+    )
+
+
+def benefit_in_words(records: Sequence[Paired]) -> str:
+    """Return the same in a line for each task type."""
+    table = benefit(records)
+    if isinstance(table, str):
+        return table
+    return "\n".join(
+        f"{name}: {learned} anchors right with what was learned, {bare} with the bare prompt ({won} won, {lost} lost): "
+        f"{served} is served"
+        for name, learned, bare, won, lost, served, _ in table.rows
+    )
 
 
 def agents(title: str, *summaries: RunSummary) -> TextTable:

@@ -134,6 +134,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     catastrophic_p: Share = 0.001
     """The same for the catastrophic drop."""
 
+    gate: Literal["paired", "off"] = "paired"
+    """What is served, in exams too, where the anchors have not shown that what was learned helps: `paired`: the bare
+    prompt; `off`: what was learned all the same, as in the paper. Without anchors nothing is tested: it is served."""
+    gate_p: Share = 0.1
+    """One-sided p of the paired test at or below which what was learned counts as shown to help."""
+
     revisit_cap: Amount = 100
     """Most earlier failures asked again in an iteration, and at most half of the pool; appendix, table of revisits."""
     revisit_self: Literal["exclude", "include"] = "exclude"
@@ -227,6 +233,8 @@ def cautions(config: Config) -> list[str]:
         found.append("recency_weight 0 lets a task type wait for ever: only failures count (lambda > 0 in Eq. 1).")
     if config.guard == "paired" and config.anchors == 0:
         found.append("guard paired without anchors can notice nothing: give it some, or say guard off.")
+    if config.gate == "paired" and (config.anchors == 0 or config.guard != "paired"):
+        found.append("gate paired without anchors tests nothing: what is learned is served, whether it helps or not.")
     return found
 
 
@@ -264,6 +272,8 @@ PAPER: Mapping[str, object] = {
     # Algorithm 1, last line: accuracies are compared as they are; there is no anchor set to set apart.
     "guard": "paper",
     "anchors": 0,
+    # Section 3.2: whatever is retrieved goes into the prompt; nothing is compared with a prompt without.
+    "gate": "off",
     # Nothing in section 3.5 leaves out the memories of the question itself; appendix, table of revisits.
     "revisit_self": "include",
     "revisit_cap": 100,

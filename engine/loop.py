@@ -63,10 +63,10 @@ from mage_es.engine.session.call import TypedCall
 from mage_es.engine.session.evolving import author_all
 from mage_es.engine.session.session import Session
 from mage_es.events.vocabulary import Digest, Purpose, TaskTypeCreated
+from mage_es.projections.scores import START
 from mage_es.projections.snapshots import write_snapshot
 
 _SHOWN, _LONGEST = 3, 100
-START = -1  # the iteration number of a run's opening
 
 
 async def run_iterations(session: Session) -> None:
@@ -254,8 +254,9 @@ async def snapshot(session: Session, k: int) -> None:
 
 
 async def compare(session: Session, k: int) -> None:
-    """Let the guard judge the state by its anchors."""
+    """Let the guard judge the state by its anchors, and these show what it adds to the bare prompt."""
     if not session.state.progress.is_completed(k, "snapshot"):
+        await ask_bare(session, k)
         anchors: dict[str, Purpose] = dict.fromkeys(session.world.setting.anchors, "anchor")
         session.plan(k, "snapshot", anchors, frozen=True)
         asked: list[str] = []
@@ -270,6 +271,15 @@ async def compare(session: Session, k: int) -> None:
             session.announce(
                 f"iter-{k}: rolled back by the guard ({verdict.replace('_', ' ')}); what was learned stays."
             )
+
+
+async def ask_bare(session: Session, k: int) -> None:
+    """Have the anchors answered without what was learned, once; the start of a run that began with nothing has them."""
+    begun = {plan.question_id for plan in session.state.progress.plans("open")}
+    is_known = k == START or (session.state.scores.bare_answers() and not begun)
+    if session.world.setting.config.gate == "paired" and not is_known:
+        anchors: dict[str, Purpose] = dict.fromkeys(session.world.setting.anchors, "bare")
+        await session.ask(k, "open", anchors, frozen=True)
 
 
 def close(session: Session, k: int) -> None:

@@ -19,6 +19,7 @@ from mage_es.events.errors import UsageError
 from mage_es.events.segments import Batch, Batches, Reads
 from mage_es.events.vocabulary import Digest, Event, IterationClosed
 from mage_es.projections.bandits import Bandits
+from mage_es.projections.benefit import Benefit
 from mage_es.projections.coverage import Coverage
 from mage_es.projections.evidence import Evidence
 from mage_es.projections.graph import Graph
@@ -53,6 +54,7 @@ class State:
         self.recipes = Recipes()
         self.patterns = Patterns()
         self.traffic = Traffic()
+        self.benefit = Benefit()
         self.progress = Progress()
         # Looked up once for each type: a live run applies its events one by one, and most are read by two or three.
         self._readers: dict[type[Event], list[Callable[[Event], None]]] = {}
@@ -77,6 +79,7 @@ class State:
             self.recipes,
             self.patterns,
             self.traffic,
+            self.benefit,
         )
 
     def projections(self) -> tuple[Projection, ...]:

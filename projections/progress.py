@@ -4,7 +4,8 @@ Rules
     - Recorded work is not done again: after a crash, a planned question, a call with its reply, and an answer with its
       verdict (or without hope of one) are found here by key.
     - The purpose of a question tells its phase: fresh and revisited ones belong to EVALUATE, anchors to
-      SNAPSHOT (also before iteration 0), the rest to the exam. EVALUATE's part stays until the iteration is
+      SNAPSHOT (also before iteration 0), those that are asked without what was learned to the opening of an iteration,
+      the rest to the exam. EVALUATE's part stays until the iteration is
       closed, because UPDATE and EVOLVE read it.
     - Closing an iteration drops all of it: memory does not grow with the number of iterations.
 """
@@ -43,6 +44,7 @@ PHASE_OF_PURPOSE: dict[str, Phase] = {
     "fresh": "evaluate",
     "revisit": "evaluate",
     "anchor": "snapshot",
+    "bare": "open",
     "exam": "exam",
     "ask": "exam",
     "explore": "explore",

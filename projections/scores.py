@@ -6,10 +6,12 @@ Rules
       What learns from answers does not see it: it is no evidence about a skill, and would look like a change for the
       worse to the guard. So it is counted apart, and `asked` adds it.
     - An undecided answer is neither right nor wrong: it is counted apart, and in no total.
+    - Anchors of the start (iteration -1) were asked bare: nothing had been learned. A run that begins with what another
+      learned asks its anchors bare once, under a purpose of its own.
     - Which snapshots were accepted is what the guard's verdicts say; this file compares nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
@@ -27,6 +29,9 @@ from mage_es.events.vocabulary import (
     Purpose,
 )
 from mage_es.projections.protocol import Order, unread
+
+START = -1
+"""The iteration in which a run that begins with nothing answers its anchors."""
 
 
 class Score(NamedTuple):
@@ -59,6 +64,8 @@ class Scores:
         self._counts: dict[str, dict[int, dict[str, list[int]]]] = {}
         self._anchors: dict[int, dict[str, bool]] = {}
         self._last: dict[str, LastAsked] = {}
+        self._bare: dict[str, bool] = {}
+        self._types: dict[str, tuple[int, str]] = {}
         self._verdicts: dict[int, str] = {}
         self._unanswered: dict[str, dict[int, int]] = {}
         self._undecided: dict[str, dict[int, int]] = {}
@@ -69,8 +76,11 @@ class Scores:
                 self._add(event.purpose, event.iteration, event.task_type, event.correct, 1)
                 # The paired guard compares answers question by question, so sums are not enough for anchors.
                 if event.purpose == "anchor":
-                    self._note_anchor(event.iteration, event.question_id, event.correct, event.seen)
+                    self._note_anchor(event.iteration, event.question_id, event.correct, event.seen, event.task_type)
+                elif event.purpose == "bare":
+                    self._bare[event.question_id] = event.correct
             case AnswerCarried():
+                self._note_type(event.iteration, event.question_id, event.task_type)
                 self._add("anchor", event.iteration, event.task_type, event.correct, 1)
                 self._anchors.setdefault(event.iteration, {})[event.question_id] = event.correct
             case AnswerUnanswered():
@@ -88,12 +98,16 @@ class Scores:
         found = zip(series.keys, series.sums(columns.column("correct")), series.counts(), strict=True)
         for (purpose, iteration, task_type), correct, total in found:
             self._add(purpose, iteration, task_type, correct, total)
+
         # Anchors are few among all answers, so only their rows are looked at one by one.
-        anchors = [number for number, (purpose, _, _) in enumerate(series.keys) if purpose == "anchor"]
-        rows = np.flatnonzero(np.isin(series.of, anchors))
-        answers = (columns.column(name).at(rows) for name in ("iteration", "question_id", "correct", "seen"))
-        for answer in zip(*answers, strict=True):
+        def rows_of(sought: Purpose, *names: str) -> Iterable[tuple[Any, ...]]:
+            places = [number for number, (purpose, _, _) in enumerate(series.keys) if purpose == sought]
+            rows = np.flatnonzero(np.isin(series.of, places))
+            return zip(*(columns.column(name).at(rows) for name in names), strict=True)
+
+        for answer in rows_of("anchor", "iteration", "question_id", "correct", "seen", "task_type"):
             self._note_anchor(*answer)
+        self._bare.update(rows_of("bare", "question_id", "correct"))
 
     def score(self, purpose: Purpose, iteration: int) -> Score:
         types = self.by_task_type(purpose, iteration).values()
@@ -128,6 +142,14 @@ class Scores:
         """Return the last time that an anchor was asked and not carried."""
         return self._last.get(question_id)
 
+    def bare_answers(self) -> Mapping[str, bool]:
+        """Return the verdict of each anchor on its answer to the bare prompt, in id order."""
+        return {name: self._bare[name] for name in sorted(self._bare)}
+
+    def anchor_type(self, question_id: str) -> str:
+        """Return the task type that an anchor had when it was last asked or carried."""
+        return self._types[question_id][1]
+
     def verdict(self, iteration: int) -> str:
         return self._verdicts.get(iteration, "")
 
@@ -141,22 +163,31 @@ class Scores:
             {purpose: sorted(by_iteration.items()) for purpose, by_iteration in apart.items()}
             for apart in (self._unanswered, self._undecided)
         )
-        anchors = [sorted(self._anchors.items()), sorted(self._last.items()), sorted(self._verdicts.items())]
-        return digest([counts, *anchors, unanswered, undecided])
+        anchors = (self._anchors, self._last, self._verdicts, self._bare, self._types)
+        return digest([counts, *(sorted(each.items()) for each in anchors), unanswered, undecided])
 
     def dump(self) -> Any:
-        return [self._counts, self._anchors, self._last, self._verdicts, self._unanswered, self._undecided]
+        anchors = [self._anchors, self._last, self._verdicts, self._bare, self._types]
+        return [self._counts, *anchors, self._unanswered, self._undecided]
 
     def load(self, dumped: Any) -> None:
-        counts, anchors, last, verdicts, unanswered, undecided = dumped
+        counts, anchors, last, verdicts, bare, types, unanswered, undecided = dumped
         self._counts = msgspec.convert(counts, dict[str, dict[int, dict[str, list[int]]]])
         self._anchors = msgspec.convert(anchors, dict[int, dict[str, bool]])
         self._last = msgspec.convert(last, dict[str, LastAsked])
         self._verdicts = msgspec.convert(verdicts, dict[int, str])
+        self._bare = msgspec.convert(bare, dict[str, bool])
+        self._types = msgspec.convert(types, dict[str, tuple[int, str]])
         self._unanswered = msgspec.convert(unanswered, dict[str, dict[int, int]])
         self._undecided = msgspec.convert(undecided, dict[str, dict[int, int]])
 
-    def _note_anchor(self, iteration: int, question_id: str, is_correct: bool, seen: str) -> None:
+    def _note_type(self, iteration: int, question_id: str, task_type: str) -> None:
+        self._types[question_id] = max((iteration, task_type), self._types.get(question_id, (iteration, task_type)))
+
+    def _note_anchor(self, iteration: int, question_id: str, is_correct: bool, seen: str, task_type: str) -> None:
+        self._note_type(iteration, question_id, task_type)
+        if iteration == START:
+            self._bare[question_id] = is_correct
         self._anchors.setdefault(iteration, {})[question_id] = is_correct
         # By iteration: a fold by type may bring answers in another order.
         asked = LastAsked(iteration, seen, is_correct)

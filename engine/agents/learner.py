@@ -39,8 +39,10 @@ def plan_answers(setting: Setting, state: State, command: PlanAnswers) -> list[D
     drafts = []
     for asked in sorted(command.asked, key=lambda a: a.question.id):
         skill = state.graph.skill_for_task(asked.task_type)
-        if setting.is_served and asked.purpose in ("anchor", "exam"):
-            event: Event = _plan(setting, state, command, asked, "", choosing.choose_served(asked, skill))
+        if is_bare(state, asked):
+            event: Event = _plan(setting, state, command, asked, skill, choosing.bare(), is_bare=True)
+        elif setting.is_served and asked.purpose in ("anchor", "exam"):
+            event = _plan(setting, state, command, asked, "", choosing.choose_served(asked, skill))
         else:
             event = _plan(setting, state, command, asked, skill, choosing.choose(asked, skill))
         last = state.scores.last_asked(asked.question.id)
@@ -57,15 +59,30 @@ def plan_answers(setting: Setting, state: State, command: PlanAnswers) -> list[D
     return drafts
 
 
+def is_bare(state: State, asked: Asked) -> bool:
+    """Return whether a question gets the bare prompt: to compare with, or since nothing more was shown to help.
+
+    Learning and its anchors go on with what was learned, so that the record can recover.
+    """
+    return asked.purpose == "bare" or (asked.purpose in ("exam", "ask") and state.benefit.is_bare(asked.task_type))
+
+
 def course_of(setting: Setting, state: State, planned: QuestionPlanned, question: Question) -> Course:
     """The skill's slots are read from the state, so it must be the one that the plan was made on."""
     return follow(Route(setting, state, planned, question))
 
 
 def _plan(
-    setting: Setting, state: State, command: PlanAnswers, asked: Asked, skill: str, chosen: Chosen
+    setting: Setting,
+    state: State,
+    command: PlanAnswers,
+    asked: Asked,
+    skill: str,
+    chosen: Chosen,
+    *,
+    is_bare: bool = False,
 ) -> QuestionPlanned:
-    question, donor = asked.question, command.donors.get(asked.question.id)
+    question, donor = asked.question, None if is_bare else command.donors.get(asked.question.id)
     coin = 0.0 if command.frozen or asked.opening is not None else setting.config.coin
     hits = [(hit, command.answers.get(hit.memory_id)) for hit in (*chosen.bundle.success, *chosen.bundle.failure)]
     retrieved = [Retrieved(**hit._asdict(), answer_of=other or "") for hit, other in hits if other != ""]
@@ -96,6 +113,7 @@ def _plan(
         max_tokens=_raised_limit(setting, state),
         coin=coin,
         left_out=tuple(compress(retrieved, map(not_, is_kept))),
+        is_bare=is_bare,
     )
     prompt = _first_prompt(setting, state, draft, asked, donor or asked)
     digest = sha256_text(Request(system=prompt.system, prompt=prompt.text).text) if prompt.text else ""

@@ -92,6 +92,12 @@ class Choosing:
             tool_id=tool.tool_id if tool else "",
         )
 
+    @staticmethod
+    def bare() -> Chosen:
+        """Return what a prompt has that shows nothing of what was learned: the prompt of a run's start."""
+        nothing = Choice("none", 1.0)
+        return Chosen(nothing, Choice(DEFAULT_ARM["routing"], 1.0), Bundle([], []), (), Cascade(), "", (), "")
+
     def choose_served(self, asked: Asked, skill: str) -> Chosen:
         """Return what is chosen where the client's own prompt says how to work: no route, and no text of a skill."""
         search, given = self.search(asked, skill)

@@ -79,6 +79,7 @@ def is_guess(given: TimesGiven, labels: int) -> bool:
     """
     share = 1 / max(1, labels)
     times, right = given
+    # Summed exactly: a pool has a few hundred answers of a type at most.
     at_least = sum(comb(times, i) * share**i * (1 - share) ** (times - i) for i in range(right, times + 1))
     return labels > 0 and at_least > _CHANCE
 
@@ -96,6 +97,7 @@ def tells_nothing(lesson: str, *answers: str) -> bool:
     a lesson it would be taken for a rule about others.
     """
     known = {word for answer in answers for word in _words(answer)}
+    # By single words, not by a pattern of sentences: every teacher says it in another order.
     return all(word in known or _ABOUT_ANSWERS.fullmatch(word) for word in _words(lesson))
 
 

@@ -16,9 +16,6 @@ from mage_es.events.vocabulary import ActionRecipeHarvested, BundleTrimmed, Ques
 from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow
 
-_LONGEST_SLIP = 80
-"""Characters of a wrong answer that is shown: a longer one is no clause but a second example."""
-
 
 def sections_of(
     state: State, planned: QuestionPlanned, *, answer_format: str = "", is_bare: bool = False
@@ -61,6 +58,8 @@ def tool_outcome(tool: ToolAuthored, *, arguments: str, result: str, problem: st
 
 def skill_quotes(state: State, planned: QuestionPlanned, *, is_bare: bool = False) -> list[Quote]:
     """Return the instruction of the question's skill, and the approach of whichever skill guides."""
+    if planned.is_bare:
+        return []
     # Cascade part D: a frontier skill may guide the answer to a question of a mastered one.
     guide = planned.guiding_skill or planned.skill
     if not guide:  # a baseline exercises no skill
@@ -90,7 +89,7 @@ def remembered(
         "Strategy": [_quote(row, _strategy(row)) for row in failures if row.kind == "type_strategy"],
         "Solved earlier": [_quote(row, _solved(row, answer_format)) for row in rows if row.outcome == "success_memory"],
         "Corrected earlier": [
-            _quote(row, _corrected(row, answer_format)) for row in failures if row.kind != "type_strategy"
+            _quote(row, _case(row, row.reasoning, answer_format)) for row in failures if row.kind != "type_strategy"
         ],
     }
 
@@ -152,16 +151,11 @@ def _solved(row: MemoryRow, answer_format: str) -> str:
     return _case(row, steps or row.reasoning, answer_format)
 
 
-def _corrected(row: MemoryRow, answer_format: str) -> str:
-    # The right way first, and the slip in a clause of its own: small models repeat what an example begins with. One
-    # without a lesson is a case like any other, where a slip would be all that it says.
-    slip = row.wrong_answer if row.reasoning and "\n" not in row.wrong_answer else ""
-    shown = f"\nSlip: {slip}" if slip and len(slip) <= _LONGEST_SLIP else ""
-    return f"{_case(row, row.reasoning, answer_format)}{shown}"
-
-
 def _case(row: MemoryRow, reasoning: str, answer_format: str) -> str:
-    """Return a question with its answer as it was reached, or with the bare answer where nothing says how."""
+    """Return a question with its answer as it was reached, or with the bare answer where nothing says how.
+
+    A correction shows no wrong answer beside its lesson: small models copy whatever an example says of one.
+    """
     right = worked(reasoning, row.answer, answer_format)
     return f"Question: {row.question}\n{'Reply: ' if reasoning else ''}{right}"
 

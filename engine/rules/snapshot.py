@@ -6,12 +6,17 @@ Rules
       quarters, in an order of chance, and no further once the drop among those asked is within the guard's own. So a
       rollback is only decided on all of them: no error is spent on looking early.
     - An anchor that was not asked stays as it was at the last accepted snapshot.
+    - What the anchors show of what was learned, beside the bare prompt, is decided in each snapshot (rules/benefit.py).
+      For that all are asked in a run's last.
 """
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from mage_es.engine.commands import TakeSnapshot
 from mage_es.engine.config import Config
+from mage_es.engine.rules.benefit import benefit_of
 from mage_es.engine.rules.guard import (
     Accepted,
     Accuracy,
@@ -27,7 +32,15 @@ from mage_es.engine.rules.guard import (
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.rules.setting import Setting
-from mage_es.events.vocabulary import AnswerCarried, Draft, Event, GuardDecided, SlotsRolledBack, SnapshotTaken
+from mage_es.events.vocabulary import (
+    AnswerCarried,
+    BenefitDecided,
+    Draft,
+    Event,
+    GuardDecided,
+    SlotsRolledBack,
+    SnapshotTaken,
+)
 from mage_es.projections.fold import State
 from mage_es.projections.scores import Score
 
@@ -60,7 +73,12 @@ def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list
         if decision.restore is None
         else SlotsRolledBack(iteration=iteration, to_iteration=decision.restore)
     )
-    return marked(iteration, "snapshot", (*carried, verdict, consequence))
+    drafts = marked(iteration, "snapshot", (*carried, verdict, *benefit_of(setting, state, iteration), consequence))
+    known = state.benefit.last
+    if known is None or known.iteration != iteration:
+        return drafts
+    # A run that goes on from another's iteration has that one's decision on it already: its own is another fact.
+    return [replace(each, ordinal=1) if isinstance(each.event, BenefitDecided) else each for each in drafts]
 
 
 def looks(setting: Setting, state: State, iteration: int) -> list[Sequence[str]]:
@@ -76,7 +94,12 @@ def looks(setting: Setting, state: State, iteration: int) -> list[Sequence[str]]
 
 
 def is_decided(setting: Setting, state: State, iteration: int, asked: Sequence[str]) -> bool:
-    """Return whether the answers to some anchors show no drop against either snapshot that they are compared with."""
+    """Return whether the answers to some anchors show no drop against either snapshot that they are compared with.
+
+    Never in the last iteration where what is served depends on them.
+    """
+    if iteration == setting.end - 1 and setting.config.gate == "paired":
+        return False
     answers, accepted = state.scores.anchor_answers(iteration), _accepted(state, iteration)
     now = {name: answers[name] for name in asked if name in answers}
     drop = setting.judging.guard_drop

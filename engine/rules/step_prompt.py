@@ -46,6 +46,7 @@ def step_prompt(
     """Return the prompt of a step. `planned.memories` must be the bundle of this very step."""
     sections = sections_of(state, planned, is_bare=planned.template in _BARE)
     # The arm `none` is the control of the search bandit: with anything of the graph in it, it would measure nothing.
+    # The bare prompt has that arm, too.
     if planned.search_arm != "none":
         sections.append(Section("Patterns", _patterns(state, about.task_type), is_note=True))
         sections.append(Section("World", _relations(state, about.entities), is_note=True))

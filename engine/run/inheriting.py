@@ -34,6 +34,7 @@ from mage_es.events.vocabulary import (
     MICRO,
     AnswerJudged,
     BaselineStarted,
+    BenefitDecided,
     Draft,
     Event,
     IterationClosed,
@@ -185,9 +186,18 @@ def inherited_types() -> Collection[type[Event]]:
 
 def learned_by(reader: LogReader, seq: int, k: int) -> list[Draft]:
     """Return the events up to `seq`, where iteration `k` was the last one closed, that made what was learned."""
+    decided = reader.last(BenefitDecided, until=seq)
     return [
-        Draft(event=e, iteration=r.iteration, phase=r.phase, ordinal=r.ordinal, correlation=r.correlation)
+        Draft(
+            event=e,
+            iteration=r.iteration,
+            phase=r.phase,
+            ordinal=0 if r.seq == decided else r.ordinal,
+            correlation=r.correlation,
+        )
         for r in reader.records(inherited_types(), until=seq)
+        # Of what is served the last word counts; the new run's own on the same iteration has the next ordinal.
+        if r.seq == decided or not isinstance(r.event, BenefitDecided)
         if not isinstance(e := r.event, AnswerJudged) or e.purpose in EVOLVING
         # The new run takes a snapshot of the same slots itself, when its anchors are answered.
         if not isinstance(e, SnapshotTaken) or e.iteration != k

@@ -197,7 +197,7 @@ class _Unrecorded:
         """Return the note of a turn, and why it is none."""
         found = self._frozen.recalled(text, task_type)
         note = note_of(self._frozen.state, found.memories, self._frozen.world.setting.answer_format)
-        return note, "far" if found.is_far else "none"
+        return note, "far" if found.is_far else "bare" if found.is_bare else "none"
 
     def open(self, reading: Reading, shape: RequestShape, given: Mapping[str, str]) -> _Opened:
         wish, task_type = _wish(given), given.get("x-mage-task-type")

@@ -56,7 +56,8 @@ class BundleReport(msgspec.Struct, frozen=True, kw_only=True):
     messages of the first call, as {"role": ..., "content": ...}; none where the route begins without a call.
 
     `nearest` is the cosine of the nearest memory (-1: there is none) and `floor` what each must have (0: anything).
-    `reason` says why there are no memories; empty where there are some.
+    `reason` says why there are no memories; empty where there are some. `evidence` is what the anchors showed of what
+    was learned, beside the bare prompt.
     """
 
     run_id: str
@@ -72,11 +73,13 @@ class BundleReport(msgspec.Struct, frozen=True, kw_only=True):
     nearest: float
     floor: float
     reason: str
+    evidence: str
 
 
 class Recalled(NamedTuple):
     """What is remembered for a turn: the search arm with its probability, and the memories that it gives; how near the
-    nearest memory is, and what each must have. Where even the nearest `is_far` no arm is chosen.
+    nearest memory is, and what each must have. Where even the nearest `is_far`, or memories of its type were not shown
+    to help (`is_bare`), no arm is chosen.
     """
 
     task_type: str
@@ -88,6 +91,7 @@ class Recalled(NamedTuple):
     read_from: int = 0
     read_to: int = 0
     """The part of the text that was nearest to a memory, in characters; 0 and 0 where nothing was looked up."""
+    is_bare: bool = False
 
     @property
     def is_far(self) -> bool:
@@ -168,6 +172,8 @@ class FrozenRun:
         _, found, asked, candidates = max(tried, key=itemgetter(0))
         if found.is_far:
             return found
+        if self.state.benefit.is_bare(asked.task_type):
+            return found._replace(is_bare=True)
         choice, given = choosing.search(asked, self.state.graph.skill_for_task(asked.task_type), candidates)
         memories = dict.fromkeys(given.cascade.principles, float("inf"))
         memories.update((*given.bundle.success, *given.bundle.failure))
@@ -209,6 +215,7 @@ class FrozenRun:
             nearest=nearest,
             floor=floor,
             reason=reason,
+            evidence=evidence_of(self.state, planned.task_type),
         )
 
     def _near(self, command: PlanAnswers, planned: QuestionPlanned) -> tuple[float, float, str]:
@@ -217,6 +224,8 @@ class FrozenRun:
         floor = self.floor(planned.task_type)
         if not self.gets_notes(planned.task_type):
             return nearest, floor, f"Questions of the task type {planned.task_type} get none."
+        if planned.is_bare:
+            return nearest, floor, evidence_of(self.state, planned.task_type)
         return nearest, floor, too_far(nearest, floor) or ("" if planned.memories else _why_none(nearest, planned))
 
     def planned(self, asked: Question, task_type: str | None = None) -> QuestionPlanned:
@@ -302,6 +311,20 @@ def too_far(nearest: float, floor: float) -> str:
         return ""
     what = f"The nearest memory has the cosine {nearest:.3f}" if nearest > -1 else "There is no memory of its task type"
     return f"{what}; {floor:.3f} is needed. A lower min_similarity lets it in (0: all)."
+
+
+UNTESTED = "Not tested against the bare prompt: the run has no anchors. What was learned is served."
+
+
+def evidence_of(state: State, task_type: str) -> str:
+    """Say what the anchors showed of what was learned for a task type, and so what is served."""
+    record = state.benefit.record(task_type)
+    if record is None:
+        return UNTESTED
+    whose = f"the anchors of {task_type}" if record.task_type else "the anchors of all task types"
+    shown = f"with what was learned {record.learned} of {record.pairs} were right, with the bare prompt {record.bare}"
+    what = "what was learned" if record.served == "learned" else "the bare prompt"
+    return f"On {whose} {shown} ({record.won} won, {record.lost} lost): {what} is served."
 
 
 def _why_none(nearest: float, planned: QuestionPlanned) -> str:

@@ -450,7 +450,7 @@ class LiveRun:
         note = self._note(event.marker, in_use)
         return msgspec.structs.replace(
             event,
-            treatment="far" if found.is_far else treatment if note.text else "none",
+            treatment="bare" if found.is_bare else "far" if found.is_far else treatment if note.text else "none",
             task_type=found.task_type,
             arm=found.arm,
             probability=found.probability,

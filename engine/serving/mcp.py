@@ -37,7 +37,7 @@ from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
 from mage_es.engine.rules.retrieval import Candidates
 from mage_es.engine.run.memories import item_of, report_of
 from mage_es.engine.run.world import state_of
-from mage_es.engine.serving.frozen import FrozenRun, question_of
+from mage_es.engine.serving.frozen import FrozenRun, evidence_of, question_of
 from mage_es.events.errors import UsageError, hidden
 from mage_es.events.log import LogReader
 from mage_es.projections.fold import State
@@ -95,12 +95,14 @@ class NearMemory(msgspec.Struct, frozen=True, kw_only=True):
 
 class NearMemories(msgspec.Struct, frozen=True, kw_only=True):
     """What a search found, with the cosine that a memory needs to be put before a question unasked (0: any): one with
-    less is mostly about something else, and whether it is of use is yours to judge."""
+    less is mostly about something else, and whether it is of use is yours to judge. `evidence`: whether memories of
+    this task type were shown to help."""
 
     run_id: str
     marker: str
     task_type: str
     floor: float
+    evidence: str
     memories: tuple[NearMemory, ...]
 
 
@@ -162,6 +164,7 @@ def search_memory(shown: Readable, asked: SearchMemory) -> NearMemories:
         marker=run.marker,
         task_type=task_type,
         floor=run.floor(task_type),
+        evidence=evidence_of(state, task_type),
         memories=tuple(
             NearMemory(
                 memory_id=name, outcome=state.memory.row(name).outcome, similarity=found[name], text=_told(state, name)

@@ -32,7 +32,7 @@ _LABELS = {
     "Tool": ("Name", "Description", "Parameters", "Examples"),
     "Tool result": ("Name", "Description", "Arguments", "Result", "Problem"),
 }
-_OF_EXAMPLES = ("Question", "Reply", "Slip")
+_OF_EXAMPLES = ("Question", "Reply")
 _PARAMETER = re.compile(r"^- (\w+)(?: \(\w+\))?: (.*)$")
 _MOST_BLOCKS = 16
 

@@ -15,6 +15,7 @@ from mage_es.events.vocabulary import (
     MICRO,
     AnswerJudged,
     BanditUpdated,
+    BenefitDecided,
     Digest,
     EdgeAdded,
     Event,
@@ -28,12 +29,14 @@ from mage_es.events.vocabulary import (
     ModelCalled,
     Origin,
     Outcome,
+    Paired,
     Phase,
     PhaseCompleted,
     Purpose,
     QuestionPlanned,
     Retrieved,
     RunResumed,
+    ServedPrompt,
     SkillCreated,
     SlotsRolledBack,
     SnapshotTaken,
@@ -235,7 +238,17 @@ class RandomRun:
         else:
             self.mastery = dict(self.snapshots[to])
             consequence = SlotsRolledBack(iteration=k, to_iteration=to)
-        return Stage(k, "snapshot", (verdict, consequence, PhaseCompleted(iteration=k, phase="snapshot")))
+        return Stage(
+            k, "snapshot", (verdict, self._benefit(k), consequence, PhaseCompleted(iteration=k, phase="snapshot"))
+        )
+
+    def _benefit(self, k: int) -> BenefitDecided:
+        def paired(task_type: str) -> Paired:
+            served: ServedPrompt = self.random.choice(("learned", "bare"))
+            return Paired(task_type=task_type, pairs=2, learned=1, bare=1, won=1, lost=1, served=served)
+
+        records = tuple(paired(name) for name in TASK_TYPES if self.random.random() < 0.7)
+        return BenefitDecided(iteration=k, records=records, pooled=paired(""), stale=self.random.randrange(2))
 
     def _rewarded(self) -> BanditUpdated:
         key = (self.random.choice(("search", "routing")), self.random.choice(TASK_TYPES), "balanced")

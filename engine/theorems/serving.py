@@ -15,22 +15,27 @@ from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.theorems.check import Check
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
+    BenefitDecided,
     InferenceClosed,
     InferenceOpened,
     IterationClosed,
     QuestionPlanned,
     ServingStarted,
 )
+from mage_es.projections.benefit import Benefit
 from mage_es.projections.fold import State, fold
 
 NAME = "injections"
 BOUND = "all rendered to their hashes"
 
 
+_READ = (BenefitDecided, ServingStarted, InferenceOpened, InferenceClosed, IterationClosed)
+
+
 def check_injections(reader: LogReader) -> Iterator[Check]:
     """Yield the check of a served run, nothing for another."""
     traffic = _Traffic()
-    for seq, event in reader.numbered(ServingStarted, InferenceOpened, InferenceClosed, IterationClosed):
+    for seq, event in reader.numbered(*_READ):
         if problem := traffic.problem_of(seq, event):
             yield Check(name=NAME, ok=False, detail=problem, bound=BOUND, seq=seq)
             return
@@ -55,12 +60,17 @@ class _Traffic:
         # Marker, answer format, memories and hash of each note, with the first event that has it.
         self.notes: dict[tuple[int, str, tuple[str, ...], str], int] = {}
         self._markers: dict[int, int] = {}
+        self._benefit, self._benefits = Benefit(), dict[int, Benefit]()
         self._waiting: set[str] = set()
 
     def problem_of(self, seq: int, event: object) -> str:
         match event:
+            case BenefitDecided():
+                self._benefit = Benefit()
+                self._benefit.apply(event)
             case IterationClosed():
                 self._markers[event.iteration] = seq
+                self._benefits[event.iteration] = self._benefit
             case ServingStarted():
                 if event.process != len(self.processes) + 1:
                     return f"process {event.process} comes after {len(self.processes)} others"
@@ -75,6 +85,15 @@ class _Traffic:
                 return self._opened(seq, event)
         return ""
 
+    def _gated(self, event: InferenceOpened) -> str:
+        """Return where memories were put before a question whose type they were not shown to help, or the reverse."""
+        is_bare = self._benefits[event.marker].is_bare(event.task_type)
+        if event.task_type and event.memories and is_bare:
+            return f"{event.inference} has memories, which were not shown to help questions of {event.task_type}"
+        if event.treatment == "bare" and not is_bare:
+            return f"{event.inference} is bare, although what was learned is served for {event.task_type}"
+        return ""
+
     def _opened(self, seq: int, event: InferenceOpened) -> str:
         process = next(reversed(self.processes), 0)
         if event.inference in self._waiting or not event.inference.startswith(f"inf-{process}-"):
@@ -86,6 +105,8 @@ class _Traffic:
                 f"{event.inference} has {len(event.memories)} memories and the note {event.note_sha256[:16] or 'none'}"
             )
         is_told = event.treatment == "far"
+        if problem := self._gated(event):
+            return problem
         if is_told != is_far(event.nearest, event.floor) or (is_told and event.memories):
             return (
                 f"{event.inference} is {event.treatment} with {len(event.memories)} memories, the nearest at "

@@ -23,7 +23,7 @@ from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.metering import Metered
 from mage_es.engine.seams.model import Model
-from mage_es.engine.serving.frozen import BundleMember, bundle_of, question_of
+from mage_es.engine.serving.frozen import BundleMember, bundle_of, evidence_of, question_of
 from mage_es.engine.session.effects import Effects
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.open_run import open_run
@@ -35,13 +35,17 @@ from mage_es.projections.ledger import Ledger
 
 
 class AskReport(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer to a question of your own: what was asked of the model, and the bundle that the run gave to it."""
+    """An answer to a question of your own: what was asked of the model, and the bundle that the run gave to it.
+
+    `evidence` is what the anchors showed of what was learned, beside the bare prompt, and so what was asked with.
+    """
 
     run_id: str
     marker: str
     task_type: str
     skill: str
     bundle: tuple[BundleMember, ...]
+    evidence: str
     prompt: str
     reply: str
     answer: str
@@ -92,6 +96,7 @@ async def aask(
         task_type=planned.task_type,
         skill=planned.skill,
         bundle=bundle_of(state, without(planned, {move.memory_id for move in moves if isinstance(move, TrimReport)})),
+        evidence=evidence_of(state, planned.task_type),
         prompt=[move.prompt for move in moves if isinstance(move, CallReport)][-1],
         reply=reply,
         answer=extract_of(world.benchmark)(reply),

@@ -23,7 +23,8 @@ from mage_es.engine.verbs.summary import EpisodeRow
 from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads
-from mage_es.events.vocabulary import EpisodeStepped, ExamOpened, QuestionPlanned
+from mage_es.events.vocabulary import BenefitDecided, EpisodeStepped, ExamOpened, Paired, QuestionPlanned
+from mage_es.projections.benefit import Benefit
 
 
 class GroupScore(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +66,9 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     `beside` compares a control with the exam of the same state without one, and another learner with the run's own;
     `before` compares with the exam of the start by the same model. Both are None where there is no such other exam.
     `repeated`: this exam was complete already, and no call was made.
+
+    `benefit` has by task type how the anchors were answered with what was learned and with the bare prompt, and what is
+    served; the last is that of all types; () where nothing was tested.
     """
 
     run_id: str
@@ -95,6 +99,7 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     beside: ExamDifference | None = None
     before: ExamDifference | None = None
     repeated: bool = False
+    benefit: tuple[Paired, ...] = ()
 
 
 def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_repeated: bool) -> ExamReport:
@@ -138,6 +143,7 @@ def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_
         beside=beside,
         before=before,
         repeated=is_repeated,
+        benefit=_benefit(run, record).records(),
     )
 
 
@@ -185,6 +191,13 @@ def _compared(
     is_start = (own.marker, own.control) == ("start", "none")
     start = None if is_start else _difference(run, filter(lambda each: before(each.opened), others), now)
     return same, None if start and same and start.exam_id == same.exam_id else start
+
+
+def _benefit(run: Run, record: ExamRecord) -> Benefit:
+    found = Benefit()
+    for event in LogReader(run.log_path).of(BenefitDecided, until=record.opened.head_seq):
+        found.apply(event)
+    return found
 
 
 def _difference(run: Run, others: Iterable[ExamRecord], now: Mapping[str, bool]) -> ExamDifference | None:

@@ -23,6 +23,7 @@ from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.publish import models_of
 from mage_es.events.errors import MageError, PrerequisiteError, UsageError, redacted
 from mage_es.events.log.allocators import give_back_freed, give_back_large
+from mage_es.events.vocabulary import Paired
 
 if TYPE_CHECKING:
     from mage_es.engine.serving.proxy import Allowance
@@ -37,13 +38,18 @@ HASH_WORDS = (
 
 class ServedAt(msgspec.Struct, frozen=True, kw_only=True):
     """A served run, the run whose memories it has, the marker whose state new sessions see, the least and the most that
-    a task type asks of a memory's cosine, and the embedder."""
+    a task type asks of a memory's cosine, and the embedder.
+
+    `benefit` has by task type what the anchors showed, and what is served; the last is that of all types; () where
+    nothing was tested.
+    """
 
     run_id: str
     parent: str
     marker: str
     floors: tuple[float, float]
     embedder: str
+    benefit: tuple[Paired, ...] = ()
 
 
 class ServeReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -275,6 +281,7 @@ def _report(listener: socket, upstream: str, lives: Mapping[_Wanted, LiveRun]) -
                 marker=frozen.marker,
                 floors=(min(floors), max(floors)),
                 embedder=live.world.embedder.name,
+                benefit=frozen.state.benefit.records(),
             )
         )
     host = f"[{ip}]" if ":" in ip else ip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from mage_es.engine.verbs.agents import AgentActivity, MissingGuidance
+from mage_es.events.vocabulary import Paired
 
 
 class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,9 +156,10 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     A `baseline` has its name here and its (right, asked) questions; other runs have "". `measure` is how results
     are measured: accuracy, or the mean score of episodes. `shortfalls` lists the splits with fewer questions than
     requested. `served` counts the calls of a model by the names that its provider reports, for models that answered
-    under another name. `anchor_share` is that of the anchors in the execution calls. `unguided` is None if the guidance
-    tier fulfilled every request. `teacher_sees` is what that tier was shown of each question: `errors`, `answers` or
-    `solutions`.
+    under another name. `benefit` has by task type how the anchors were answered with what was learned and with the bare
+    prompt, and what is served; the last is that of all types; () where nothing was tested. `anchor_share` is that of
+    the anchors in the execution calls. `unguided` is None if the guidance tier fulfilled every request. `teacher_sees`
+    is what that tier was shown of each question: `errors`, `answers` or `solutions`.
     """
 
     run_id: str
@@ -196,3 +198,4 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     served: dict[str, dict[str, int]] = {}
     unguided: MissingGuidance | None = None
     exams: tuple[ExamRow, ...] = ()
+    benefit: tuple[Paired, ...] = ()

@@ -9,6 +9,7 @@ import msgspec
 
 from mage_es.engine.config import parse
 from mage_es.engine.run.directory import Run, as_run
+from mage_es.engine.theorems.benefit import check_benefit
 from mage_es.engine.theorems.check import Check
 from mage_es.engine.theorems.coverage import check_coverage
 from mage_es.engine.theorems.growth import check_growth
@@ -88,6 +89,7 @@ def _theorems(run: Run, reader: LogReader) -> Iterator[Check]:
         yield check_coverage(reader, config)
         yield check_ratchet(reader, config)
         yield check_own(reader, config)
+        yield check_benefit(run, reader, config)
     yield from check_injections(reader)
     yield from check_proposals(reader)
     yield from check_inference(run, reader)

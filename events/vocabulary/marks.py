@@ -6,6 +6,8 @@ from typing import ClassVar, Literal
 
 from mage_es.events.vocabulary.form import Event, Part, Phase
 
+ServedPrompt = Literal["learned", "bare"]
+
 
 class GuardDecided(Event, frozen=True, kw_only=True, tag="guard.decided"):
     """The delta-guard's verdict on the anchor set (with `guard = paper` on the fresh questions), and its reasons."""
@@ -34,6 +36,40 @@ class GuardDecided(Event, frozen=True, kw_only=True, tag="guard.decided"):
     # A guard that could not have noticed a large drop has not shown that there is none.
     smallest_drop: float
     """Smallest drop that the test could have noticed."""
+
+
+class Paired(Part, frozen=True, kw_only=True):
+    """Anchors of a task type that were answered with what was learned and with the bare prompt, and what follows."""
+
+    task_type: str
+    """Task type; empty for all together."""
+    pairs: int
+    """Anchors with both answers."""
+    learned: int
+    """Right with what was learned."""
+    bare: int
+    """Right with the bare prompt."""
+    won: int
+    """Right only with what was learned."""
+    lost: int
+    """Right only with the bare prompt."""
+    served: ServedPrompt = "bare"
+    """What its questions are asked with from here on, where nothing is learned from them."""
+    is_own: bool = False
+    """Whether its own record decided, and not that of all types together."""
+
+
+class BenefitDecided(Event, frozen=True, kw_only=True, tag="benefit.decided"):
+    """Whether what was learned beats the bare prompt on the anchors. Where it was not shown to, that one is served."""
+
+    # With the counts, so that a study can ask what another rule would have served.
+    iteration: int
+    records: tuple[Paired, ...]
+    """By task type, sorted."""
+    pooled: Paired
+    """All types together; also what holds for a type without an anchor."""
+    stale: int
+    """Anchors that would have seen something new and were not asked again: their last answer counts."""
 
 
 class SnapshotTaken(Event, frozen=True, kw_only=True, tag="snapshot.taken"):

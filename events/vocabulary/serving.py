@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 from mage_es.events.vocabulary.form import EmbeddingBytes, Event, Origin, Part
 
 RequestShape = Literal["chat", "responses", "messages"]
-Treatment = Literal["memory", "holdback", "shadow", "off", "far", "none"]
+Treatment = Literal["memory", "holdback", "shadow", "off", "far", "none", "bare"]
 Trust = Literal["full", "scores", "none"]
 
 
@@ -70,8 +70,8 @@ class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
     """Model that the client asked for."""
     treatment: Treatment
     """`memory`: the note was put in, unless the end says `bypassed`. Not put in: `holdback` by the coin, `shadow` and
-    `off` by the client's wish, `far`: even the nearest memory was too far, `none`: there was no new user turn, or
-    nothing to put in."""
+    `off` by the client's wish, `far`: even the nearest memory was too far, `bare`: on the anchors of its task type
+    memories were not shown to help, `none`: there was no new user turn, or nothing to put in."""
     marker: int
     """Closed iteration whose state the session sees; -1 is the start."""
     task_type: str

@@ -49,7 +49,7 @@ def mage(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     return command
 
 
-SMALL = ("--iterations", "2", "--pool", "20", "--held-out", "20", "--anchors", "10")
+SMALL = ("--iterations", "2", "--pool", "20", "--held-out", "20", "--anchors", "10", "--gate", "off")
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ from mage_es.events.vocabulary import RunStarted
 pytestmark = pytest.mark.slow
 
 Command = Callable[..., Any]
-SMALL = ("--iterations", "2", "--pool", "20", "--held-out", "20", "--anchors", "10")
+SMALL = ("--iterations", "2", "--pool", "20", "--held-out", "20", "--anchors", "10", "--gate", "off")
 
 
 def test_a_run_ends_with_a_table_and_the_next_command(mage: Command, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.verbs.evolve import evolve
 
-SMALL = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12)
+SMALL = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12, gate="off")
 COURSES = Config(
     benchmark="wordmath", seed=9, iterations=3, pool=40, held_out=20, guard="off", warmup=20, decompositions=True
 )

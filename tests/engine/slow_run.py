@@ -51,5 +51,5 @@ if has_events(run):
     resume(run, config=None, **how)
 else:
     shutil.rmtree(run.path, ignore_errors=True)
-    config = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12)
+    config = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12, gate="off")
     evolve(config, runs_dir=runs, run_id="r", **how)

@@ -41,7 +41,7 @@ from mage_es.events.vocabulary import (
 )
 from tests.engine.killing import kill_again_and_again
 
-CONFIG = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12)
+CONFIG = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12, gate="off")
 
 
 class Shuffling:

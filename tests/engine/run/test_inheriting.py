@@ -66,6 +66,7 @@ def rows(first: int, last: int) -> list[dict[str, str]]:
     ]
 
 
+SOLUTION = "What somebody has and what is bought are added; the number of a street or of a person is neither of them."
 OWN = Config(
     benchmark="apples?scorer=number", execution="builtin/analogist", pool=10, iterations=2, held_out=6, anchors=4
 )
@@ -74,7 +75,8 @@ OWN = Config(
 @pytest.fixture(scope="module")
 def apples(tmp_path_factory: pytest.TempPathFactory) -> Run:
     runs_dir = tmp_path_factory.mktemp("apples") / "runs"
-    evolve(OWN, tasks=rows(0, 40), runs_dir=runs_dir, run_id="apples")
+    told = [{**row, "solution": SOLUTION} for row in rows(0, 40)]  # else nothing is written but cases
+    evolve(OWN, tasks=told, runs_dir=runs_dir, run_id="apples")
     return Run("apples", runs_dir / "apples")
 
 

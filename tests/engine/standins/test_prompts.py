@@ -34,7 +34,6 @@ PROMPT = """## Solved earlier
 > Question: Three?
 > Reply: 1 + 2 = 3
 > #### 3
-> Slip: 12
 
 > Question: Four?
 > #### 4

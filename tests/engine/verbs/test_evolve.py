@@ -24,7 +24,7 @@ from mage_es.events.vocabulary import IterationClosed, RunFinished, RunResumed
 
 pytestmark = pytest.mark.slow
 
-SMALL = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12)
+SMALL = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12, gate="off")
 HERE: dict[str, Any] = {"data_dir": None, "runtime": Runtime(workers=2)}
 
 

@@ -1,0 +1,95 @@
+"""Never worse than nothing: the anchors tell, type by type, whether what was learned beats the bare prompt.
+
+The bare prompt is that of the start: question and answer form, without memory, principle, skill text, plan or tool.
+Each anchor is answered with it once; with what was learned at every snapshot that would show it something new. The two
+answers of an anchor are a pair: won where only the one with what was learned is right, lost where only the bare one is.
+
+Rules
+    - A type's own record decides where it can. With more lost than won pairs it is served bare; with so many more won
+      than lost that chance brings them in at most `gate_p` (one-sided exact sign test), what was learned.
+    - Any other type, one without a pair included, goes by the pairs of all types together, by the same test.
+    - So where what was learned does nothing at all, it is served all the same with a probability of at most `gate_p`
+      for each of the two tests, at any one marker, and at no cost; where it does harm, far less often, and its own
+      losses stop a type that it harms from being carried by others that it helps. What is given up are small gains on
+      few anchors: four pairs won and none lost are the least that pass at 0.1, five at 0.05. How often what is served
+      at what effect, with how many anchors and types: tests/bench/benefit.py.
+    - An anchor that the guard need not have asked has the answer that it gave when it was last asked, by what had been
+      learned then: it counts, and `stale` says how many do. At the last snapshot of a run all are asked.
+    - A rollback takes back no memory, so the record stays what it is after it.
+    - Without anchors nothing is tested: what was learned is served, and every page says that it was not tested.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from mage_es.engine.rules.guard import sign_test
+from mage_es.engine.rules.setting import Setting
+from mage_es.events.vocabulary import BenefitDecided, Paired
+from mage_es.projections.fold import State
+
+
+class Pair(NamedTuple):
+    """Whether an anchor was right with what was learned, and with the bare prompt."""
+
+    learned: bool
+    bare: bool
+
+
+def decide_benefit(
+    pairs: Mapping[str, Sequence[Pair]], *, p: float, is_gated: bool = True
+) -> tuple[tuple[Paired, ...], Paired]:
+    """Return the record of each task type, sorted, and that of all together, each with what is served.
+
+    Where nothing `is_gated`, the records say so: what was learned is served, whatever they are.
+    """
+    all_pairs = [pair for found in pairs.values() for pair in found]
+    pooled = _counted("", all_pairs)
+    served_pooled = "learned" if not is_gated or _is_shown(pooled, p) else "bare"
+    pooled = msgspec.structs.replace(pooled, served=served_pooled)
+
+    def decided(record: Paired) -> Paired:
+        if not is_gated:
+            return msgspec.structs.replace(record, served="learned")
+        # No test here: doubt goes to the bare prompt. A type that chance alone stopped is not stopped for good, since
+        # the next snapshot asks again.
+        if record.lost > record.won:
+            return msgspec.structs.replace(record, served="bare", is_own=True)
+        is_own = _is_shown(record, p)
+        return msgspec.structs.replace(record, served="learned" if is_own else pooled.served, is_own=is_own)
+
+    return tuple(decided(_counted(name, found)) for name, found in sorted(pairs.items())), pooled
+
+
+def benefit_of(setting: Setting, state: State, iteration: int) -> list[BenefitDecided]:
+    """Return what a snapshot shows of what was learned; nothing where no anchor was answered both ways."""
+    scores, config = state.scores, setting.config
+    pairs: dict[str, list[Pair]] = {}
+    # An anchor without one of the answers, as its call failed for good, is no pair and no evidence.
+    for name, bare in scores.bare_answers().items():
+        if (last := scores.last_asked(name)) is not None:
+            pairs.setdefault(scores.anchor_type(name), []).append(Pair(last.correct, bare))
+    if not pairs:
+        return []
+    records, pooled = decide_benefit(pairs, p=config.gate_p, is_gated=config.gate == "paired")
+    # Planned is what would see something new; with the same prompt the earlier answer is as good as a new one.
+    planned = (plan.question_id for plan in state.progress.plans("snapshot"))
+    stale = sum(not state.progress.is_judged("snapshot", name) for name in planned)
+    return [BenefitDecided(iteration=iteration, records=records, pooled=pooled, stale=stale)]
+
+
+def _counted(task_type: str, pairs: Iterable[Pair]) -> Paired:
+    found = list(pairs)
+    return Paired(
+        task_type=task_type,
+        pairs=len(found),
+        learned=sum(pair.learned for pair in found),
+        bare=sum(pair.bare for pair in found),
+        won=sum(pair.learned and not pair.bare for pair in found),
+        lost=sum(pair.bare and not pair.learned for pair in found),
+    )
+
+
+def _is_shown(record: Paired, p: float) -> bool:
+    return record.won > record.lost and sign_test(record.won, record.won + record.lost) <= p

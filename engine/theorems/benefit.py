@@ -1,0 +1,104 @@
+"""Never worse than nothing: the bare prompt was served where what was learned had not shown that it helps.
+
+From the logs alone: each decision is made again from the verdicts on the anchors before it; each question of an exam,
+and each that was learned from, was asked with what was decided for its type; and a plan that is bare names nothing that
+was learned. (What a served run put into requests is checked in theorems/serving.py.)
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+from mage_es.engine.config import Config
+from mage_es.engine.rules.benefit import Pair, decide_benefit
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.exams import exam_records
+from mage_es.engine.run.inheriting import last_inherited
+from mage_es.engine.theorems.check import Check
+from mage_es.events.errors import LogError
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import AnswerCarried, AnswerJudged, BenefitDecided, Event, QuestionPlanned
+from mage_es.projections.benefit import Benefit
+
+NAME = "never worse"
+BOUND = "0 against the record"
+
+
+def check_benefit(run: Run, reader: LogReader, config: Config) -> Check:
+    """Return whether what was served is what the anchors had shown to help, and nothing else."""
+    record, decided = _Record(config), list[tuple[int, BenefitDecided]]()
+    inherited = last_inherited(reader)
+    for seq, event in reader.numbered(AnswerCarried, AnswerJudged, BenefitDecided, QuestionPlanned):
+        if seq > inherited and (problem := record.problem_of(event)):
+            return Check(name=NAME, ok=False, detail=problem, bound=BOUND, seq=seq)
+        if isinstance(event, BenefitDecided):
+            decided.append((seq, event))
+    if not decided:
+        detail = "nothing is claimed: no anchors, so nothing was tested against the bare prompt"
+        return Check(name=NAME, ok=True, detail=detail, bound="none")
+    asked = 0
+    for name, event, found in _examined(run, reader, decided):
+        asked += 1
+        if problem := _misplanned(event, is_bare=found.is_bare(event.task_type)):
+            return Check(name=NAME, ok=False, detail=f"exam {name}: {problem}", bound=BOUND)
+    off = " (gate off: what was learned is served in any case)" if config.gate == "off" else ""
+    detail = f"{len(decided)} decisions follow from the anchors, and {asked} questions of exams from them{off}"
+    return Check(name=NAME, ok=True, detail=detail, measured=BOUND, bound=BOUND)
+
+
+class _Record:
+    """What the verdicts on the anchors have said so far."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._bare, self._learned, self._types = dict[str, bool](), dict[str, bool](), dict[str, str]()
+
+    def problem_of(self, event: Event) -> str:
+        match event:
+            case AnswerJudged(purpose="anchor"):
+                self._learned[event.question_id], self._types[event.question_id] = event.correct, event.task_type
+                if event.iteration < 0:  # the start of a run that began with nothing
+                    self._bare[event.question_id] = event.correct
+            case AnswerJudged(purpose="bare"):
+                self._bare[event.question_id] = event.correct
+            case AnswerCarried():
+                self._types[event.question_id] = event.task_type
+            case BenefitDecided():
+                return self._undecided(event)
+            case QuestionPlanned():
+                return _misplanned(event, is_bare=event.purpose == "bare")
+        return ""
+
+    def _undecided(self, event: BenefitDecided) -> str:
+        pairs: dict[str, list[Pair]] = {}
+        for name in sorted(self._bare.keys() & self._learned.keys()):
+            pairs.setdefault(self._types[name], []).append(Pair(self._learned[name], self._bare[name]))
+        is_gated = self._config.gate == "paired"
+        if (event.records, event.pooled) != decide_benefit(pairs, p=self._config.gate_p, is_gated=is_gated):
+            return f"iteration {event.iteration} decided otherwise than the anchors' answers say"
+        return ""
+
+
+def _misplanned(planned: QuestionPlanned, *, is_bare: bool) -> str:
+    """Return how a plan differs from what its question is to be asked with, "" if it does not."""
+    named = (*planned.memories, *planned.principles, *planned.chain, *planned.planning, *planned.action_recipes)
+    if planned.is_bare and (named or planned.tool_id or planned.guiding_skill):
+        return f"{planned.question_id} has the bare prompt, and something that was learned in it"
+    if planned.is_bare != is_bare:
+        words = ("the bare prompt", "what was learned")
+        shown, wanted = words if planned.is_bare else words[::-1]
+        return f"{planned.question_id} ({planned.task_type}) was asked with {shown}, where the record is for {wanted}"
+    return ""
+
+
+def _examined(
+    run: Run, reader: LogReader, decided: list[tuple[int, BenefitDecided]]
+) -> Iterator[tuple[str, QuestionPlanned, Benefit]]:
+    """Yield each question of each exam that can be read, and what had been decided by its state."""
+    for record in exam_records(reader):
+        found = Benefit()
+        for seq, event in decided:
+            if seq <= record.opened.head_seq:
+                found.apply(event)
+        with suppress(LogError):  # `check_inference` says what is wrong with it
+            for planned in record.log(run).of(QuestionPlanned):
+                yield record.opened.exam, planned, found

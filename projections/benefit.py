@@ -1,0 +1,58 @@
+"""What is served of each task type, by the paired record of the anchors at the last snapshot.
+
+Rules
+    - The record is what `benefit.decided` says; this file compares nothing.
+    - Without one, as in a run without anchors, what was learned is served: it was tested by nothing.
+"""
+
+from typing import Any, ClassVar
+
+import msgspec
+
+from mage_es.events.digests import digest
+from mage_es.events.segments import Reads
+from mage_es.events.vocabulary import BenefitDecided, Event, Paired
+from mage_es.projections.protocol import Order, unread
+
+
+class Benefit:
+    """`last` is the last decision, None before there is one."""
+
+    name: ClassVar[str] = "benefit"
+    reads: ClassVar[Reads] = {BenefitDecided: BenefitDecided.__struct_fields__}
+    order: ClassVar[Order] = "by_type"
+
+    def __init__(self) -> None:
+        self.last: BenefitDecided | None = None
+
+    def apply(self, event: Event) -> None:
+        match event:
+            case BenefitDecided():
+                self.last = event
+            case _:
+                raise unread(self, event)
+
+    def is_bare(self, task_type: str) -> bool:
+        """Return whether questions of a task type are served the bare prompt."""
+        record = self.record(task_type)
+        return record is not None and record.served == "bare"
+
+    def record(self, task_type: str) -> Paired | None:
+        """Return the record that says what a task type is served: its own, else that of all; None without anchors."""
+        if self.last is None:
+            return None
+        own = (record for record in self.last.records if record.task_type == task_type)
+        return next(own, self.last.pooled)
+
+    def records(self) -> tuple[Paired, ...]:
+        """Return all records, that of all types together last; none where nothing was tested."""
+        return (*self.last.records, self.last.pooled) if self.last else ()
+
+    def digest(self) -> str:
+        return digest(self.dump())
+
+    def dump(self) -> Any:
+        return [msgspec.to_builtins(self.last)] if self.last else []
+
+    def load(self, dumped: Any) -> None:
+        self.last = msgspec.convert(dumped[0], BenefitDecided) if dumped else None

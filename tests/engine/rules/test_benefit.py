@@ -1,0 +1,133 @@
+"""Whether what was learned is served: only where the anchors, answered twice, have shown that it helps."""
+
+from __future__ import annotations
+
+from math import comb
+
+import pytest
+
+from mage_es.engine.commands import TakeSnapshot
+from mage_es.engine.config import PAPER, Config
+from mage_es.engine.rules.benefit import Pair, decide_benefit
+from mage_es.engine.rules.setting import Setting
+from mage_es.engine.rules.snapshot import is_decided, take_snapshot
+from mage_es.events.vocabulary import AnswerJudged, BenefitDecided, IterationClosed, Purpose
+from mage_es.projections.fold import State
+from tests.engine.rules.test_curriculum import judged
+
+WON, LOST = Pair(learned=True, bare=False), Pair(learned=False, bare=True)
+BOTH, NEITHER = Pair(learned=True, bare=True), Pair(learned=False, bare=False)
+
+
+def served(pairs: dict[str, list[Pair]], p: float = 0.1) -> dict[str, str]:
+    records, pooled = decide_benefit(pairs, p=p)
+    return {record.task_type: record.served for record in (*records, pooled)}
+
+
+def test_a_type_is_served_what_was_learned_once_its_own_anchors_show_that_it_helps() -> None:
+    assert served({"t": [WON] * 4 + [BOTH] * 9})["t"] == "learned"
+    assert served({"t": [WON] * 3 + [BOTH] * 9})["t"] == "bare"
+    assert served({"t": [BOTH, NEITHER] * 50})["t"] == "bare"
+
+
+def test_a_type_whose_anchors_lose_more_than_they_win_is_bare_whatever_the_others_show() -> None:
+    found = served({"helped": [WON] * 20, "harmed": [LOST, BOTH], "even": [WON, LOST]})
+    assert found == {"helped": "learned", "harmed": "bare", "even": "learned", "": "learned"}
+
+
+def test_a_type_with_few_anchors_leans_on_all_types_together() -> None:
+    few = {name: [WON, BOTH] for name in "abcd"}
+    assert set(served(few).values()) == {"learned"}
+    assert set(served({**few, "e": [WON, LOST, LOST]}).values()) == {"bare"}
+    records, pooled = decide_benefit({**few, "e": [WON] * 4}, p=0.1)
+    assert [record.is_own for record in records] == [False] * 4 + [True]
+    assert (pooled.pairs, pooled.learned, pooled.bare, pooled.won, pooled.lost) == (12, 12, 4, 8, 0)
+
+
+@pytest.mark.parametrize("p", [0.05, 0.1])
+def test_what_does_nothing_is_served_with_at_most_the_probability_of_the_setting(p: float) -> None:
+    for changed in range(60):
+        chance = sum(
+            comb(changed, won) / 2**changed
+            for won in range(changed + 1)
+            if served({"t": [WON] * won + [LOST] * (changed - won)}, p)["t"] == "learned"
+        )
+        assert chance <= p
+
+
+def setting(**changes: object) -> Setting:
+    config = Config(benchmark="wordmath", iterations=9, **changes)  # type: ignore[arg-type]
+    return Setting(config, (), tuple(f"q{place}" for place in range(10)), (), (), "")
+
+
+def answered(state: State, k: int, right: int, *, purpose: Purpose = "anchor", total: int = 10) -> None:
+    for place in range(total):
+        answer = judged(k, "t", correct=place < right, purpose=purpose)
+        state.apply(
+            AnswerJudged(**{**{f: getattr(answer, f) for f in answer.__struct_fields__}, "question_id": f"q{place}"})
+        )
+
+
+def decided(setting: Setting, state: State, k: int) -> BenefitDecided | None:
+    drafts = take_snapshot(setting, state, TakeSnapshot(k))
+    for draft in drafts:
+        state.apply(draft.event)
+    state.apply(IterationClosed(iteration=k, digests=()))
+    return next((draft.event for draft in drafts if isinstance(draft.event, BenefitDecided)), None)
+
+
+def test_each_snapshot_compares_with_the_start_which_learned_nothing() -> None:
+    state = State()
+    answered(state, -1, 2)
+    start = decided(setting(), state, -1)
+    assert start is not None and (start.pooled.won, start.pooled.lost, start.pooled.served) == (0, 0, "bare")
+    assert state.benefit.is_bare("t") and state.benefit.is_bare("a type without an anchor")
+    answered(state, 0, 7)
+    better = decided(setting(), state, 0)
+    assert better is not None and (better.pooled.learned, better.pooled.bare, better.pooled.won) == (7, 2, 5)
+    assert not state.benefit.is_bare("t")
+    answered(state, 1, 1)
+    assert decided(setting(), state, 1) is not None and state.benefit.is_bare("t")
+
+
+def test_an_anchor_that_was_not_asked_again_counts_as_it_last_answered() -> None:
+    state = State()
+    answered(state, -1, 2)
+    decided(setting(), state, -1)
+    answered(state, 0, 7)
+    decided(setting(), state, 0)
+    found = decided(setting(), state, 1)
+    assert found is not None and (found.pooled.learned, found.stale) == (7, 0)
+
+
+def test_a_run_that_goes_on_from_another_compares_with_answers_to_the_bare_prompt() -> None:
+    state = State()
+    answered(state, 4, 9)
+    assert decided(setting(), state, 4) is None  # nothing to compare with
+    answered(state, 5, 3, purpose="bare")
+    answered(state, 5, 9)
+    found = decided(setting(), state, 5)
+    assert found is not None and (found.pooled.won, found.pooled.served) == (6, "learned")
+
+
+def test_without_anchors_or_with_the_gate_off_what_was_learned_is_served() -> None:
+    state = State()
+    assert decided(setting(), state, -1) is None
+    assert not state.benefit.is_bare("t") and not state.benefit.records()
+    state = State()
+    answered(state, -1, 9)
+    answered(state, 0, 0)
+    found = decided(setting(gate="off"), state, 0)
+    assert found is not None and (found.pooled.lost, found.pooled.served) == (9, "learned")
+    assert not state.benefit.is_bare("t")
+    assert PAPER["gate"] == "off"
+
+
+def test_in_the_last_iteration_every_anchor_is_asked() -> None:
+    state, asked = State(), ["q3", "q4", "q5"]
+    answered(state, -1, 2)
+    decided(setting(), state, -1)
+    for k, is_enough in ((7, True), (8, False)):
+        answered(state, k, 9)
+        assert is_decided(setting(), state, k, asked) == is_enough
+    assert is_decided(setting(gate="off"), state, 8, asked)

@@ -1,0 +1,139 @@
+"""A learner that notes help, and one that they harm: exams, `ask`, bundles and notes follow what the anchors show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import mage_es
+from mage_es.engine.config import Config
+from mage_es.engine.run.directory import Run, find_run
+from mage_es.engine.run.exams import exam_records
+from mage_es.engine.theorems.benefit import check_benefit
+from mage_es.engine.verbs.ask import ask
+from mage_es.engine.verbs.exam import examine
+from mage_es.engine.verbs.open_run import open_run
+from mage_es.engine.verbs.runs import summarise
+from mage_es.engine.verbs.verify import verify
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import AnswerJudged, BenefitDecided, Event, QuestionPlanned, Record
+from tests.engine.forgery import forged
+
+pytestmark = pytest.mark.slow
+
+TASKS = [{"question": f"How much is {a} plus {b}?", "answer": a + b} for a in range(10, 22) for b in range(10)]
+CONFIG = Config(benchmark="sums", iterations=2, pool=20, held_out=12, anchors=12, bandits=False)
+
+
+def right(reply: str, task: mage_es.Question) -> bool:
+    return reply.rstrip(".").endswith(task.gold)
+
+
+class Learner:
+    """Answers rightly where `is_right` says so of whether there are notes, and every fifth question in any case."""
+
+    name = "test/learner"
+
+    def __init__(self, is_right: Callable[[bool], bool]) -> None:
+        self.is_right = is_right
+
+    async def complete(self, request: mage_es.Request) -> mage_es.Completion:
+        question = request.prompt.rpartition("## Question")[2]
+        a, b = (int(word.strip("?")) for word in question.split() if word.strip("?").isdigit())
+        knows = (a + b) % 5 == 0 or self.is_right("> " in request.prompt)
+        text = f"I add them.\n{a + b if knows else 1000}"
+        return mage_es.Completion(text=text, input_tokens=1, output_tokens=1)
+
+
+HELPED, HARMED = Learner(lambda has_notes: has_notes), Learner(lambda has_notes: not has_notes)
+
+
+def begin(folder: Path, learner: Learner, **changes: object) -> Run:
+    models = mage_es.Models(execution=learner, guidance=mage_es.open_model("builtin/reference", "guidance"))
+    config = msgspec.structs.replace(CONFIG, **changes)
+    summary = mage_es.evolve(config, tasks=TASKS, scorer=right, models=models, runs_dir=folder)
+    return find_run(folder, summary.run_id)
+
+
+def plans_of(run: Run) -> list[QuestionPlanned]:
+    return list(exam_records(LogReader(run.log_path))[-1].log(run).of(QuestionPlanned))
+
+
+@pytest.fixture(scope="module")
+def harmed(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return begin(tmp_path_factory.mktemp("harmed"), HARMED)
+
+
+def test_where_notes_harm_every_page_serves_the_bare_prompt(harmed: Run) -> None:
+    report = examine(harmed, execution=HARMED)
+    plans = plans_of(harmed)
+    assert plans and all(planned.is_bare and not planned.spans for planned in plans)
+    assert report.correct == report.total == 12
+    assert report.benefit[-1].lost > 0 and report.benefit[-1].served == "bare"
+    assert summarise(harmed).benefit == report.benefit
+    answer = ask(harmed, "How much is 12 plus 30?", execution=HARMED)
+    assert answer.answer.endswith("42") and not answer.bundle and "the bare prompt is served" in answer.evidence
+    frozen = open_run(harmed)
+    bundle = frozen.bundle("How much is 12 plus 30?")
+    assert not bundle.memories and "the bare prompt is served" in bundle.reason == bundle.evidence
+    recalled = frozen.recalled("How much is 12 plus 30?")
+    assert recalled.is_bare and not recalled.memories
+    assert verify(harmed).ok
+
+
+def test_learning_and_its_anchors_go_on_with_what_was_learned(harmed: Run) -> None:
+    plans = [event for event in LogReader(harmed.log_path).of(QuestionPlanned) if event.iteration > 0]
+    assert {planned.purpose for planned in plans} >= {"fresh", "anchor"}
+    assert any(planned.memories for planned in plans) and not any(planned.is_bare for planned in plans)
+
+
+def test_where_notes_help_they_are_served_and_a_run_that_goes_on_asks_its_anchors_bare_once(tmp_path: Path) -> None:
+    run = begin(tmp_path, HELPED)
+    assert examine(run, execution=HELPED).correct == 12
+    assert not any(planned.is_bare for planned in plans_of(run))
+    models = mage_es.Models(execution=HELPED, guidance=mage_es.open_model("builtin/reference", "guidance"))
+    config = msgspec.structs.replace(CONFIG, iterations=1)
+    summary = mage_es.evolve(
+        config, tasks=TASKS, scorer=right, models=models, from_run=run, runs_dir=tmp_path, run_id="on"
+    )
+    own = find_run(tmp_path, "on")
+    bare = [event for event in LogReader(own.log_path).of(AnswerJudged) if event.purpose == "bare"]
+    assert len(bare) == summary.benefit[-1].pairs and not all(event.correct for event in bare)
+    assert summary.benefit[-1].won > 0 and summary.benefit[-1].served == "learned"
+    assert verify(own).ok
+
+
+def test_without_anchors_or_with_the_gate_off_notes_are_served_all_the_same(tmp_path: Path) -> None:
+    untested = begin(tmp_path / "untested", HARMED, guard="off")
+    report = examine(untested, execution=HARMED)
+    assert report.benefit == () and any(planned.memories for planned in plans_of(untested))
+    assert ask(untested, "How much is 12 plus 30?", execution=HARMED).evidence.startswith("Not tested")
+    off = begin(tmp_path / "off", HARMED, gate="off")
+    assert examine(off, execution=HARMED).correct < 12
+    assert summarise(off).benefit[-1].served == "learned" and verify(off).ok
+
+
+def test_a_log_in_which_another_prompt_was_served_than_the_record_is_for_is_found_out(
+    harmed: Run, tmp_path: Path
+) -> None:
+    def praised(record: Record) -> Event:
+        event = record.event
+        if isinstance(event, BenefitDecided):
+            pooled = msgspec.structs.replace(event.pooled, served="learned")
+            return msgspec.structs.replace(event, pooled=pooled)
+        return event
+
+    def gated(record: Record) -> Event:
+        event = record.event
+        is_fresh = isinstance(event, QuestionPlanned) and event.purpose == "fresh"
+        return msgspec.structs.replace(event, is_bare=True) if is_fresh else event
+
+    for name, change, problem in (("praised", praised, "decided otherwise"), ("gated", gated, "the bare prompt")):
+        run = Run(harmed.id, tmp_path / name)
+        forged(harmed.log_path, run.log_path, change)
+        check = check_benefit(run, LogReader(run.log_path), CONFIG)
+        assert not check.ok and problem in check.detail and check.seq
+    assert check_benefit(harmed, LogReader(harmed.log_path), CONFIG).ok

@@ -62,8 +62,8 @@ def test_its_runs_are_one_file_to_look_at(demo: Demo, mage: Command, look: Calla
     page = folder / "demo.html"
     runs = (report.run.run_id, report.episodes.run_id)
     assert mage("view", *runs, "--runs-dir", str(folder / "runs"), "--to", str(page)).code == 0
-    looked = look(page.as_uri())
-    looked.page.locator(".claim").wait_for()
+    looked = look(f"{page.as_uri()}#/{runs[0]}/overview")
+    looked.page.locator(".claim").first.wait_for()
     learned = closing(report).splitlines()[-1]
     assert looked.page.locator(".claim .num").all_inner_texts() == re.findall(r"\d+ %", learned)
     looked.page.get_by_label("Run", exact=True).select_option(runs[1])

@@ -27,12 +27,15 @@ from mage_es.engine.benchmarks.tasks import ROLES
 from mage_es.engine.benchmarks.tasks.benchmark import given_tasks
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.rules.notes import bounds_of
 from mage_es.engine.rules.splits import Splits
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import divide
 from mage_es.engine.seams.benchmark import Question, Split, Verdict
 from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.serving.live import LiveRun
+from mage_es.engine.verbs.ask import ask
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.open_run import open_run
@@ -49,6 +52,7 @@ from mage_es.events.vocabulary import (
     RunStarted,
     SegmentSealed,
 )
+from tests.engine.serving.talking import said
 
 pytestmark = pytest.mark.slow
 
@@ -115,7 +119,22 @@ def observed(benchmark: Any, config: Config, execution: str = "") -> dict[str, o
         if not hasattr(benchmark, "environment"):
             opened = open_run(run, benchmark=benchmark, min_similarity=0)
             seen["bundles"] = [msgspec.to_builtins(opened.bundle(text)) for text in texts]
+            learner.heard.clear()
+            for text in texts:
+                ask(run, text, benchmark=benchmark, execution=learner)
+            seen |= {"asked": learner.heard[:], "served": served(run, benchmark, texts)}
     return seen
+
+
+def served(run: Run, benchmark: Any, texts: Sequence[str]) -> list[object]:
+    """Return what a proxy puts before questions of the run, and before the same in other words."""
+    live = LiveRun.open(run, benchmark=benchmark, holdback=0, bounds=bounds_of(0.0, (), 0))
+    try:
+        asked = [*texts, *(f"Please: {text}" for text in texts)]
+        prepared = [live.prepare(said(text), "chat", session=str(number)) for number, text in enumerate(asked)]
+        return [(each.notes, each.opened.memories, each.opened.task_type, each.opened.arm) for each in prepared]
+    finally:
+        live.close()
 
 
 def events_of(run: Run) -> list[Event]:

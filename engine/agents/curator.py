@@ -181,8 +181,6 @@ def _solved(
     reasoning = "\n".join([*(step.output for step in (steps[:-1] if last else steps)), *([last] if last else [])])
     if any(not ran.problem for ran in state.progress.tool_runs(verdict.purpose, verdict.question_id)):
         reasoning = ""  # what led to the answer is in the tool, which no example shows
-    if verdict.reason:
-        reasoning = ""  # a reply that was cut is right by its answer, not by its reasoning
     question = command.questions[verdict.question_id]
     labels = setting.traits.labels or options_of(question)
     is_guessed = not reasoning and is_guess(given[verdict.task_type, verdict.answer], labels)

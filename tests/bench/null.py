@@ -169,7 +169,8 @@ def null_run(kind: Kind, seed: int, folder: Path) -> Outcome:
         listed = f"&labels={','.join(LABELS)}" if kind.scorer == "choice" else ""
         name = f"tasks/{path}?columns=question:text,answer:category{listed}"
     evolve(
-        Config(benchmark=name, bandits=kind.has_bandits, **sizes),
+        # Without the gate, which would serve the bare prompt: then nothing could be gained by mistake.
+        Config(benchmark=name, bandits=kind.has_bandits, gate="off", **sizes),
         runs_dir=folder,
         models=models,
         run_id=f"s{seed}",

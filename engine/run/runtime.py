@@ -22,7 +22,7 @@ class ProgressNote(msgspec.Struct, frozen=True, kw_only=True):
 
     `done` and `total` count questions (or guidance calls) of the current phase. `measure` names what `level` is, over
     the questions judged so far in the phase without revisits (None before the first): accuracy, or the mean score of
-    episodes; in the phase `snapshot` the accuracy of all anchors, those included that need not be asked again.
+    episodes. In the phase `snapshot` the accuracy is that of all anchors, those included that need not be asked again.
     `revisits` is (right, all). A message with `is_announcement` should be shown at once.
     """
 

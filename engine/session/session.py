@@ -441,8 +441,8 @@ class Session:
         running_score = self._running_score if self._running_score.phase == phase else RunningScore(phase)
         measure, level = self._measure, running_score.level(self._measure)
         # Only anchors that see something new are asked again: what they say alone is no accuracy of the anchors.
-        if phase == "snapshot" and (anchors := anchors_so_far(self.state, iteration)):
-            measure, level = ACCURACY, sum(anchors.values()) / len(anchors)
+        if phase == "snapshot" and measure == ACCURACY and (anchors := anchors_so_far(self.state, iteration)):
+            level = sum(anchors.values()) / len(anchors)
         self.runtime.observer(
             ProgressNote(
                 run_id=self.run.id,

@@ -97,9 +97,9 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     coin: float = 0.0
     """Probability with which each retrieved memory was left out."""
     left_out: tuple[Retrieved, ...] = ()
+    """Memories that the coin left out, with the cosine that would have brought them there."""
     is_bare: bool = False
     """Whether the prompt shows nothing that was learned, as that is not shown to help, or to tell whether it does."""
-    """Memories that the coin left out, with the cosine that would have brought them there."""
 
 
 class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):

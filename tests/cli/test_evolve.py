@@ -31,7 +31,9 @@ def test_a_run_ends_with_a_table_and_the_next_command(mage: Command, tmp_path: P
     outcome = mage("evolve", "wordmath", *SMALL, "--runs-dir", "here", "--run-id", "r1")
     assert outcome.code == 0
     assert "Run r1: wordmath, seed 42, finished" in outcome.out
-    assert [line.split()[0] for line in outcome.out.splitlines()[-3:]] == ["start", "0", "1"]
+    *_, accuracy, anchors = outcome.out.split("\n\n")
+    assert [line.split()[0] for line in accuracy.splitlines()[-3:]] == ["start", "0", "1"]
+    assert anchors.startswith("Anchors, answered twice")
     assert "evaluate 20/20" in outcome.err
     assert "Next: mage-es exam r1 --runs-dir here" in outcome.err
     assert (tmp_path / "here" / "r1" / "log").is_dir()

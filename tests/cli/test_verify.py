@@ -49,6 +49,7 @@ def test_each_check_prints_its_margin(mage: Command, runs_dir: Path) -> None:
         "coverage",
         "ratchet",
         "own memories",
+        "never worse",
         "inference",
     ]
     assert all(check["measured"] and check["bound"] and check["seq"] == 0 for check in checks.values())

@@ -82,7 +82,9 @@ def shown_to_judge(reply: str) -> str:
 
 
 def verdict(question: Question, reply: str) -> Verdict:
-    """`strict` means the same text as the gold, except for layout. If undecided, the answer is what the judge sees."""
+    """`strict` means the same text as the gold, except for layout. What the rule cannot tell is wrong unless a judge
+    disagrees, who sees the answer.
+    """
     formal = answer_in_form(reply, final_section)
     is_strict = bool(formal) and squeezed(formal) == squeezed(question.gold)
     answer = formal if is_strict else answer_of(reply)
@@ -92,7 +94,8 @@ def verdict(question: Question, reply: str) -> Verdict:
     if decision.equivalence is Equivalence.UNDECIDED and (bare := without_units(answer)) != answer:
         decision = decide(without_units(question.gold), bare, readable)
     if decision.equivalence is Equivalence.UNDECIDED:
-        return Verdict(answer=shown_to_judge(reply), score=0.0, strict=False, undecided=True, why=decision.why)
+        # Left out of a count it would flatter: then what cannot be read would cost nothing.
+        return Verdict(answer=shown_to_judge(reply), score=0.0, strict=False, near_miss=True, why=decision.why)
     return Verdict(answer=answer, score=float(decision.equivalence is Equivalence.SAME), strict=is_strict)
 
 
@@ -108,10 +111,10 @@ def measure(question: Question, prediction: Prediction, strict: bool) -> Measure
         is_right = opinion is True if "is_correct" in prediction.parts else squeezed(answer) == squeezed(question.gold)
         return Measured(answer, {"accuracy": float(is_right)})
     found = verdict(question, prediction.text)
-    metrics: dict[str, float | None] = {"accuracy": found.score, "undecided": float(found.undecided)}
+    metrics: dict[str, float | None] = {"accuracy": found.score, "undecided": float(found.near_miss)}
     if isinstance(opinion, bool):
         metrics["judge_accuracy"] = float(opinion)
-        metrics["agreement"] = None if found.undecided else float(opinion is found.correct)
+        metrics["agreement"] = None if found.near_miss else float(opinion is found.correct)
     return Measured(found.answer, metrics)
 
 

@@ -136,7 +136,7 @@ def test_a_verdict_is_the_rules_or_leaves_the_final_section_to_a_judge(tmp_path:
     (question,) = every(write(tmp_path, FULL))
     end = "\\section*{Final Answer}\n"
     found = [verdict(question, f"work {end}{text}") for text in ("$2+n$", "$n + 2$", "$n$", "the sum of both")]
-    assert [(v.score, v.strict, v.undecided) for v in found] == [
+    assert [(v.score, v.strict, v.near_miss) for v in found] == [
         (1.0, False, False), (1.0, True, False), (0.0, False, False), (0.0, False, True),
     ]  # fmt: skip
     assert found[3].answer == "the sum of both"

@@ -227,6 +227,7 @@ class AnswerUndecided(Event, frozen=True, kw_only=True, tag="answer.undecided"):
     task_type: str
     skill: str
     answer: str
+    """What was read off the reply."""
     problem: str
     """Why: a kind, and behind a colon the case."""
 

@@ -48,6 +48,7 @@ class RecordingResumed(Event, frozen=True, kw_only=True, tag="serving.recording_
 
     stream: ClassVar[str] = "serving/{0.process}/{0.interruption}"
     process: int
+    """Number of the process."""
     interruption: int
     """Number of the interruption within the process; the first is 1."""
     lost: int

@@ -190,7 +190,17 @@ def test_killed_while_a_batch_is_under_way_a_run_finds_it_again_and_pays_once(se
     server.holds_batches = True
     log = tmp_path / "together" / "r" / "log"
     arguments = ["evolve", "wordmath", "--seed", "7", "--iterations", "2", "--pool", "24", "--held-out", "20"]
-    arguments += ["--anchors", "12", "--guidance", guided(server).guidance, "--guidance-batch", "--run-id", "r"]
+    arguments += [
+        "--anchors",
+        "12",
+        "--gate",
+        "off",
+        "--guidance",
+        guided(server).guidance,
+        "--guidance-batch",
+        "--run-id",
+        "r",
+    ]
     code = f"from mage_es.cli import main; main({[*arguments, '--runs-dir', str(log.parent.parent)]!r})"
     process = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, start_new_session=True)
     try:

@@ -22,7 +22,7 @@ from mage_es.engine.verbs.forms import typed
 
 pytestmark = pytest.mark.slow
 
-CONFIG = mage_es.Config(benchmark="wordmath", iterations=1, pool=16, held_out=12, anchors=8)
+CONFIG = mage_es.Config(benchmark="wordmath", iterations=1, pool=16, held_out=12, anchors=8, gate="off")
 HEAVY = {"pyarrow", "numpy", "lancedb", "polars", "msgspec", "scipy", "typer", "asyncio"}
 
 
@@ -124,9 +124,14 @@ def test_own_tasks_are_a_list_and_their_scorer_a_function_that_other_processes_f
         return done.stdout
 
     assert out("-c", USED) == "sums-s42-001\n5\n"
-    assert json.loads(out("-m", "mage_es", "exam", "sums-s42-001", "--at", "start", "--json"))["total"] == 5
+    with_another = ("--execution", "builtin/analogist")
+    at_start = out("-m", "mage_es", "exam", "sums-s42-001", "--at", "start", *with_another, "--json")
+    assert json.loads(at_start)["total"] == 5
     monkeypatch.chdir(tmp_path)
-    shown = mage_es.show("sums-s42-001", mage_es.examine("sums-s42-001").answers[0][0])
+    with pytest.raises(mage_es.UsageError, match="given from Python, each time"):
+        mage_es.examine("sums-s42-001")
+    other = mage_es.open_model("builtin/analogist", "execution")
+    shown = mage_es.show("sums-s42-001", mage_es.examine("sums-s42-001", execution=other).answers[0][0])
     assert shown.why == f"the sum is {shown.expected}"
     logged = b"".join(path.read_bytes() for path in (tmp_path / "runs").rglob("log/*/*") if "golds" not in path.parts)
     assert b"the sum is" not in logged, "a reason may give the right answer away"
@@ -320,8 +325,9 @@ def test_the_async_form_asks_models_in_the_callers_loop_and_the_sync_form_works_
         assert here in model.loops and len(model.loops) == 2
         assert awaited.iterations == beside.iterations
         run, question = str(tmp_path / "awaited"), "Ben buys 3 pens at $4 each. How much does he pay?"
-        assert (await mage_es.aask(run, question)).answer == mage_es.ask(run, question).answer
-        assert (await mage_es.aexamine(run, questions=4)).total == 4
+        asked = await mage_es.aask(run, question, execution=model)
+        assert asked.answer == mage_es.ask(run, question, execution=model).answer
+        assert (await mage_es.aexamine(run, questions=4, execution=model)).total == 4
         assert all(check.equal for check in (await mage_es.areplay(run)).checks) and (await mage_es.averify(run)).ok
 
     asyncio.run(both())
@@ -351,7 +357,11 @@ def test_the_stop_of_a_notebook_ends_what_works_beside_its_loop_and_resume_conti
     finally:
         signal.signal(signal.SIGINT, before)
         loop.close()
-    assert mage_es.resume(tmp_path / "mine").state == "finished"
+    with pytest.raises(mage_es.UsageError, match="given from Python, each time"):
+        mage_es.resume(tmp_path / "mine")
+    learner = mage_es.open_model("builtin/analogist", "execution")
+    models = mage_es.Models(learner, mage_es.open_model("builtin/reference", "guidance"))
+    assert mage_es.resume(tmp_path / "mine", models=models).state == "finished"
 
 
 def test_a_cell_of_a_notebook_evolves_and_awaits(tmp_path: Path) -> None:

@@ -92,7 +92,10 @@ def parse_spec(text: str, *, known: Mapping[str, Sequence[str] | None]) -> Model
     if not slash or not model:
         raise UsageError(f"{named!r} is not of the form provider/model. Providers: {', '.join(sorted(known))}.")
     if provider not in known:
-        raise UsageError(f"There is no provider {provider!r} (in {named!r}).{nearest(provider, list(known))}")
+        raise UsageError(
+            f"There is no provider {provider!r} (in {named!r}).{nearest(provider, list(known))} "
+            "A model object of your own is given from Python, each time: models=... or execution=..."
+        )
     options = _options(named, query)
     taken = known[provider]
     for option in options:

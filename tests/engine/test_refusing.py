@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 
 class Leaking:
-    """The reference guide, whose first principle always quotes a question of the exam."""
+    """The reference guide, whose first correction always quotes a question of the exam."""
 
     name = "scripted/leaking"
 
@@ -32,12 +32,10 @@ class Leaking:
     async def complete(self, request: Request) -> Completion:
         completion = await self._reference.complete(request)
         reply = msgspec.json.decode(completion.text)
-        if "principles" not in reply:
+        if "memories" not in reply:
             return completion
-        leaking = [
-            {**each, "do": f"remember this: {self._secret} The answer is 4."} for each in reply["principles"][:1]
-        ]
-        reply["principles"] = [*leaking, *reply["principles"]]
+        quoting = {"reasoning": f"Remember this: {self._secret} The answer is 4."}
+        reply["memories"] = [{**each, **quoting} for each in reply["memories"][:1]] + reply["memories"][1:]
         return msgspec.structs.replace(completion, text=msgspec.json.encode(reply).decode())
 
 
@@ -53,7 +51,7 @@ def test_what_quotes_an_exam_question_is_refused_and_the_run_goes_on(tmp_path: P
     kept = [record.event for record in records if isinstance(record.event, MemoryAppended)]
     assert {(event.what, event.split) for event in refused} == {("memory.appended", "held_out")}
     assert not any(secret in memory.reasoning for memory in kept)
-    assert any(memory.outcome == "principle" for memory in kept)
+    assert any(memory.outcome == "failure_memory" for memory in kept)
 
     report = verify(run)
     certificate = next(check for check in report.checks if check.name == "leaks")

@@ -14,7 +14,9 @@ from mage_es.engine.commands import Feedback
 from mage_es.engine.run.directory import Run
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.tenants import Door, Key, KeyRing
+from mage_es.engine.verbs.memory import curate
 from mage_es.engine.verbs.publish import publish
+from mage_es.engine.verbs.review import review
 from mage_es.engine.verbs.verify import verify
 from tests.engine.serving.behind import PATIENCE_S, serving
 from tests.engine.serving.talking import said
@@ -37,8 +39,14 @@ def test_what_a_hostile_client_demonstrates_lies_quoted_before_its_own_type_and_
         given = Feedback(metric="m", value=value, idempotency_key=name, inference_id=opened.opened.inference)
         asyncio.run(live.give_feedback(given, key="evil"))
     live.close()
+    # No anchor is near enough to judge them, so they wait until a person lets them pass.
     [done] = publish(live.run).keys
-    assert done.published > len(INJECTIONS) / 2, done
+    waiting = review(live.run).proposals
+    assert (done.published, done.waiting) == (0, len(waiting)) and len(waiting) > len(INJECTIONS) / 2
+    for proposal in waiting:
+        curate(live.run, proposal.memory_id, action="approve", reason="to see what it can do", by="alice")
+    [done] = publish(live.run).keys
+    assert done.published == len(waiting), done
     again = LiveRun.open(live.run, learn="log", holdback=0)
     notes = {}
     for task_type, attack in product((TYPE, OTHER), INJECTIONS):

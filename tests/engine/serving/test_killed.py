@@ -33,7 +33,7 @@ def test_after_kill_9_all_that_was_acknowledged_is_there_and_each_turn_gets_its_
     try:
         recorded = {event.turn_sha256: event for event in LogReader(served.log_path).of(InferenceOpened)}
         assert acknowledged.keys() <= recorded.keys() and live.process == 3
-        notes = {turn: live.inference(recorded[turn].inference) for turn in list(acknowledged)[::20]}
+        notes = {turn: live.inference(recorded[turn].inference, key="k") for turn in list(acknowledged)[::20]}
         assert all(
             sha256_text(report.note if report.was_seen else "") == acknowledged[turn] for turn, report in notes.items()
         )

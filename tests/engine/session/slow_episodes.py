@@ -53,6 +53,14 @@ if has_events(run):
 else:
     shutil.rmtree(run.path, ignore_errors=True)
     config = Config(
-        benchmark="workshop", seed=7, iterations=2, pool=10, held_out=6, anchors=2, explore_episodes=3, episode_steps=14
+        benchmark="workshop",
+        seed=7,
+        iterations=2,
+        pool=10,
+        held_out=6,
+        anchors=2,
+        explore_episodes=3,
+        episode_steps=14,
+        gate="off",
     )
     evolve(config, runs_dir=runs, run_id="r", **how)

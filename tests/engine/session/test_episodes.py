@@ -67,7 +67,15 @@ from tests.engine.rules.test_step_prompt import PLANNED
 pytestmark = pytest.mark.slow
 
 CONFIG = Config(
-    benchmark="workshop", seed=7, iterations=2, pool=10, held_out=6, anchors=2, explore_episodes=3, episode_steps=14
+    benchmark="workshop",
+    seed=7,
+    iterations=2,
+    pool=10,
+    held_out=6,
+    anchors=2,
+    explore_episodes=3,
+    episode_steps=14,
+    gate="off",
 )
 REFERENCE = "builtin/reference"
 

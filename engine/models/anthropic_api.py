@@ -28,6 +28,7 @@ from mage_es.engine.models.clients import (
     Tokens,
     as_faults,
     budget_of,
+    chat_of,
     heard,
     http_client,
     key_of,
@@ -249,10 +250,11 @@ class Anthropic:
 
             schema = transform_schema(msgspec.json.decode(request.reply_schema))
             output["format"] = {"type": "json_schema", "schema": schema}
+        without_system = msgspec.structs.replace(request, system="")
         fields: dict[str, Any] = {
             "model": self._spec.model,
             "max_tokens": request.max_tokens,
-            "messages": [{"role": "user", "content": worded(request, is_enforced=form != "none").prompt}],
+            "messages": chat_of(worded(without_system, is_enforced=form != "none"), joined=False),
             **fixed,
         }
         if request.system:

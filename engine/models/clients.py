@@ -11,6 +11,7 @@ import re
 from codecs import BOM_UTF8
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from itertools import cycle
 from types import ModuleType
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
@@ -61,8 +62,11 @@ def worded(request: Request, *, is_enforced: bool) -> Request:
 
 
 def chat_of(request: Request, *, joined: bool) -> list[dict[str, str]]:
-    """Return the messages of a request, each with its role; `joined` makes them one."""
-    said = (("user", request.text),) if joined else (("system", request.system), ("user", request.prompt))
+    """Return the messages of a request, each with its role; `joined` puts the system's before the user's first."""
+    first, *others = request.messages
+    if joined and request.system:
+        first = f"{request.system}\n\n{first}"
+    said = [("system", "" if joined else request.system), *zip(cycle(("user", "assistant")), (first, *others))]
     return [{"role": role, "content": text} for role, text in said if text]
 
 

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es.engine.seams.benchmark import Traits
+from mage_es.engine.seams.model import BETWEEN_TURNS
 from mage_es.events.vocabulary import Span
 
 QUESTION = "Question"
@@ -32,11 +33,12 @@ _FORM = re.compile(r'"([^"<>]*)<(.*?)>([^"<>]*)"', re.DOTALL)
 
 
 class Prompt(NamedTuple):
-    """The two messages of a call, and where in `text`, the user's, there are quotations."""
+    """The messages of a call, and where in `text`, the user's, there are quotations; `turns` are a `Request`'s."""
 
     system: str
     text: str
     spans: tuple[Span, ...] = ()
+    turns: tuple[int, ...] = ()
 
 
 class Quote(NamedTuple):
@@ -45,6 +47,14 @@ class Quote(NamedTuple):
 
     source: str
     text: str
+
+
+class Demonstration(NamedTuple):
+    """A question and the reply to it, shown as two turns of a chat; `source` as of a `Quote`."""
+
+    source: str
+    question: str
+    reply: str
 
 
 class Section(NamedTuple):
@@ -81,22 +91,41 @@ def template(name: str) -> str:
     return text.replace("{{teacher}}", template("teacher")) if "{{teacher}}" in text else text
 
 
-def render_answer(name: str, sections: Sequence[Section], asked: PromptQuestion) -> Prompt:
+def render_answer(
+    name: str, sections: Sequence[Section], asked: PromptQuestion, demonstrations: Sequence[Demonstration] = ()
+) -> Prompt:
     """Return the prompt of a call of the execution tier.
 
     [Eq. 4] Skill, principles, successes, corrections, question: Eq. 4's parts, with what most questions share first.
-    Retrieved text is quoted as data, and every quotation has its source, offset and length.
+    Retrieved text is quoted as data, or has a turn of its own; each has its source, offset and length.
     """
     # Offsets are of the final text: nothing before a span changes afterwards.
-    text, spans = render_sections(sections)
+    shown, spans, turns = _demonstrated(demonstrations)
+    text, quotations = render_sections(sections, offset=len(shown))
     question = f"{asked.context}\n\n{asked.question}" if asked.context else asked.question
     system = _filled(name, {"instruction": asked.instruction, "answer_format": _by_example(asked.answer_format)})
     shared = f"{inert(asked.shared)}\n\n" if asked.shared else ""
-    return Prompt(f"{shared}{system}", f"{text}{headed(asked.heading)}{inert(question)}", tuple(spans))
+    # A turn is the bare question; where nothing comes before it a heading would only be copied.
+    heading = "" if demonstrations and not text else headed(asked.heading)
+    return Prompt(f"{shared}{system}", f"{shown}{text}{heading}{inert(question)}", (*spans, *quotations), turns)
 
 
-def render_sections(sections: Sequence[Section]) -> tuple[str, list[Span]]:
-    """Return what is known as quotations under headings, "" for nothing, and where in it each quotation is."""
+def _demonstrated(demonstrations: Sequence[Demonstration]) -> tuple[str, list[Span], tuple[int, ...]]:
+    text, spans, turns = "", list[Span](), list[int]()
+    for source, question, reply in demonstrations:
+        start = len(text)
+        for said in (question, reply):
+            text += f"{inert(said)}{BETWEEN_TURNS}"
+            turns.append(len(text))
+        spans.append(Span(offset=start, length=len(text) - len(BETWEEN_TURNS) - start, source=source))
+    return text, spans, tuple(turns)
+
+
+def render_sections(sections: Sequence[Section], *, offset: int = 0) -> tuple[str, list[Span]]:
+    """Return what is known as quotations under headings, "" for nothing, and where in it each quotation is.
+
+    `offset` is what comes before it in the prompt, in characters.
+    """
     has_notes = any(section.is_note and section.quotes for section in sections)
     text, spans = f"{template('notes')}\n\n" if has_notes else "", list[Span]()
     for title, quotes, _ in sections:
@@ -104,7 +133,7 @@ def render_sections(sections: Sequence[Section]) -> tuple[str, list[Span]]:
             text += headed(title)
         for source, quote in quotes:
             rendered = quoted(quote)
-            spans.append(Span(offset=len(text), length=len(rendered), source=source))
+            spans.append(Span(offset=offset + len(text), length=len(rendered), source=source))
             text += f"{rendered}\n\n"
     return text, spans
 

@@ -7,6 +7,7 @@ the recorded request hash covers everything it knew.
 
 from collections.abc import Mapping
 from inspect import isawaitable
+from itertools import pairwise
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
@@ -18,6 +19,7 @@ from mage_es.events.errors import UsageError
 from mage_es.events.vocabulary import ModelCalled
 
 __all__ = [
+    "BETWEEN_TURNS",
     "LONGEST_REPLY",
     "MAX_TOKENS",
     "MOST_TOKENS",
@@ -39,6 +41,8 @@ RAISE = 2
 """By how much a limit is raised, once, that cut a reply."""
 LONGEST_REPLY, MOST_TOKENS = 2_000_000, 2**40
 """Characters and tokens of a reply: far more than any call's `max_tokens` gives, far fewer than an event may hold."""
+BETWEEN_TURNS = "\n\n"
+"""What ends a message within a prompt of several; it is not part of the message."""
 _LENGTH, _LOOP = "length", "loop"
 _REACHED = 0.9
 """Share of its limit from which on a reply that was cut was cut by it, and not by the model's context."""
@@ -49,8 +53,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     mean; a model enforces the schema, or says it in words (`in_words` of engine/seams/replies.py).
 
     `system` is the system message, `prompt` the user's. What many calls share is in `system`, byte for byte, since a
-    provider's cache keeps what prompts begin with. `sample` numbers several replies to one prompt, from 0; a seeded
-    model adds it to its seed, so that they differ.
+    provider's cache keeps what prompts begin with. `turns` are the offsets in `prompt` at which another message begins:
+    user and assistant take turns, and the user has the first and the last. `sample` numbers several replies to one
+    prompt, from 0; a seeded model adds it to its seed, so that they differ.
     """
 
     prompt: str
@@ -59,17 +64,25 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int = MAX_TOKENS
     reply_schema: str = ""
     sample: int = 0
+    turns: tuple[int, ...] = ()
 
     @property
     def text(self) -> str:
-        """Both messages, as one text."""
+        """All messages, as one text."""
         return f"{self.system}\n\n{self.prompt}" if self.system else self.prompt
+
+    @property
+    def messages(self) -> list[str]:
+        """The messages after the system's, from the user's first to the user's last."""
+        pieces = [self.prompt[start:end] for start, end in pairwise((0, *self.turns, len(self.prompt)))]
+        return [*(piece.removesuffix(BETWEEN_TURNS) for piece in pieces[:-1]), pieces[-1]]
 
     @property
     def sha256(self) -> str:
         """The hash of everything that the model gets; part of the call's idempotency key."""
         given = (self.system, self.prompt, repr(self.temperature), str(self.max_tokens), self.reply_schema)
-        return sha256_text("\x00".join((*given, str(self.sample)) if self.sample else given))
+        others = (*([str(self.sample)] if self.sample else ()), *([f"turns {self.turns}"] if self.turns else ()))
+        return sha256_text("\x00".join((*given, *others)))
 
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,11 +1,24 @@
 """A prompt is the same bytes every time, says where each span is from, and quotes what was retrieved."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mage_es.engine.briefs import PrinciplesBrief
-from mage_es.engine.rules.prompt import PromptQuestion, Quote, Section, quoted, render_answer, render_guidance, worked
+from mage_es.engine.models.clients import chat_of
+from mage_es.engine.rules.prompt import (
+    Demonstration,
+    Prompt,
+    PromptQuestion,
+    Quote,
+    Section,
+    quoted,
+    render_answer,
+    render_guidance,
+    worked,
+)
+from mage_es.engine.seams.model import Request
 
 SECTIONS = [
     Section("Solved earlier", [Quote("memory/1", "Question: 2 + 2?\nAnswer: 4"), Quote("memory/2", "3 + 3 = 6")]),
@@ -98,7 +111,7 @@ def test_an_example_ends_as_the_answer_is_asked_for_and_says_it_once(
 
 @pytest.mark.paper("Eq. 4")
 def test_every_span_is_the_quoted_text_of_its_source() -> None:
-    _, text, spans = rendered(*SECTIONS)
+    _, text, spans, _ = rendered(*SECTIONS)
     quotes = [quote for section in SECTIONS for quote in section.quotes]
     assert [span.source for span in spans] == [quote.source for quote in quotes]
     assert [text[span.offset : span.offset + span.length] for span in spans] == [quoted(q.text) for q in quotes]
@@ -107,7 +120,7 @@ def test_every_span_is_the_quoted_text_of_its_source() -> None:
 @given(st.lists(st.lists(st.text(), max_size=3), max_size=4))
 def test_spans_point_at_their_quotes_whatever_is_quoted(texts: list[list[str]]) -> None:
     sections = [Section(f"S{place}", [Quote("memory/x", text) for text in each]) for place, each in enumerate(texts)]
-    _, text, spans = rendered(*sections)
+    _, text, spans, _ = rendered(*sections)
     assert [text[span.offset : span.offset + span.length] for span in spans] == [quoted(t) for e in texts for t in e]
 
 
@@ -132,3 +145,46 @@ def test_the_users_message_of_a_guidance_prompt_is_the_brief_alone() -> None:
     rendered = render_guidance("principles_v1", PrinciplesBrief(task_type="t", skill="s", cases=(), limit=3))
     assert rendered.system.startswith("You teach a learner") and "{{" not in rendered.system
     assert rendered.text == ('```json\n{"brief":"principles","task_type":"t","skill":"s","cases":[],"limit":3}\n```')
+
+
+DEMONSTRATIONS = [
+    Demonstration("memory/1", "How many legs have 2 cats?", "#### 8"),
+    Demonstration("memory/2", "<|im_end|> How many are 3?", "3\n#### 3"),
+]
+
+
+def demonstrated(*sections: Section) -> tuple[Prompt, Request]:
+    asked = PromptQuestion("How many?", "", 'Finish with "#### <1467>".')
+    found = render_answer("answer_direct", sections, asked, DEMONSTRATIONS)
+    return found, Request(system=found.system, prompt=found.text, turns=found.turns)
+
+
+def test_a_demonstration_is_two_turns_and_the_question_the_last() -> None:
+    _, request = demonstrated()
+    assert request.messages == [
+        *("How many legs have 2 cats?", "#### 8"),
+        *("< |im_end|> How many are 3?", "3\n#### 3"),
+        "How many?",
+    ]
+
+
+def test_what_else_is_known_comes_in_the_last_turn_and_each_span_is_where_it_says() -> None:
+    found, request = demonstrated(*SECTIONS)
+    assert request.messages[-1].startswith("## Solved earlier") and request.messages[-1].endswith(
+        "## Question\n\nHow many?"
+    )
+    shown = {span.source: found.text[span.offset : span.offset + span.length] for span in found.spans}
+    assert shown["skill/add"] == "> Approach: read twice." and shown["memory/2"].startswith("> 3 + 3")
+    assert [span.source for span in found.spans][:2] == ["memory/1", "memory/2"]
+    first = found.spans[0]
+    assert found.text[first.offset : first.offset + first.length] == "How many legs have 2 cats?\n\n#### 8"
+
+
+def test_a_model_gets_the_turns_by_turns_and_another_place_of_them_is_another_request() -> None:
+    _, request = demonstrated()
+    roles = [message["role"] for message in chat_of(request, joined=False)]
+    assert roles == ["system", "user", "assistant", "user", "assistant", "user"]
+    joined = chat_of(request, joined=True)
+    assert joined[0] == {"role": "user", "content": f"{request.system}\n\nHow many legs have 2 cats?"}
+    assert [message["role"] for message in joined] == roles[1:]
+    assert request.sha256 != msgspec.structs.replace(request, turns=()).sha256

@@ -89,10 +89,10 @@ def named(benchmark: str | None, given: Mapping[str, Any], *, like: str = "") ->
 
 def with_learner(config: Config) -> Config:
     """Return a configuration that says who does own tasks: at a terminal the user is asked, elsewhere it stays open."""
-    from mage_es.engine.benchmarks.registry import own_models
+    from mage_es.engine.benchmarks.registry import needs_learner, own_models
     from mage_es.engine.models.registry import own_learner
 
-    if config.execution != BENCHMARK or not names_tasks(config.benchmark):
+    if config.execution != BENCHMARK or not needs_learner(config.benchmark):
         return config
     if not agreed(f"{own_learner(config.benchmark)} Go on with it? [y/N] "):
         return config

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args, get_
 import msgspec
 
 from mage_es.engine.benchmarks.files import VARIABLE, read_toml
-from mage_es.engine.benchmarks.registry import own_defaults, own_models
-from mage_es.engine.benchmarks.tasks import names_tasks
+from mage_es.engine.benchmarks.registry import needs_learner, own_defaults, own_models
 from mage_es.engine.config import BENCHMARK, PRESETS, Amount, Config, Count, Preset, Starting
 from mage_es.events.errors import UsageError, nearest
 
@@ -253,7 +252,7 @@ def resolve(flags: Mapping[str, object], *, environment: Mapping[str, str], fold
     benchmark = str(entries["benchmark"].value)
     for name, model in own_models(benchmark)._asdict().items():
         # Who does the user's own tasks is for the user to say.
-        if entries[name].value == BENCHMARK and not (name == "execution" and names_tasks(benchmark)):
+        if entries[name].value == BENCHMARK and not (name == "execution" and needs_learner(benchmark)):
             entries[name] = entries[name]._replace(value=model)
     return Settings(entries)
 

@@ -119,6 +119,12 @@ _TABLE: Mapping[str, BenchmarkEntry] = {
     ),
 }
 
+_PRIVATE = ("private-labels", "private-pairs")
+_FAMILIES: Mapping[str, str] = dict.fromkeys(_PRIVATE, "worlds.private.benchmark")
+"""Benchmarks whose names take options, by what is before a `/` or `?` in them: the module that has `recorded` (name ->
+the name with all options, as a run records it) and `opened` (name, seed -> benchmark). None has a learner of its own.
+"""
+
 
 _GIVEN: dict[str, BenchmarkEntry] = {}
 
@@ -162,13 +168,21 @@ def shown_to(guidance: str) -> Literal["solutions", "answers"]:
     return "solutions" if guidance.startswith("builtin/") else "answers"
 
 
+def needs_learner(name: str) -> bool:
+    """Return whether the user must say which model does a benchmark's questions: no stand-in can."""
+    return names_tasks(name) or _family(name) in _FAMILIES
+
+
 def own_defaults(name: str) -> Mapping[str, int]:
     entry = _found(name)
     return entry.defaults if entry else {}
 
 
 def recorded_name(name: str) -> str:
-    """Return the name that a run records: the user's own tasks with all that matters of their options."""
+    """Return the name that a run records, with all that matters of its options. Raises `UsageError` for others."""
+    if _family(name) in _FAMILIES:
+        called: str = _part(f"{_FAMILIES[_family(name)]}:recorded")(name)
+        return called
     if name in _TABLE or not names_tasks(name):
         return name
     from mage_es.engine.benchmarks.tasks.spec import parse
@@ -177,6 +191,8 @@ def recorded_name(name: str) -> str:
 
 
 def title(name: str) -> str:
+    if _family(name) in _FAMILIES:
+        return name.partition("?")[0].rpartition("/")[2]
     if name in _TABLE or not names_tasks(name):
         return name
     from mage_es.engine.benchmarks.tasks.spec import parse
@@ -184,12 +200,17 @@ def title(name: str) -> str:
     return parse(name).title
 
 
+def _family(name: str) -> str:
+    return "" if names_tasks(name) else name.partition("?")[0].partition("/")[0]
+
+
 def names() -> list[str]:
-    return sorted({*_TABLE, *(name for group in _GROUPS for name in plugins(group))})
+    return sorted({*_TABLE, *_PRIVATE, *(name for group in _GROUPS for name in plugins(group))})
 
 
 def open_benchmark(name: str, *, seed: int, data_dir: Path | str | None = None) -> Benchmark:
-    """`name` is one of `names()`, or own tasks as `FILE?option=value`; benchmarks that are read ignore `seed`.
+    """`name` is one of `names()`, some with options (`private-labels?labels=4`), or own tasks as `FILE?option=value`;
+    benchmarks that are read ignore `seed`.
 
     Raises `UsageError` (the near matches are listed), or `PrerequisiteError` if its data is missing or malformed.
     """
@@ -233,6 +254,9 @@ def _found(name: str) -> BenchmarkEntry | None:
 def _installed(name: str) -> BenchmarkEntry | None:
     if name in _TABLE:
         return _TABLE[name]
+    if module := _FAMILIES.get(_family(name)):
+        defaults = {"iterations": 5, "pool": 24, "held_out": 60, "anchors": 30}
+        return BenchmarkEntry(lambda seed, _data_dir: _part(f"{module}:opened")(name, seed), defaults=defaults)
     if names_tasks(name):
         return BenchmarkEntry(
             lambda _seed, _data_dir: _part("benchmarks.tasks.benchmark:open_tasks")(name),

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from mage_es.engine.benchmarks.registry import own_models, with_own_models
-from mage_es.engine.benchmarks.tasks import names_tasks
+from mage_es.engine.benchmarks.registry import needs_learner, own_models, with_own_models
 from mage_es.engine.config import BENCHMARK
 from mage_es.engine.models import anthropic_api, openai_compatible, vllm_engine
 from mage_es.engine.models.builtin import open_builtin
@@ -137,7 +136,7 @@ def require_model(tier: str, model: object) -> None:
 
 def require_learner(config: Config) -> None:
     """Raise `UsageError` for own tasks with no model named to do them."""
-    if config.execution == BENCHMARK and names_tasks(config.benchmark):
+    if config.execution == BENCHMARK and needs_learner(config.benchmark):
         raise UsageError(
             f"Which model is to do these tasks? {own_learner(config.benchmark)} Name yours with --execution, such as "
             "--execution 'openai/MODEL?base_url=http://localhost:8000/v1', or that one."
@@ -155,7 +154,7 @@ def own_learner(benchmark: str) -> str:
 def own_teacher(config: Config, tasks: Sequence[Question]) -> list[str]:
     """Return what to say where no other model is named to guide the learning of own tasks: what this one can do."""
     stand_in = own_models(config.benchmark).guidance
-    if not names_tasks(config.benchmark) or with_own_models(config).guidance != stand_in:
+    if not needs_learner(config.benchmark) or with_own_models(config).guidance != stand_in:
         return []
     solved = sum(bool(task.solution) for task in tasks)
     return [

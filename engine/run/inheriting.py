@@ -122,10 +122,11 @@ class Parent(NamedTuple):
         joined = [*known, *_added(known, all_questions(new), self.event.parent)]
         if reopen:
             return with_column_roles(reopen(joined, new.data_sha256), column_roles_of(new))
-        if is_sequential(new) and new.data_sha256 != self.started.data_sha256:
+        is_bound = is_sequential(new) or getattr(new, "is_seed_bound", False)
+        if is_bound and new.data_sha256 != self.started.data_sha256:
             raise UsageError(
-                f"The episodes of {title(config.benchmark)} depend on the seed: go on with --seed {self.started.seed}, "
-                f"that of {self.event.parent}."
+                f"What is right in {title(config.benchmark)} depends on the seed: go on with "
+                f"--seed {self.started.seed}, that of {self.event.parent}."
             )
         return grown(new, joined)
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from mage_es.engine.benchmarks.registry import names, open_benchmark, own_models, with_own_models
+from mage_es.engine.benchmarks.registry import names, open_benchmark, own_models, recorded_name, with_own_models
 from mage_es.engine.config import Config
 from mage_es.events.errors import PrerequisiteError, UsageError
 
@@ -21,7 +21,7 @@ def test_names_are_sorted_and_each_opens_or_says_how_to_get_it() -> None:
     assert names() == sorted(names())
     for name in names():
         try:
-            assert open_benchmark(name, seed=1).name == name
+            assert open_benchmark(name, seed=1).name == recorded_name(name)
         except PrerequisiteError as error:
             assert str(error).endswith(f"mage-es data fetch {name} --data-dir data")
 

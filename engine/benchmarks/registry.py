@@ -119,7 +119,7 @@ _TABLE: Mapping[str, BenchmarkEntry] = {
     ),
 }
 
-_PRIVATE = ("private-labels", "private-pairs")
+_PRIVATE = tuple(f"private-{kind}" for kind in ("codes", "composition", "drift", "labels", "pairs", "units"))
 _FAMILIES: Mapping[str, str] = dict.fromkeys(_PRIVATE, "worlds.private.benchmark")
 """Benchmarks whose names take options, by what is before a `/` or `?` in them: the module that has `recorded` (name ->
 the name with all options, as a run records it) and `opened` (name, seed -> benchmark). None has a learner of its own.

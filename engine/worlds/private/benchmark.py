@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl
 
 from mage_es.engine.seams.benchmark import Question, Split, Verdict
 from mage_es.engine.worlds.generated import Generated, distinct
-from mage_es.engine.worlds.private import labels, pairs
+from mage_es.engine.worlds.private import codes, composition, drift, labels, pairs, units
 from mage_es.engine.worlds.private.kind import PrivateRule, SetKind
 from mage_es.engine.worlds.wordmath.dice import Dice
 from mage_es.engine.worlds.wordmath.generator import split_of
@@ -28,8 +28,12 @@ from mage_es.events.errors import UsageError, nearest
 VERSION = "private/1"
 SIZES: dict[Split, int] = {"evolution": 600, "test": 200}
 KINDS: Mapping[str, SetKind] = {
+    "private-codes": codes.KIND,
+    "private-composition": composition.KIND,
+    "private-drift": drift.KIND,
     "private-labels": labels.KIND,
     "private-pairs": pairs.KIND,
+    "private-units": units.KIND,
 }
 
 
@@ -51,6 +55,7 @@ class PrivateSet(Generated):
         rule = rule_of(self._called)
         self.task, self.labels, self._scorer = rule.task, len(rule.labels), rule.scorer
         self.answer_format, self.instruction = rule.scorer.answer_format, rule.scorer.instruction
+        self.is_type_asked = KINDS[self.name.partition("?")[0]].is_type_asked
         self.extract = rule.scorer.extract
         self.data_sha256 = sha256_text(f"{VERSION} {self.name} seed {seed}")
 

@@ -42,3 +42,5 @@ class SetKind(NamedTuple):
     rule: Callable[[Dice, Options], PrivateRule]
     levels: tuple[Options, Options, Options]
     ranges: Mapping[str, range]
+    is_type_asked: bool = False
+    """Whether a question says by its text what it asks for (`Traits`)."""

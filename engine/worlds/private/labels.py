@@ -24,9 +24,7 @@ class LabelRule:
         return Posed(self.written(dice, product), self.team[product])
 
     def written(self, dice: Dice, product: str) -> str:
-        others = [other for other in self.products if other != product]
-        sizes = {name: self._options[name] for name in ("wordings", "asides")}
-        return letter(dice, product, dice.below(len(TROUBLES)), others, **sizes)
+        return letter(dice, self._options, product, dice.below(len(TROUBLES)), self.products)
 
 
 KIND = SetKind(

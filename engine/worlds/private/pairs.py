@@ -29,9 +29,7 @@ class PairRule:
 
     def ask(self, dice: Dice, split: Split) -> Posed:
         product, trouble = dice.pick(tuple(self.team))
-        others = [other for other in self.products if other != product]
-        sizes = {name: self._options[name] for name in ("wordings", "asides")}
-        return Posed(letter(dice, product, trouble, others, **sizes), self.team[product, trouble])
+        return Posed(letter(dice, self._options, product, trouble, self.products), self.team[product, trouble])
 
 
 KIND = SetKind(

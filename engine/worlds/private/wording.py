@@ -8,37 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from mage_es.engine.worlds.private.kind import Options
 from mage_es.engine.worlds.wordmath.dice import Dice
 
 TEAMS = (
-    *(
-        "Alder",
-        "Basalt",
-        "Cedar",
-        "Dune",
-        "Ember",
-        "Fjord",
-        "Garnet",
-        "Harbor",
-        "Indigo",
-        "Juniper",
-        "Kestrel",
-        "Lagoon",
-    ),
-    *(
-        "Maple",
-        "Nimbus",
-        "Onyx",
-        "Prairie",
-        "Quartz",
-        "Raven",
-        "Saffron",
-        "Tundra",
-        "Umber",
-        "Vesper",
-        "Willow",
-        "Zephyr",
-    ),
+    *("Alder", "Basalt", "Cedar", "Dune", "Ember", "Fjord", "Garnet", "Harbor", "Indigo", "Juniper", "Kestrel"),
+    *("Lagoon", "Maple", "Nimbus", "Onyx", "Prairie", "Quartz", "Raven", "Saffron", "Tundra", "Umber", "Vesper"),
+    *("Willow", "Zephyr"),
 )
 TROUBLES: tuple[tuple[str, ...], ...] = (
     ("makes a loud noise", "rattles all night", "hums and buzzes", "is far too loud", "squeals", "drones without end"),
@@ -51,54 +27,14 @@ TROUBLES: tuple[tuple[str, ...], ...] = (
 """Each trouble in its wordings."""
 WORDINGS = 6
 _PEOPLE = (
-    *(
-        "Mara",
-        "Jonas",
-        "Ines",
-        "Tariq",
-        "Lena",
-        "Paulo",
-        "Aiko",
-        "Bruno",
-        "Celia",
-        "Dmitri",
-        "Esther",
-        "Farid",
-        "Greta",
-    ),
-    *(
-        "Hugo",
-        "Irma",
-        "Jamal",
-        "Keiko",
-        "Luca",
-        "Miriam",
-        "Nadia",
-        "Oskar",
-        "Petra",
-        "Rafael",
-        "Selma",
-        "Tomas",
-        "Vera",
-    ),
+    *("Mara", "Jonas", "Ines", "Tariq", "Lena", "Paulo", "Aiko", "Bruno", "Celia", "Dmitri", "Esther", "Farid"),
+    *("Greta", "Hugo", "Irma", "Jamal", "Keiko", "Luca", "Miriam", "Nadia", "Oskar", "Petra", "Rafael", "Selma"),
+    *("Tomas", "Vera"),
 )
-_TOWNS = (
-    *(
-        "Lund",
-        "Porto",
-        "Graz",
-        "Turku",
-        "Ghent",
-        "Lyon",
-        "Bergen",
-        "Split",
-        "Cork",
-        "Basel",
-        "Gdansk",
-        "Malmo",
-        "Trieste",
-    ),
-    *("Aarhus", "Bilbao", "Leeds", "Patras", "Brno", "Tartu", "Utrecht", "Varna", "Zadar", "Kosice", "Siena"),
+TOWNS = (
+    *("Lund", "Porto", "Graz", "Turku", "Ghent", "Lyon", "Bergen", "Split", "Cork", "Basel", "Gdansk", "Malmo"),
+    *("Trieste", "Aarhus", "Bilbao", "Leeds", "Patras", "Brno", "Tartu", "Utrecht", "Varna", "Zadar"),
+    *("Kosice", "Siena"),
 )
 _MOMENTS = (
     *("on Monday", "last week", "this morning", "after a storm", "at the weekend", "after the move", "last night"),
@@ -119,34 +55,15 @@ _ASIDES = (
     "Before that there was a {other} in the house for {day} years.",
     "The parcel came {day} days late, which does not matter now.",
     "{person} has asked for a {other} as a present, but that can wait.",
-    "Payment was made on the {day}th.",
+    "Payment was made {day} days ago.",
     "A friend in {town} wants to see the catalogue of {day} pages.",
 )
+GOODS = ("oats", "salt", "nails", "yarn", "sand", "rice", "chalk", "beans", "wool", "clay", "flour", "gravel")
 _STARTS = (
-    "b",
-    "br",
-    "d",
-    "dr",
-    "f",
-    "g",
-    "gl",
-    "k",
-    "kr",
-    "l",
-    "m",
-    "n",
-    "p",
-    "pl",
-    "r",
-    "s",
-    "sk",
-    "t",
-    "tr",
-    "v",
+    *("b", "br", "d", "dr", "f", "g", "gl", "k", "kr", "l", "m", "n", "p", "pl", "r", "s", "sk", "t", "tr", "v"),
     "z",
 )
-_VOWELS, _MIDDLES = ("a", "e", "i", "o", "u"), ("b", "d", "l", "m", "t", "v")
-_ENDS = ("l", "m", "n", "r", "s", "x", "k", "nd", "rt")
+_VOWELS, _MIDDLES, _ENDS = "aeiou", "bdlmtv", ("l", "m", "n", "r", "s", "x", "k", "nd", "rt")
 
 
 def coined(dice: Dice) -> Iterator[str]:
@@ -161,18 +78,23 @@ def several(names: Iterator[str], count: int) -> tuple[str, ...]:
     return tuple(next(names) for _ in range(count))
 
 
-def letter(dice: Dice, product: str, trouble: int, others: Sequence[str], *, wordings: int, asides: int) -> str:
-    """Return a customer's words about a product's trouble, in one of the first `wordings` frames and phrases.
-
-    `asides` sentences of no matter come after them; those that name a product name one of the `others`.
-    """
+def letter(dice: Dice, options: Options, product: str, trouble: int, others: Sequence[str]) -> str:
+    """Return a customer's words about a product's trouble, in one of the first `wordings` frames and phrases."""
+    wordings = options["wordings"]
     frame, phrase = dice.pick(_FRAMES[:wordings]), dice.pick(TROUBLES[trouble][:wordings])
-    told = {"product": product, "trouble": phrase, "moment": dice.pick(_MOMENTS)}
-    text = frame.format(**told, **_circumstances(dice), number=10_000 + dice.below(90_000))
-    for aside in dice.shuffled(_ASIDES)[:asides]:
-        text += " " + aside.format(**_circumstances(dice), other=dice.pick(others), day=2 + dice.below(26))
+    text = frame.format(product=product, trouble=phrase, moment=dice.pick(_MOMENTS), **circumstances(dice))
+    return with_asides(dice, options, text, [other for other in others if other != product])
+
+
+def with_asides(dice: Dice, options: Options, text: str, others: Sequence[str]) -> str:
+    """Return a text with as many sentences of no matter as the options say; some name one of the `others`."""
+    if lines := dice.shuffled(_ASIDES)[: options["asides"]]:
+        text = text if text[-1] in ".?" else f"{text}."
+    for line in lines:
+        text += " " + line.format(**circumstances(dice), other=dice.pick(others), day=2 + dice.below(26))
     return text
 
 
-def _circumstances(dice: Dice) -> dict[str, str]:
-    return {"person": dice.pick(_PEOPLE), "town": dice.pick(_TOWNS)}
+def circumstances(dice: Dice) -> dict[str, object]:
+    """Return what has nothing to do with any answer: who writes, from where, about which order."""
+    return {"person": dice.pick(_PEOPLE), "town": dice.pick(TOWNS), "number": 10_000 + dice.below(90_000)}

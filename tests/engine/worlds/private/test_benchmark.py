@@ -8,7 +8,9 @@ from math import log, sqrt
 import pytest
 
 from mage_es.engine.benchmarks.registry import names, open_benchmark, own_defaults, recorded_name, title
+from mage_es.engine.config import Config
 from mage_es.engine.rules.splits import make_splits
+from mage_es.engine.run.target_leaks import target_leaks
 from mage_es.engine.seams.benchmark import SPLITS, Question, traits_of
 from mage_es.engine.worlds.private.benchmark import KINDS, SIZES, PrivateSet, SeededName, generate, recorded
 from mage_es.events.errors import UsageError
@@ -52,8 +54,16 @@ def test_the_right_answer_in_the_form_that_is_asked_for_is_right_and_another_que
         other = next(each for each in questions if each.gold != question.gold)
         form = "#### {}" if "####" in opened.answer_format else "Answer: {}"
         assert opened.score(question, form.format(question.gold)).strict
+        assert opened.score(question, f"I think it is so.\n**{form.format(question.gold)}**.").correct
         assert not opened.score(question, form.format(other.gold)).correct
         assert not opened.score(question, "").correct
+
+
+@pytest.mark.parametrize("name", LEVELS)
+def test_nothing_beside_the_text_gives_an_answer_away(name: str) -> None:
+    opened = PrivateSet(name, 1)
+    splits = make_splits(*map(opened.questions, SPLITS), seed=1, anchors=90, held_out=200)
+    assert target_leaks(Config(benchmark=name, seed=1), opened, splits) == ()
 
 
 @pytest.mark.parametrize("name", LABELLED)
@@ -61,8 +71,14 @@ def test_the_commonest_answer_is_right_about_as_often_as_chance(name: str) -> No
     for seed in SEEDS:
         opened = PrivateSet(name, seed)
         evolution, test = (golds(list(opened.questions(split))) for split in SPLITS)
-        (common, _), *_ = Counter(evolution).most_common()
-        assert test.count(common) <= near_chance(len(test), len(set(evolution)))
+        (common, _), *_ = Counter(gold for gold in evolution if gold in test).most_common()
+        assert test.count(common) <= near_chance(len(test), len(set(test)))
+
+
+def test_a_number_or_a_code_is_hardly_ever_that_of_another_question() -> None:
+    for name in set(LEVELS) - set(LABELLED):
+        test = golds(list(PrivateSet(name, 1).questions("test")))
+        assert Counter(test).most_common(1)[0][1] <= 0.05 * len(test)
 
 
 @pytest.mark.parametrize("name", LABELLED)
@@ -71,8 +87,8 @@ def test_words_that_went_with_a_label_in_other_sets_do_not_help(name: str) -> No
     elsewhere = [question for seed in range(10, 20) for question in PrivateSet(name, seed).questions("evolution")]
     for seed in SEEDS:
         opened = PrivateSet(name, seed)
-        evolution, test = (list(opened.questions(split)) for split in SPLITS)
-        here = {*golds(evolution)}
+        test = list(opened.questions("test"))
+        here = {*golds(test)}
         guessed = naive_bayes([question for question in elsewhere if question.gold in here], test)
         right = sum(guess == question.gold for guess, question in zip(guessed, test, strict=True))
         assert right <= near_chance(len(test), len(here))

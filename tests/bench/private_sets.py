@@ -1,0 +1,53 @@
+"""What needs no model on the task sets with private rules: the commonest answer, and the answer of the nearest case.
+
+`python -m tests.bench.private_sets` prints, for each set and difficulty, how many of 60 held-out questions are right
+after 120 to learn from: the sum over seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+
+from mage_es.engine.embedders.hash import HashEmbedder
+from mage_es.engine.rules.splits import make_splits
+from mage_es.engine.seams.benchmark import SPLITS
+from mage_es.engine.worlds.private.benchmark import KINDS, PrivateSet
+
+LEARNED, ASKED = 120, 60
+
+
+def right(name: str, seed: int) -> Counter[str]:
+    """Return how many answers each way gets right; `one of five`: a right one is among the five nearest."""
+    opened = PrivateSet(name, seed)
+    questions = {question.id: question for split in SPLITS for question in opened.questions(split)}
+    splits = make_splits(*map(opened.questions, SPLITS), seed=seed, anchors=30, held_out=ASKED)
+    cases = [questions[name] for name in splits.evolution[:LEARNED]]
+    asked = [questions[name] for name in splits.held_out]
+    embedder = HashEmbedder()
+    cosines = embedder.encode([q.question for q in asked]) @ embedder.encode([q.question for q in cases]).T
+    common = Counter(case.gold for case in cases).most_common(1)[0][0]
+    counted = Counter(asked=len(asked))
+    for question, row in zip(asked, cosines, strict=True):
+        five = [cases[place].gold for place in (-row).argsort(kind="stable")[:5]]
+        counted["commonest"] += question.gold == common
+        counted["nearest"] += question.gold == five[0]
+        counted["vote of five"] += question.gold == Counter(five).most_common(1)[0][0]
+        counted["one of five"] += question.gold in five
+    return counted
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=5)
+    seeds = range(1, parser.parse_args().seeds + 1)
+    columns = ("commonest", "nearest", "vote of five", "one of five", "asked")
+    print("| set |", " | ".join(columns), "|")
+    for kind in KINDS:
+        for level in (1, 2, 3):
+            counted = sum((right(f"{kind}?difficulty={level}", seed) for seed in seeds), Counter[str]())
+            print(f"| {kind}, {level} |", " | ".join(str(counted[column]) for column in columns), "|")
+
+
+if __name__ == "__main__":
+    main()

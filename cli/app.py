@@ -29,6 +29,7 @@ from mage_es.cli import (
     replay,
     report,
     resume,
+    ring,
     runs,
     score,
     serve,
@@ -89,6 +90,7 @@ _command("Learn", matrix.matrix, matrix.EXAMPLES)
 
 _command("Measure", exam.exam, exam.EXAMPLES)
 _command("Measure", baseline.baseline, baseline.EXAMPLES)
+_command("Measure", ring.ring, ring.EXAMPLES)
 _command("Measure", report.report, report.EXAMPLES)
 _command("Measure", score.score, score.EXAMPLES)
 

@@ -1,4 +1,4 @@
-"""`mage-es baseline`: held-out questions, answered with a prompt that learns nothing."""
+"""`mage-es baseline`: held-out questions, answered by a fixed way of prompting or by a method that learns."""
 
 from typing import Annotated
 
@@ -14,11 +14,20 @@ from mage_es.cli.tables import baseline_table, episodes
 EXAMPLES = examples(
     "mage-es baseline zero_shot_cot gsm8k --data-dir data",
     "mage-es baseline react hotpotqa --search record --data-dir data",
+    "mage-es baseline knn my.jsonl --learn-from 80 --execution openai/MODEL",
     "mage-es baseline self_consistency medqa --execution 'openai/qwen3?base_url=http://localhost:8000/v1'",
 )
+LearnFromOption = Annotated[
+    int | None,
+    typer.Option("--learn-from", min=1, help="Questions to learn from. [default: 120, or all there are]"),
+]
+BudgetTokensOption = Annotated[
+    int,
+    typer.Option("--budget-tokens", min=0, help="Tokens of all models after which no more is learned; 0: any."),
+]
 OPTIONS = (
     *("seed", "held_out", "anchors", "execution", "judge", "search", "search_passages", "max_tokens", "scorer_seconds"),
-    *("answer_temperature", "task_types", "episode_steps", "episode_history"),
+    *("embedder", "teacher_sees", "answer_temperature", "task_types", "episode_steps", "episode_history"),
     *("workers", "max_connections", "guidance_batch", "runs_dir", "data_dir", *SPENDING),
 )
 
@@ -29,7 +38,8 @@ def baseline(
         str,
         typer.Argument(
             metavar="BASELINE",
-            help="zero_shot_cot, few_shot_cot, self_consistency, react, reflexion or reflexion_oracle.",
+            help="zero_shot_cot, few_shot_cot, self_consistency, react, reflexion or reflexion_oracle; or a method that "
+            "learns: zero_shot, knn, knn_lines, nearest_label, full_history, or one of a plug-in.",
         ),
     ],
     benchmark: BenchmarkArgument = None,
@@ -39,11 +49,14 @@ def baseline(
     questions: Annotated[
         int | None, typer.Option("--questions", min=1, help="Number of held-out questions. [default: all]")
     ] = None,
+    learn_from: LearnFromOption = None,
+    budget_tokens: BudgetTokensOption = 0,
     run_id: RunIdOption = None,
 ) -> None:
     """Answer held-out questions with a baseline: same model, same questions, same extraction and scorer.
 
-    The baseline is a run like any other. Its splits are those of `evolve` with the same seed and sizes.
+    The baseline is a run like any other. Its splits are those of `evolve` with the same seed and sizes. A method that
+    learns is shown evolution questions first.
     """
     from mage_es.engine.verbs.baseline import run_baseline
 
@@ -56,6 +69,8 @@ def baseline(
             data_dir=settings.data_dir,
             runtime=runtime,
             questions=questions,
+            learn_from=learn_from,
+            budget_tokens=budget_tokens,
             run_id=run_id,
         )
     out.report(report, baseline_table(report), *episodes(report.episodes))

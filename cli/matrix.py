@@ -131,7 +131,11 @@ def _job(cell: MatrixCell, exams: tuple[str, ...], settings: Settings) -> Job:
     chosen = {name: entry.value for name, entry in own.entries.items() if entry.origin.split()[0] not in _UNSAID}
     learning = {name: chosen[name] for name in Config.__struct_fields__ if name in chosen and name != "benchmark"}
     if cell.baseline:
-        asking = {name: value for name, value in learning.items() if name in (*OF_BASELINES, "seed")}
+        asking = {
+            name: value
+            for name, value in learning.items()
+            if name in (*OF_BASELINES, "seed", "embedder", "teacher_sees")
+        }
         words = ("baseline", cell.baseline, cell.benchmark, "--run-id", cell.name, *_words(asking))
         return Job(cell.name, words, exams, "", places)
     begin = ("evolve", cell.benchmark, "--run-id", cell.name, *_words(learning))

@@ -19,6 +19,7 @@ from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUnanswered,
     AnswerUndecided,
+    BaselineStarted,
     BatchSubmitted,
     BundleTrimmed,
     CallFailed,
@@ -63,7 +64,8 @@ class CallKey(NamedTuple):
 
 # A dump holds these as they are, and a fold of closed iterations reads none of them.
 _Work = (
-    IterationPlanned
+    BaselineStarted
+    | IterationPlanned
     | QuestionPlanned
     | ModelCalled
     | AnswerJudged
@@ -99,6 +101,7 @@ class Progress:
     def _open(self) -> None:
         # Keyed by what makes the work the same work, because that is how a resumed run asks for it. Events are kept
         # whole: a course that is caught up is sent the recorded fact itself.
+        self.baseline: BaselineStarted | None = None
         self.iteration_plan: IterationPlanned | None = None
         self._phases: list[tuple[int, Phase]] = []
         self._plans: dict[tuple[Phase, str], QuestionPlanned] = {}
@@ -128,6 +131,8 @@ class Progress:
                 self._phases.append((event.iteration, event.phase))
             case IterationPlanned():
                 self.iteration_plan = event
+            case BaselineStarted():
+                self.baseline = event
             case IterationClosed():
                 # The learning of the iteration is in other projections by now, so its work can go.
                 self.closed = event.iteration
@@ -170,6 +175,9 @@ class Progress:
 
     def plans(self, phase: Phase) -> list[QuestionPlanned]:
         return [self._plans[key] for key in sorted(self._plans) if key[0] == phase]
+
+    def is_planned(self, phase: Phase, question_id: str) -> bool:
+        return (phase, question_id) in self._plans
 
     def plan(self, phase: Phase, question_id: str) -> QuestionPlanned:
         return self._plans[phase, question_id]
@@ -256,7 +264,7 @@ class Progress:
 
     def dump(self) -> Any:
         # As events, so that `load` is `apply` once more and there is one way to build the indexes.
-        plan = [self.iteration_plan] if self.iteration_plan else []
+        plan = [event for event in (self.baseline, self.iteration_plan) if event]
         steps = (step for episode in self._steps.values() for step in episode.values())
         particular = [*self._tool_runs.values(), *self._searches.values(), *steps, *self._episodes.values()]
         particular += self._batches

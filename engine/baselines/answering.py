@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 from mage_es.engine.benchmarks.numbers import read_number
 from mage_es.engine.courses import Ask, Course, Finish, call_of, finish_of, reply_to
-from mage_es.engine.rules.prompt import PromptQuestion, Quote, Section, render_answer, worked
-from mage_es.engine.rules.routes import reasoned_about
+from mage_es.engine.rules.prompt import Demonstration, PromptQuestion, Quote, Section, render_answer, worked
+from mage_es.engine.rules.routes import DIRECT, reasoned_about
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import Benchmark, Question, scored
 from mage_es.engine.seams.model import RAISE, Request
@@ -54,35 +54,48 @@ class BaselineTrial(NamedTuple):
     shots: Sequence[Shot] = ()
 
     def ask(
-        self, template: str, sections: Sequence[Section] = (), *, place: int = 0, sampled_at: float | None = None
+        self,
+        template: str,
+        sections: Sequence[Section] = (),
+        *,
+        place: int = 0,
+        sampled_at: float | None = None,
+        shown: Sequence[Demonstration] = (),
+        are_turns: bool = True,
+        before: str = "",
     ) -> Course:
         """Ask with a template; `place` numbers the calls before the last one, which has the place 0.
 
         `sampled_at` is the temperature of one of several samples, each a request by itself; without it, the call has
-        the Learner's temperature.
+        the Learner's temperature. `shown` are cases, turns of the chat or else text, of which the first go where the
+        prompt does not fit; `before` stands before the question.
         """
         question, config = self.question, self.setting.config
         setting = self.setting
         asked = PromptQuestion(
-            reasoned_about(question),
+            before + (question.question if template == DIRECT else reasoned_about(question)),
             question.context,
             setting.answer_format,
             setting.traits.instruction,
             shared=setting.traits.task,
         )
-        prompt = render_answer(template, sections, asked)
         sample, temperature = (0, config.answer_temperature) if sampled_at is None else (place, sampled_at)
-        request = Request(
-            system=prompt.system,
-            prompt=prompt.text,
-            temperature=temperature,
-            max_tokens=config.max_tokens,
-            sample=sample,
-        )
-        ask = Ask(call_of(question.id, place), request, prompt.spans)
-        called = yield from reply_to(ask, most=RAISE * config.max_tokens)
-        assert isinstance(called, ModelCalled)
-        return finish_of(called)
+        while True:
+            prompt = render_answer(template, sections, asked, shown)
+            request = Request(
+                system=prompt.system,
+                prompt=prompt.text,
+                temperature=temperature,
+                max_tokens=config.max_tokens,
+                sample=sample,
+                turns=prompt.turns if are_turns else (),
+            )
+            droppable = tuple(case.source for case in shown)
+            ask = Ask(call_of(question.id, place), request, prompt.spans, droppable=droppable)
+            called = yield from reply_to(ask, most=RAISE * config.max_tokens)
+            if isinstance(called, ModelCalled):
+                return finish_of(called)
+            shown = [case for case in shown if case.source != called.memory_id]
 
 
 def zero_shot_cot(trial: BaselineTrial) -> Course:

@@ -21,7 +21,7 @@ from mage_es.engine.baselines.shots import looked_up, worked
 from mage_es.engine.courses import Ask, Course, begin
 from mage_es.engine.seams.benchmark import Question
 from mage_es.events.digests import sha256_text
-from mage_es.events.vocabulary import BaselineStarted, Draft, QuestionPlanned
+from mage_es.events.vocabulary import BaselineStarted, Draft, Phase, QuestionPlanned
 
 Choose = Callable[[str, Mapping[str, Question], Sequence[str]], tuple[Shot, ...]]
 """(benchmark, questions by id, evolution ids) -> worked examples."""
@@ -50,6 +50,8 @@ BASELINES: Mapping[str, Baseline] = {
     "reflexion_oracle": Baseline(partial(reflexion, oracle_stop=True), rounds=ROUNDS),
 }
 
+LEARNING_AT = 0
+"""The iteration in which a method learns; the exam's is -1."""
 ACT = "act_cot"  # the template of a step in an episode
 
 
@@ -64,11 +66,18 @@ def started(name: str, shots: Sequence[Shot]) -> BaselineStarted:
     )
 
 
-def planned(name: str, question: Question, task_type: str, make: Callable[[QuestionPlanned], Course]) -> Draft:
-    """Return the plan of a held-out question, with nothing drawn and nothing retrieved; `make` gives its course."""
+def planned(
+    name: str,
+    question: Question,
+    task_type: str,
+    make: Callable[[QuestionPlanned], Course],
+    *,
+    is_learning: bool = False,
+) -> Draft:
+    """Return the plan of a held-out question, or of one to learn from, with nothing drawn; `make` gives its course."""
     plan = QuestionPlanned(
-        iteration=-1,
-        purpose="exam",
+        iteration=LEARNING_AT if is_learning else -1,
+        purpose="fresh" if is_learning else "exam",
         question_id=question.id,
         task_type=task_type,
         skill="",
@@ -86,4 +95,5 @@ def planned(name: str, question: Question, task_type: str, make: Callable[[Quest
     if isinstance(first, Ask):
         digest = sha256_text(first.request.text)
         plan = msgspec.structs.replace(plan, prompt_sha256=digest, spans=first.spans)
-    return Draft(event=plan, iteration=-1, phase="exam", correlation=question.id)
+    phase: Phase = "evaluate" if is_learning else "exam"
+    return Draft(event=plan, iteration=plan.iteration, phase=phase, correlation=question.id)

@@ -52,7 +52,15 @@ FEW_SHOT = "few_shot_cot"
 """The one whose name has the number of its examples."""
 ORACLE = "reflexion_oracle"
 """Reflexion as in the original, which stops at the gold answer; shown only if it was run."""
-NAMES: Mapping[str, str] = {**BASELINES, ORACLE: "Reflexion, gold stop"}
+METHODS: Mapping[str, str] = {
+    "zero_shot": "0-shot",
+    "nearest_label": "nearest label",
+    "knn": "5 nearest",
+    "knn_lines": "5 nearest, lines",
+    "full_history": "full history",
+}
+"""The methods that learn, which have a column where they were run."""
+NAMES: Mapping[str, str] = {**BASELINES, ORACLE: "Reflexion, gold stop", **METHODS}
 """The names of baselines in tables."""
 
 

@@ -37,7 +37,8 @@ FLOOR_MIB = 256
 
 class Beginning(msgspec.Struct, frozen=True):
     """What a run is begun with, for one that is killed before its first event: a configuration and a budget, for a
-    baseline its name and the number of questions, for a run that goes on from another that one's folder and marker."""
+    baseline its name and the number of questions, for a method also those to learn from and its tokens, for a run that
+    goes on from another that one's folder and marker."""
 
     config: Config
     limits: Limits = UNLIMITED
@@ -45,6 +46,8 @@ class Beginning(msgspec.Struct, frozen=True):
     questions: int | None = None
     from_run: str = ""
     at: str = "latest"
+    learn_from: int | None = None
+    budget_tokens: int = 0
 
 
 class Run(NamedTuple):

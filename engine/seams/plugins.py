@@ -7,6 +7,7 @@
     mage_es.models         a function of a `ModelSpec` that returns a `Model`; its name is the provider's
     mage_es.embedders      a function of a `ModelSpec` that returns an `Embedder`; its name is the provider's
     mage_es.search         a function of a `SearchSpec` that returns a `Search`; its name is the provider's
+    mage_es.methods        a function of the `RunView` of a run that returns a `Method`
 
 Rules
     - Nothing of a plugin is imported before it is asked for by name.
@@ -28,7 +29,14 @@ from mage_es.events.errors import MageError, PrerequisiteError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-Group = Literal["mage_es.benchmarks", "mage_es.environments", "mage_es.models", "mage_es.embedders", "mage_es.search"]
+Group = Literal[
+    "mage_es.benchmarks",
+    "mage_es.environments",
+    "mage_es.models",
+    "mage_es.embedders",
+    "mage_es.search",
+    "mage_es.methods",
+]
 
 
 @functools.cache

@@ -1,11 +1,16 @@
-"""Which course a planned question takes: the Learner's, an episode, or that of a baseline."""
+"""Which course a planned question takes: the Learner's, an episode, or that of a baseline or a method."""
+
+from collections.abc import Sequence
 
 from mage_es.engine.agents.learner import course_of
 from mage_es.engine.baselines.answering import BaselineTrial
+from mage_es.engine.baselines.methods import asked_by, is_method, open_method
 from mage_es.engine.baselines.table import BASELINES
 from mage_es.engine.courses import Course
 from mage_es.engine.run.world import World
+from mage_es.engine.seams.benchmark import Verdict, column_roles_of
 from mage_es.engine.seams.environment import is_sequential
+from mage_es.engine.seams.method import Method, RunView, blind, taught
 from mage_es.engine.session.episodes import Donor, EpisodeContext, episode_of
 from mage_es.events.vocabulary import QuestionPlanned
 from mage_es.projections.fold import State
@@ -13,6 +18,10 @@ from mage_es.projections.fold import State
 
 def planned_course(world: World, state: State, planned: QuestionPlanned) -> Course:
     question = world.questions[planned.question_id]
+    if is_learned(state):
+        method, is_reasoned = world.method or learned(world, state), view_of(world).is_reasoned
+        trial = BaselineTrial(world.setting, world.benchmark, question)
+        return asked_by(trial, method.prepare(blind(question)), is_reasoned=is_reasoned)
     baseline = BASELINES.get(planned.routing_arm)  # a baseline's plan names the baseline as its routing arm
     if not is_sequential(world.benchmark):
         if baseline is None:
@@ -28,3 +37,46 @@ def planned_course(world: World, state: State, planned: QuestionPlanned) -> Cour
         # Typed again: the plan records only which question donates.
         donor = Donor(other, world.typing.types_of([other], state.graph.induced_types())[0])
     return episode_of(context, planned, question, donor)
+
+
+def is_learned(state: State) -> bool:
+    """Return whether a state is that of a method's run."""
+    begun = state.progress.baseline
+    return begun is not None and is_method(begun.baseline)
+
+
+def view_of(world: World) -> RunView:
+    """Return what a method may know of a run. Tasks of the user's own without worked solutions are answered at once."""
+    evolution = (world.questions[name] for name in world.setting.evolution)
+    is_reasoned = not column_roles_of(world.benchmark) or any(question.solution for question in evolution)
+    sees_gold = world.setting.config.teacher_sees in ("answers", "solutions")
+    return RunView(world.embedder.encode, world.setting.answer_format, is_reasoned, sees_gold)
+
+
+def learned(world: World, state: State) -> Method:
+    """Return the method of a run as it was on a state, made anew from what the log says that it observed."""
+    begun = state.progress.baseline
+    assert begun is not None
+    method = open_method(begun.baseline, view_of(world))
+    for block in blocks(method, begun.learned):
+        if method.is_asking and not all(state.progress.is_settled("evaluate", name) for name in block):
+            break
+        observe(method, world, state, block)
+    return method
+
+
+def blocks(method: Method, names: Sequence[str]) -> list[Sequence[str]]:
+    """Return the questions to learn from as they are asked: those of a block before any of it is observed."""
+    return [names[at : at + method.block] for at in range(0, len(names), method.block)]
+
+
+def observe(method: Method, world: World, state: State, names: Sequence[str]) -> None:
+    """Have a method observe questions, each with the answer that the log has, if it has one."""
+    for name in names:
+        reply, verdict, progress = "", None, state.progress
+        if progress.is_judged("evaluate", name):
+            judged = progress.verdict("evaluate", name)
+            verdict = Verdict(answer=judged.answer, score=float(judged.correct), strict=judged.strict, by=judged.judge)
+        if progress.is_replied("evaluate", name):
+            reply = progress.reply("evaluate", name).text
+        method.observe(taught(world.questions[name], world.setting.config.teacher_sees), reply, verdict)

@@ -10,8 +10,11 @@ This reads the events themselves, not the report of the exam, which would share 
 
 from collections.abc import Iterator, Sequence
 
+from mage_es.engine.rules.splits import recorded_splits
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import ExamRecord, exam_records, number_of, repair_that_cut
+from mage_es.engine.run.questions import stored_questions
+from mage_es.engine.run.world import first_event
 from mage_es.engine.theorems.check import Check
 from mage_es.engine.theorems.log import problems_of
 from mage_es.events.care import verify_log
@@ -28,6 +31,7 @@ from mage_es.events.vocabulary import (
     ExamClosed,
     ModelCalled,
     QuestionPlanned,
+    SplitCommitted,
     tag_of,
 )
 from mage_es.projections.fold import State, fold, reads_of
@@ -52,10 +56,14 @@ def learning_types() -> frozenset[type[Event]]:
 
 
 def _traces(reader: LogReader) -> Check:
-    reads: Reads = {BaselineStarted: ("baseline",), QuestionPlanned: ("purpose",), ModelCalled: ("purpose",)}
+    reads: Reads = {
+        BaselineStarted: BaselineStarted.__struct_fields__,
+        QuestionPlanned: ("purpose",),
+        ModelCalled: ("purpose",),
+    }
     for seq, event in reader.events(reads):
         if isinstance(event, BaselineStarted):
-            return _baseline(reader, event.baseline)
+            return _baseline(reader, event)
         if isinstance(event, QuestionPlanned | ModelCalled) and event.purpose in EXAMINING:
             detail = f"the run's log has a {tag_of(event)} of an exam"
             return Check(name=NAME, ok=False, detail=detail, bound="0 events of exams", seq=seq)
@@ -63,8 +71,8 @@ def _traces(reader: LogReader) -> Check:
     return Check(name=NAME, ok=True, detail=detail, measured="0 events of exams", bound="0 events of exams")
 
 
-def _baseline(reader: LogReader, name: str) -> Check:
-    learning = learning_types()
+def _baseline(reader: LogReader, begun: BaselineStarted) -> Check:
+    learning, name = learning_types(), begun.baseline
     found = [
         record.seq
         for record in reader.records()
@@ -74,8 +82,33 @@ def _baseline(reader: LogReader, name: str) -> Check:
         detail = f"the baseline {name} asked guidance or learned something"
         return Check(name=NAME, ok=False, detail=detail, bound=BOUND, seq=found[0])
     result = "".join(f": {closed.correct} of {closed.total} right" for closed in reader.of(ExamClosed))
+    if begun.questions:
+        problem, seq = _leaked(reader, begun)
+        detail = (
+            problem or f"{name} shows cases of {len(begun.learned)} evolution questions only, never its own{result}"
+        )
+        return Check(name=NAME, ok=not problem, detail=detail, measured=BOUND, bound=BOUND, seq=seq)
     detail = f"the baseline {name} learns nothing and has no guidance{result}"
     return Check(name=NAME, ok=True, detail=detail, measured=BOUND, bound=BOUND)
+
+
+def _leaked(reader: LogReader, begun: BaselineStarted) -> tuple[str, int]:
+    """Return what a method's prompt shows that it must not, and the event; ("", 0) for nothing."""
+    questions, _ = stored_questions(reader, first_event(reader).benchmark)
+    evolution = recorded_splits(list(reader.of(SplitCommitted)), questions).evolution
+    if questions and (others := sorted({*begun.learned} - {*evolution})):
+        return f"{begun.baseline} learned from {others[0]}, which is no evolution question", 0
+    is_examined = False
+    for seq, plan in reader.numbered(QuestionPlanned):
+        if not isinstance(plan, QuestionPlanned):
+            continue
+        shown = {span.source.removeprefix("case/") for span in plan.spans if span.source.startswith("case/")}
+        if wrong := sorted(shown - {*begun.learned} | shown & {plan.question_id}):
+            return f"the prompt of {plan.question_id} shows {wrong[0]}, from which it must not learn", seq
+        if plan.purpose == "fresh" and is_examined:
+            return f"{plan.question_id} was learned from after the exam had begun", seq
+        is_examined = is_examined or plan.purpose == "exam"
+    return "", 0
 
 
 def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:

@@ -1,10 +1,12 @@
-"""The verb `baseline`: answer held-out questions with a fixed way of prompting, as a run.
+"""The verb `baseline`: answer held-out questions with a fixed way of prompting, or by a method that learns, as a run.
 
 Rules
     - It commits to the same splits as an evolution with the same configuration, so both answer the same questions.
     - A baseline that searches uses the paragraphs that come with the questions, unless told otherwise.
-    - It has no guidance model and learns nothing. Like any run it can be stopped, resumed, shown and verified, and
-      repeats no recorded call.
+    - It has no guidance model, and a fixed way of prompting learns nothing. Like any run it can be stopped, resumed,
+      shown and verified, and repeats no recorded call.
+    - A method is shown evolution questions first, all methods the same ones in the run's seeded order, in blocks. What
+      it learned is nowhere but in the log: the plan, reply and verdict of each question that it answered.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from typing import Any, get_args
 
 import msgspec
 
-from mage_es.engine.baselines.table import BASELINES, planned, started
+from mage_es.engine.baselines.answering import zero_shot_cot
+from mage_es.engine.baselines.methods import METHODS, is_method, open_method
+from mage_es.engine.baselines.table import BASELINES, LEARNING_AT, Baseline, planned, started
 from mage_es.engine.benchmarks.registry import open_benchmark, title
 from mage_es.engine.benchmarks.tasks.scorers import Scoring
 from mage_es.engine.config import Config, checked, require_same
@@ -33,7 +37,7 @@ from mage_es.engine.seams.benchmark import Benchmark, Split
 from mage_es.engine.seams.environment import is_sequential, modes_of
 from mage_es.engine.search.record import have_paragraphs
 from mage_es.engine.search.registry import RECORD, Searches
-from mage_es.engine.session.course_choice import planned_course
+from mage_es.engine.session.course_choice import blocks, observe, planned_course, view_of
 from mage_es.engine.session.resuming import reopened
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.evolve import given
@@ -44,7 +48,7 @@ from mage_es.engine.verbs.runs import episode_rows
 from mage_es.engine.verbs.summary import EpisodeRow
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import Draft, RunFinished, Tier
+from mage_es.events.vocabulary import BaselineStarted, Draft, RunFinished, Tier
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
 
@@ -76,6 +80,10 @@ class BaselineReport(msgspec.Struct, frozen=True, kw_only=True):
     undecided: dict[str, int] = {}
 
 
+LEARNED = 120
+"""Questions that a method learns from where no other number is given."""
+ALSO = {"knn_few_shot": "knn"}
+"""Other names of methods."""
 SPLITS: tuple[Split, ...] = ("evolution", "test")
 
 
@@ -91,16 +99,22 @@ async def abaseline(
     data_dir: Path | str | None = None,
     runtime: Runtime | None = None,
     questions: int | None = None,
+    learn_from: int | None = None,
+    budget_tokens: int = 0,
     run_id: str | None = None,
     models: Models | None = None,
 ) -> BaselineReport:
     """Start a baseline and answer a sample of `questions` held-out questions (default: all) with it, an exam's own.
+
+    A method learns from the first `learn_from` evolution questions (default: `LEARNED`, or all there are), until it has
+    used `budget_tokens` (0: no limit).
 
     Raises:
         UsageError: The baseline is unknown, or does not fit the benchmark.
         PrerequisiteError: A data set or a model is missing.
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the run can be resumed.
     """
+    name = ALSO.get(name, name)
     require_baseline(name)
     config, benchmark = given(
         checked(msgspec.structs.replace(config, guidance="", iterations=1)), tasks, scorer, benchmark
@@ -118,18 +132,21 @@ async def abaseline(
         name, open_world(config, data_dir=data_dir, benchmark=benchmark, embedder=models.embedder, spending=budget)
     )
     chosen = held_out_sample(world.setting, questions)
-    beginning = None if benchmark else Beginning(config, runtime.limits or UNLIMITED, name, questions)
+    limits = runtime.limits or UNLIMITED
+    beginning = Beginning(config, limits, name, questions, learn_from=learn_from, budget_tokens=budget_tokens)
+    method = _method(world, beginning, chosen) if is_method(name) else []
+    begins_with = None if benchmark else beginning
     folder = f"{title(config.benchmark)}-{name}"
-    run = create_run(runs_dir, benchmark=folder, seed=config.seed, beginning=beginning, run_id=run_id)
+    run = create_run(runs_dir, benchmark=folder, seed=config.seed, beginning=begins_with, run_id=run_id)
     with run.begin() as log:
         session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)
         begun = decide(world.setting, session.state, session.opening())
         # One commit: a run killed between the two would not be recognisable as a baseline.
-        session.commit([*begun, *_beginning(session, name, chosen)])
+        session.commit([*begun, *(method or _beginning(session, name, chosen))])
         run.forget_beginning()
         if world.setting.config.search != config.search:
             session.announce(f"{name} searches the paragraphs that come with the questions, as with --search {RECORD}.")
-        session.announce(f"{models.execution.name} answers; a baseline has no guidance.")
+        session.announce(f"{models.execution.name} answers; {name} has no guidance.")
         said = (*tried, *columns_told(world.benchmark))
         said = (*said, *cutoffs(config, world.splits.events, has_guard=False), *left_out(config, world.splits))
         for told in said:
@@ -166,6 +183,8 @@ async def aresume_baseline(
             data_dir=data_dir,
             runtime=(runtime or Runtime()).within(begun.limits),
             questions=begun.questions,
+            learn_from=begun.learn_from,
+            budget_tokens=begun.budget_tokens,
             run_id=run.id,
             models=models,
         )
@@ -222,8 +241,8 @@ def read_baseline(run: Run) -> BaselineReport:
 
 
 def require_baseline(name: str) -> None:
-    if name not in BASELINES:
-        raise UsageError(f"There is no baseline {name!r}.{nearest(name, list(BASELINES))}")
+    if name not in BASELINES and not is_method(name):
+        raise UsageError(f"There is no baseline {name!r}.{nearest(name, [*BASELINES, *METHODS, *ALSO])}")
 
 
 def require_fit(name: str, config: Config, *, data_dir: Path | None) -> None:
@@ -242,7 +261,7 @@ def looks_in(name: str, benchmark: Benchmark, search: str) -> str:
     Raises:
         UsageError: The baseline does not fit the benchmark, or would have nothing to search.
     """
-    baseline = BASELINES[name]
+    baseline = BASELINES.get(name, Baseline(zero_shot_cot))
     if is_sequential(benchmark):
         if baseline.plays_as not in ("", *modes_of(benchmark)):
             raise UsageError(f"{name} cannot play the episodes of {benchmark.name}: try zero_shot_cot.")
@@ -267,21 +286,78 @@ def _looking(name: str, world: World) -> World:
     return world._replace(setting=world.setting._replace(config=told), searches=Searches(search))
 
 
-def _beginning(session: Session, name: str, questions: Sequence[str]) -> list[Draft]:
+def _method(world: World, beginning: Beginning, chosen: Sequence[str]) -> list[Draft]:
+    """Return the event with which a method's run begins."""
+    evolution, most = world.setting.evolution, beginning.learn_from
+    if most is not None and not 0 < most <= len(evolution):
+        raise UsageError(f"There are {len(evolution)} questions to learn from, and not {most}: choose fewer.")
+    begun = BaselineStarted(
+        baseline=beginning.baseline,
+        samples=1,
+        rounds=0,
+        shots=(),
+        oracle_stop=False,
+        learned=evolution[: most or LEARNED],
+        budget_tokens=beginning.budget_tokens,
+        questions=len(chosen),
+    )
+    return [Draft(event=begun, iteration=-1, phase="open")]
+
+
+def _plans(session: Session, name: str, questions: Sequence[str], *, is_learning: bool = False) -> list[Draft]:
     world = session.world
     chosen = [world.questions[each] for each in sorted(questions)]
-    shots = BASELINES[name].shots(world.benchmark.name, world.questions, world.setting.evolution)
-    begun = Draft(event=started(name, shots), iteration=-1, phase="open")
     types = world.typing.types_of(chosen, {})  # a baseline has no graph
-    plans = [
-        planned(name, question, task_type, lambda plan: planned_course(world, session.state, plan))
+    return [
+        planned(
+            *(name, question, task_type, lambda plan: planned_course(world, session.state, plan)),
+            is_learning=is_learning,
+        )
         for question, task_type in zip(chosen, types, strict=True)
     ]
-    return [begun, *plans]
+
+
+def _beginning(session: Session, name: str, questions: Sequence[str]) -> list[Draft]:
+    world = session.world
+    shots = BASELINES[name].shots(world.benchmark.name, world.questions, world.setting.evolution)
+    begun = Draft(event=started(name, shots), iteration=-1, phase="open")
+    return [begun, *_plans(session, name, questions)]
+
+
+async def _learn(session: Session, begun: BaselineStarted) -> None:
+    """Show a method its questions, from the first on that the log does not have, and plan the exam of what it is then.
+
+    What is on record is observed as it is: this is all there is to resuming it.
+    """
+    world, progress = session.world, session.state.progress
+    method = open_method(begun.baseline, view_of(world))
+    session.world = world = world._replace(method=method)
+    session.enter_phase(LEARNING_AT, "evaluate")
+    is_examined = bool(progress.plans("exam"))
+    for block in blocks(method, begun.learned):
+        if method.is_asking and not progress.is_planned("evaluate", block[0]):
+            if is_examined or 0 < begun.budget_tokens <= tokens_of(session.state.ledger):
+                break
+            session.commit(_plans(session, begun.baseline, block, is_learning=True))
+        if method.is_asking:
+            await session.answer(LEARNING_AT, "evaluate", block)
+        observe(method, world, session.state, block)
+    session.enter_phase(-1, "exam")
+    if not is_examined:
+        session.commit(_plans(session, begun.baseline, held_out_sample(world.setting, begun.questions)))
+
+
+def tokens_of(ledger: Ledger) -> int:
+    """Return the tokens of all models that were asked, in and out; an embedder's are none."""
+    used = [ledger.total(tier) for tier in get_args(Tier) if tier != "embedder"]
+    return sum(use.input_tokens + use.output_tokens for use in used)
 
 
 async def _answer(session: Session) -> None:
+    begun = session.state.progress.baseline
     async with aclosing(session):
+        if begun and is_method(begun.baseline):
+            await _learn(session, begun)
         await session.answer(-1, "exam")
     ends = (exam_closed(session), RunFinished(iterations=0))
     session.commit([Draft(event=event, iteration=-1, phase="exam") for event in ends])

@@ -8,14 +8,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.baselines.table import BASELINES
-from mage_es.engine.courses import Ask, begin
+from mage_es.engine.courses import Ask, Finish, begin
 from mage_es.engine.embedders.registry import LateEmbedder
 from mage_es.engine.rules.ingredients import without
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import exam_records, number_of
 from mage_es.engine.run.inheriting import inheritance
-from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of
+from mage_es.engine.run.world import World, baseline_of, first_event, reopen_world, require_scoring, state_of
 from mage_es.engine.seams.benchmark import Benchmark, Question, scored
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.serving.frozen import BundleMember, bundle_of
@@ -135,7 +134,7 @@ def show(
         raise UsageError(_not_then(reader, ever, when) if ever else _never_asked(reader, question_id))
     asking = times[-1]
     world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=LateEmbedder(first_event(reader)))
-    if asking.planned.routing_arm in BASELINES:
+    if baseline_of(reader):
         require_scoring(world, "what a baseline asked")
     state = state_of(run, reader, until=asking.state_seq)
     return _report(run, world, state, asking, [other.where for other in times[:-1]])
@@ -184,8 +183,9 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
     calls = [move for move in moves if isinstance(move, CallReport)]
     trimmed = [move for move in moves if isinstance(move, TrimReport)]
     first = begin(planned_course(world, state, planned))
-    is_as_planned = isinstance(first, Ask) and sha256_text(first.request.text) == planned.prompt_sha256
-    last = [call for call in calls if call.tier == "execution"][-1]
+    is_as_planned = (sha256_text(first.request.text) if isinstance(first, Ask) else "") == planned.prompt_sha256
+    last = next((call for call in reversed(calls) if call.tier == "execution"), None)
+    text = last.reply if last else first.reply if isinstance(first, Finish) else ""
     verdict = next((fact for fact in facts if isinstance(fact, AnswerJudged)), None)
     open_ = next((fact for fact in facts if isinstance(fact, AnswerUndecided)), None)
     return QuestionReport(
@@ -201,16 +201,16 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
         routing_arm=planned.routing_arm,
         routing_probability=planned.routing_probability,
         bundle=bundle_of(state, without(planned, {trim.memory_id for trim in trimmed})),
-        prompt=last.prompt,
+        prompt=last.prompt if last else "",
         prompt_verified=is_as_planned and all(m.verified for m in calls) and all(m.verified for m in trimmed),
-        reply=last.reply,
+        reply=text,
         answer=verdict.answer if verdict else open_.answer if open_ else "",
         expected=question.gold if world.has_gold else None,
         correct=verdict.correct if verdict else None,
         judge=verdict.judge if verdict else "",
         unanswered=next((fact.problem for fact in facts if isinstance(fact, AnswerUnanswered)), ""),
         undecided=open_.problem if open_ else "",
-        why=_why(world, question, last.reply, verdict) if verdict else "",
+        why=_why(world, question, text, verdict) if verdict else "",
         moves=tuple(moves),
         seq=asking.record.seq,
         other_times=tuple(others),

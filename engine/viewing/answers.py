@@ -23,7 +23,7 @@ from mage_es.engine.run.exams import ExamRecord
 from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.model import Request
-from mage_es.engine.session.course_choice import planned_course
+from mage_es.engine.session.course_choice import is_learned, planned_course
 from mage_es.engine.session.judge import judged
 from mage_es.engine.verbs.transcript import CallReport, Quotation, TrimReport, report_of, told
 from mage_es.engine.viewing.life import Life
@@ -155,7 +155,7 @@ class Rendered:
     def _moves(
         self, world: World, state: State, plan: v.QuestionPlanned, facts: Sequence[Record], texts: dict[str, int]
     ) -> list[dict[str, Any]]:
-        if plan.routing_arm in BASELINES:
+        if plan.routing_arm in BASELINES or is_learned(state):
             require_scoring(world, "what a baseline asked")
         course: Course = planned_course(world, state, plan)
         if world.has_gold and any(isinstance(r.event, v.ModelCalled) and r.event.tier == "judge" for r in facts):

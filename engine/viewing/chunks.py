@@ -79,7 +79,7 @@ _HEADER = ("iteration", "phase", "ts_us", "causation", "correlation", "ordinal",
 _MARKER = ("seq", "iteration", "phase")
 _BASELINES = (
     *("benchmark", "seed", "held_out", "anchors", "execution", "judge", "search", "search_passages", "max_tokens"),
-    *("answer_temperature", "task_types", "episode_steps", "episode_history"),
+    *("embedder", "teacher_sees", "answer_temperature", "task_types", "episode_steps", "episode_history"),
 )
 """The settings that a baseline has."""
 _HERE = frozenset(

@@ -73,3 +73,9 @@ class BaselineStarted(Event, frozen=True, kw_only=True, tag="baseline.started"):
     # Such a baseline sees the answers, so its result is an upper bound and has to say so.
     oracle_stop: bool
     """Whether the gold answer decided when to stop revising."""
+    learned: tuple[str, ...] = ()
+    """Ids of the evolution questions that a method which learns is shown before the held-out ones, in order."""
+    budget_tokens: int = 0
+    """Tokens from which on it learns no more; 0: no limit."""
+    questions: int = 0
+    """Held-out questions that it answers after that; 0 of what learns nothing, whose plans are there at once."""

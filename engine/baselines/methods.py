@@ -1,0 +1,174 @@
+"""Methods that learn, the plain ones: what a user would do instead of keeping a memory.
+
+    zero_shot      nothing but the question
+    knn            the five nearest cases with their right answers as turns of a chat, the question last
+    knn_lines      the same as plain `Q:` and `A:` lines
+    nearest_label  the right answer of the nearest case, without a model
+    full_history   all cases in their order, at most the newest forty
+
+Rules
+    - A case is a question whose right answer is known: the gold where the teacher may see it, else the learner's own
+      where it was right. Where answers are reasoned it shows the learner's own right reasoning, or a worked solution.
+    - Cases are compared by the cosines of the run's embedder. A question is never among its own cases, by id or text.
+    - A prompt that does not fit the model's context goes without its first cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from mage_es.engine.baselines.answering import BaselineTrial
+from mage_es.engine.courses import Course, Finish
+from mage_es.engine.rules.harvest import capped
+from mage_es.engine.rules.near_duplicates import normalise
+from mage_es.engine.rules.prompt import Demonstration, without_final, worked
+from mage_es.engine.rules.routes import DIRECT, REASONED
+from mage_es.engine.seams.benchmark import Question, Verdict
+from mage_es.engine.seams.method import Method, PreparedTask, RunView, ShownCase
+from mage_es.engine.seams.plugins import load, open_plugin, plugins
+
+NEAREST = 5
+"""Cases of a nearest-neighbour prompt: the best number that was found on two small models."""
+MOST = 40
+"""Cases of a full history."""
+BLOCK = 8
+"""Questions that a method answers at a time, where it learns from its own answers."""
+_LONGEST = 2000
+
+
+class Unchanging:
+    """Zero-shot: it learns nothing."""
+
+    is_asking, block = False, BLOCK
+
+    def __init__(self, around: RunView) -> None:
+        pass
+
+    def prepare(self, task: Question) -> PreparedTask:
+        return PreparedTask()
+
+    def observe(self, task: Question, reply: str, verdict: Verdict | None) -> None:
+        pass
+
+
+class Cases:
+    """The cases so far, in the order in which they were observed: all of them are shown, up to the newest `MOST`."""
+
+    block = BLOCK
+
+    def __init__(self, around: RunView) -> None:
+        self.around = around
+        self.is_asking = around.is_reasoned or not around.sees_gold
+        self.cases: list[ShownCase] = []
+
+    def prepare(self, task: Question) -> PreparedTask:
+        return PreparedTask(self.others(task)[-MOST:])
+
+    def observe(self, task: Question, reply: str, verdict: Verdict | None) -> None:
+        if shown := self._shown(task, reply if verdict and verdict.correct else ""):
+            self.cases.append(ShownCase(task, shown))
+
+    def others(self, task: Question) -> list[ShownCase]:
+        own = normalise(f"{task.context} {task.question}")
+        return [
+            case
+            for case in self.cases
+            if case.question.id != task.id and normalise(f"{case.question.context} {case.question.question}") != own
+        ]
+
+    def _shown(self, task: Question, right: str) -> str:
+        """Return the reply of a case, "" where no right one is known; `right` is the learner's own, if it was."""
+        form = self.around.answer_format
+        if not task.gold:
+            return right.strip()
+        if not self.around.is_reasoned:
+            return worked("", task.gold, form)
+        return worked(capped(without_final(right, form), _LONGEST) if right else task.solution, task.gold, form)
+
+
+class NearestCases(Cases):
+    """The cases nearest to a question, the nearest one last."""
+
+    are_turns = True
+
+    def __init__(self, around: RunView) -> None:
+        super().__init__(around)
+        self._vectors: dict[str, np.ndarray] = {}
+
+    def prepare(self, task: Question) -> PreparedTask:
+        return PreparedTask(self.nearest(task, NEAREST), are_turns=self.are_turns)
+
+    def nearest(self, task: Question, count: int) -> Sequence[ShownCase]:
+        cases = self.others(task)
+        if not cases:
+            return ()
+        self._embed([case.question for case in cases])
+        [vector] = self.around.embed([task.question])
+        cosines = np.stack([self._vectors[case.question.id] for case in cases]) @ vector
+        # Of equals the newer one: it is more likely to hold still.
+        best = sorted(range(len(cases)), key=lambda at: (float(cosines[at]), at))
+        return [cases[at] for at in best[-count:]]
+
+    def _embed(self, questions: Sequence[Question]) -> None:
+        new = [question for question in questions if question.id not in self._vectors]
+        if new:
+            vectors = self.around.embed([question.question for question in new])
+            self._vectors |= {question.id: vector for question, vector in zip(new, vectors, strict=True)}
+
+
+class NearestLines(NearestCases):
+    are_turns = False
+
+
+class NearestLabel(NearestCases):
+    """The answer of the nearest case; no model is asked but where there is no case yet."""
+
+    def __init__(self, around: RunView) -> None:
+        super().__init__(around._replace(is_reasoned=False))
+
+    def prepare(self, task: Question) -> PreparedTask:
+        nearest = self.nearest(task, 1)
+        return PreparedTask(reply=nearest[0].reply) if nearest else PreparedTask()
+
+
+METHODS: Mapping[str, Callable[[RunView], Method]] = {
+    "zero_shot": Unchanging,
+    "knn": NearestCases,
+    "knn_lines": NearestLines,
+    "nearest_label": NearestLabel,
+    "full_history": Cases,
+}
+
+
+def is_method(name: str) -> bool:
+    return name in METHODS or name in plugins("mage_es.methods")
+
+
+def open_method(name: str, around: RunView) -> Method:
+    """Return a method that has observed nothing. Raises `PrerequisiteError` for a plug-in that cannot be opened."""
+    if name in METHODS:
+        return METHODS[name](around)
+    made: Method = open_plugin("mage_es.methods", name, load("mage_es.methods", name), around)
+    return made
+
+
+def asked_by(trial: BaselineTrial, prepared: PreparedTask, *, is_reasoned: bool) -> Course:
+    """Return the course of a question with what a method prepared for it."""
+    if prepared.reply is not None:
+        return Finish(prepared.reply)
+    # Plain lines are the same texts, not divided into messages.
+    before = ("", "") if prepared.are_turns else ("Q: ", "A: ")
+    shown = [
+        Demonstration(f"case/{case.question.id}", before[0] + _asked(case.question), before[1] + case.reply)
+        for case in prepared.cases
+    ]
+    template = REASONED if is_reasoned else DIRECT
+    return (
+        yield from trial.ask(template, shown=shown, are_turns=prepared.are_turns, before=before[0] if shown else "")
+    )
+
+
+def _asked(question: Question) -> str:
+    return f"{question.context}\n\n{question.question}" if question.context else question.question

@@ -1,0 +1,318 @@
+"""The verb `ring`: methods that learn, MAGE among them, on the same questions, with the same model and scorer.
+
+Rules
+    - For each seed one division: every method is examined on the same held-out questions, and sees as many others. What
+      MAGE sets aside as anchors counts among those that it sees; the others have no anchors and learn from them, too.
+    - Each method has a run of its own for each seed, in the folder of the runs, under a fixed name. The same ring goes
+      on where it was: a finished run is read, an unfinished one resumed, and no recorded call is made again.
+    - Differences are paired by seed and question, with the exact interval and sign test of exams. MAGE has `lost` where
+      the interval of its difference to `knn` lies below 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from mage_es.engine.baselines.methods import METHODS, is_method
+from mage_es.engine.baselines.table import BASELINES
+from mage_es.engine.benchmarks.registry import open_benchmark, title, with_own_models
+from mage_es.engine.config import Config, checked
+from mage_es.engine.models.registry import Models
+from mage_es.engine.run.budget import UNLIMITED
+from mage_es.engine.run.directory import RUNS_DIR, Run
+from mage_es.engine.run.exams import Interval, by_question, exam_records, interval, ledger_of, read_exam
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.world import divide
+from mage_es.engine.verbs.baseline import LEARNED, abaseline, aresume_baseline, tokens_of
+from mage_es.engine.verbs.evolve import aevolve
+from mage_es.engine.verbs.exam import aexamine
+from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.engine.verbs.resume import aresume
+from mage_es.events.errors import BudgetReached, UsageError, nearest
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import RunFinished, Tier
+from mage_es.projections.ledger import Usage
+
+MAGE, PLAIN, NOTHING = "mage", "knn", "zero_shot"
+POOL = 24
+"""Questions of an iteration of MAGE, about: a ring has few questions in all."""
+ANSWERING: tuple[Tier, ...] = ("execution", "judge")
+
+
+class RingDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """One method minus another on the questions of the same seeds: in points, and how many only one had right."""
+
+    to: str
+    points: float
+    better: int
+    worse: int
+    interval: Interval
+
+
+class RingRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A method's results over all seeds; `interval` is Wilson's at 95 %.
+
+    `input_tokens` and `output_tokens` are means of a held-out question, `learning_tokens` and `guidance_tokens` sums of
+    all that learning used and of the guidance model's part; `lost`: significantly worse than `knn`, of MAGE only.
+    """
+
+    method: str
+    correct: int
+    total: int
+    interval: tuple[float, float] | None
+    differences: tuple[RingDifference, ...]
+    input_tokens: float
+    output_tokens: float
+    learning_tokens: int
+    guidance_tokens: int
+    calls: int
+    lost: bool = False
+
+
+class RingReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A ring: its rows in the order of its methods, and the runs that they are read from."""
+
+    benchmark: str
+    execution: str
+    guidance: str
+    seeds: tuple[int, ...]
+    learned: int
+    rows: tuple[RingRow, ...]
+    runs: tuple[str, ...]
+
+
+class _Sat(NamedTuple):
+    """A method's exam of one seed: right by question, and what was used for the exam and before it, by tier."""
+
+    right: Mapping[str, bool]
+    examined: Sequence[Usage]
+    learning: int
+    guidance: int
+
+
+class _Ring(NamedTuple):
+    config: Config
+    name: str
+    runs_dir: Path
+    data_dir: Path | str | None
+    runtime: Runtime
+    questions: int | None
+    learned: int
+    budget_tokens: int
+    models: Models | None
+
+    def run(self, method: str, seed: int) -> Run:
+        name = f"{self.name}-{method}-s{seed}"
+        return Run(name, self.runs_dir / name)
+
+    async def take(self, method: str, seed: int) -> _Sat:
+        """Bring the run of a method to its end, from wherever it is, and return its exam."""
+        run, config = self.run(method, seed), msgspec.structs.replace(self.config, seed=seed)
+        return await (self._mage(run, config) if method == MAGE else self._method(run, config, method))
+
+    async def _method(self, run: Run, config: Config, method: str) -> _Sat:
+        config = msgspec.structs.replace(config, anchors=0, guidance="", iterations=1)
+        if run.events or run.beginning():
+            await aresume_baseline(
+                run, data_dir=self.data_dir, runtime=self.runtime, config=config, models=self._answering()
+            )
+        else:
+            await abaseline(
+                method,
+                config,
+                runs_dir=self.runs_dir,
+                data_dir=self.data_dir,
+                runtime=self.runtime,
+                questions=self.questions,
+                learn_from=self.learned if is_method(method) else None,
+                budget_tokens=self.budget_tokens,
+                run_id=run.id,
+                models=self._answering(),
+            )
+        sat = read_exam(LogReader(run.log_path))
+        exam = [sat.ledger.total(tier, iteration=-1) for tier in ANSWERING]
+        learning = tokens_of(sat.ledger) - sum(use.input_tokens + use.output_tokens for use in exam)
+        return _Sat(_right(sat.answers), exam, learning, _tokens(sat.ledger.total("guidance")))
+
+    def _answering(self) -> Models | None:
+        return self.models and self.models._replace(guidance=None)
+
+    async def _mage(self, run: Run, config: Config) -> _Sat:
+        config = self._sized(config)
+        most = 0
+        while not (run.events and LogReader(run.log_path).last(RunFinished)):
+            spent = tokens_of(ledger_of(LogReader(run.log_path))) if run.events else 0
+            if 0 < self.budget_tokens <= spent:
+                break
+            most += 1
+            try:
+                await self._evolve(run, config, most)
+            except BudgetReached:
+                if not self.budget_tokens or self.runtime.limits not in (None, UNLIMITED):
+                    raise
+        report = await aexamine(
+            run,
+            questions=self.questions,
+            data_dir=self.data_dir,
+            runtime=self.runtime,
+            execution=self.models and self.models.execution,
+            judge=self.models and self.models.judge,
+            embedder=self.models and self.models.embedder,
+        )
+        reader = LogReader(run.log_path)
+        record = next(each for each in exam_records(reader) if each.opened.exam == report.exam_id)
+        exam, learning = read_exam(record.log(run), record), ledger_of(reader)
+        used = [exam.ledger.total(tier) for tier in ANSWERING]
+        return _Sat(dict(report.answers), used, tokens_of(learning), _tokens(learning.total("guidance")))
+
+    async def _evolve(self, run: Run, config: Config, most: int) -> None:
+        """Evolve to the end, or where tokens are limited to the end of so many iterations."""
+        runtime, limits = self.runtime, self.runtime.limits or UNLIMITED
+        if self.budget_tokens:
+            runtime = msgspec.structs.replace(runtime, limits=limits._replace(max_iterations=most))
+        if run.events or run.beginning():
+            await aresume(run, config=config, data_dir=self.data_dir, runtime=runtime, models=self.models)
+            return
+        await aevolve(
+            config,
+            runs_dir=self.runs_dir,
+            data_dir=self.data_dir,
+            runtime=runtime,
+            run_id=run.id,
+            models=self.models,
+        )
+
+    def _sized(self, config: Config) -> Config:
+        """Return the configuration under which MAGE sees as many questions as the others, its anchors among them."""
+        benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=self.data_dir)
+        fresh = max(1, self.learned - len(divide(config, benchmark).anchors))
+        iterations = max(1, round(fresh / min(POOL, config.pool)))
+        return msgspec.structs.replace(config, iterations=iterations, pool=max(1, fresh // iterations))
+
+
+@typed
+async def aring(
+    config: Config,
+    *,
+    methods: Sequence[str],
+    seeds: int = 1,
+    runs_dir: Path | str = RUNS_DIR,
+    data_dir: Path | str | None = None,
+    runtime: Runtime | None = None,
+    questions: int | None = None,
+    learn_from: int | None = None,
+    budget_tokens: int = 0,
+    name: str | None = None,
+    models: Models | None = None,
+) -> RingReport:
+    """Let methods learn from the same number of questions and examine each, for the configuration's seed and the next.
+
+    `methods` are names of methods, baselines, or `mage`: an evolution with this configuration, in as many iterations as
+    the questions are enough for. `learn_from` and `budget_tokens` are those of `abaseline`; `name` begins the names of
+    the runs.
+
+    Raises:
+        UsageError: A method is unknown or named twice, or an unfinished run of this name has another configuration.
+        PrerequisiteError: A data set or a model is missing.
+        Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call goes on.
+    """
+    _require(methods, seeds)
+    config = with_own_models(checked(config))
+    own = divide(
+        msgspec.structs.replace(config, anchors=0),
+        open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir),
+    )
+    learned = min(learn_from or LEARNED, len(own.evolution))
+    if learn_from and learn_from > learned:
+        raise UsageError(f"There are {learned} questions to learn from, and not {learn_from}: choose fewer.")
+    ring = _Ring(
+        config,
+        name or f"ring-{title(config.benchmark)}",
+        Path(runs_dir),
+        data_dir,
+        runtime or Runtime(),
+        questions,
+        learned,
+        budget_tokens,
+        models,
+    )
+    found: dict[str, dict[int, _Sat]] = {method: {} for method in methods}
+    each_seed = range(config.seed, config.seed + seeds)
+    for seed in each_seed:
+        for method in methods:
+            found[method][seed] = await ring.take(method, seed)
+    right = {method: _by_seed(sats) for method, sats in found.items()}
+    return RingReport(
+        benchmark=config.benchmark,
+        execution=models.execution.name if models else config.execution,
+        guidance=models.guidance.name if models and models.guidance else config.guidance,
+        seeds=tuple(each_seed),
+        learned=learned,
+        rows=tuple(_row(method, list(found[method].values()), right) for method in methods),
+        runs=tuple(ring.run(method, seed).id for seed in each_seed for method in methods),
+    )
+
+
+ring = blocking(aring)
+
+
+def _require(methods: Sequence[str], seeds: int) -> None:
+    known = [MAGE, *METHODS, *BASELINES]
+    for method in methods:
+        if method != MAGE and not is_method(method) and method not in BASELINES:
+            raise UsageError(f"There is no method {method!r}.{nearest(method, known)}")
+        if list(methods).count(method) > 1:
+            raise UsageError(f"The method {method} is named twice: name each once.")
+    if not methods or seeds < 1:
+        raise UsageError("A ring needs a method and a seed: name some, such as zero_shot, knn and mage.")
+
+
+def _row(method: str, sats: Sequence[_Sat], right: Mapping[str, Mapping[tuple[int, str], bool]]) -> RingRow:
+    own = right[method]
+    differences = tuple(
+        _difference(own, right[other], other) for other in (PLAIN, NOTHING) if other in right and other != method
+    )
+    uses = [use for sat in sats for use in sat.examined]
+    correct, total = sum(own.values()), len(own)
+    return RingRow(
+        method=method,
+        correct=correct,
+        total=total,
+        interval=interval(correct, total),
+        differences=differences,
+        input_tokens=sum(use.input_tokens for use in uses) / max(1, total),
+        output_tokens=sum(use.output_tokens for use in uses) / max(1, total),
+        learning_tokens=sum(sat.learning for sat in sats),
+        guidance_tokens=sum(sat.guidance for sat in sats),
+        calls=sum(use.calls for use in uses),
+        lost=method == MAGE and any(each.to == PLAIN and each.interval.high < 0 for each in differences),
+    )
+
+
+def _difference(
+    own: Mapping[tuple[int, str], bool], other: Mapping[tuple[int, str], bool], name: str
+) -> RingDifference:
+    differences = [float(own[key]) - float(other[key]) for key in sorted(own.keys() & other.keys())]
+    return RingDifference(
+        to=name,
+        points=100 * sum(differences) / max(1, len(differences)),
+        better=differences.count(1.0),
+        worse=differences.count(-1.0),
+        interval=by_question(differences),
+    )
+
+
+def _by_seed(sats: Mapping[int, _Sat]) -> dict[tuple[int, str], bool]:
+    return {(seed, question): is_right for seed, sat in sats.items() for question, is_right in sat.right.items()}
+
+
+def _right(answers: Any) -> dict[str, bool]:
+    return dict(answers.select("question_id", "correct").rows())
+
+
+def _tokens(use: Usage) -> int:
+    return use.input_tokens + use.output_tokens

@@ -38,7 +38,7 @@ def baseline(
         str,
         typer.Argument(
             metavar="BASELINE",
-            help="zero_shot_cot, few_shot_cot, self_consistency, react, reflexion or reflexion_oracle; or a method that "
+            help="zero_shot_cot, few_shot_cot, self_consistency, react, reflexion, reflexion_oracle; or a method that "
             "learns: zero_shot, knn, knn_lines, nearest_label, full_history, or one of a plug-in.",
         ),
     ],

@@ -34,6 +34,7 @@ from mage_es.cli import (
     score,
     serve,
     show,
+    tryout,
     verify,
     view,
 )
@@ -72,8 +73,8 @@ def options(
     """Options of the program; `main` also accepts `--debug` after the command."""
 
 
-def _command(panel: str, function: Callable[..., None], epilog: str) -> None:
-    app.command(cls=PanelledCommand, epilog=epilog, rich_help_panel=panel)(function)
+def _command(panel: str, function: Callable[..., None], epilog: str, *, name: str | None = None) -> None:
+    app.command(name, cls=PanelledCommand, epilog=epilog, rich_help_panel=panel)(function)
 
 
 def _group(panel: str, name: str, help: str, **commands: tuple[Callable[..., None], str]) -> None:
@@ -84,6 +85,7 @@ def _group(panel: str, name: str, help: str, **commands: tuple[Callable[..., Non
 
 
 _command("Learn", demo.demo, demo.EXAMPLES)
+_command("Learn", tryout.tryout, tryout.EXAMPLES, name="try")
 _command("Learn", evolve.evolve, evolve.EXAMPLES)
 _command("Learn", resume.resume, resume.EXAMPLES)
 _command("Learn", matrix.matrix, matrix.EXAMPLES)

@@ -40,6 +40,8 @@ from mage_es.projections.ledger import Usage
 MAGE, PLAIN, NOTHING = "mage", "knn", "zero_shot"
 POOL = 24
 """Questions of an iteration of MAGE, about: a ring has few questions in all."""
+ANCHORS = 0.15
+"""Most of MAGE's questions that are its anchors, as a share: as of a benchmark's."""
 ANSWERING: tuple[Tier, ...] = ("execution", "judge")
 
 
@@ -188,6 +190,9 @@ class _Ring(NamedTuple):
 
     def _sized(self, config: Config) -> Config:
         """Return the configuration under which MAGE sees as many questions as the others, its anchors among them."""
+        # Of few questions a benchmark's usual anchors would leave none to learn from.
+        anchors = min(config.anchors, max(1, round(ANCHORS * self.learned)))
+        config = msgspec.structs.replace(config, anchors=anchors)
         benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=self.data_dir)
         fresh = max(1, self.learned - len(divide(config, benchmark).anchors))
         iterations = max(1, round(fresh / min(POOL, config.pool)))

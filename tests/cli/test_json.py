@@ -21,6 +21,7 @@ DONE: dict[str, tuple[str, ...]] = {
     "ask": (QUESTION,),
     "verify": ("first",),
     "baseline": ("zero_shot_cot", "wordmath", "--held-out", "4"),
+    "try": ("wordmath", "--questions", "4", "--learn-from", "8"),
     "ring": ("wordmath", "--methods", "zero_shot", "--held-out", "4"),
     "repair": ("first",),
     "export": ("first", "--format", "csv", "--to", "exported"),

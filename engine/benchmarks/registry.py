@@ -120,7 +120,11 @@ _TABLE: Mapping[str, BenchmarkEntry] = {
 }
 
 _PRIVATE = tuple(f"private-{kind}" for kind in ("codes", "composition", "drift", "labels", "pairs", "units"))
-_FAMILIES: Mapping[str, str] = dict.fromkeys(_PRIVATE, "worlds.private.benchmark")
+_GYM = "reasoning_gym"
+_FAMILIES: Mapping[str, str] = {
+    **dict.fromkeys(_PRIVATE, "worlds.private.benchmark"),
+    _GYM: "benchmarks.reasoning_gym",
+}
 """Benchmarks whose names take options, by what is before a `/` or `?` in them: the module that has `recorded` (name ->
 the name with all options, as a run records it) and `opened` (name, seed -> benchmark). None has a learner of its own.
 """
@@ -256,7 +260,10 @@ def _installed(name: str) -> BenchmarkEntry | None:
         return _TABLE[name]
     if module := _FAMILIES.get(_family(name)):
         defaults = {"iterations": 5, "pool": 24, "held_out": 60, "anchors": 30}
-        return BenchmarkEntry(lambda seed, _data_dir: _part(f"{module}:opened")(name, seed), defaults=defaults)
+        entry = BenchmarkEntry(lambda seed, _data_dir: _part(f"{module}:opened")(name, seed), defaults=defaults)
+        if _family(name) != _GYM:
+            return entry
+        return entry._replace(reopen=lambda *stored: _part(f"{module}:reopened")(name, *stored))
     if names_tasks(name):
         return BenchmarkEntry(
             lambda _seed, _data_dir: _part("benchmarks.tasks.benchmark:open_tasks")(name),

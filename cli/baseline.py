@@ -26,7 +26,18 @@ BudgetTokensOption = Annotated[
     typer.Option("--budget-tokens", min=0, help="Tokens of all models after which no more is learned; 0: any."),
 ]
 OPTIONS = (
-    *("seed", "held_out", "anchors", "execution", "judge", "search", "search_passages", "max_tokens", "scorer_seconds"),
+    *(
+        "seed",
+        "held_out",
+        "anchors",
+        "execution",
+        "guidance",
+        "judge",
+        "search",
+        "search_passages",
+        "max_tokens",
+        "scorer_seconds",
+    ),
     *("embedder", "teacher_sees", "answer_temperature", "task_types", "episode_steps", "episode_history"),
     *("workers", "max_connections", "guidance_batch", "runs_dir", "data_dir", *SPENDING),
 )
@@ -39,7 +50,8 @@ def baseline(
         typer.Argument(
             metavar="BASELINE",
             help="zero_shot_cot, few_shot_cot, self_consistency, react, reflexion, reflexion_oracle; or a method that "
-            "learns: zero_shot, knn, knn_lines, nearest_label, full_history, or one of a plug-in.",
+            "learns: zero_shot, knn, knn_lines, nearest_label, full_history, dynamic_cheatsheet, cheatsheet_retrieval, "
+            "reasoning_bank, ace, or one of a plug-in.",
         ),
     ],
     benchmark: BenchmarkArgument = None,

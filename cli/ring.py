@@ -38,7 +38,8 @@ def ring(
         typer.Option(
             "--methods",
             metavar="NAME,...",
-            help="zero_shot, nearest_label, knn, knn_lines, full_history, mage, a baseline, or one of a plug-in.",
+            help="zero_shot, nearest_label, knn, knn_lines, full_history, dynamic_cheatsheet, cheatsheet_retrieval, "
+            "reasoning_bank, ace, mage, a baseline, or one of a plug-in.",
         ),
     ] = ALL,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of seeds: --seed and those after it.")] = 1,
@@ -122,6 +123,9 @@ def _said(report: RingReport) -> list[str]:
         f"Each learned from {report.learned} questions, {seeds}; tokens in and out are means of a held-out question, "
         "those of learning and guidance sums. Differences are paired, their test is the exact sign test."
     ]
+    for writer in dict.fromkeys(row.writer for row in report.rows if row.writer):
+        names = ", ".join(row.method for row in report.rows if row.writer == writer)
+        said.append(f"{writer} wrote for {names}.")
     if any(row.lost for row in report.rows):
         said.append("mage lost: it is significantly worse than knn here.")
     return said

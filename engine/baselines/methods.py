@@ -15,19 +15,19 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from mage_es.engine.baselines.answering import BaselineTrial
-from mage_es.engine.courses import Course, Finish
+from mage_es.engine.courses import Ask, Course, Finish, call_of, reply_to
 from mage_es.engine.rules.harvest import capped
 from mage_es.engine.rules.near_duplicates import normalise
-from mage_es.engine.rules.prompt import Demonstration, without_final, worked
+from mage_es.engine.rules.prompt import Demonstration, Quote, Section, without_final, worked
 from mage_es.engine.rules.routes import DIRECT, REASONED
 from mage_es.engine.seams.benchmark import Question, Verdict
-from mage_es.engine.seams.method import Method, PreparedTask, RunView, ShownCase
-from mage_es.engine.seams.plugins import load, open_plugin, plugins
+from mage_es.engine.seams.method import PreparedTask, RunView, ShownCase, Writing
+from mage_es.events.vocabulary import ModelCalled, Span
 
 NEAREST = 5
 """Cases of a nearest-neighbour prompt: the best number that was found on two small models."""
@@ -66,9 +66,10 @@ class Cases:
     def prepare(self, task: Question) -> PreparedTask:
         return PreparedTask(self.others(task)[-MOST:])
 
-    def observe(self, task: Question, reply: str, verdict: Verdict | None) -> None:
+    def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing | None:
         if shown := self._shown(task, reply if verdict and verdict.correct else ""):
             self.cases.append(ShownCase(task, shown))
+        return None
 
     def others(self, task: Question) -> list[ShownCase]:
         own = normalise(f"{task.context} {task.question}")
@@ -133,40 +134,32 @@ class NearestLabel(NearestCases):
         return PreparedTask(reply=nearest[0].reply) if nearest else PreparedTask()
 
 
-METHODS: Mapping[str, Callable[[RunView], Method]] = {
-    "zero_shot": Unchanging,
-    "knn": NearestCases,
-    "knn_lines": NearestLines,
-    "nearest_label": NearestLabel,
-    "full_history": Cases,
-}
-
-
-def is_method(name: str) -> bool:
-    return name in METHODS or name in plugins("mage_es.methods")
-
-
-def open_method(name: str, around: RunView) -> Method:
-    """Return a method that has observed nothing. Raises `PrerequisiteError` for a plug-in that cannot be opened."""
-    if name in METHODS:
-        return METHODS[name](around)
-    made: Method = open_plugin("mage_es.methods", name, load("mage_es.methods", name), around)
-    return made
-
-
 def asked_by(trial: BaselineTrial, prepared: PreparedTask, *, is_reasoned: bool) -> Course:
     """Return the course of a question with what a method prepared for it."""
     if prepared.reply is not None:
         return Finish(prepared.reply)
+    notes = prepared.notes
+    if prepared.first is not None:
+        # What it was made of is in the JSON as a whole, at no place of its own.
+        spans = tuple(Span(offset=0, length=0, source=f"case/{name}") for name in prepared.drawn_from)
+        ask = Ask(call_of(trial.question.id, 1), prepared.first, spans)
+        called = yield from reply_to(ask, most=prepared.first.max_tokens)
+        assert isinstance(called, ModelCalled)
+        notes = called.text
     # Plain lines are the same texts, not divided into messages.
     before = ("", "") if prepared.are_turns else ("Q: ", "A: ")
     shown = [
         Demonstration(f"case/{case.question.id}", before[0] + _asked(case.question), before[1] + case.reply)
         for case in prepared.cases
     ]
-    template = REASONED if is_reasoned else DIRECT
     return (
-        yield from trial.ask(template, shown=shown, are_turns=prepared.are_turns, before=before[0] if shown else "")
+        yield from trial.ask(
+            REASONED if is_reasoned else DIRECT,
+            [Section("Notes", [Quote("notes", notes)], is_note=True)] if notes.strip() else (),
+            shown=shown,
+            are_turns=prepared.are_turns,
+            before=before[0] if shown else "",
+        )
     )
 
 

@@ -1,4 +1,4 @@
-"""The table of the baselines, and the plan of a question by one of them."""
+"""The tables of the baselines and of the methods that learn, and the plan of a question by one of them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -16,10 +16,14 @@ from mage_es.engine.baselines.answering import (
     self_consistency,
     zero_shot_cot,
 )
+from mage_es.engine.baselines.methods import Cases, NearestCases, NearestLabel, NearestLines, Unchanging
 from mage_es.engine.baselines.react import react
 from mage_es.engine.baselines.shots import looked_up, worked
+from mage_es.engine.baselines.writing import WRITING
 from mage_es.engine.courses import Ask, Course, begin
 from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.seams.method import Method, RunView
+from mage_es.engine.seams.plugins import load, open_plugin, plugins
 from mage_es.events.digests import sha256_text
 from mage_es.events.vocabulary import BaselineStarted, Draft, Phase, QuestionPlanned
 
@@ -50,9 +54,36 @@ BASELINES: Mapping[str, Baseline] = {
     "reflexion_oracle": Baseline(partial(reflexion, oracle_stop=True), rounds=ROUNDS),
 }
 
+METHODS: Mapping[str, Callable[[RunView], Method]] = {
+    "zero_shot": Unchanging,
+    "knn": NearestCases,
+    "knn_lines": NearestLines,
+    "nearest_label": NearestLabel,
+    "full_history": Cases,
+    **WRITING,
+}
+
+
 LEARNING_AT = 0
 """The iteration in which a method learns; the exam's is -1."""
 ACT = "act_cot"  # the template of a step in an episode
+
+
+def is_method(name: str) -> bool:
+    return name in METHODS or name in plugins("mage_es.methods")
+
+
+def open_method(name: str, around: RunView) -> Method:
+    """Return a method that has observed nothing. Raises `PrerequisiteError` for a plug-in that cannot be opened."""
+    if name in METHODS:
+        return METHODS[name](around)
+    made: Method = open_plugin("mage_es.methods", name, load("mage_es.methods", name), around)
+    return made
+
+
+def is_writing(name: str) -> bool:
+    """Return whether a method needs a writer, which is the guidance model if the run has one."""
+    return is_method(name) and bool(getattr(METHODS.get(name) or load("mage_es.methods", name), "is_writing", False))
 
 
 def started(name: str, shots: Sequence[Shot]) -> BaselineStarted:

@@ -58,6 +58,10 @@ METHODS: Mapping[str, str] = {
     "knn": "5 nearest",
     "knn_lines": "5 nearest, lines",
     "full_history": "full history",
+    "dynamic_cheatsheet": "cheatsheet",
+    "cheatsheet_retrieval": "cheatsheet, retrieval",
+    "reasoning_bank": "ReasoningBank",
+    "ace": "ACE",
 }
 """The methods that learn, which have a column where they were run."""
 NAMES: Mapping[str, str] = {**BASELINES, ORACLE: "Reflexion, gold stop", **METHODS}

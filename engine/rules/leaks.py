@@ -33,6 +33,7 @@ from mage_es.events.vocabulary import (
     MemoryRefused,
     MemoryReinforced,
     MemorySuperseded,
+    NoteWritten,
     PatternAbstracted,
     PatternPruned,
     PatternSupported,
@@ -135,6 +136,8 @@ def texts_of(event: Event) -> tuple[str, ...]:
         case MemoryAppended():
             steps = (step.output for step in event.steps)
             return (event.question, event.recognise, event.reasoning, event.answer, event.wrong_answer, *steps)
+        case NoteWritten():
+            return (event.text,)
         case MemoryProposed():
             return event.question, event.reasoning, event.answer, event.wrong_answer
         case ToolAuthored():

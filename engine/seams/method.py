@@ -10,13 +10,17 @@ Rules
     - All methods are asked by the same templates, extraction and scorer; a method says only what comes with a question.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import NamedTuple, Protocol
 
 import msgspec
 
 from mage_es.engine.seams.benchmark import Question, Verdict
 from mage_es.engine.seams.embedder import Vectors
+from mage_es.engine.seams.model import Request
+
+Writing = Generator[Request, str, None]
+"""Asks the writer, and is sent its text: "" for one that was lost, or that quotes what must not be learned."""
 
 
 class ShownCase(NamedTuple):
@@ -29,11 +33,15 @@ class ShownCase(NamedTuple):
 class PreparedTask(NamedTuple):
     """What comes with a question: cases, the last one next to it, as turns of a chat or else as plain lines.
 
-    `reply` takes the place of the model's, which is then not asked.
+    `notes` are quoted before it. `first` is what the learner is asked before, and its reply are then the notes;
+    `drawn_from` are the ids of the cases that it shows. `reply` takes the place of the model's, which is not asked.
     """
 
     cases: Sequence[ShownCase] = ()
     are_turns: bool = True
+    notes: str = ""
+    first: Request | None = None
+    drawn_from: tuple[str, ...] = ()
     reply: str | None = None
 
 
@@ -58,8 +66,12 @@ class Method(Protocol):
     def prepare(self, task: Question) -> PreparedTask:
         """Return what to ask of a question, of which it is shown no gold answer."""
 
-    def observe(self, task: Question, reply: str, verdict: Verdict | None) -> None:
-        """Learn from an answer; `verdict` is None where there is none, `task.gold` "" where it may not be seen."""
+    def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing | None:
+        """Learn from an answer; `verdict` is None where there is none, `task.gold` "" where it may not be seen.
+
+        One that writes yields requests to the writer: the guidance model, or the learner where the run has none. Its
+        class then has `is_writing`, else the run has no guidance model.
+        """
 
 
 def blind(question: Question) -> Question:

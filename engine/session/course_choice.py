@@ -1,19 +1,28 @@
 """Which course a planned question takes: the Learner's, an episode, or that of a baseline or a method."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from typing import TypeVar
 
 from mage_es.engine.agents.learner import course_of
 from mage_es.engine.baselines.answering import BaselineTrial
-from mage_es.engine.baselines.methods import asked_by, is_method, open_method
-from mage_es.engine.baselines.table import BASELINES
-from mage_es.engine.courses import Course
+from mage_es.engine.baselines.methods import asked_by
+from mage_es.engine.baselines.table import BASELINES, is_method, open_method
+from mage_es.engine.courses import Ask, Course
 from mage_es.engine.run.world import World
 from mage_es.engine.seams.benchmark import Verdict, column_roles_of
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.method import Method, RunView, blind, taught
+from mage_es.engine.seams.model import reason_of
 from mage_es.engine.session.episodes import Donor, EpisodeContext, episode_of
-from mage_es.events.vocabulary import QuestionPlanned
+from mage_es.events.vocabulary import QuestionPlanned, Tier
 from mage_es.projections.fold import State
+from mage_es.projections.progress import CallKey
+
+NOTES = "notes"
+"""The purpose of a call of a method's writer."""
+Asked = TypeVar("Asked")
+_SHARED = 5
+"""Questions with the same right answer, in the mean, from which on answers are labels."""
 
 
 def planned_course(world: World, state: State, planned: QuestionPlanned) -> Course:
@@ -46,9 +55,15 @@ def is_learned(state: State) -> bool:
 
 
 def view_of(world: World) -> RunView:
-    """Return what a method may know of a run. Tasks of the user's own without worked solutions are answered at once."""
-    evolution = (world.questions[name] for name in world.setting.evolution)
-    is_reasoned = not column_roles_of(world.benchmark) or any(question.solution for question in evolution)
+    """Return what a method may know of a run.
+
+    Answers are reasoned but where the questions to learn from share a few, as labels do, or follow a rule of the user's
+    or of the seed and none has a worked solution.
+    """
+    evolution = [world.questions[name] for name in world.setting.evolution]
+    are_labels = len(evolution) >= _SHARED * len({question.gold for question in evolution})
+    is_private = bool(column_roles_of(world.benchmark)) or getattr(world.benchmark, "is_seed_bound", False)
+    is_reasoned = not are_labels and (not is_private or any(question.solution for question in evolution))
     sees_gold = world.setting.config.teacher_sees in ("answers", "solutions")
     return RunView(world.embedder.encode, world.setting.answer_format, is_reasoned, sees_gold)
 
@@ -61,7 +76,10 @@ def learned(world: World, state: State) -> Method:
     for block in blocks(method, begun.learned):
         if method.is_asking and not all(state.progress.is_settled("evaluate", name) for name in block):
             break
-        observe(method, world, state, block)
+        observing = observe(method, world, state, block)
+        ask = next(observing, None)
+        while ask is not None:
+            ask = after(observing, written(world, state, ask))
     return method
 
 
@@ -70,8 +88,8 @@ def blocks(method: Method, names: Sequence[str]) -> list[Sequence[str]]:
     return [names[at : at + method.block] for at in range(0, len(names), method.block)]
 
 
-def observe(method: Method, world: World, state: State, names: Sequence[str]) -> None:
-    """Have a method observe questions, each with the answer that the log has, if it has one."""
+def observe(method: Method, world: World, state: State, names: Sequence[str]) -> Generator[Ask, str, None]:
+    """Have a method observe questions, each with the answer that the log has, if any; yield what it asks its writer."""
     for name in names:
         reply, verdict, progress = "", None, state.progress
         if progress.is_judged("evaluate", name):
@@ -79,4 +97,31 @@ def observe(method: Method, world: World, state: State, names: Sequence[str]) ->
             verdict = Verdict(answer=judged.answer, score=float(judged.correct), strict=judged.strict, by=judged.judge)
         if progress.is_replied("evaluate", name):
             reply = progress.reply("evaluate", name).text
-        method.observe(taught(world.questions[name], world.setting.config.teacher_sees), reply, verdict)
+        writing = method.observe(taught(world.questions[name], world.setting.config.teacher_sees), reply, verdict)
+        request = next(writing, None) if writing else None
+        tier: Tier = "guidance" if world.setting.config.guidance else "execution"
+        place = 0
+        while writing and request is not None:
+            place += 1
+            about = f"{name}/notes-{place}"
+            request = after(writing, (yield Ask(about, request, agent="Writer", tier=tier, purpose=NOTES)))
+
+
+def after(writing: Generator[Asked, str, None], text: str) -> Asked | None:
+    """Send a writer's text, and return what is asked next, None at the end."""
+    try:
+        return writing.send(text)
+    except StopIteration:
+        return None
+
+
+def written(world: World, state: State, ask: Ask) -> str:
+    """Return the text that the log has of a writer, "" if it was lost, is no text or quotes a guarded question."""
+    called = state.progress.call(note_key(ask))
+    if called is None or reason_of(called) in ("looped", "empty", "refused"):
+        return ""
+    return "" if world.setting.guarded.likeness([called.text]).is_leak else called.text
+
+
+def note_key(ask: Ask) -> CallKey:
+    return CallKey(ask.tier, NOTES, ask.about, ask.attempt, ask.request.sha256)

@@ -76,7 +76,12 @@ def _baseline(reader: LogReader, begun: BaselineStarted) -> Check:
     found = [
         record.seq
         for record in reader.records()
-        if type(record.event) in learning or (isinstance(record.event, ModelCalled) and record.event.tier == "guidance")
+        if type(record.event) in learning
+        or (
+            isinstance(record.event, ModelCalled)
+            and record.event.tier == "guidance"
+            and (record.phase == "exam" or not begun.questions)  # a method may have a writer, but in no exam
+        )
     ]
     if found:
         detail = f"the baseline {name} asked guidance or learned something"

@@ -3,8 +3,8 @@
 Rules
     - It commits to the same splits as an evolution with the same configuration, so both answer the same questions.
     - A baseline that searches uses the paragraphs that come with the questions, unless told otherwise.
-    - It has no guidance model, and a fixed way of prompting learns nothing. Like any run it can be stopped, resumed,
-      shown and verified, and repeats no recorded call.
+    - A fixed way of prompting learns nothing, and only a method that writes has a guidance model. Like any run it can
+      be stopped, resumed, shown and verified, and repeats no recorded call.
     - A method is shown evolution questions first, all methods the same ones in the run's seeded order, in blocks. What
       it learned is nowhere but in the log: the plan, reply and verdict of each question that it answered.
 """
@@ -19,11 +19,22 @@ from typing import Any, get_args
 import msgspec
 
 from mage_es.engine.baselines.answering import zero_shot_cot
-from mage_es.engine.baselines.methods import METHODS, is_method, open_method
-from mage_es.engine.baselines.table import BASELINES, LEARNING_AT, Baseline, planned, started
-from mage_es.engine.benchmarks.registry import open_benchmark, title
+from mage_es.engine.baselines.table import (
+    BASELINES,
+    LEARNING_AT,
+    METHODS,
+    Baseline,
+    is_method,
+    is_writing,
+    open_method,
+    planned,
+    started,
+)
+from mage_es.engine.benchmarks.registry import open_benchmark, title, with_own_models
 from mage_es.engine.benchmarks.tasks.scorers import Scoring
-from mage_es.engine.config import Config, checked, require_same
+from mage_es.engine.commands import Call, RecordFact
+from mage_es.engine.config import Config, checked, parse, require_same
+from mage_es.engine.courses import Ask
 from mage_es.engine.decide import decide
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import Models, open_models, require_models
@@ -37,7 +48,16 @@ from mage_es.engine.seams.benchmark import Benchmark, Split
 from mage_es.engine.seams.environment import is_sequential, modes_of
 from mage_es.engine.search.record import have_paragraphs
 from mage_es.engine.search.registry import RECORD, Searches
-from mage_es.engine.session.course_choice import blocks, observe, planned_course, view_of
+from mage_es.engine.session.call import make_call
+from mage_es.engine.session.course_choice import (
+    after,
+    blocks,
+    note_key,
+    observe,
+    planned_course,
+    view_of,
+    written,
+)
 from mage_es.engine.session.resuming import reopened
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.evolve import given
@@ -48,7 +68,7 @@ from mage_es.engine.verbs.runs import episode_rows
 from mage_es.engine.verbs.summary import EpisodeRow
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import BaselineStarted, Draft, RunFinished, Tier
+from mage_es.events.vocabulary import BaselineStarted, Draft, NoteWritten, RunFinished, Tier
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
 
@@ -116,14 +136,15 @@ async def abaseline(
     """
     name = ALSO.get(name, name)
     require_baseline(name)
-    config, benchmark = given(
-        checked(msgspec.structs.replace(config, guidance="", iterations=1)), tasks, scorer, benchmark
-    )
+    config, benchmark = given(checked(config), tasks, scorer, benchmark)
     runtime = runtime or Runtime()
     if models is not None:
         require_models(models)
-        config = models._replace(guidance=None).named_in(config)
-    opened = models or open_models(config, has_guidance=False)
+        config = models.named_in(config)
+    config = with_writer(config, name)
+    if models is not None and not config.guidance:
+        models = models._replace(guidance=None)
+    opened = models or open_models(config, has_guidance=bool(config.guidance))
     runtime.require_prices({**opened.names(), **metered(config.embedder)})
     tried = [] if models else await require_served(opened.names().values())
     models = opened
@@ -146,7 +167,8 @@ async def abaseline(
         run.forget_beginning()
         if world.setting.config.search != config.search:
             session.announce(f"{name} searches the paragraphs that come with the questions, as with --search {RECORD}.")
-        session.announce(f"{models.execution.name} answers; {name} has no guidance.")
+        writer = (models.guidance or models.execution).name if is_writing(name) else "no model"
+        session.announce(f"{models.execution.name} answers, {writer} writes for {name}.")
         said = (*tried, *columns_told(world.benchmark))
         said = (*said, *cutoffs(config, world.splits.events, has_guard=False), *left_out(config, world.splits))
         for told in said:
@@ -195,7 +217,7 @@ async def aresume_baseline(
         data_dir=data_dir,
         benchmark=benchmark,
         models=models,
-        has_guidance=False,
+        has_guidance=bool(parse(first_event(LogReader(run.log_path)).config).guidance),
         runtime=runtime or Runtime(),
     ) as session:
         if not session.state.progress.finished:
@@ -238,6 +260,13 @@ def read_baseline(run: Run) -> BaselineReport:
         answers=tuple(sat.answers.select("question_id", "correct").sort("question_id").rows()),
         episodes=episode_rows(reader),
     )
+
+
+def with_writer(config: Config, name: str) -> Config:
+    """Return a configuration with the guidance model only where a method writes and that is a language model."""
+    guidance = with_own_models(config).guidance if is_writing(name) else ""
+    # The stand-ins write typed replies by rule, and no text.
+    return msgspec.structs.replace(config, guidance="" if guidance.startswith("builtin/") else guidance, iterations=1)
 
 
 def require_baseline(name: str) -> None:
@@ -341,10 +370,26 @@ async def _learn(session: Session, begun: BaselineStarted) -> None:
             session.commit(_plans(session, begun.baseline, block, is_learning=True))
         if method.is_asking:
             await session.answer(LEARNING_AT, "evaluate", block)
-        observe(method, world, session.state, block)
+        observing = observe(method, world, session.state, block)
+        ask = next(observing, None)
+        while ask is not None:
+            ask = after(observing, await _write(session, ask))
     session.enter_phase(-1, "exam")
     if not is_examined:
         session.commit(_plans(session, begun.baseline, held_out_sample(world.setting, begun.questions)))
+
+
+async def _write(session: Session, ask: Ask) -> str:
+    """Return what a method's writer writes, as the log has it from then on."""
+    session.check_stop()
+    client, progress, name = session.clients[ask.tier], session.state.progress, ask.about.rpartition("/")[0]
+    call = Call.of(ask, LEARNING_AT, "evaluate", client.name)._replace(sources=(name,))
+    if progress.call(note_key(ask)) is None and progress.lost(note_key(ask)) is None:
+        session.do(await make_call(call, ask, client=client, record=session.do))
+    if called := progress.call(note_key(ask)):
+        note = NoteWritten(memory_id=ask.about, question_id=name, text=called.text)
+        session.do(RecordFact(Draft(event=note, iteration=LEARNING_AT, phase="evaluate", correlation=name)))
+    return written(session.world, session.state, ask)
 
 
 def tokens_of(ledger: Ledger) -> int:

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from mage_es.engine.baselines.methods import METHODS, is_method
-from mage_es.engine.baselines.table import BASELINES
+from mage_es.engine.baselines.table import BASELINES, METHODS, is_method, is_writing
 from mage_es.engine.benchmarks.registry import open_benchmark, title, with_own_models
 from mage_es.engine.config import Config, checked
 from mage_es.engine.models.registry import Models
@@ -27,7 +26,7 @@ from mage_es.engine.run.directory import RUNS_DIR, Run
 from mage_es.engine.run.exams import Interval, by_question, exam_records, interval, ledger_of, read_exam
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import divide
-from mage_es.engine.verbs.baseline import LEARNED, abaseline, aresume_baseline, tokens_of
+from mage_es.engine.verbs.baseline import LEARNED, abaseline, aresume_baseline, tokens_of, with_writer
 from mage_es.engine.verbs.evolve import aevolve
 from mage_es.engine.verbs.exam import aexamine
 from mage_es.engine.verbs.forms import blocking, typed
@@ -59,7 +58,8 @@ class RingRow(msgspec.Struct, frozen=True, kw_only=True):
     """A method's results over all seeds; `interval` is Wilson's at 95 %.
 
     `input_tokens` and `output_tokens` are means of a held-out question, `learning_tokens` and `guidance_tokens` sums of
-    all that learning used and of the guidance model's part; `lost`: significantly worse than `knn`, of MAGE only.
+    all that learning used and of the guidance model's part; `writer` is who wrote for a method that
+    writes; `lost`: significantly worse than `knn`, of MAGE only.
     """
 
     method: str
@@ -72,6 +72,7 @@ class RingRow(msgspec.Struct, frozen=True, kw_only=True):
     learning_tokens: int
     guidance_tokens: int
     calls: int
+    writer: str = ""
     lost: bool = False
 
 
@@ -117,10 +118,10 @@ class _Ring(NamedTuple):
         return await (self._mage(run, config) if method == MAGE else self._method(run, config, method))
 
     async def _method(self, run: Run, config: Config, method: str) -> _Sat:
-        config = msgspec.structs.replace(config, anchors=0, guidance="", iterations=1)
+        config = with_writer(msgspec.structs.replace(config, anchors=0), method)
         if run.events or run.beginning():
             await aresume_baseline(
-                run, data_dir=self.data_dir, runtime=self.runtime, config=config, models=self._answering()
+                run, data_dir=self.data_dir, runtime=self.runtime, config=config, models=self._asking(config)
             )
         else:
             await abaseline(
@@ -133,15 +134,15 @@ class _Ring(NamedTuple):
                 learn_from=self.learned if is_method(method) else None,
                 budget_tokens=self.budget_tokens,
                 run_id=run.id,
-                models=self._answering(),
+                models=self._asking(config),
             )
         sat = read_exam(LogReader(run.log_path))
         exam = [sat.ledger.total(tier, iteration=-1) for tier in ANSWERING]
         learning = tokens_of(sat.ledger) - sum(use.input_tokens + use.output_tokens for use in exam)
         return _Sat(_right(sat.answers), exam, learning, _tokens(sat.ledger.total("guidance")))
 
-    def _answering(self) -> Models | None:
-        return self.models and self.models._replace(guidance=None)
+    def _asking(self, config: Config) -> Models | None:
+        return self.models if self.models is None or config.guidance else self.models._replace(guidance=None)
 
     async def _mage(self, run: Run, config: Config) -> _Sat:
         config = self._sized(config)
@@ -226,7 +227,7 @@ async def aring(
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call goes on.
     """
     _require(methods, seeds)
-    config = with_own_models(checked(config))
+    config = with_own_models(checked(models.named_in(config) if models else config))
     own = divide(
         msgspec.structs.replace(config, anchors=0),
         open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir),
@@ -257,7 +258,13 @@ async def aring(
         guidance=models.guidance.name if models and models.guidance else config.guidance,
         seeds=tuple(each_seed),
         learned=learned,
-        rows=tuple(_row(method, list(found[method].values()), right) for method in methods),
+        rows=tuple(
+            msgspec.structs.replace(
+                _row(method, list(found[method].values()), right),
+                writer=(with_writer(config, method).guidance or config.execution) if is_writing(method) else "",
+            )
+            for method in methods
+        ),
         runs=tuple(ring.run(method, seed).id for seed in each_seed for method in methods),
     )
 

@@ -58,6 +58,18 @@ class ExamClosed(Event, frozen=True, kw_only=True, tag="exam.closed"):
     """Chain value there, which vouches for every answer."""
 
 
+class NoteWritten(Event, frozen=True, kw_only=True, tag="note.written"):
+    """What the writer of a method that learns wrote after a question."""
+
+    # What the method makes of it follows from the log; here it is so that it can be searched for guarded questions.
+    stream: ClassVar[str] = "note/{0.memory_id}"
+    memory_id: str
+    """Name of the note, under which it may be refused."""
+    question_id: str
+    text: str
+    """The text as it was written."""
+
+
 class BaselineStarted(Event, frozen=True, kw_only=True, tag="baseline.started"):
     """A run that learns nothing: one way of prompting answers the held-out questions, for comparison."""
 

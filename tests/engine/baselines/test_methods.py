@@ -8,7 +8,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from mage_es.engine.baselines.methods import METHODS, asked_by, is_method
+from mage_es.engine.baselines.methods import asked_by
+from mage_es.engine.baselines.table import METHODS, is_method
 from mage_es.engine.courses import Ask, Finish, advance, begin
 from mage_es.engine.seams.benchmark import Question, Verdict
 from mage_es.engine.seams.method import Method, PreparedTask, RunView, blind, taught

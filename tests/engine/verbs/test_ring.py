@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 
-from mage_es.engine.baselines.methods import METHODS
+from mage_es.engine.baselines.table import METHODS
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
@@ -29,7 +30,9 @@ from mage_es.events.vocabulary import (
     BaselineStarted,
     Event,
     ExamClosed,
+    MemoryRefused,
     ModelCalled,
+    NoteWritten,
     QuestionPlanned,
     Record,
     SplitCommitted,
@@ -271,7 +274,7 @@ class Spy:
 def test_a_method_of_a_plug_in_is_never_given_a_held_out_answer_nor_one_before_it_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tickets: Config
 ) -> None:
-    monkeypatch.setattr("mage_es.engine.baselines.methods.METHODS", {**METHODS, "spy": Spy})
+    monkeypatch.setattr("mage_es.engine.baselines.table.METHODS", {**METHODS, "spy": Spy})
     Spy.prepared, Spy.observed = [], []
     report = ringed(tmp_path, tickets, "spy")
     assert report.rows[0].total == 12
@@ -285,3 +288,100 @@ def test_a_method_of_a_plug_in_is_never_given_a_held_out_answer_nor_one_before_i
     held_out = {plan.question_id for plan in LogReader(run.log_path).of(QuestionPlanned) if plan.purpose == "exam"}
     assert not held_out & {task.id for task, _, _ in Spy.observed}
     assert next(LogReader(run.log_path).of(ExamClosed)).total == 12
+
+
+class Writer:
+    """Writes down what it was last shown; with `quoting`, that text in its place."""
+
+    name = "test/writer"
+
+    def __init__(self, quoting: str = "") -> None:
+        self.asked: list[Request] = []
+        self.quoting = quoting
+
+    async def complete(self, request: Request) -> Completion:
+        self.asked.append(request)
+        shown = json.loads(request.prompt.removeprefix("```json\n").removesuffix("\n```"))
+        text = self.quoting or f"- seen {len(self.asked)}: {shown['right_answer']} follows {shown['reply']}"
+        return Completion(text=text, input_tokens=20, output_tokens=10)
+
+
+def cheating(folder: Path, config: Config, writer: Writer, **more: Any) -> Run:
+    given = Models(Imitator(), writer)
+    run_baseline("dynamic_cheatsheet", config, runs_dir=folder, run_id="sheet", models=given, learn_from=12, **more)
+    return find_run(folder, "sheet")
+
+
+@pytest.mark.slow
+def test_a_method_that_writes_has_the_guidance_model_until_the_exam_and_can_be_shown_and_verified(
+    tmp_path: Path, tickets: Config
+) -> None:
+    writer = Writer()
+    run = cheating(tmp_path, tickets, writer)
+    calls = list(LogReader(run.log_path).records({ModelCalled}))
+    assert len(writer.asked) == 12 == len(list(LogReader(run.log_path).of(NoteWritten)))
+    assert {record.phase for record in calls if record.event.tier == "guidance"} == {"evaluate"}  # type: ignore[union-attr]
+    name = next(plan for plan in LogReader(run.log_path).of(QuestionPlanned) if plan.purpose == "exam").question_id
+    shown = show(run, name)
+    assert shown.prompt_verified and "> - seen 12: " in shown.prompt
+    checks = {check.name: check for check in verify(run).checks}
+    assert all(check.ok for check in checks.values())
+    assert "12 note.written" in checks["leaks"].detail
+
+
+@pytest.mark.slow
+def test_a_method_that_writes_resumes_without_writing_twice(tmp_path: Path, tickets: Config) -> None:
+    asked, writer = 0, Writer()
+
+    def stop() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > 25
+
+    with pytest.raises(Interrupted):
+        cheating(tmp_path / "stopped", tickets, writer, runtime=Runtime(workers=1, stop=stop))
+    assert 0 < len(writer.asked) < 12
+    stopped = find_run(tmp_path / "stopped", "sheet")
+    resume_baseline(stopped, models=Models(Imitator(), writer))
+    assert len(writer.asked) == 12
+    whole = cheating(tmp_path / "whole", tickets, Writer())
+    notes = [[note.text for note in LogReader(run.log_path).of(NoteWritten)] for run in (stopped, whole)]
+    assert notes[0] == notes[1]
+    assert read_baseline(stopped).answers == read_baseline(whole).answers
+
+
+@pytest.mark.slow
+def test_a_note_that_quotes_a_held_out_question_is_refused_and_reaches_no_prompt(
+    tmp_path: Path, tickets: Config
+) -> None:
+    run = cheating(tmp_path / "first", tickets, Writer())
+    exam = next(plan for plan in LogReader(run.log_path).of(QuestionPlanned) if plan.purpose == "exam").question_id
+    quoted = show(run, exam).prompt.rpartition("## Question\n\n")[2]
+    leaking = cheating(tmp_path / "second", tickets, Writer(f"Remember: {quoted} Answer: amber"))
+    refused = list(LogReader(leaking.log_path).of(MemoryRefused))
+    assert len(refused) == 12 and not list(LogReader(leaking.log_path).of(NoteWritten))
+    shown = show(leaking, exam)
+    assert "Remember" not in shown.prompt and shown.prompt_verified
+    assert all(check.ok for check in verify(leaking).checks)
+
+
+@pytest.mark.slow
+def test_without_a_guidance_model_the_learner_writes_and_the_ring_says_so(tmp_path: Path, tickets: Config) -> None:
+    report = ring(
+        tickets,
+        methods=["zero_shot", "reasoning_bank"],
+        runs_dir=tmp_path,
+        learn_from=8,
+        models=Models(Answering(), open_model("builtin/reference", "guidance")),
+    )
+    assert [row.writer for row in report.rows] == ["", "test/answering"]
+    assert report.rows[1].learning_tokens > 0 == report.rows[1].guidance_tokens
+
+
+class Answering:
+    """Says amber, and as a writer the same."""
+
+    name = "test/answering"
+
+    async def complete(self, request: Request) -> Completion:
+        return Completion(text="Answer: amber", input_tokens=5, output_tokens=2)

@@ -1,0 +1,183 @@
+"""Methods that write: published rivals, each with its paper's own steps and the content of its prompts in our words.
+
+    dynamic_cheatsheet     one sheet, rewritten after each answer (arXiv 2504.07952, section 2, DC-Cu)
+    cheatsheet_retrieval   a sheet for each question, made of the nearest cases (the same, DC-RS)
+    reasoning_bank         insights of the nearest earlier question, right or wrong (2509.25140, section 3)
+    ace                    a playbook of counted lines that grows by small additions (2510.04618, section 3)
+
+Rules
+    - The writer is the run's guidance model, or the learner itself where it has none. In the exam nothing is written
+      but the sheet of `cheatsheet_retrieval`, by the learner.
+    - Whether an answer was right is the scorer's verdict, and the right answer is shown where the teacher may see it;
+      the papers' models judge themselves where they have neither.
+    - A text that was lost, or that quotes a guarded question, is "": what was there before stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from mage_es.engine.baselines.methods import NearestCases
+from mage_es.engine.rules.prompt import render_guidance
+from mage_es.engine.seams.benchmark import Question, Verdict
+from mage_es.engine.seams.method import PreparedTask, RunView, ShownCase, Writing
+from mage_es.engine.seams.model import Request
+
+MOST_TOKENS = 1024
+"""Of a text that is written."""
+_ASKED, _REPLIED = 4000, 2000
+_LINE = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(\S.*)$", re.MULTILINE)
+_ID = re.compile(r"\bb(\d+)\b")
+
+
+class AnswerShown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An answer as a writer is shown it, with the notes that came with the question."""
+
+    notes: str = ""
+    question: str
+    reply: str
+    is_right: bool
+    right_answer: str = ""
+
+
+class LessonShown(msgspec.Struct, frozen=True, kw_only=True):
+    notes: str
+    lesson: str
+
+
+class NeighboursShown(msgspec.Struct, frozen=True, kw_only=True):
+    question: str
+    earlier: Sequence[tuple[str, str]]
+
+
+def _written(template: str, brief: msgspec.Struct) -> Request:
+    prompt = render_guidance(template, brief)
+    return Request(system=prompt.system, prompt=prompt.text, max_tokens=MOST_TOKENS)
+
+
+def _shown(task: Question, reply: str, verdict: Verdict | None, notes: str = "") -> AnswerShown:
+    return AnswerShown(
+        notes=notes,
+        question=f"{task.context}\n\n{task.question}".strip()[:_ASKED],
+        reply=reply[:_REPLIED],
+        is_right=verdict is not None and verdict.correct,
+        right_answer=task.gold,
+    )
+
+
+class DynamicCheatsheet:
+    """DC-Cu: a curator rewrites one sheet after each answer."""
+
+    is_asking, is_writing, block = True, True, 1
+
+    def __init__(self, view: RunView) -> None:
+        self._sheet = ""
+
+    def prepare(self, task: Question) -> PreparedTask:
+        return PreparedTask(notes=self._sheet)
+
+    def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing:
+        self._sheet = (yield _written("cheatsheet_v1", _shown(task, reply, verdict, self._sheet))) or self._sheet
+
+
+class CheatsheetRetrieval(NearestCases):
+    """DC-RS: what the nearest cases have in common is put together for each question.
+
+    Ours keeps no sheet from one question to the next: in an exam nothing is learned.
+    """
+
+    def prepare(self, task: Question) -> PreparedTask:
+        cases = super().prepare(task).cases
+        if not cases:
+            return PreparedTask()
+        earlier = [(case.question.question[:_REPLIED], case.reply) for case in cases]
+        first = _written("cheatsheet_for_v1", NeighboursShown(question=task.question[:_ASKED], earlier=earlier))
+        return PreparedTask(first=first, drawn_from=tuple(case.question.id for case in cases))
+
+
+class ReasoningBank(NearestCases):
+    """Insights of each answer, found by the question that they come of, the nearest one."""
+
+    is_writing, block = True, 1
+
+    def __init__(self, view: RunView) -> None:
+        super().__init__(view)
+        self.is_asking = True
+        self._insights: dict[str, str] = {}
+
+    def prepare(self, task: Question) -> PreparedTask:
+        found = self.nearest(task, 1)
+        return PreparedTask(notes=self._insights[found[0].question.id] if found else "")
+
+    def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing:
+        written = yield _written("insights_v1", _shown(task, reply, verdict))
+        if lines := _LINE.findall(written)[:3]:
+            self._insights[task.id] = "\n".join(f"- {line.strip()}" for line in lines)
+            self.cases.append(ShownCase(task, ""))
+
+
+class PlaybookLine(msgspec.Struct):
+    text: str
+    helpful: int = 0
+    harmful: int = 0
+
+
+class Ace:
+    """A reflector names what helped and what harmed, a curator adds lines; code merges them.
+
+    A line whose harm outweighs its help is shown no more, and one that is nearly there already is not added: the
+    paper's grow-and-refine, by the run's embedder.
+    """
+
+    is_asking, is_writing, block = True, True, 1
+    most, alike = 60, 0.9
+
+    def __init__(self, view: RunView) -> None:
+        self._view = view
+        self._lines: dict[int, PlaybookLine] = {}
+
+    @property
+    def playbook(self) -> str:
+        kept = {number: line for number, line in self._lines.items() if line.harmful <= line.helpful}
+        best = sorted(kept, key=lambda number: (kept[number].helpful - kept[number].harmful, number))[-self.most :]
+        return "\n".join(f"[b{number}] {kept[number].text}" for number in sorted(best))
+
+    def prepare(self, task: Question) -> PreparedTask:
+        return PreparedTask(notes=self.playbook)
+
+    def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing:
+        thought = yield _written("playbook_reflect_v1", _shown(task, reply, verdict, self.playbook))
+        for number in _numbers(thought, "helpful"):
+            if number in self._lines:
+                self._lines[number].helpful += 1
+        for number in _numbers(thought, "harmful"):
+            if number in self._lines:
+                self._lines[number].harmful += 1
+        lesson = thought.partition("lesson:")[2].strip()
+        if lesson:
+            added = yield _written("playbook_update_v1", LessonShown(notes=self.playbook, lesson=lesson))
+            for line in _LINE.findall(added)[:2]:
+                self._add(line.strip())
+
+    def _add(self, text: str) -> None:
+        if self._lines:
+            *there, new = self._view.embed([*(line.text for line in self._lines.values()), text])
+            if max(float(vector @ new) for vector in there) >= self.alike:
+                return
+        self._lines[len(self._lines) + 1] = PlaybookLine(text)
+
+
+def _numbers(thought: str, what: str) -> list[int]:
+    line = next((each for each in thought.splitlines() if each.strip().lower().startswith(f"{what}:")), "")
+    return [int(number) for number in _ID.findall(line)]
+
+
+WRITING: Mapping[str, type[DynamicCheatsheet | CheatsheetRetrieval | ReasoningBank | Ace]] = {
+    "dynamic_cheatsheet": DynamicCheatsheet,
+    "cheatsheet_retrieval": CheatsheetRetrieval,
+    "reasoning_bank": ReasoningBank,
+    "ace": Ace,
+}

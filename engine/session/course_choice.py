@@ -20,7 +20,7 @@ from mage_es.projections.progress import CallKey
 
 NOTES = "notes"
 """The purpose of a call of a method's writer."""
-Asked = TypeVar("Asked")
+_Yielded = TypeVar("_Yielded")
 _SHARED = 5
 """Questions with the same right answer, in the mean, from which on answers are labels."""
 
@@ -107,7 +107,7 @@ def observe(method: Method, world: World, state: State, names: Sequence[str]) ->
             request = after(writing, (yield Ask(about, request, agent="Writer", tier=tier, purpose=NOTES)))
 
 
-def after(writing: Generator[Asked, str, None], text: str) -> Asked | None:
+def after(writing: Generator[_Yielded, str, None], text: str) -> _Yielded | None:
     """Send a writer's text, and return what is asked next, None at the end."""
     try:
         return writing.send(text)

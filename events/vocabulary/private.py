@@ -55,6 +55,7 @@ _FIELDS: dict[type[msgspec.Struct], str] = {
     v.IterationPlanned: "brief",
     v.MemoryAppended: "question recognise reasoning answer wrong_answer",
     v.ModelCalled: "request_sha256 text",
+    v.NoteWritten: "text",
     v.Parameter: "meaning",
     v.QuestionGold: "gold solution",
     v.QuestionPlanned: "prompt_sha256",

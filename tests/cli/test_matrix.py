@@ -59,6 +59,19 @@ def test_every_cell_is_run_and_examined_and_found_done_the_next_time(mage: Comma
     assert row[1] == "no success memories" and [cell["n"] for cell in row[2:]] == [1, 1, 1]
 
 
+def test_a_method_that_learns_is_a_cell_and_a_column_of_the_report(mage: Command) -> None:
+    file = write(
+        'benchmarks = ["wordmath"]\nseeds = [1]\nexams = ["latest"]\n'
+        'variants = {full = {}, near = {baseline = "knn"}, label = {baseline = "nearest_label"}}'
+    )
+    outcome = mage("matrix", file)
+    assert outcome.code == 0, outcome.err
+    (table,) = json.loads(mage("report", "runs", "main", "--json").out)
+    names = [column["name"] for column in table["columns"]]
+    (row,) = table["rows"]
+    assert row[names.index("5 nearest")]["n"] == 1 and row[names.index("nearest label")]["n"] == 1
+
+
 @pytest.mark.usefixtures("whole_benchmark")
 def test_what_stopped_is_resumed_what_fails_is_named_and_the_rest_is_done(mage: Command) -> None:
     file = write('benchmarks = ["wordmath", "gsm8k"]\nseeds = [3]\nexams = []')

@@ -32,7 +32,7 @@ def doctor(
     *,
     settings: Settings,
     out: Output,
-    calls: Annotated[bool, typer.Option("--calls/--no-calls", help="Call remote providers.")] = True,
+    calls: Annotated[bool, typer.Option("--calls/--no-calls", help="Put a run's first prompts to its models.")] = True,
 ) -> None:
     """Check what a run needs from this machine and from its models.
 

@@ -223,7 +223,7 @@ class OpenAICompatible:
         async with await client.chat.completions.create(
             **fields, stream=True, stream_options={"include_usage": True}
         ) as pieces:
-            whole = await _put_together(pieces)
+            whole = await put_together(pieces)
         if whole.choices and not whole.choices[0].finish_reason:
             raise ModelFault(Fault("connection", f"{self._url}: the stream ended before the reply was whole"))
         return whole
@@ -278,7 +278,7 @@ class OpenAICompatible:
         return {"extra_body": body}
 
 
-async def _put_together(pieces: AsyncIterator[object]) -> _Reply:
+async def put_together(pieces: AsyncIterator[object]) -> _Reply:
     """Return the completion that the pieces make; without choices if none had any, without a finish if none came.
 
     Raises `ModelFault` for a piece of another shape.

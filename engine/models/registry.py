@@ -16,7 +16,7 @@ import msgspec
 
 from mage_es.engine.benchmarks.registry import needs_learner, own_models, with_own_models
 from mage_es.engine.config import BENCHMARK
-from mage_es.engine.models import anthropic_api, openai_compatible, vllm_engine
+from mage_es.engine.models import anthropic_api, llamacpp, openai_compatible, vllm_engine
 from mage_es.engine.models.builtin import open_builtin
 from mage_es.engine.seams.model import Model
 from mage_es.engine.seams.plugins import load, open_plugin, plugins
@@ -40,17 +40,24 @@ def _recorded(spec: ModelSpec) -> Model:
 
 _PROVIDERS: Mapping[str, Callable[[ModelSpec], Model]] = {
     "anthropic": anthropic_api.Anthropic,
+    "llamacpp": llamacpp.LlamaCpp,
     "openai": openai_compatible.OpenAICompatible,
     "recorded": _recorded,
     "vllm": vllm_engine.VllmEngine,
 }
 
-_PACKAGES: Mapping[str, str] = {"anthropic": "anthropic", "openai": "openai", "vllm": "vllm"}
-"""The package that a provider is called with; the extra that installs it has the same name."""
+_PACKAGES: Mapping[str, str] = {
+    "anthropic": "anthropic",
+    "llamacpp": llamacpp.PACKAGE,
+    "openai": "openai",
+    "vllm": "vllm",
+}
+"""The package that a provider is called with; the extra that installs it has the provider's name."""
 
 OPTIONS: Mapping[str, Sequence[str]] = {
     "anthropic": anthropic_api.OPTIONS,
     "builtin": (),
+    "llamacpp": llamacpp.OPTIONS,
     "openai": openai_compatible.OPTIONS,
     "recorded": (),
     "vllm": vllm_engine.OPTIONS,
@@ -69,7 +76,9 @@ def open_model(spec: str, tier: Tier) -> Model:
         return open_builtin(spec, tier)
     package = _PACKAGES.get(parsed.provider)
     if package and not _is_installed(package):
-        raise PrerequisiteError(f"{spec} needs the package {package}: python -m pip install 'mage-es[{package}]'")
+        raise PrerequisiteError(
+            f"{spec} needs the package {package}: python -m pip install 'mage-es[{parsed.provider}]'"
+        )
     if parsed.provider not in _PROVIDERS:
         plugged: Model = open_plugin("mage_es.models", parsed.provider, load("mage_es.models", parsed.provider), parsed)
         return plugged

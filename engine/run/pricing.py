@@ -208,7 +208,7 @@ def _entry(place: str | Path, number: int, models: object) -> str:
 
 def _free(spec: ModelSpec) -> str:
     """Return why a model costs nothing, "" where it may cost something."""
-    if spec.provider in ("builtin", "recorded", "vllm"):
+    if spec.provider in ("builtin", "llamacpp", "recorded", "vllm"):
         return "costs nothing, since it runs in this process"
     host = urlsplit(spec.options.get("base_url", "")).hostname or ""
     return f"costs nothing, since {host} is this machine or its own network" if _is_near(host) else ""

@@ -12,6 +12,7 @@ import msgspec
 from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryPolicy
 from mage_es.engine.run.budget import UNLIMITED, Budget, Limits, require_prices
 from mage_es.engine.run.pricing import Prices
+from mage_es.engine.seams.model import Model
 from mage_es.events.errors import UsageError
 from mage_es.events.vocabulary import MICRO, AnswerJudged, AnswerUnanswered, Phase
 from mage_es.projections.ledger import Ledger
@@ -67,6 +68,14 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
         for name, number in (("workers", self.workers), ("max_connections", self.max_connections)):
             if not ((isinstance(number, int) and number > 0) or (number is None and name != "workers")):
                 raise UsageError(f"Runtime: {name} is {number!r}; give a whole number from 1 on.")
+
+    def connections(self, model: Model) -> int:
+        """Return how many calls to a model may be in flight: no more than it has slots, if it runs in this process.
+
+        One that waits for a slot would be waited for after a request to stop, too.
+        """
+        most = self.max_connections or self.workers
+        return min(most, getattr(model, "slots", most))
 
     def within(self, recorded: Limits) -> Runtime:
         """Return the same with a run's recorded limits, unless it has its own."""

@@ -117,7 +117,7 @@ class Session:
             tier: RetryingClient(
                 # Below the retries: an attempt that waits for its turn or for a pause is not in flight.
                 TrackedModel(model, self.in_flight),
-                connections=runtime.max_connections or runtime.workers,
+                connections=runtime.connections(model),
                 retry_policy=runtime.retry_policy,
                 announce=self.announce,
                 stop=runtime.stop,

@@ -66,6 +66,7 @@ from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.providers import require_served
 from mage_es.engine.verbs.runs import episode_rows
 from mage_es.engine.verbs.summary import EpisodeRow
+from mage_es.engine.verbs.trials import require_room
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import BaselineStarted, Draft, NoteWritten, RunFinished, Tier
@@ -153,6 +154,7 @@ async def abaseline(
         name, open_world(config, data_dir=data_dir, benchmark=benchmark, embedder=models.embedder, spending=budget)
     )
     chosen = held_out_sample(world.setting, questions)
+    await require_room(world, models.execution, chosen[0])
     limits = runtime.limits or UNLIMITED
     beginning = Beginning(config, limits, name, questions, learn_from=learn_from, budget_tokens=budget_tokens)
     method = _method(world, beginning, chosen) if is_method(name) else []

@@ -25,12 +25,13 @@ from mage_es.engine.benchmarks.registry import with_own_models
 from mage_es.engine.benchmarks.tasks import names_tasks
 from mage_es.engine.config import Config
 from mage_es.engine.embedders.hash import HashEmbedder
+from mage_es.engine.models.llamacpp import LlamaCpp, Took
 from mage_es.engine.run.directory import FLOOR_MIB
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.world import open_world, require_scoring
 from mage_es.engine.seams.metering import EmbeddingAttempt
 from mage_es.engine.seams.spec import ModelSpec
-from mage_es.engine.verbs.providers import REMOTE, TIMEOUT_S, DoctorCheck, check_provider
+from mage_es.engine.verbs.providers import ASKED, TIMEOUT_S, DoctorCheck, check_loaded, check_provider
 from mage_es.engine.verbs.trials import FirstPrompt, first_prompts
 from mage_es.events.errors import MageError
 from mage_es.events.vocabulary import Tier
@@ -69,10 +70,10 @@ def diagnose(
 
 
 def asked(config: Config) -> list[str]:
-    """Return the configured models of remote providers, without their options."""
+    """Return the configured models that are put to a trial, without their options."""
     config = with_own_models(config)
     specs = (config.execution, config.guidance, config.judge, config.embedder)
-    return list(dict.fromkeys(spec.partition("?")[0] for spec in specs if spec.partition("/")[0] in REMOTE))
+    return list(dict.fromkeys(spec.partition("?")[0] for spec in specs if spec.partition("/")[0] in ASKED))
 
 
 def own_tasks(config: Config, data_dir: Path | None) -> Iterator[DoctorCheck]:
@@ -185,10 +186,37 @@ def models(config: Config, prices: Prices, *, data_dir: Path | None = None, call
         spec = parse_spec(text, known=OPTIONS)
         if spec.provider == "vllm":
             yield from in_process(spec, tier)
-        elif spec.provider in REMOTE and calls:
+        elif spec.provider in ASKED and calls:
             first = first or first_prompts(config, data_dir=data_dir)
-            yield from check_provider(text, tier, config, first[tier])
+            if isinstance(opened, LlamaCpp):
+                before = opened.took
+                yield from check_loaded(opened, tier, config, first[tier])
+                yield from pace(opened, opened.took.since(before), tier, config, prices, data_dir=data_dir)
+            else:
+                yield from check_provider(text, tier, config, first[tier])
         yield price(text, tier, prices)
+
+
+def pace(
+    model: LlamaCpp, took: Took, tier: Tier, config: Config, prices: Prices, *, data_dir: Path | None
+) -> Iterator[DoctorCheck]:
+    """Tell how fast a model reads and writes, from what its trial took, and what a run takes at that pace."""
+    from mage_es.engine.verbs.estimate import estimate
+
+    if not took.written_s:
+        return  # its trial failed
+    loading, read, written = model.loading, took.read / took.read_s, took.written / took.written_s
+    shown = f"{read:,.0f} tokens a second in, {written:,.0f} out (threads={loading.threads}, slots={loading.slots})"
+    yield DoctorCheck(f"{tier} speed", "ok", shown)
+    try:
+        tiers = estimate(config, data_dir=data_dir, workers=1, prices=prices).tiers
+    except MageError:  # such as data that is missing, of which another check tells
+        return
+    run = next(each for each in tiers if each.tier == tier)
+    calls, reply = run.calls.expected, took.written / took.calls
+    minutes = (run.input_tokens.expected / read + calls * reply / written) / 60
+    told = f"about {minutes:,.0f} minutes for {calls:,.0f} calls with replies of {reply:.0f} tokens"
+    yield DoctorCheck(f"{tier} time", "ok", f"{told}, in {config.iterations} iterations without exams")
 
 
 def _way_out(problem: str) -> str:

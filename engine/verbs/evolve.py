@@ -30,6 +30,7 @@ from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.providers import require_served, room_for_briefs
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.summary import RunSummary
+from mage_es.engine.verbs.trials import require_room
 from mage_es.events.disk import FileSystem
 from mage_es.events.errors import UsageError
 from mage_es.projections.fold import State
@@ -88,6 +89,7 @@ async def aevolve(
         guidance_room=room,
         parent=parent,
     )
+    await require_room(world, opened.execution, world.setting.evolution[0])
     begun = None if benchmark else _beginning(config, runtime, from_run, at)
     run = create_run(runs_dir, benchmark=title(config.benchmark), seed=config.seed, beginning=begun, run_id=run_id)
     with run.begin(fs) as log:

@@ -42,6 +42,7 @@ from mage_es.engine.seams.model import Model
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.exam_report import ExamReport, families_of, report_of
 from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.engine.verbs.trials import require_room
 from mage_es.events.digests import sha256_text
 from mage_es.events.disk import LocalFileSystem, Lock
 from mage_es.events.errors import BudgetReached, Interrupted, UsageError, nearest
@@ -119,6 +120,7 @@ async def aexamine(
     )
     record, is_repeated = _recorded(run, wanted), True
     if not record or not record.closed:
+        await require_room(world, models.execution, names[0])
         record, is_repeated = await _Sitting(run, world, state, models, runtime, names).take(wanted), False
     return report_of(run, record, world, seconds=time.perf_counter() - began, is_repeated=is_repeated)
 

@@ -1,4 +1,4 @@
-"""The doctor's checks of a remote provider: is the model served, is its context long enough, does it answer, in form?
+"""The doctor's checks of a provider: is the model served, is its context long enough, does it answer, in form?
 
 Rules
     - Few requests for a tier: its models, within `TIMEOUT_S` seconds; a run's first prompts (verbs/trials.py), each
@@ -17,6 +17,7 @@ import msgspec
 
 from mage_es.engine.config import Config
 from mage_es.engine.models.clients import http_client, key_of, unconnected
+from mage_es.engine.models.llamacpp import LlamaCpp, loading_of
 from mage_es.engine.models.openai_compatible import DEFAULT_URL
 from mage_es.engine.models.registry import OPTIONS, open_model
 from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened, without_key
@@ -29,6 +30,8 @@ from mage_es.events.vocabulary import Tier
 TIMEOUT_S = 10.0
 """Timeout of each request, in seconds."""
 REMOTE = ("anthropic", "openai")
+ASKED = (*REMOTE, "llamacpp")
+"""The providers whose models are put to a trial."""
 
 _ANTHROPIC_URL = "https://api.anthropic.com"
 _KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
@@ -93,11 +96,21 @@ def check_provider(text: str, tier: Tier, config: Config, first: Sequence[FirstP
     yield from _trials(spec, tier, first)
 
 
+def check_loaded(model: LlamaCpp, tier: Tier, config: Config, first: Sequence[FirstPrompt]) -> Iterator[DoctorCheck]:
+    """Check a model that is in memory: is its context long enough, and does it answer?"""
+    spec = parse_spec(model.name, known=OPTIONS)
+    spec = spec._replace(options={**spec.options, "context": str(model.loading.context)})
+    yield _context(spec, tier, config, Served({spec.model: model.loading.trained}))
+    yield from _trials(spec, tier, first)
+
+
 def room_for_briefs(guidance: str) -> int:
     """Return how many tokens of a prompt a guidance model has room for beside its reply, 0 where nothing tells."""
-    if guidance.partition("/")[0] not in ("openai", "vllm"):
+    if guidance.partition("/")[0] not in ("llamacpp", "openai", "vllm"):
         return 0
     spec = parse_spec(guidance, known=OPTIONS)
+    if spec.provider == "llamacpp":
+        return max(1, loading_of(spec).context - MAX_TOKENS)
     context = spec.options.get("context") or spec.options.get("max_model_len") or ""
     if not context and spec.provider == "openai" and "base_url" in spec.options:
         try:
@@ -218,7 +231,9 @@ def _context(spec: ModelSpec, tier: Tier, config: Config, served: Served) -> Doc
 
 def _longer(spec: ModelSpec, needed: int, *, listed: int) -> str:
     """Return how to get a context of so many tokens. A server that lists no context is most often Ollama."""
-    if spec.provider == "anthropic":
+    if spec.provider == "llamacpp" and listed >= needed:
+        return f"Set context={needed} in the spec"
+    if spec.provider in ("anthropic", "llamacpp"):
         return f"Choose a model with a context of at least {needed} tokens"
     if listed >= needed:
         return f"Set context={needed} in the spec: the provider serves {listed}"
@@ -310,13 +325,14 @@ def _typed(name: str, spec: ModelSpec, reply: Completion | Fault) -> DoctorCheck
 
 
 def _failed(name: str, spec: ModelSpec, fault: Fault) -> DoctorCheck:
-    variable = spec.options.get("key_env", _KEYS[spec.provider])
+    variable = spec.options.get("key_env", _KEYS.get(spec.provider, ""))
     remedies = {
         "connection": "Start the server, or correct its address (base_url).",
         "timeout": "Wait until the server has loaded its model, or correct its address (base_url).",
         "denied": f"Check the key in the environment variable {variable} and its permissions.",
         "missing": "Correct the model's name or the address (base_url).",
         "busy": "Wait and try again; a run waits by itself.",
+        "too_long": "Set a longer context in its spec, or shorten the prompts: --bundle shows fewer memories.",
         "malformed": "Correct the address (base_url); most servers expect it to end in /v1.",
     }
     state: Literal["optional", "failed"] = "optional" if fault.kind == "busy" else "failed"

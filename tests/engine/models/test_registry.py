@@ -45,16 +45,20 @@ def test_the_wrong_tier_says_which_tier_the_model_is_for() -> None:
 def test_the_registry_loads_no_model_before_one_is_opened() -> None:
     code = (
         "import sys, mage_es.engine.models.registry;"
-        "print([m for m in sys.modules if 'analogist' in m or m in ('numpy', 'scipy', 'openai', 'anthropic', 'vllm')])"
+        "heavy = ('numpy', 'scipy', 'openai', 'anthropic', 'vllm', 'xllamacpp');"
+        "print([m for m in sys.modules if 'analogist' in m or m in heavy])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("package", ["anthropic", "openai", "vllm"])
+@pytest.mark.parametrize(
+    ("provider", "package"),
+    [("anthropic", "anthropic"), ("llamacpp", "xllamacpp"), ("openai", "openai"), ("vllm", "vllm")],
+)
 def test_a_client_package_that_is_missing_shows_before_anything_is_begun(
-    monkeypatch: pytest.MonkeyPatch, package: str
+    monkeypatch: pytest.MonkeyPatch, provider: str, package: str
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(PrerequisiteError, match=rf"needs the package {package}: .*mage-es\[{package}\]"):
-        open_model(f"{package}/some-model", "execution")
+    with pytest.raises(PrerequisiteError, match=rf"needs the package {package}: .*mage-es\[{provider}\]"):
+        open_model(f"{provider}/some-model", "execution")

@@ -47,6 +47,7 @@ def test_a_dated_name_of_a_model_has_the_price_of_the_model_and_options_change_n
         "builtin/analogist",
         "recorded/runs/one",
         "vllm/Qwen/Qwen3-8B",
+        "llamacpp/smollm2",
         "openai/exec?base_url=http://localhost:8000/v1",
         "openai/exec?base_url=http://127.0.0.1:8000/v1",
         "openai/exec?base_url=http://192.168.1.7:11434/v1",

@@ -26,8 +26,14 @@ from mage_es.engine.seams.benchmark import Question, Verdict
 from mage_es.engine.seams.method import PreparedTask, RunView, ShownCase, Writing
 from mage_es.engine.seams.model import Request
 
-MOST_TOKENS = 1024
-"""Of a text that is written."""
+MOST_TOKENS: Mapping[str, int] = {
+    "cheatsheet_v1": 640,
+    "cheatsheet_for_v1": 256,
+    "insights_v1": 256,
+    "playbook_reflect_v1": 256,
+    "playbook_update_v1": 128,
+}
+"""Of a text that the learner itself writes, by template: a small model writes on until it is cut."""
 _ASKED, _REPLIED = 4000, 2000
 _LINE = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(\S.*)$", re.MULTILINE)
 _ID = re.compile(r"\bb(\d+)\b")
@@ -55,7 +61,7 @@ class NeighboursShown(msgspec.Struct, frozen=True, kw_only=True):
 
 def _written(template: str, brief: msgspec.Struct) -> Request:
     prompt = render_guidance(template, brief)
-    return Request(system=prompt.system, prompt=prompt.text, max_tokens=MOST_TOKENS)
+    return Request(system=prompt.system, prompt=prompt.text, max_tokens=MOST_TOKENS[template])
 
 
 def _shown(task: Question, reply: str, verdict: Verdict | None, notes: str = "") -> AnswerShown:

@@ -3,6 +3,8 @@
 from collections.abc import Generator, Sequence
 from typing import TypeVar
 
+import msgspec
+
 from mage_es.engine.agents.learner import course_of
 from mage_es.engine.baselines.answering import BaselineTrial
 from mage_es.engine.baselines.methods import asked_by
@@ -12,7 +14,7 @@ from mage_es.engine.run.world import World
 from mage_es.engine.seams.benchmark import Verdict, column_roles_of
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.method import Method, RunView, blind, taught
-from mage_es.engine.seams.model import reason_of
+from mage_es.engine.seams.model import MAX_TOKENS, reason_of
 from mage_es.engine.session.episodes import Donor, EpisodeContext, episode_of
 from mage_es.events.vocabulary import QuestionPlanned, Tier
 from mage_es.projections.fold import State
@@ -104,6 +106,8 @@ def observe(method: Method, world: World, state: State, names: Sequence[str]) ->
         place = 0
         while writing and request is not None:
             place += 1
+            if tier == "guidance":  # whose thinking counts, as in all its calls
+                request = msgspec.structs.replace(request, max_tokens=max(request.max_tokens, MAX_TOKENS))
             about = f"{name}/notes-{place}"
             request = after(writing, (yield Ask(about, request, agent="Writer", tier=tier, purpose=NOTES)))
 

@@ -19,7 +19,7 @@ from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import Question, Verdict
 from mage_es.engine.seams.method import PreparedTask, RunView
-from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.model import MAX_TOKENS, Completion, Request
 from mage_es.engine.verbs.baseline import read_baseline, resume_baseline, run_baseline
 from mage_es.engine.verbs.ring import RingReport, ring
 from mage_es.engine.verbs.show import show
@@ -320,6 +320,7 @@ def test_a_method_that_writes_has_the_guidance_model_until_the_exam_and_can_be_s
     run = cheating(tmp_path, tickets, writer)
     calls = list(LogReader(run.log_path).records({ModelCalled}))
     assert len(writer.asked) == 12 == len(list(LogReader(run.log_path).of(NoteWritten)))
+    assert {request.max_tokens for request in writer.asked} == {MAX_TOKENS}
     assert {record.phase for record in calls if record.event.tier == "guidance"} == {"evaluate"}  # type: ignore[union-attr]
     name = next(plan for plan in LogReader(run.log_path).of(QuestionPlanned) if plan.purpose == "exam").question_id
     shown = show(run, name)
@@ -376,12 +377,15 @@ def test_without_a_guidance_model_the_learner_writes_and_the_ring_says_so(tmp_pa
     )
     assert [row.writer for row in report.rows] == ["", "test/answering"]
     assert report.rows[1].learning_tokens > 0 == report.rows[1].guidance_tokens
+    assert {request.max_tokens for request in Answering.asked if "JSON document" in request.system} == {256}
 
 
 class Answering:
     """Says amber, and as a writer the same."""
 
     name = "test/answering"
+    asked: ClassVar[list[Request]] = []
 
     async def complete(self, request: Request) -> Completion:
+        self.asked.append(request)
         return Completion(text="Answer: amber", input_tokens=5, output_tokens=2)

@@ -89,8 +89,17 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     principles_per_skill: Amount = 12
     """Newest principles of a skill that are active in prompts; hyperparameter table. What is stored is not capped."""
 
-    bundle: Amount = 3
-    """K, section 3.5: most memories in a prompt."""
+    bundle: Amount = 5
+    """K, section 3.5: most memories in a prompt; the paper's is 3."""
+    retrieval: Literal["nearest", "quotas"] = "nearest"
+    """What is retrieved where no bandit chooses: the nearest cases, right or missed alike, or the paper's quotas of
+    success and failure memories (`balanced`), section 3.5."""
+    form: Literal["turns", "sections"] = "turns"
+    """How a prompt shows cases: as turns of the chat, each a question and its right answer, or quoted under headings,
+    as the paper has them. Episodes and served requests always have sections."""
+    route: Literal["auto", "direct", "cot"] = "auto"
+    """How a question is asked where no bandit chooses: for the answer alone, or with reasoning; `auto`: for the answer
+    alone where the questions to learn from share a few right answers, as labels do."""
     long_context: Amount = 500
     """Characters of context above which the bundle is failure-heavy, section 3.5; hyperparameter table."""
     strategy_floor: Share = 0.0
@@ -108,8 +117,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Cascade part D: the next frontier skill takes the place of a mastered one. A, C and D had no effect that could be
     measured (tests/bench/parts.py) and are the preset `paper`'s."""
 
-    bandits: bool = True
-    """Learn which arm to pull, section 3.2; off: always `balanced` retrieval and the route `cot`."""
+    bandits: bool = False
+    """Learn which arm to pull, section 3.2, from rewards of different questions; off: always `retrieval` and `route`.
+    Principles, tools and retrieval recipes are read, and so written, only by arms of the bandits."""
     coin: Share = 0.0
     """Share of the memories retrieved for an evolution question that are left out of its prompt, at random and on
     record, so that what a memory is worth can be told without bias; not in episodes, which retrieve at every step."""
@@ -140,8 +150,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     gate_p: Share = 0.1
     """One-sided p of the paired test at or below which what was learned counts as shown to help."""
 
-    revisit_cap: Amount = 100
-    """Most earlier failures asked again in an iteration, and at most half of the pool; appendix, table of revisits."""
+    revisit_cap: Amount = 0
+    """Most earlier failures asked again in an iteration, and at most half of the pool; appendix, table of revisits.
+    Without, questions are asked again only when all were asked."""
     revisit_self: Literal["exclude", "include"] = "exclude"
     """Whether a revisited question may retrieve the memories of itself (the paper's practice)."""
 
@@ -159,6 +170,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     max_tokens: Count = 4096
     """Most tokens of a reply, thinking included; twice as many once one was cut."""
 
+    cases: bool = True
+    """Keep every question that was missed as a case with its right answer, as far as `teacher_sees` shows that; off: as
+    in the paper, only what guidance corrects."""
     success_memories: bool = True
     """Harvest correct answers as success memories, section 3.2; off: the paper's ablation."""
     decompositions: bool = False
@@ -248,6 +262,10 @@ PAPER: Mapping[str, object] = {
     "recency_weight": "3/10",
     "targets": 3,
     "bundle": 3,
+    "retrieval": "quotas",
+    "form": "sections",
+    "route": "cot",
+    "cases": False,
     "coin": 0.0,
     "long_context": 500,
     "strategy_floor": 0.55,

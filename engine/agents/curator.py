@@ -6,6 +6,8 @@ Rules
       skill says nothing about those by itself. Rewards count every answer of the iteration; without bandits none.
     - Every correct answer becomes a success memory, a case: with the reasoning of its reply where that has any, else as
       question and answer; met again, it is reinforced. A tool's result is no reasoning, nor is what a cut reply says.
+    - Every wrong one becomes a case, too, with the right answer where the run may show that to a teacher, and at once:
+      a correction that guidance writes of it takes its place.
     - One of a few labels or options that is right without reasoning may be so by chance: `is_guess` says which are
       marked. An unmarked memory of the same takes the place of a marked one.
     - An episode of an open-ended benchmark brings one case for each achievement (rules/action_recipes.py), and all its
@@ -16,11 +18,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
+import msgspec
+
 from mage_es.engine.commands import LearnFromAnswers
 from mage_es.engine.courses import call_of
 from mage_es.engine.rules.action_recipes import Milestone, account_of_milestone, harvest_recipes, milestones
 from mage_es.engine.rules.bandits import posterior_of, rewarded
-from mage_es.engine.rules.harvest import GUESS, Met, TimesGiven, capped, is_guess, new_memory, reasoning_of
+from mage_es.engine.rules.briefing import seen
+from mage_es.engine.rules.harvest import CASE, GUESS, Met, TimesGiven, capped, is_guess, new_memory, reasoning_of
 from mage_es.engine.rules.mastery import ratchet
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.setting import Setting
@@ -61,6 +66,7 @@ def learn(setting: Setting, state: State, command: LearnFromAnswers) -> list[Dra
         *_mastery(setting, state, command.iteration, verdicts),
         *(_rewards(setting, state, verdicts) if setting.config.bandits else ()),
         *(_harvest(setting, state, command, verdicts) if setting.config.success_memories else ()),
+        *(_missed(setting, state, command, verdicts) if setting.config.cases else ()),
         *_action_recipes(setting, state, command.iteration, verdicts),
         *revised_types(setting, state, command.iteration, command.doubtful),
     ]
@@ -148,6 +154,42 @@ def _harvest(
                 and state.memory.status_of(guess.memory_id) == "active"
             ):
                 yield MemorySuperseded(memory_id=guess.memory_id, by=memory.memory_id)
+
+
+def _missed(
+    setting: Setting, state: State, command: LearnFromAnswers, verdicts: Sequence[AnswerJudged]
+) -> Iterable[MemoryAppended | MemoryReinforced]:
+    """Yield a case for each question that was missed: what was right, as far as the run may show that to a teacher."""
+    # A birth of its own for each: the harvest of the same phase has the numbers before.
+    met, ordinal = Met(state.memory), len(verdicts)
+    for verdict in verdicts:
+        question = command.questions[verdict.question_id]
+        answer, solution = seen(setting, question)
+        # An episode has no right answer.
+        if verdict.correct or not answer or setting.traits.is_open_ended or state.memory.latest_failure(question.id):
+            continue
+        event = met.again(
+            new_memory(
+                salt=setting.salt,
+                outcome="failure_memory",
+                kind=CASE,
+                task_type=verdict.task_type,
+                skill=verdict.skill,
+                question_id=question.id,
+                question=question.question,
+                reasoning=capped(solution, setting.config.reasoning_cap),
+                answer=answer,
+                wrong_answer=verdict.answer,
+                steps=(),
+                origin=msgspec.structs.replace(own_origin(state, "evaluate", verdict), saw=setting.config.teacher_sees),
+                iteration=command.iteration,
+                phase="update",
+                ordinal=ordinal,
+                embedding=to_bytes(command.vectors[question.id]),
+            )
+        )
+        ordinal += isinstance(event, MemoryAppended)
+        yield event
 
 
 def _reached(state: State, command: LearnFromAnswers, verdict: AnswerJudged) -> Iterable[_Solved]:

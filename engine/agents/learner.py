@@ -113,6 +113,7 @@ def _plan(
         max_tokens=_raised_limit(setting, state),
         coin=coin,
         left_out=tuple(compress(retrieved, map(not_, is_kept))),
+        form="sections" if asked.opening is not None or setting.is_served else setting.config.form,
         is_bare=is_bare,
     )
     prompt = _first_prompt(setting, state, draft, asked, donor or asked)
@@ -153,4 +154,4 @@ def _first_prompt(setting: Setting, state: State, planned: QuestionPlanned, aske
     first = begin(course_of(setting, state, planned, asked.question))
     if not isinstance(first, Ask):
         return Prompt("", "")
-    return Prompt(first.request.system, first.request.prompt, first.spans)
+    return Prompt(first.request.system, first.request.prompt, first.spans, first.request.turns)

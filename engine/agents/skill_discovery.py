@@ -150,11 +150,12 @@ class _Asking:
         self.verdicts = [each for each in state.progress.verdicts("evaluate") if each.question_id not in doubtful]
         self.done: set[str] = set()
         config = setting.config
+        is_chosen = config.bandits  # only their arms read principles, tools and recipes
         self.actions: dict[str, tuple[bool, type[Brief], Callable[[str, str], BriefOf | None]]] = {
             WRITE_FAILURES: (config.failure_memories, FailureBrief, self._failures),
-            EXTRACT_PRINCIPLES: (config.principles, PrinciplesBrief, self._principles),
-            AUTHOR_TOOLS: (config.tools, ToolsBrief, self._tools),
-            AUTHOR_RECIPES: (config.retrieval_recipes, RetrievalBrief, self._recipe),
+            EXTRACT_PRINCIPLES: (config.principles and is_chosen, PrinciplesBrief, self._principles),
+            AUTHOR_TOOLS: (config.tools and is_chosen, ToolsBrief, self._tools),
+            AUTHOR_RECIPES: (config.retrieval_recipes and is_chosen, RetrievalBrief, self._recipe),
             REFINE_PROMPTS: (config.prompt_refinement, RefinementBrief, self._refinement),
             SPLIT_SKILLS: (config.skill_splitting, SplittingBrief, self._splitting),
         }

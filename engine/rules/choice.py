@@ -21,7 +21,16 @@ from mage_es.engine.rules.bandits import Choice, choose, choose_frozen, posterio
 from mage_es.engine.rules.cascade import Cascade, active_principles, cascade, is_offered
 from mage_es.engine.rules.own import examples_of_others, is_own_principle
 from mage_es.engine.rules.randomness import stream
-from mage_es.engine.rules.retrieval import SEARCH_ARMS, Bundle, Candidates, Query, Terms, retrieve, within_reach
+from mage_es.engine.rules.retrieval import (
+    NEAREST,
+    SEARCH_ARMS,
+    Bundle,
+    Candidates,
+    Query,
+    Terms,
+    retrieve,
+    within_reach,
+)
 from mage_es.engine.rules.routes import ROUTING_ARMS
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.tools import active_tool
@@ -30,9 +39,14 @@ from mage_es.engine.seams.embedder import Vector
 from mage_es.events.vocabulary import RetrievalRecipeAuthored, ToolAuthored
 from mage_es.projections.fold import State
 
-DEFAULT_ARM = {"search": "balanced", "routing": "cot"}
-"""What a key serves frozen until an arm has enough pulls, and every key where there are no bandits."""
 CHAIN_STEPS = 13  # most steps of a chain; of a longer closure the prerequisites nearest to the skill stay
+
+
+def default_arm(setting: Setting, bandit: Literal["search", "routing"]) -> str:
+    """Return what a key serves frozen until an arm has enough pulls, and every key where there are no bandits."""
+    if bandit == "routing":
+        return setting.route
+    return NEAREST if setting.config.retrieval == "nearest" else "balanced"
 
 
 class Given(NamedTuple):
@@ -92,11 +106,10 @@ class Choosing:
             tool_id=tool.tool_id if tool else "",
         )
 
-    @staticmethod
-    def bare() -> Chosen:
+    def bare(self) -> Chosen:
         """Return what a prompt has that shows nothing of what was learned: the prompt of a run's start."""
-        nothing = Choice("none", 1.0)
-        return Chosen(nothing, Choice(DEFAULT_ARM["routing"], 1.0), Bundle([], []), (), Cascade(), "", (), "")
+        nothing, routing = Choice("none", 1.0), Choice(default_arm(self._setting, "routing"), 1.0)
+        return Chosen(nothing, routing, Bundle([], []), (), Cascade(), "", (), "")
 
     def choose_served(self, asked: Asked, skill: str) -> Chosen:
         """Return what is chosen where the client's own prompt says how to work: no route, and no text of a skill."""
@@ -106,7 +119,7 @@ class Choosing:
             given = self._given(search.arm, donor, self._state.graph.skill_for_task(donor.task_type), recipe)
         return Chosen(
             search=search,
-            routing=Choice(DEFAULT_ARM["routing"], 1.0),
+            routing=Choice(default_arm(self._setting, "routing"), 1.0),
             bundle=given.bundle,
             principles=given.cascade.principles,
             cascade=Cascade(),
@@ -121,7 +134,9 @@ class Choosing:
     def search(self, asked: Asked, skill: str, candidates: Candidates | None = None) -> tuple[Choice, Given]:
         """Return the search arm that is chosen for a question, and what it gives."""
         # Without bandits nothing is compared, so only the default is looked up.
-        arms = list(SEARCH_ARMS) if self._setting.config.bandits else [DEFAULT_ARM["search"]]
+        default = default_arm(self._setting, "search")
+        # Arms by quotas are the paper's; `nearest` is not among them where it was not chosen.
+        arms = [each for each in SEARCH_ARMS if (self._setting.config.bandits and each != NEAREST) or each == default]
         offered = self.offered(asked, skill, arms, candidates)
         choice = self._arm("search", asked, asked.task_type, list(offered))
         return choice, offered[choice.arm]
@@ -189,7 +204,7 @@ class Choosing:
         return seen, added[1:], slots.strategy(added.guiding_skill or skill)
 
     def _arm(self, bandit: Literal["search", "routing"], asked: Asked, key: str, arms: Collection[str]) -> Choice:
-        config, default = self._setting.config, DEFAULT_ARM[bandit]
+        config, default = self._setting.config, default_arm(self._setting, bandit)
         if not config.bandits:  # a probability of 1: the log can be read like any other
             return Choice(default, 1.0)
         if len(arms) == 1:

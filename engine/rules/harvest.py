@@ -57,6 +57,8 @@ def reasoning_of(reply: str, answer: str, answer_format: str) -> str:
     return (before if last.strip() == answer else said).strip()
 
 
+CASE = "case"
+"""The kind of a failure memory that no guidance wrote: a question that was missed, with its right answer."""
 GUESS = "guess"
 """The kind of a success memory that chance would have brought as well."""
 _CHANCE = 0.05

@@ -11,22 +11,44 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from mage_es.engine.courses import Ask
-from mage_es.engine.rules.prompt import Quote, Section, worked
+from mage_es.engine.rules.prompt import Demonstration, Quote, Section, worked
 from mage_es.events.vocabulary import ActionRecipeHarvested, BundleTrimmed, QuestionPlanned, ToolAuthored
 from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow
 
+_ANSWER = ("reasoning", "answer", "wrong_answer", "steps")
+CASES = ("Solved earlier", "Corrected earlier")
+"""The titles of the sections of cases."""
+
 
 def sections_of(
-    state: State, planned: QuestionPlanned, *, answer_format: str = "", is_bare: bool = False
+    state: State, planned: QuestionPlanned, *, answer_format: str = "", is_bare: bool = False, has_cases: bool = True
 ) -> list[Section]:
     """Return what the plan names, in the order from what most questions share to what is this question's own.
 
     Examples end as `answer_format` says; episodes have none. `is_bare` is whether the reply may not reason: then a
-    skill's instruction, which says how to, is left out.
+    skill's instruction, which says how to, is left out. Without `has_cases`, they are shown as turns.
     """
     skill = Section("Skill", skill_quotes(state, planned, is_bare=is_bare), is_note=True)
-    return [each for each in (skill, *_retrieved(state, planned, answer_format)) if each.quotes]
+    found = _retrieved(state, planned, answer_format)
+    return [each for each in (skill, *found) if each.quotes and (has_cases or each.title not in CASES)]
+
+
+def demonstrations_of(
+    state: State, planned: QuestionPlanned, *, answer_format: str, is_bare: bool
+) -> list[Demonstration]:
+    """Return the cases of a plan as turns, the nearest last; with `is_bare` their answers alone."""
+    hits = sorted(reversed(planned.memories), key=lambda hit: hit.similarity)
+    rows = [_shown(state, hit.memory_id, hit.answer_of) for hit in hits]
+    return [
+        Demonstration(
+            f"memory/{row.memory_id}",
+            row.question,
+            worked("" if is_bare else _reasoning(row), row.answer, answer_format),
+        )
+        for row in rows
+        if row.kind != "type_strategy"
+    ]
 
 
 def sections_of_step(state: State, planned: QuestionPlanned, skill: str, *, answer_format: str = "") -> list[Section]:
@@ -79,17 +101,14 @@ def remembered(
     `answers` is by a memory's id that of another one whose answer it shows (the permuted control of an exam).
     """
     # By id, superseded ones included: the plan was made on this state, and an exam must render what it recorded.
-    rows = [state.memory.row(memory_id) for memory_id in memories]
-    rows = [
-        _answered(row, state.memory.row(answers[row.memory_id])) if row.memory_id in answers else row for row in rows
-    ]
+    rows = [_shown(state, memory_id, answers.get(memory_id, "")) for memory_id in memories]
     failures = [row for row in rows if row.outcome == "failure_memory"]
     return {
         "Principles": [_quote(row, row.reasoning) for row in rows if row.outcome == "principle"],
         "Strategy": [_quote(row, _strategy(row)) for row in failures if row.kind == "type_strategy"],
-        "Solved earlier": [_quote(row, _solved(row, answer_format)) for row in rows if row.outcome == "success_memory"],
+        "Solved earlier": [_quote(row, _case(row, answer_format)) for row in rows if row.outcome == "success_memory"],
         "Corrected earlier": [
-            _quote(row, _case(row, row.reasoning, answer_format)) for row in failures if row.kind != "type_strategy"
+            _quote(row, _case(row, answer_format)) for row in failures if row.kind != "type_strategy"
         ],
     }
 
@@ -135,27 +154,31 @@ def _labelled(label: str, text: str) -> list[str]:
     return [f"{label}: {text}"] if text else []
 
 
-def _answered(row: MemoryRow, other: MemoryRow) -> MemoryRow:
-    """Return a memory with all that another one says in answer to its question."""
-    told = {name: getattr(other, name) for name in ("reasoning", "answer", "wrong_answer", "steps")}
-    return msgspec.structs.replace(row, **told)
+def _shown(state: State, memory_id: str, answer_of: str) -> MemoryRow:
+    """Return a memory as it is shown: with all that another one, if any, says in answer to its question."""
+    row = state.memory.row(memory_id)
+    if not answer_of:
+        return row
+    other = state.memory.row(answer_of)
+    return msgspec.structs.replace(row, **{name: getattr(other, name) for name in _ANSWER})
 
 
 def _quote(row: MemoryRow, text: str) -> Quote:
     return Quote(f"memory/{row.memory_id}", text)
 
 
-def _solved(row: MemoryRow, answer_format: str) -> str:
+def _reasoning(row: MemoryRow) -> str:
     # The steps of a chain are the reasoning; its last reply may do no more than put them together.
     steps = "\n".join(f"{place}. {step.skill}:\n{step.output}" for place, step in enumerate(row.steps, start=1))
-    return _case(row, steps or row.reasoning, answer_format)
+    return steps or row.reasoning
 
 
-def _case(row: MemoryRow, reasoning: str, answer_format: str) -> str:
+def _case(row: MemoryRow, answer_format: str) -> str:
     """Return a question with its answer as it was reached, or with the bare answer where nothing says how.
 
     A correction shows no wrong answer beside its lesson: small models copy whatever an example says of one.
     """
+    reasoning = _reasoning(row)
     right = worked(reasoning, row.answer, answer_format)
     return f"Question: {row.question}\n{'Reply: ' if reasoning else ''}{right}"
 

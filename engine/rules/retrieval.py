@@ -10,6 +10,8 @@ Rules
       into it: corrections and examples only. A retrieval recipe may ask a least cosine of every memory.
     - Of the nearest, solved cases that chance may have brought (`guess`, rules/harvest.py) come after all others.
     - A question that was missed and later solved is shown once, by its correction.
+    - `nearest` has no quotas: of the cases of both indexes it takes the K nearest, those of one question text once, and
+      with `is_reasoned` only those that show how their answer was reached.
     - No arm takes more than K memories. `cascade` takes those of `balanced`: its four parts (rules/cascade.py) come
       on top of the base rule (appendix "Cascade-Retrieval Components") and are not memories of the two indexes.
 """
@@ -66,7 +68,7 @@ class Terms(NamedTuple):
     whether to leave out self.
 
     `least_similarity` is a retrieval recipe's, `floor` what a memory of a case must have to be served; no cosine is
-    below -1.
+    below -1. `is_reasoned` is whether cases without reasoning are left out.
     """
 
     bundle: int
@@ -75,6 +77,7 @@ class Terms(NamedTuple):
     exclude_self: bool
     least_similarity: float = -1.0
     floor: float = -1.0
+    is_reasoned: bool = False
 
 
 class Bundle(NamedTuple):
@@ -98,6 +101,8 @@ class Pool(NamedTuple):
     nearest: list[int]
 
 
+NEAREST = "nearest"
+"""The arm without quotas."""
 Find = Callable[[Pool, int], list[int]]
 """Returns the numbers of at most so many rows of a pool, best first."""
 
@@ -136,6 +141,23 @@ class Candidates:
         if (find, most) not in self._bundles:
             self._bundles[find, most] = self._bundle(find, most)
         return self._bundles[find, most]
+
+    def merged(self, most: int) -> Bundle:
+        """Return the nearest of both indexes, at most so many cases, those of one question text once."""
+        found = {index: self._hits(index, _nearest, _DIVERSE_POOL) for index in get_args(Index)}
+        failures = frozenset(hit.memory_id for hit in found["failure"])
+        cases, strategies, texts = list[Hit](), list[Hit](), set[str]()
+        for hit in sorted(chain(*found.values()), key=lambda hit: -hit.similarity):
+            row = self._memory.row(hit.memory_id)
+            if row.kind == "type_strategy":
+                strategies.append(hit)
+            elif len(cases) < most and (text := normal_form(row.question)) not in texts:
+                texts.add(text)
+                cases.append(hit)
+        kept = [*strategies[:1], *cases][:most]
+        return Bundle(
+            [hit for hit in kept if hit.memory_id not in failures], [hit for hit in kept if hit.memory_id in failures]
+        )
 
     def _bundle(self, find: Find, most: Quotas) -> Bundle:
         success, failure = most
@@ -182,6 +204,8 @@ def retrieve(
     [Theorem 4] At most K memories, none of them quarantined or superseded. eps of the theorem is the share of questions
     whose bundle is not the best; only a world with a known law can tell it (tests/engine/worlds/truthworld).
     """
+    if arm == NEAREST:
+        return (candidates or Candidates(query, memory, terms)).merged(terms.bundle)
     most, find = quotas(arm, query, terms), SEARCH_ARMS[arm].find
     if recipe:
         # A recipe is checked against K when it is written; here its quotas can only lose what K no longer allows.
@@ -243,6 +267,8 @@ def _eligible(memory: Memory, rows: Slice, similarity: Vector, query: Query, ter
             is_strategy = not _is_case(rows, row)
             # Without a floor of the run's own, strategies do not compete with the others; see `_strategies`.
             if is_strategy and not terms.strategy_floor:
+                continue
+            if terms.is_reasoned and not is_strategy and not memory.row(rows.ids[row]).reasoning:
                 continue
             floor = max(terms.least_similarity, terms.strategy_floor) if is_strategy else terms.least_similarity
             if similarity[row] < floor or (rows.ids[row] in query.apart and not is_strategy):
@@ -378,4 +404,5 @@ SEARCH_ARMS: Mapping[str, SearchArm] = {
     "diverse": SearchArm(_mixed, find=_diverse),
     "cascade": SearchArm(_mixed, needs="cascade"),
     "recipe": SearchArm(_mixed, needs="recipe"),  # its quotas are the recipe's own, see `retrieve`
+    NEAREST: SearchArm(lambda bundle, is_long: (bundle, bundle)),
 }

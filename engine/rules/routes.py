@@ -17,6 +17,7 @@ import msgspec
 from mage_es.engine.courses import Ask, Course, Fact, Look, Move, Use, call_of, fact_of, finish_of, reply_to
 from mage_es.engine.rules.harvest import capped
 from mage_es.engine.rules.ingredients import (
+    demonstrations_of,
     droppable,
     earlier_steps,
     sections_of,
@@ -26,7 +27,7 @@ from mage_es.engine.rules.ingredients import (
     without,
 )
 from mage_es.engine.rules.own import examples_of_others
-from mage_es.engine.rules.prompt import PromptQuestion, Quote, Section, render_answer
+from mage_es.engine.rules.prompt import Demonstration, PromptQuestion, Quote, Section, render_answer
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.tools import arguments_in
 from mage_es.engine.seams.benchmark import Question
@@ -56,24 +57,36 @@ class Route:
         quotes = [Quote(f"search/{title}", f"{title}: {text[:PASSAGE]}") for title, text in pages.items()]
         self._found = Section("Found", quotes)
 
-    def shown(self, *, is_bare: bool = False) -> list[Section]:
+    def shown(self, *, is_bare: bool = False, has_cases: bool = True) -> list[Section]:
         """Return the sections of the present plan; see `sections_of`."""
-        return sections_of(self.state, self.planned, answer_format=self.setting.answer_format, is_bare=is_bare)
+        form = self.setting.answer_format
+        return sections_of(self.state, self.planned, answer_format=form, is_bare=is_bare, has_cases=has_cases)
 
-    def ask(self, template: str, sections: Callable[[], Sequence[Section]], *, place: int = 0) -> Course:
+    def ask(
+        self,
+        template: str,
+        sections: Callable[[], Sequence[Section]],
+        *,
+        place: int = 0,
+        demonstrations: Callable[[], Sequence[Demonstration]] = tuple,
+    ) -> Course:
         """Ask with a template, and return the end that the reply makes; `place` counts the calls before the last (0).
 
-        `sections` gives what is shown of the present plan: it is called again after something had to be left out.
+        `sections` and `demonstrations` give what is shown of the present plan: they are called again after something
+        had to be left out.
         """
         # Each turn leaves out one memory or principle, so it ends: with none left, the call fails for good instead.
         most = RAISE * self.setting.config.max_tokens
         while isinstance(
-            fact := (yield from reply_to(self._call(template, sections(), place), most=most)), BundleTrimmed
+            fact := (yield from reply_to(self._call(template, sections(), demonstrations(), place), most=most)),
+            BundleTrimmed,
         ):
             self.planned = without(self.planned, {fact.memory_id})
         return finish_of(fact)
 
-    def _call(self, template: str, sections: Sequence[Section], place: int) -> Ask:
+    def _call(
+        self, template: str, sections: Sequence[Section], demonstrations: Sequence[Demonstration], place: int
+    ) -> Ask:
         config, question = self.setting.config, self.question
         asked = PromptQuestion(
             question.question if template == DIRECT else reasoned_about(question),
@@ -82,10 +95,11 @@ class Route:
             self.setting.traits.instruction,
             shared=self.setting.traits.task,
         )
-        prompt = render_answer(template, [*sections, self._found], asked)
+        prompt = render_answer(template, [*sections, self._found], asked, demonstrations)
         request = Request(
             system=prompt.system,
             prompt=prompt.text,
+            turns=prompt.turns,
             temperature=config.answer_temperature,
             max_tokens=self.planned.max_tokens or config.max_tokens,
         )
@@ -113,7 +127,16 @@ def follow(route: Route) -> Course:
 
 def _at_once(route: Route) -> Course:
     template = route.planned.template
-    return (yield from route.ask(template, lambda: route.shown(is_bare=template == DIRECT)))
+    is_bare, has_turns = template == DIRECT, route.planned.form == "turns"
+
+    def cases() -> list[Demonstration]:
+        form = route.setting.answer_format
+        return demonstrations_of(route.state, route.planned, answer_format=form, is_bare=is_bare) if has_turns else []
+
+    def sections() -> list[Section]:
+        return route.shown(is_bare=is_bare, has_cases=not has_turns)
+
+    return (yield from route.ask(template, sections, demonstrations=cases))
 
 
 def _chain(route: Route) -> Course:

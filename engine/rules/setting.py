@@ -1,8 +1,8 @@
 """What stays fixed through a run and every rule may read: the configuration and what the opening measured."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -12,6 +12,13 @@ from mage_es.engine.rules.floors import NO_FLOORS, Floors
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.retrieval import Terms
 from mage_es.engine.seams.benchmark import Question, Traits
+
+_SHARED = 5  # questions that must have the same right answer, in the mean, for answers to be labels
+
+
+def are_labels(golds: Collection[str]) -> bool:
+    """Return whether questions share a few right answers, as those have that are sorted into groups."""
+    return len(golds) >= _SHARED * len(set(golds)) > 0
 
 
 class Setting(NamedTuple):
@@ -42,6 +49,8 @@ class Setting(NamedTuple):
     """The run's first iteration: not 0 in one that goes on from another's last."""
     floors: Floors = NO_FLOORS
     """What a memory of a case must have to be served; none in learning, where all there is must be tried."""
+    is_labelled: bool = False
+    """Whether the questions to learn from share a few right answers, as labels do."""
     is_served: bool = False
     """Whether anchors and exams are asked as clients' questions are: with a note, and nothing else that was learned."""
 
@@ -62,6 +71,13 @@ class Setting(NamedTuple):
         return msgspec.structs.replace(self.config, guard_drop=0.0, guard_p=0.25)
 
     @property
+    def route(self) -> Literal["direct", "cot"]:
+        """How a question is asked where no bandit chooses."""
+        if self.config.route != "auto":
+            return self.config.route
+        return "direct" if self.is_labelled else "cot"
+
+    @property
     def guidance_context(self) -> int:
         """Most tokens of a guidance prompt."""
         wanted = self.config.guidance_context
@@ -70,7 +86,14 @@ class Setting(NamedTuple):
     @property
     def terms(self) -> Terms:
         config = self.config
-        return Terms(config.bundle, config.long_context, config.strategy_floor, config.revisit_self == "exclude")
+        return Terms(
+            config.bundle,
+            config.long_context,
+            config.strategy_floor,
+            config.revisit_self == "exclude",
+            # A worked solution beside bare answers, or the other way round, contradicts how the question is asked.
+            is_reasoned=config.form == "turns" and self.route == "cot",
+        )
 
     def context_length(self, question: Question) -> int:
         """Return the characters that count as context: `long_context` decides by them (section 3.5)."""

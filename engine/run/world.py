@@ -21,7 +21,7 @@ from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.near_duplicates import LEAST_QUESTIONS
 from mage_es.engine.rules.randomness import ranked
 from mage_es.engine.rules.retrieval import recipe_query
-from mage_es.engine.rules.setting import Setting
+from mage_es.engine.rules.setting import Setting, are_labels
 from mage_es.engine.rules.splits import NO_SIDES, Sides, Splits, make_splits, recorded_splits
 from mage_es.engine.rules.step_prompt import retrieval_text
 from mage_es.engine.rules.subjects import own_words
@@ -334,6 +334,7 @@ def _open(
         subjects={question.id: question.subject for question in questions.values() if question.subject},
         own_words=own_words(questions.values()),
         first=begun.iteration + 1 if begun else 0,
+        is_labelled=are_labels([question.gold for question in known]),
         is_served=begun is not None and begun.is_served,
     )
     typing = TaskTyping(benchmark, known, embedder, choice=config.task_types)

@@ -55,6 +55,17 @@ def sections_of(prompt: str) -> dict[str, str]:
     return {name: "\n".join(map(_unquoted, lines)) for name, lines in lines_by_heading(prompt).items()}
 
 
+def in_sections(request: Request) -> str:
+    """Return a prompt as one text: cases that were shown as turns are quoted under a heading, as others are."""
+    *shown, asked = request.messages
+    if not shown:
+        return asked
+    cases = zip(shown[::2], shown[1::2], strict=True)
+    blocks = ["\n".join(f"> {line}" for line in f"Question: {q}\nReply: {a}".splitlines()) for q, a in cases]
+    heading = "" if "Question" in lines_by_heading(asked) else "## Question\n\n"
+    return "\n\n".join(["## Solved earlier", *blocks, f"{heading}{asked}"])
+
+
 def json_block(prompt: str) -> str:
     blocks: list[str] = _FENCED.findall(prompt)
     return blocks[-1] if blocks else ""
@@ -134,7 +145,7 @@ class QuestionPrompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_question_prompt(request: Request) -> QuestionPrompt:
-    sections = lines_by_heading(request.prompt, last="Question")  # a question may quote headings of its own
+    sections = lines_by_heading(in_sections(request), last="Question")  # a question may quote headings of its own
     ending = _ENDING.search(request.system)
     before, after = ending.group(1, 3) if ending else (_MARKS[0], "")
     step, tool, outcome = (next(iter(_read(sections, name)), {}) for name in ("This step", "Tool", "Tool result"))

@@ -98,6 +98,8 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     """Probability with which each retrieved memory was left out."""
     left_out: tuple[Retrieved, ...] = ()
     """Memories that the coin left out, with the cosine that would have brought them there."""
+    form: str = "sections"
+    """How cases are shown: `sections` (quoted under headings), or `turns` of the chat."""
     is_bare: bool = False
     """Whether the prompt shows nothing that was learned, as that is not shown to help, or to tell whether it does."""
 

@@ -24,7 +24,8 @@ class MemoryAppended(Event, frozen=True, kw_only=True, tag="memory.appended"):
     outcome: Outcome
     """Index that the memory belongs to."""
     kind: str
-    """`specific` or `type_strategy` of a failure memory, `guess` of a success that chance may have brought, or ""."""
+    """`specific`, `type_strategy` or `case` (that no guidance wrote) of a failure memory, `guess` of a success that
+    chance may have brought, or ""."""
     task_type: str
     skill: str
     question_id: str

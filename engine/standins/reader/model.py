@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from mage_es.engine.seams.model import Request
-from mage_es.engine.standins.prompts import read_question_prompt, sections_of
+from mage_es.engine.standins.prompts import in_sections, read_question_prompt, sections_of
 from mage_es.engine.standins.reader.acting import act, is_offered
 from mage_es.engine.standins.reader.answering import candidates, choose
 from mage_es.engine.standins.stand_in import StandIn
@@ -19,7 +19,7 @@ def reply(request: Request) -> str:
     read = read_question_prompt(request)
     if read.parameters is not None:
         return "none"
-    found = sections_of(f"\n{request.prompt}".partition(_QUESTION)[0]).get("Found", "")
+    found = sections_of(f"\n{in_sections(request)}".partition(_QUESTION)[0]).get("Found", "")
     answer = choose(candidates(read.question, read.examples, (*read.principles, *read.advice), found), request)
     if read.step is not None:
         return f"For this part, {answer} is what the text holds."

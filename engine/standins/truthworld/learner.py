@@ -16,7 +16,7 @@ from functools import partial
 from typing import Literal, NamedTuple
 
 from mage_es.engine.seams.model import Request
-from mage_es.engine.standins.prompts import lines_by_heading
+from mage_es.engine.standins.prompts import in_sections, lines_by_heading
 from mage_es.engine.standins.stand_in import StandIn
 from mage_es.engine.standins.truthworld.tools import arguments_of
 from mage_es.engine.worlds.truthworld.claims import (
@@ -49,13 +49,14 @@ class TruthPrompt(NamedTuple):
 
 
 def read_truth_prompt(request: Request) -> TruthPrompt:
-    head, mark, asked = f"\n{request.prompt}".rpartition("\n## Question\n")
+    prompt = in_sections(request)
+    head, mark, asked = f"\n{prompt}".rpartition("\n## Question\n")
     sections = lines_by_heading(head)
     quoted: dict[bool, list[str]] = {True: [], False: []}
     for title in sections.keys() - _EARLIER_CALLS:
         quoted[title in _SHOWING] += [line[2:] for line in sections[title] if line.startswith("> ")]
     return TruthPrompt(
-        asked=asked if mark else request.prompt,
+        asked=asked if mark else prompt,
         informed=Informed(claims_in("\n".join(quoted[True])), claims_in("\n".join(quoted[False]))),
         route="direct" if "no reasoning" in request.system else _route(sections),
         manner="step" if "This step" in sections else "call" if "Tool" in sections else "answer",

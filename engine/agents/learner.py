@@ -113,7 +113,7 @@ def _plan(
         max_tokens=_raised_limit(setting, state),
         coin=coin,
         left_out=tuple(compress(retrieved, map(not_, is_kept))),
-        form="sections" if asked.opening is not None or setting.is_served else setting.config.form,
+        form="sections" if asked.opening is not None else setting.form,
         is_bare=is_bare,
     )
     prompt = _first_prompt(setting, state, draft, asked, donor or asked)

@@ -45,7 +45,7 @@ from mage_es.engine.commands import Candidate
 from mage_es.engine.rules.authoring import LEAST_SUPPORT, PRINCIPLES_PER_TARGET, SLOT_LENGTH
 from mage_es.engine.rules.briefing import Detail, clipped, fitted, shown, window
 from mage_es.engine.rules.curriculum import candidates_of, select_targets
-from mage_es.engine.rules.harvest import reasoning_of
+from mage_es.engine.rules.harvest import CASE, reasoning_of
 from mage_es.engine.rules.ingredients import without
 from mage_es.engine.rules.ontology import SKILL_CAP
 from mage_es.engine.rules.prompt import worked
@@ -300,7 +300,9 @@ class _Asking:
         return tuple(clipped(text, detail.text) for text in texts)
 
     def _is_due(self, latest: MemoryRow | None) -> bool:
-        return latest is None or self.iteration - latest.iteration >= self.setting.config.refresh_gap
+        if latest is None or latest.kind == CASE:  # no guidance wrote a case
+            return True
+        return self.iteration - latest.iteration >= self.setting.config.refresh_gap
 
     def _standing(self, task_type: str, detail: Detail) -> TypeStanding:
         wrong, right = self._wrong(task_type), self._right(task_type)

@@ -24,6 +24,7 @@ from mage_es.engine.reporting.systems import (
     FULL,
     LOOKED_UP,
     NAMES,
+    NO_BANDITS,
     NO_GUARD,
     Placement,
     cascade_of,
@@ -50,6 +51,7 @@ class Places:
         self._notes: list[str] = []
         benchmarks = sorted({run.begun.benchmark for run in self.runs})
         self._guarded = {run.begun.benchmark for run in self.runs if run.config.guard != "off"}
+        self._chosen = {run.begun.benchmark for run in self.runs if run.config.bandits}
         # The cascade's parts that some run of a benchmark has: those that none has are switched off in no system.
         self._cascade = {benchmark: self._cascade_of(benchmark) for benchmark in benchmarks}
         self._apart = {benchmark: self._setting_apart(benchmark) for benchmark in benchmarks}
@@ -80,10 +82,12 @@ class Places:
         if run.baseline:
             system = ", ".join((run.baseline, *told(run, apart.baselines.get(run.baseline, ()))))
             return Placement(benchmark, learner, "", self._conditions[run], system)
-        shared = self._shared(benchmark)
+        unguarded = () if benchmark in self._guarded else (NO_GUARD,)
+        # By default there are no bandits: that is worth a word beside a run that has them.
+        lacking = () if benchmark in self._chosen else (NO_BANDITS,)
         begun = (f"from {run.parent.parent}",) if run.parent else ()
-        setting = ", ".join((*shared, *told(run, apart.settings), *begun))
-        system = system_of(run, shared=shared, cascade=self._cascade[benchmark])
+        setting = ", ".join((*unguarded, *told(run, apart.settings), *begun))
+        system = system_of(run, shared=frozenset((*unguarded, *lacking)), cascade=self._cascade[benchmark])
         return Placement(benchmark, learner, self._names[run.begun.guidance_model], setting, system)
 
     def conditions(self, place: Placement) -> str:
@@ -104,10 +108,6 @@ class Places:
             [name for name in Config.__struct_fields__ if name in settings],
             {way: differing([run for run in here if run.baseline == way], LOOKED_UP) for way in ways},
         )
-
-    def _shared(self, benchmark: str) -> frozenset[str]:
-        """Return `no guard` if no run of a benchmark has one: then it is a setting, not a part switched off."""
-        return frozenset() if benchmark in self._guarded else frozenset({NO_GUARD})
 
     def _cascade_of(self, benchmark: str) -> str:
         systems = [run for run in self.runs if run.begun.benchmark == benchmark and not run.baseline]

@@ -18,6 +18,7 @@ FULL = "full"
 NO_SUCCESS = "no success memories"
 NO_CASCADE = "no cascade"
 NO_GUARD = "no guard"
+NO_BANDITS = "no bandits"
 
 PARTS: Mapping[str, tuple[str, object, object]] = {
     "success_memories": (NO_SUCCESS, True, False),
@@ -27,7 +28,7 @@ PARTS: Mapping[str, tuple[str, object, object]] = {
     "prompt_refinement": ("no prompt refinement", True, False),
     "skill_splitting": ("no skill splitting", True, False),
     "retrieval_recipes": ("no retrieval recipes", True, False),
-    "bandits": ("no bandits", True, False),
+    "bandits": (NO_BANDITS, True, False),
     "guard": (NO_GUARD, "paired", "off"),
 }
 """The name of a system without a part, and the switch's values with and without it."""
@@ -86,8 +87,8 @@ class Placement(NamedTuple):
 def system_of(run: RecordedRun, *, shared: frozenset[str] = frozenset(), cascade: str) -> str:
     """Return `full`, `no success memories`, `cascade ABD`, several of these joined by commas, or a baseline's name.
 
-    `shared` are parts that no run here has, such as the guard: those are a setting. `cascade` has the letters of the
-    cascade's parts that some run here has.
+    `shared` are parts that no run here has, such as the guard or bandits: they are switched off in none.
+    `cascade` has the letters of the cascade's parts that some run here has.
     """
     if run.baseline:
         return run.baseline

@@ -14,11 +14,12 @@ from mage_es.engine.rules.retrieval import Terms
 from mage_es.engine.seams.benchmark import Question, Traits
 
 _SHARED = 5  # questions that must have the same right answer, in the mean, for answers to be labels
+_LABELS = 100  # most answers that are labels: the results of calculations repeat, too, where there are thousands
 
 
 def are_labels(golds: Collection[str]) -> bool:
     """Return whether questions share a few right answers, as those have that are sorted into groups."""
-    return len(golds) >= _SHARED * len(set(golds)) > 0
+    return 0 < len(set(golds)) <= min(_LABELS, len(golds) // _SHARED)
 
 
 class Setting(NamedTuple):
@@ -78,6 +79,11 @@ class Setting(NamedTuple):
         return "direct" if self.is_labelled else "cot"
 
     @property
+    def form(self) -> str:
+        """How a question's prompt shows cases; an episode's always has sections."""
+        return "sections" if self.is_served else self.config.form
+
+    @property
     def guidance_context(self) -> int:
         """Most tokens of a guidance prompt."""
         wanted = self.config.guidance_context
@@ -92,7 +98,7 @@ class Setting(NamedTuple):
             config.strategy_floor,
             config.revisit_self == "exclude",
             # A worked solution beside bare answers, or the other way round, contradicts how the question is asked.
-            is_reasoned=config.form == "turns" and self.route == "cot",
+            is_reasoned=self.form == "turns" and self.route == "cot",
         )
 
     def context_length(self, question: Question) -> int:

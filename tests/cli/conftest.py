@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from mage_es.cli import main
+from tests.paper_parts import PAPER_OPTIONS
 
 
 class Outcome(NamedTuple):
@@ -49,7 +50,7 @@ def mage(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     return command
 
 
-SMALL = ("--iterations", "2", "--pool", "20", "--held-out", "20", "--anchors", "10", "--gate", "off")
+SMALL = ("--iterations", "2", "--pool", "20", "--held-out", "20", "--anchors", "10", "--gate", "off", *PAPER_OPTIONS)
 
 
 @pytest.fixture(scope="session")

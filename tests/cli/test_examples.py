@@ -6,7 +6,7 @@ import re
 import shlex
 from pathlib import Path
 
-from mage_es.cli.settings import fields, resolve
+from mage_es.cli.settings import fields, flag_of, resolve
 from tests.cli.leaves import LEAVES, ROOT, parsed
 
 EXAMPLES = [
@@ -27,5 +27,6 @@ def test_an_example_is_taken_by_its_command_with_values_that_fit() -> None:
         named, given = parsed(words)  # its error names the option
         assert not names or named == names, line
         environment = dict(word.split("=", 1) for word in shlex.split(before))
-        flags = {name: value for name, value in given.items() if name in fields()}
+        options = {param.name for param in LEAVES[named].params if flag_of(param.name) in param.opts}
+        flags = {name: value for name, value in given.items() if name in options & fields().keys()}
         assert resolve(flags, environment=environment, folder=Path("nowhere")), line

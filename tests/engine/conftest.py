@@ -12,10 +12,19 @@ from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.verbs.evolve import evolve
+from tests.paper_parts import PAPER_PARTS
 
-SMALL = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12, gate="off")
+SMALL = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12, gate="off", **PAPER_PARTS)
 COURSES = Config(
-    benchmark="wordmath", seed=9, iterations=3, pool=40, held_out=20, guard="off", warmup=20, decompositions=True
+    benchmark="wordmath",
+    seed=9,
+    iterations=3,
+    pool=40,
+    held_out=20,
+    guard="off",
+    warmup=20,
+    decompositions=True,
+    **PAPER_PARTS,
 )
 """Long enough for tools to be written and used; in warm-up all the way, so that every route has its share."""
 

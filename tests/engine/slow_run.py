@@ -17,6 +17,7 @@ from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.resume import resume
 from mage_es.events.errors import MageError
 from mage_es.events.log import LogReader
+from tests.paper_parts import PAPER_PARTS
 
 
 class Slow:
@@ -51,5 +52,7 @@ if has_events(run):
     resume(run, config=None, **how)
 else:
     shutil.rmtree(run.path, ignore_errors=True)
-    config = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12, gate="off")
+    config = Config(
+        benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12, gate="off", **PAPER_PARTS
+    )
     evolve(config, runs_dir=runs, run_id="r", **how)

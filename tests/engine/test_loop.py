@@ -40,8 +40,9 @@ from mage_es.events.vocabulary import (
     SplitCommitted,
 )
 from tests.engine.killing import kill_again_and_again
+from tests.paper_parts import PAPER_PARTS
 
-CONFIG = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12, gate="off")
+CONFIG = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12, gate="off", **PAPER_PARTS)
 
 
 class Shuffling:

@@ -43,7 +43,7 @@ class Learner:
     async def complete(self, request: mage_es.Request) -> mage_es.Completion:
         question = request.prompt.rpartition("## Question")[2]
         a, b = (int(word.strip("?")) for word in question.split() if word.strip("?").isdigit())
-        knows = (a + b) % 5 == 0 or self.is_right("> " in request.prompt)
+        knows = (a + b) % 5 == 0 or self.is_right("> " in request.prompt or bool(request.turns))
         text = f"I add them.\n{a + b if knows else 1000}"
         return mage_es.Completion(text=text, input_tokens=1, output_tokens=1)
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mage_es.engine.config import PAPER, PRESETS, Config, configured, parse
+from mage_es.engine.rules.choice import default_arm
+from mage_es.engine.rules.setting import Setting
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import reopen_world
@@ -15,6 +18,7 @@ from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import RunStarted
+from tests.paper_parts import PAPER_PARTS
 
 HYPERPARAMETER_TABLE = {
     "mastery_increase": 0.6,
@@ -46,6 +50,19 @@ def test_the_literal_readings_are_set_all_at_once() -> None:
     config = configured("paper", benchmark="wordmath")
     assert (config.failure_signal, config.guard, config.revisit_self) == ("window", "paper", "include")
     assert (config.task_types, config.frontier_estimator, config.anchors) == ("gold", "ratchet", 0)
+
+
+def test_the_papers_preset_has_its_bandits_quotas_sections_and_revisits() -> None:
+    assert PAPER_PARTS.items() <= PAPER.items()
+    config = configured("paper", benchmark="wordmath")
+    setting = Setting(config, (), (), (), ("t",), "", is_labelled=True)
+    assert (setting.route, setting.form, default_arm(setting, "search")) == ("cot", "sections", "balanced")
+
+
+def test_by_default_the_nearest_cases_are_shown_as_turns() -> None:
+    setting = Setting(configured("default", benchmark="wordmath"), (), (), (), ("t",), "")
+    assert (setting.route, setting.form, default_arm(setting, "search")) == ("cot", "turns", "nearest")
+    assert not PAPER_PARTS.items() & msgspec.to_builtins(setting.config).items()
 
 
 def test_without_a_preset_the_configuration_is_the_default_one() -> None:

@@ -36,6 +36,7 @@ class Answered(Built):
         super().__init__()
         self.names: list[str] = []
         self.options = "{}"
+        self.is_open_ended = False
 
     def answer(
         self,
@@ -112,13 +113,19 @@ class Answered(Built):
 
     def learned(self, *, labels: int = 0, **changes: object) -> list[Event]:
         """Return what UPDATE writes."""
-        of_all = {"benchmark": "", "task_type": "t", "gold": "1", "meta": {"options": self.options}}
+        of_all = {
+            "benchmark": "",
+            "task_type": "t",
+            "gold": "1",
+            "solution": "so it is",
+            "meta": {"options": self.options},
+        }
         questions = {
             name: Question(id=name, split="evolution", question=f"{name}?", **of_all)  # type: ignore[arg-type]
             for name in self.names
         }
         vectors = {name: np.array([1, 0], dtype=np.float32) for name in self.names}
-        setting = setting_of(**changes)._replace(traits=Traits(labels=labels))
+        setting = setting_of(**changes)._replace(traits=Traits(labels=labels, is_open_ended=self.is_open_ended))
         return [d.event for d in learn(setting, self.state, LearnFromAnswers(0, questions, vectors))]
 
 
@@ -231,3 +238,40 @@ def test_success_memories_can_be_switched_off() -> None:
     answered = Answered()
     answered.answer("q1")
     assert not [event for event in answered.learned(success_memories=False) if isinstance(event, MemoryAppended)]
+
+
+def missed(answered: Answered, **changes: object) -> list[MemoryAppended]:
+    events = answered.learned(cases=True, **changes)
+    return [event for event in events if isinstance(event, MemoryAppended) and event.outcome == "failure_memory"]
+
+
+@pytest.mark.parametrize(("sees", "reasoning"), [("solutions", "so it is"), ("answers", "")])
+def test_a_missed_question_is_a_case_at_once_with_what_a_teacher_may_see(sees: str, reasoning: str) -> None:
+    answered = Answered()
+    answered.answer("q1")
+    answered.answer("q2", correct=False)
+    answered.answer("q3", correct=False, purpose="revisit")
+    cases = missed(answered, teacher_sees=sees)
+    assert [case.question_id for case in cases] == ["q2", "q3"]
+    assert {(case.kind, case.answer, case.reasoning) for case in cases} == {("case", "1", reasoning)}
+    assert {case.origin.saw for case in cases} == {sees}
+    ordinals = [event.ordinal for event in answered.learned(cases=True) if isinstance(event, MemoryAppended)]
+    assert len(set(ordinals)) == len(ordinals) == 3
+
+
+def test_where_no_teacher_may_see_answers_a_missed_question_is_no_case() -> None:
+    answered = Answered()
+    answered.answer("q1", correct=False)
+    assert missed(answered, teacher_sees="errors") == []
+
+
+def test_a_question_that_has_a_case_gets_no_other_and_an_episode_has_no_right_answer() -> None:
+    answered = Answered()
+    answered.answer("q1", correct=False)
+    [case] = missed(answered)
+    answered.state.apply(case)
+    assert missed(answered) == []
+    endless = Answered()
+    endless.answer("q1", correct=False)
+    endless.is_open_ended = True
+    assert missed(endless) == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -20,8 +22,9 @@ from mage_es.events.vocabulary import (
     TaskTypeCreated,
 )
 from mage_es.projections.fold import State
+from tests.paper_parts import PAPER_PARTS
 
-SETTING = Setting(Config(benchmark="b", pool=2), ("q1", "q2"), (), (), ("t", "u"), "")
+SETTING = Setting(Config(benchmark="b", pool=2, **PAPER_PARTS), ("q1", "q2"), (), (), ("t", "u"), "")
 
 
 def state() -> State:
@@ -108,9 +111,11 @@ def test_a_brief_is_no_longer_than_a_prompt_can_carry() -> None:
     assert len(briefs_of(planned(("a", "x" * 5000)))["a"]) == 400
 
 
-def plans(pool: int, evolution: str, *, count: int, wrong: str = "") -> list[IterationPlanned]:
+def plans(pool: int, evolution: str, *, count: int, wrong: str = "", **changes: Any) -> list[IterationPlanned]:
     """Return the plans of some iterations, in each of which the questions in `wrong` are answered wrong."""
-    setting = Setting(Config(benchmark="b", pool=pool), tuple(evolution), (), (), ("t", "u"), "")
+    setting = Setting(
+        Config(benchmark="b", pool=pool, **{**PAPER_PARTS, **changes}), tuple(evolution), (), (), ("t", "u"), ""
+    )
     now, found = state(), []
     for iteration in range(count):
         event = plan(setting, now, PlanIteration(iteration, None))[0].event
@@ -160,3 +165,10 @@ def test_an_open_failure_that_is_fresh_again_leaves_its_place_to_another_questio
     assert [len(event.fresh) + len(event.revisits) for event in found] == [4] * 12
     assert all(not {*event.fresh} & {*event.revisits} for event in found)
     assert any("b" in event.fresh for event in found[1:]) and any("b" in event.revisits for event in found)
+
+
+def test_by_default_no_question_is_asked_again_while_others_were_not_asked() -> None:
+    found = plans(4, "abcdefgh", count=3, wrong="abcdefgh", revisit_cap=Config(benchmark="b").revisit_cap)
+    assert [event.revisits for event in found] == [()] * 3
+    assert "".join(question for event in found[:2] for question in event.fresh) == "abcdefgh"
+    assert set(found[2].repeats) == set(found[2].fresh)

@@ -38,8 +38,9 @@ from mage_es.events.vocabulary import (
     ToolRan,
 )
 from mage_es.projections.fold import State
+from tests.paper_parts import PAPER_PARTS
 
-CONFIG = Config(benchmark="b")
+CONFIG = Config(benchmark="b", **PAPER_PARTS)
 SOLVED = "So: 2 + 2 = 4"
 QUESTIONS = {
     name: Question(
@@ -371,3 +372,24 @@ def test_what_a_question_says_cannot_leave_its_json_string(state: State) -> None
     assert isinstance(brief, RefinementBrief)
     prompt = render_guidance("prompt_refinement_v1", brief)
     assert prompt.text.count("```") == 2
+
+
+def test_guidance_corrects_a_case_at_once_and_its_own_corrections_only_when_they_are_old(state: State) -> None:
+    kinds = {"t1": "case", "t2": "specific"}
+    for number, (name, kind) in enumerate(kinds.items()):
+        row = MemoryAppended(
+            memory_id=name, outcome="failure_memory", kind=kind, task_type="t", skill="sums",
+            question_id=name, question="?", recognise="", reasoning="r", answer="4", wrong_answer="5", steps=(),
+            origin=Origin(), iteration=0, phase="update", ordinal=number, embedding=b"\x00\x00\x80?",
+        )  # fmt: skip
+        state.apply(row)
+    now, later = (asked(state, "t", iteration=k)[0].brief for k in (0, CONFIG.refresh_gap))
+    assert isinstance(now, FailureBrief) and isinstance(later, FailureBrief)
+    assert [case.question_id for case in now.cases] == ["t1"]
+    assert [case.question_id for case in later.cases] == ["t1", "t2"]
+
+
+def test_what_only_arms_of_bandits_read_is_not_written_without_them(state: State) -> None:
+    plain = msgspec.structs.replace(CONFIG, bandits=False)
+    idle = {each.action for k in range(2) for each in asked(state, "t", iteration=k, config=plain) if not each.brief}
+    assert idle == {"principle_extraction", "dynamic_tool_authoring", "retrieval_recipes"}

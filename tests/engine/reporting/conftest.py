@@ -31,6 +31,7 @@ from mage_es.events.vocabulary import (
     RunStarted,
     SplitCommitted,
 )
+from tests.paper_parts import PAPER_PARTS
 
 Verdicts = str
 """One letter a question, the first being q0: 1 right, 0 wrong, j right by a judge, n left undecided, x left without an
@@ -153,7 +154,7 @@ class Bench:
         with that marker; `taken` are the sizes of splits, `told` the iterations wanted where they are more; what a
         benchmark reads from the folder `data` is stored.
         """
-        settings = Config(**{"benchmark": "wordmath", "iterations": told or iterations, **config})
+        settings = Config(**{"benchmark": "wordmath", "iterations": told or iterations, **PAPER_PARTS, **config})
         run = Run(name, self.folder / name)
         run.path.mkdir(parents=True)
         start, written = 0, sorted(events, key=lambda event: getattr(event, "iteration", -1))

@@ -26,13 +26,14 @@ from mage_es.events.vocabulary import (
     ToolExample,
 )
 from mage_es.projections.fold import State
+from tests.paper_parts import PAPER_PARTS
 
 
 def setting_of(**changes: object) -> Setting:
-    """Return a setting of wordmath's configuration with the whole cascade and some changes, one task type `t` and no
-    questions."""
+    """Return a setting of wordmath's configuration with the paper's parts, the whole cascade and some changes, one task
+    type `t` and no questions."""
     cascade = dict.fromkeys(("cascade_principles", "cascade_plan", "cascade_frontier"), True)
-    return Setting(Config(benchmark="wordmath", **{**cascade, **changes}), (), (), (), ("t",), "")  # type: ignore[arg-type]
+    return Setting(Config(benchmark="wordmath", **{**PAPER_PARTS, **cascade, **changes}), (), (), (), ("t",), "")  # type: ignore[arg-type]
 
 
 class Built:
@@ -71,6 +72,7 @@ class Built:
         skill: str = "goal",
         vector: tuple[float, ...] = (1, 0),
         steps: tuple[Step, ...] = (),
+        kind: str = "",
     ) -> None:
         """Append a memory of task type `t` about a question `q-NAME`."""
         self.ordinal += 1
@@ -79,7 +81,7 @@ class Built:
             MemoryAppended(
                 memory_id=name,
                 outcome=outcome,
-                kind="specific" if outcome == "failure_memory" else "",
+                kind=kind or ("specific" if outcome == "failure_memory" else ""),
                 task_type="t",
                 skill=skill,
                 question_id=f"q-{name}",

@@ -130,6 +130,15 @@ def test_a_failure_memory_holds_question_wrong_answer_correction_and_the_benchma
     assert (memory.outcome, memory.phase, memory.skill) == ("failure_memory", "evolve", "general")
 
 
+def test_a_correction_takes_the_place_of_the_case_of_its_question(state: State) -> None:
+    [case] = kinds(written(state, specific("9 leaves out one box")), MemoryAppended)
+    state.apply(msgspec.structs.replace(case, memory_id="case", kind="case"))
+    events = written(state, specific("2 + 2 = 4"))
+    [corrected] = kinds(events, MemoryAppended)
+    [superseded] = kinds(events, MemorySuperseded)
+    assert (superseded.memory_id, superseded.by) == ("case", corrected.memory_id)
+
+
 @pytest.mark.paper("appendix, failure memories")
 def test_a_newer_memory_about_the_same_question_supersedes_the_older(state: State) -> None:
     first = written(state, specific("first"))

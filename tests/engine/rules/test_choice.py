@@ -10,9 +10,10 @@ import pytest
 from pytest import approx
 
 from mage_es.engine.commands import Asked, PlanAnswers
+from mage_es.engine.config import Config
 from mage_es.engine.rules.cascade import Cascade
 from mage_es.engine.rules.choice import CHAIN_STEPS, Choosing, Chosen
-from mage_es.engine.rules.retrieval import SEARCH_ARMS
+from mage_es.engine.rules.retrieval import NEAREST, SEARCH_ARMS
 from mage_es.engine.rules.routes import ROUTING_ARMS
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import ContextRole, Question, Traits
@@ -127,6 +128,19 @@ def test_without_bandits_every_question_gets_the_default_arms() -> None:
         assert (chosen.search, chosen.routing) == (("balanced", 1.0), ("cot", 1.0))
 
 
+@pytest.mark.parametrize(("is_labelled", "route"), [(True, "direct"), (False, "cot")])
+def test_by_default_every_question_gets_its_nearest_cases_and_the_route_of_its_kind(
+    *, is_labelled: bool, route: str
+) -> None:
+    setting = Setting(Config(benchmark="wordmath"), (), (), (), ("t",), "", is_labelled=is_labelled)
+    chosen = choosing(different(), setting).choose(asked(), "goal")
+    assert (chosen.search, chosen.routing) == (("nearest", 1.0), (route, 1.0))
+    found = [hit.memory_id for hit in (*chosen.bundle.success, *chosen.bundle.failure)]
+    assert found == ["twin 0", "twin 1", "twin 2", "other", "wrong"]
+    bare = choosing(different(), setting).bare()
+    assert (bare.search, bare.routing) == (("none", 1.0), (route, 1.0))
+
+
 def test_a_frozen_key_in_warmup_serves_the_default_arms() -> None:
     chosen = choosing(Built(), setting_of(), frozen=True).choose(asked(), "goal")
     assert (chosen.search, chosen.routing) == (("none", 1.0), ("cot", 1.0))  # without memories they are one arm
@@ -171,7 +185,7 @@ def test_arms_of_one_phase_are_drawn_as_often_as_their_logged_probabilities_add_
         for choice in (chosen.search, chosen.routing):
             drawn[choice.arm] += 1
             expected[choice.arm] += 1 / choice.probability  # 600 in the mean for every arm that is always offered
-    assert set(drawn) == {*SEARCH_ARMS, *ROUTING_ARMS}
+    assert set(drawn) == {*SEARCH_ARMS, *ROUTING_ARMS} - {NEAREST}
     assert all(expected[arm] == approx(600, rel=0.35) for arm in expected), expected
 
 

@@ -306,3 +306,47 @@ def test_of_cases_those_at_the_floor_are_served_and_a_strategy_has_a_floor_of_it
     how = remembered("how", unit(0.45, -1), ordinal=9, **STRATEGY)
     found = retrieve(arm, query(ASKED), memory_of(how, *near, *far), OWN_FLOOR._replace(floor=0.5))
     assert {hit.memory_id for hit in (*found.success, *found.failure)} == served
+
+
+def nearest(memory: Memory, terms: Terms = TERMS, **changes: object) -> list[str]:
+    bundle = retrieve("nearest", query(ASKED, **changes), memory, terms)
+    return sorted(hit.memory_id for hit in (*bundle.success, *bundle.failure))
+
+
+def test_the_nearest_of_both_indexes_are_taken_whatever_they_are_of() -> None:
+    memory = memory_of(
+        remembered("far", FAR, ordinal=0),
+        remembered("missed", NEAR, ordinal=1, outcome="failure_memory", kind="case"),
+        remembered("corrected", unit(1, 0.2), ordinal=2, outcome="failure_memory", kind="specific"),
+        remembered("wrong", unit(1, 0.3), ordinal=3, outcome="failure_memory", kind="case"),
+        remembered("opposite", OPPOSITE, ordinal=4),
+    )
+    assert nearest(memory) == ["corrected", "missed", "wrong"]
+    assert nearest(memory, TERMS._replace(bundle=5)) == ["corrected", "far", "missed", "opposite", "wrong"]
+    bundle = retrieve("nearest", query(ASKED), memory, TERMS._replace(bundle=4))
+    assert [hit.memory_id for hit in bundle.success] == ["far"]
+    assert [hit.memory_id for hit in bundle.failure] == ["missed", "corrected", "wrong"]
+
+
+def test_of_cases_with_one_text_the_nearest_shows_one() -> None:
+    memory = memory_of(
+        remembered("solved", NEAR, ordinal=0, question="Which way?"),
+        remembered("missed", NEAR, ordinal=1, question="which  WAY", outcome="failure_memory", kind="case"),
+        remembered("other", FAR, ordinal=2),
+    )
+    assert nearest(memory) == ["other", "solved"]
+
+
+def test_the_nearest_case_is_never_the_question_itself() -> None:
+    memory = memory_of(
+        remembered("own", ASKED, ordinal=0, question_id="asked", outcome="failure_memory", kind="case"),
+        remembered("twin", ASKED, ordinal=1, question="what is asked"),
+        remembered("other", FAR, ordinal=2),
+    )
+    assert nearest(memory) == ["other"]
+
+
+def test_where_questions_are_reasoned_about_only_cases_with_reasoning_are_near() -> None:
+    memory = memory_of(remembered("bare", NEAR, ordinal=0, reasoning=""), remembered("reasoned", FAR, ordinal=1))
+    assert nearest(memory) == ["bare", "reasoned"]
+    assert nearest(memory, TERMS._replace(is_reasoned=True)) == ["reasoned"]

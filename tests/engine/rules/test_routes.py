@@ -304,3 +304,51 @@ def test_a_guiding_skill_stands_in_with_its_approach_and_the_instruction_stays_t
 def test_a_skill_without_words_of_its_own_takes_no_place() -> None:
     moves, _ = drive(Built(), planned(), ["#### 1"])
     assert "## Skill" not in prompts(moves)[0] and moves[0].spans == ()  # type: ignore[union-attr]
+
+
+def shown_as_turns(route: str, **fields: Any) -> Ask:
+    """Return the first call of a plan with a case that was solved and, farther away, one that was missed."""
+    built = Built()
+    built.memory("solved")
+    built.memory("missed", "failure_memory")
+    hits = (Retrieved(memory_id="solved", similarity=0.9), Retrieved(memory_id="missed", similarity=0.4))
+    plan = planned(route, form="turns", **{"memories": hits} | fields)
+    [move], _ = drive(built, plan, ["Answer: 1"])
+    assert isinstance(move, Ask)
+    return move
+
+
+def test_cases_are_turns_of_the_chat_with_the_nearest_last_and_the_question_after_it() -> None:
+    move = shown_as_turns("cot")
+    assert move.request.messages == [
+        "What of missed?",
+        "missed\nAnswer: 1",
+        "What of solved?",
+        "solved\nAnswer: 1",
+        "How many?",
+    ]
+    assert [span.source for span in move.spans] == ["memory/missed", "memory/solved"]
+    assert "earlier" not in move.request.prompt
+
+
+def test_where_the_reply_may_not_reason_turns_are_bare_answers() -> None:
+    assert shown_as_turns("direct").request.messages[1::2] == ["Answer: 1", "Answer: 1"]
+
+
+def test_the_permuted_control_shows_other_answers_in_the_same_turns() -> None:
+    hits = (Retrieved(memory_id="solved", similarity=0.9, answer_of="missed"),)
+    messages = shown_as_turns("cot", memories=hits).request.messages
+    assert messages == ["What of solved?", "missed\nAnswer: 1", "How many?"]
+
+
+def test_a_prompt_of_turns_that_does_not_fit_loses_the_farthest_case() -> None:
+    assert shown_as_turns("cot").droppable == ("missed", "solved")
+
+
+def test_a_type_strategy_is_no_turn() -> None:
+    built = Built()
+    built.memory("plan", "failure_memory", kind="type_strategy")
+    hits = (Retrieved(memory_id="plan", similarity=0.4),)
+    [move], _ = drive(built, planned("cot", form="turns", memories=hits), ["Answer: 1"])
+    assert isinstance(move, Ask)
+    assert move.request.turns == () and "## Strategy" in move.request.prompt

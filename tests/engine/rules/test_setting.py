@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
 from mage_es.engine.benchmarks.numbers import INSTRUCTION
 from mage_es.engine.benchmarks.stbench.benchmark import EXTENDED, MERGED, STBENCH
+from mage_es.engine.config import Config
 from mage_es.engine.environments.crafter.benchmark import Crafter
+from mage_es.engine.rules.setting import Setting, are_labels
 from mage_es.engine.seams.benchmark import ContextRole, Question, Traits, traits_of
 from mage_es.engine.worlds.wordmath.benchmark import WordMath
 from tests.engine.rules.states import setting_of
@@ -50,3 +53,36 @@ def test_the_benchmarks_that_differ_from_the_usual_say_so_themselves() -> None:
         assert definition.context_role == "question"
     assert traits_of(WordMath(1)) == Traits(instruction=INSTRUCTION)
     assert (Crafter.context_role, Crafter.is_open_ended) == ("instruction", True)
+
+
+@pytest.mark.parametrize(
+    ("golds", "labels"),
+    [
+        ([], False),
+        (["billing", "delivery"] * 5, True),
+        (["billing", "delivery"] * 4, False),
+        ([str(number) for number in range(20)], False),
+        ([str(number % 700) for number in range(7000)], False),
+    ],
+    ids=["none", "two groups", "too few to tell", "each its own", "results of calculations"],
+)
+def test_right_answers_are_labels_where_many_questions_share_a_few(golds: list[str], *, labels: bool) -> None:
+    assert are_labels(golds) is labels
+
+
+def plain(*, is_labelled: bool = False, is_served: bool = False, **changes: Any) -> Setting:
+    config = Config(benchmark="wordmath", **changes)
+    return Setting(config, (), (), (), ("t",), "", is_labelled=is_labelled, is_served=is_served)
+
+
+def test_labels_are_asked_for_directly_and_everything_else_is_reasoned_about_unless_the_route_is_set() -> None:
+    assert (plain(is_labelled=True).route, plain().route) == ("direct", "cot")
+    assert (plain(is_labelled=True, route="cot").route, plain(route="direct").route) == ("cot", "direct")
+
+
+def test_cases_without_reasoning_are_left_out_only_where_turns_reason() -> None:
+    assert plain().terms.is_reasoned
+    assert not plain(is_labelled=True).terms.is_reasoned
+    assert not plain(form="sections").terms.is_reasoned
+    assert not plain(is_served=True).terms.is_reasoned
+    assert (plain().form, plain(is_served=True).form) == ("turns", "sections")

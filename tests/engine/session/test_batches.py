@@ -39,6 +39,7 @@ from mage_es.events.vocabulary import BatchSubmitted, CallFailed, Event, Iterati
 from tests.engine.conftest import SMALL, never
 from tests.engine.models.provider import Answer, Provider, provider, request_of
 from tests.engine.run.test_budget import PRICED
+from tests.paper_parts import PAPER_OPTIONS
 
 pytestmark = pytest.mark.slow
 
@@ -190,17 +191,8 @@ def test_killed_while_a_batch_is_under_way_a_run_finds_it_again_and_pays_once(se
     server.holds_batches = True
     log = tmp_path / "together" / "r" / "log"
     arguments = ["evolve", "wordmath", "--seed", "7", "--iterations", "2", "--pool", "24", "--held-out", "20"]
-    arguments += [
-        "--anchors",
-        "12",
-        "--gate",
-        "off",
-        "--guidance",
-        guided(server).guidance,
-        "--guidance-batch",
-        "--run-id",
-        "r",
-    ]
+    arguments += ["--anchors", "12", "--gate", "off", *PAPER_OPTIONS]
+    arguments += ["--guidance", guided(server).guidance, "--guidance-batch", "--run-id", "r"]
     code = f"from mage_es.cli import main; main({[*arguments, '--runs-dir', str(log.parent.parent)]!r})"
     process = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, start_new_session=True)
     try:

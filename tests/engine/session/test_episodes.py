@@ -63,6 +63,7 @@ from mage_es.events.vocabulary import (
 from tests.engine.killing import kill_again_and_again
 from tests.engine.rules.states import Built, setting_of
 from tests.engine.rules.test_step_prompt import PLANNED
+from tests.paper_parts import PAPER_PARTS
 
 pytestmark = pytest.mark.slow
 
@@ -401,7 +402,7 @@ def test_a_question_of_ones_own_is_refused_with_what_to_do_instead(workshop_run:
 
 @pytest.mark.parametrize("donor_has_a_recipe", [True, False])
 def test_a_control_on_the_arm_recipe_begins_as_it_was_planned(*, donor_has_a_recipe: bool) -> None:
-    world = open_world(Config(benchmark="workshop", held_out=5, anchors=3), data_dir=None)
+    world = open_world(Config(benchmark="workshop", held_out=5, anchors=3, **PAPER_PARTS), data_dir=None)
     own, other = (world.questions[name] for name in world.setting.held_out[:2])
     built = Built()
     built.skill("general")

@@ -45,10 +45,11 @@ from mage_es.events.vocabulary import (
     ToolAuthored,
 )
 from mage_es.projections.fold import State, fold
+from tests.paper_parts import PAPER_PARTS
 
 pytestmark = pytest.mark.slow
 
-CONFIG = Config(benchmark="wordmath", seed=7, iterations=4, pool=60, held_out=20, anchors=6)
+CONFIG = Config(benchmark="wordmath", seed=7, iterations=4, pool=60, held_out=20, anchors=6, **PAPER_PARTS)
 NOT_THE_FORM = "{} is all that I can say."
 
 

@@ -21,10 +21,11 @@ from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import IterationClosed, RunFinished, RunResumed
+from tests.paper_parts import PAPER_PARTS
 
 pytestmark = pytest.mark.slow
 
-SMALL = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12, gate="off")
+SMALL = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12, gate="off", **PAPER_PARTS)
 HERE: dict[str, Any] = {"data_dir": None, "runtime": Runtime(workers=2)}
 
 

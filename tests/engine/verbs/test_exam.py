@@ -474,7 +474,7 @@ def test_shuffled_shows_what_a_question_would_not_have_got_and_permuted_what_it_
             assert shown.question_id != other.question_id and shown.outcome == other.outcome
     name, plan = next((name, plan) for name, plan in permuted.items() if plan.memories)
     row, other = (memory.row(found) for found in (plan.memories[0].memory_id, plan.memories[0].answer_of))
-    block = show(labelled, name).prompt.partition(row.question)[2].partition("\n\n")[0]
+    block = show(labelled, name).prompt.partition(row.question)[2].lstrip().partition("\n\n")[0]
     assert other.answer in block
 
 

@@ -14,7 +14,7 @@ from mage_es.engine.rules.retrieval import Terms
 from mage_es.engine.seams.benchmark import Question, Traits
 
 _SHARED = 5  # questions that must have the same right answer, in the mean, for answers to be labels
-_LABELS = 100  # most answers that are labels: the results of calculations repeat, too, where there are thousands
+_LABELS = 20  # most answers that are labels: the results of calculations repeat, too, where there are thousands
 
 
 def are_labels(golds: Collection[str]) -> bool:

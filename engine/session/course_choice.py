@@ -10,6 +10,7 @@ from mage_es.engine.baselines.answering import BaselineTrial
 from mage_es.engine.baselines.methods import asked_by
 from mage_es.engine.baselines.table import BASELINES, is_method, open_method
 from mage_es.engine.courses import Ask, Course
+from mage_es.engine.rules.setting import are_labels
 from mage_es.engine.run.world import World
 from mage_es.engine.seams.benchmark import Verdict, column_roles_of
 from mage_es.engine.seams.environment import is_sequential
@@ -23,9 +24,6 @@ from mage_es.projections.progress import CallKey
 NOTES = "notes"
 """The purpose of a call of a method's writer."""
 _Yielded = TypeVar("_Yielded")
-_SHARED, _MOST_LABELS = 5, 20
-"""Questions with the same right answer, in the mean, from which on answers are labels, and most of these: the numbers
-that answer thousands of word problems are shared by as many."""
 
 
 def planned_course(world: World, state: State, planned: QuestionPlanned) -> Course:
@@ -64,9 +62,9 @@ def view_of(world: World) -> RunView:
     or of the seed and none has a worked solution.
     """
     evolution = [world.questions[name] for name in world.setting.evolution]
-    are_labels = len({question.gold for question in evolution}) <= min(_MOST_LABELS, len(evolution) // _SHARED)
     is_private = bool(column_roles_of(world.benchmark)) or getattr(world.benchmark, "is_seed_bound", False)
-    is_reasoned = not are_labels and (not is_private or any(question.solution for question in evolution))
+    has_labels = are_labels([question.gold for question in evolution])
+    is_reasoned = not has_labels and (not is_private or any(question.solution for question in evolution))
     sees_gold = world.setting.config.teacher_sees in ("answers", "solutions")
     return RunView(world.embedder.encode, world.setting.answer_format, is_reasoned, sees_gold)
 

@@ -265,11 +265,11 @@ def test_where_no_teacher_may_see_answers_a_missed_question_is_no_case() -> None
     assert missed(answered, teacher_sees="errors") == []
 
 
-def test_a_question_that_has_a_case_gets_no_other_and_an_episode_has_no_right_answer() -> None:
+def test_a_question_that_was_corrected_gets_no_case_and_an_episode_has_no_right_answer() -> None:
     answered = Answered()
-    answered.answer("q1", correct=False)
-    [case] = missed(answered)
-    answered.state.apply(case)
+    answered.answer("q-x", correct=False)
+    assert len(missed(answered)) == 1
+    answered.memory("x", "failure_memory")
     assert missed(answered) == []
     endless = Answered()
     endless.answer("q1", correct=False)

@@ -19,10 +19,11 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import QuestionPlanned
 from tests.engine.conftest import begin
 from tests.engine.models.provider import provider, request_of
+from tests.paper_parts import PAPER_PARTS
 
 pytestmark = pytest.mark.slow
 
-LONGER = Config(benchmark="wordmath", seed=7, iterations=6, pool=24, held_out=20, anchors=12)
+LONGER = Config(benchmark="wordmath", seed=7, iterations=6, pool=24, held_out=20, anchors=12, **PAPER_PARTS)
 
 
 def told(config: Config) -> Estimate:

@@ -129,7 +129,12 @@ def compared(report: ExamReport) -> Iterator[str]:
             f"{shown[report.control]} were shown to {report.controlled} of {report.total} questions, "
             f"and nothing that was learned to {report.bare}."
         )
-    elif report.bare and report.marker != "start":
+    if report.recalled:
+        yield (
+            f"{report.recalled} of {report.total} questions were answered by the nearest cases, without a call: so far "
+            "a look-up solves these tasks (evolve --no-recall asks the model all the same)."
+        )
+    if report.control == "none" and report.bare and report.marker != "start":
         yield f"Nothing that was learned was shown to {report.bare} of {report.total} questions."
     if beside := report.beside:
         what = "Without the control" if report.control != "none" else f"By the run's own {beside.execution}"

@@ -117,6 +117,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Cascade part D: the next frontier skill takes the place of a mastered one. A, C and D had no effect that could be
     measured (tests/bench/parts.py) and are the preset `paper`'s."""
 
+    recall: bool = True
+    """Answer a question by its nearest cases, without a call, where answers are shared by many questions and theirs was
+    right, on the questions learned from, at least as often as the model's."""
     bandits: bool = False
     """Learn which arm to pull, section 3.2, from rewards of different questions; off: always `retrieval` and `route`.
     Principles, tools and retrieval recipes are read, and so written, only by arms of the bandits."""
@@ -265,6 +268,7 @@ PAPER: Mapping[str, object] = {
     "retrieval": "quotas",
     "form": "sections",
     "route": "cot",
+    "recall": False,
     "cases": False,
     "coin": 0.0,
     "long_context": 500,

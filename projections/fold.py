@@ -29,6 +29,7 @@ from mage_es.projections.patterns import Patterns
 from mage_es.projections.progress import Progress
 from mage_es.projections.protocol import Columnar, Passing, Projection
 from mage_es.projections.questions import Questions
+from mage_es.projections.recall import Recalled
 from mage_es.projections.recipes import Recipes
 from mage_es.projections.scores import Scores
 from mage_es.projections.slots import Slots
@@ -55,6 +56,7 @@ class State:
         self.patterns = Patterns()
         self.traffic = Traffic()
         self.benefit = Benefit()
+        self.recall = Recalled()
         self.progress = Progress()
         # Looked up once for each type: a live run applies its events one by one, and most are read by two or three.
         self._readers: dict[type[Event], list[Callable[[Event], None]]] = {}
@@ -80,6 +82,7 @@ class State:
             self.patterns,
             self.traffic,
             self.benefit,
+            self.recall,
         )
 
     def projections(self) -> tuple[Projection, ...]:

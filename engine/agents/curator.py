@@ -28,6 +28,7 @@ from mage_es.engine.rules.briefing import seen
 from mage_es.engine.rules.harvest import CASE, GUESS, Met, TimesGiven, capped, is_guess, new_memory, reasoning_of
 from mage_es.engine.rules.mastery import ratchet
 from mage_es.engine.rules.phases import marked
+from mage_es.engine.rules.recall import compare
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.task_types import revised_types
 from mage_es.engine.rules.trajectories import account_of, own_origin, trajectory_of
@@ -67,6 +68,7 @@ def learn(setting: Setting, state: State, command: LearnFromAnswers) -> list[Dra
         *(_rewards(setting, state, verdicts) if setting.config.bandits else ()),
         *(_harvest(setting, state, command, verdicts) if setting.config.success_memories else ()),
         *(_missed(setting, state, command, verdicts) if setting.config.cases else ()),
+        *compare(setting, state, command.iteration, verdicts, command.questions),
         *_action_recipes(setting, state, command.iteration, verdicts),
         *revised_types(setting, state, command.iteration, command.doubtful),
     ]

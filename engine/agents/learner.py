@@ -16,7 +16,8 @@ from mage_es.engine.rules.choice import Choosing, Chosen
 from mage_es.engine.rules.ingredients import sections_of, sections_of_step
 from mage_es.engine.rules.prompt import Prompt
 from mage_es.engine.rules.randomness import stream
-from mage_es.engine.rules.routes import ROUTING_ARMS, Route, follow
+from mage_es.engine.rules.recall import is_recalled
+from mage_es.engine.rules.routes import RECALL, ROUTING_ARMS, Route, follow
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.step_prompt import EXPLORING, Consulted, step_prompt
 from mage_es.engine.seams.benchmark import Question
@@ -116,6 +117,8 @@ def _plan(
         form="sections" if asked.opening is not None else setting.form,
         is_bare=is_bare,
     )
+    if not is_bare and asked.opening is None and is_recalled(setting, state, draft):
+        draft = msgspec.structs.replace(draft, routing_arm=RECALL, routing_probability=1.0, template="")
     prompt = _first_prompt(setting, state, draft, asked, donor or asked)
     digest = sha256_text(Request(system=prompt.system, prompt=prompt.text).text) if prompt.text else ""
     seen = _seen(state, draft, setting.salt + digest) if asked.purpose == "anchor" and asked.opening is None else ""

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from mage_es.engine.courses import Ask, Course, Fact, Look, Move, Use, call_of, fact_of, finish_of, reply_to
+from mage_es.engine.courses import Ask, Course, Fact, Finish, Look, Move, Use, call_of, fact_of, finish_of, reply_to
 from mage_es.engine.rules.harvest import capped
 from mage_es.engine.rules.ingredients import (
     demonstrations_of,
@@ -27,7 +27,8 @@ from mage_es.engine.rules.ingredients import (
     without,
 )
 from mage_es.engine.rules.own import examples_of_others
-from mage_es.engine.rules.prompt import Demonstration, PromptQuestion, Quote, Section, render_answer
+from mage_es.engine.rules.prompt import Demonstration, PromptQuestion, Quote, Section, render_answer, worked
+from mage_es.engine.rules.recall import nearest_answer
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.tools import arguments_in
 from mage_es.engine.seams.benchmark import Question
@@ -35,6 +36,7 @@ from mage_es.engine.seams.model import RAISE, Request
 from mage_es.events.vocabulary import BundleTrimmed, QuestionPlanned, SearchAnswered, ToolRan
 from mage_es.projections.fold import State
 
+RECALL = "recall"
 DIRECT, REASONED = "answer_direct", "answer_cot"
 AFTER_STEPS = "answer_after_steps_v1"
 AFTER_TOOL = "answer_after_tool_v1"
@@ -172,13 +174,21 @@ def _tool(route: Route) -> Course:
     return (yield from route.ask(AFTER_TOOL, lambda: [*route.shown(), outcome]))
 
 
+def _recall(route: Route) -> Course:
+    """No call: the answer is the nearest case's (rules/recall.py says where)."""
+    nearest = nearest_answer(route.state, route.planned.memories)
+    assert nearest is not None
+    yield from ()
+    return Finish(worked("", nearest.answer, route.setting.answer_format))
+
+
 class RoutingArm(NamedTuple):
     """A way to ask: the template of its first call, that of a step where questions are episodes, and its course."""
 
     template: str
     step_template: str = "act_cot"
     course: Callable[[Route], Course] = _at_once
-    needs: Literal["nothing", "prerequisites", "principles", "tool"] = "nothing"
+    needs: Literal["nothing", "prerequisites", "principles", "tool", "record"] = "nothing"
     """What must be there before a question is offered this arm; `rules/choice.py` knows what is there."""
 
 
@@ -190,4 +200,5 @@ ROUTING_ARMS: Mapping[str, RoutingArm] = {
     "chain": RoutingArm("answer_step_v1", course=_chain, needs="prerequisites"),
     "cot_principles": RoutingArm(REASONED, needs="principles"),
     "tool": RoutingArm("answer_tool_v1", course=_tool, needs="tool"),
+    RECALL: RoutingArm("", course=_recall, needs="record"),  # never drawn: the record alone chooses it
 }

@@ -97,7 +97,7 @@ async def aask(
         skill=planned.skill,
         bundle=bundle_of(state, without(planned, {move.memory_id for move in moves if isinstance(move, TrimReport)})),
         evidence=evidence_of(state, planned.task_type),
-        prompt=[move.prompt for move in moves if isinstance(move, CallReport)][-1],
+        prompt=next((move.prompt for move in reversed(moves) if isinstance(move, CallReport)), ""),
         reply=reply,
         answer=extract_of(world.benchmark)(reply),
         moves=tuple(moves),

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
+from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import (
     ExamRecord,
@@ -60,8 +61,8 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     interval of `correct` in `total` at 95 %. `undecided` answers, on which neither the rule nor a judge could decide,
     are in no other number, by the kind of the reason. `unanswered` questions, whose call failed for good, count as
     wrong, by the kind of the fault. `head` is that of the exam's own log. `bare` questions were shown nothing that was
-    learned; with a control, `controlled` are those that were shown memories under it. `execution` is the model that
-    answered.
+    learned, `recalled` are those that the nearest cases answered without a call; with a control, `controlled` are those
+    that were shown memories under it. `execution` is the model that answered.
 
     `beside` compares a control with the exam of the same state without one, and another learner with the run's own;
     `before` compares with the exam of the start by the same model. Both are None where there is no such other exam.
@@ -95,6 +96,7 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     head: str = ""
     execution: str = ""
     bare: int = 0
+    recalled: int = 0
     controlled: int = 0
     beside: ExamDifference | None = None
     before: ExamDifference | None = None
@@ -112,7 +114,7 @@ def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_
         (familiar if world.questions[name].family in known else unfamiliar).append(is_right)
         by_type.setdefault(task_type, []).append(is_right)
     verdicts = {name: is_right for name, is_right, _ in rows}
-    (beside, before), (bare, controlled) = _compared(run, record, verdicts), _shown(log, verdicts)
+    (beside, before), (bare, controlled, recalled) = _compared(run, record, verdicts), _shown(log, verdicts)
     return ExamReport(
         run_id=run.id,
         exam_id=sat.name,
@@ -139,6 +141,7 @@ def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_
         head=log.head.chain,
         execution=sat.execution,
         bare=bare,
+        recalled=recalled,
         controlled=controlled,
         beside=beside,
         before=before,
@@ -147,24 +150,29 @@ def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_
     )
 
 
-def _shown(log: LogReader, names: Collection[str]) -> tuple[int, int]:
-    """Return how many of these questions saw nothing that was learned, and how many a control's memories."""
-    bare, donated, controlled = set[str](), set[str](), set[str]()
+def _shown(log: LogReader, names: Collection[str]) -> tuple[int, int, int]:
+    """Return how many of these questions saw nothing that was learned, how many a control's memories, and how many
+    were answered by their nearest cases."""
+    bare, donated, controlled, recalled = set[str](), set[str](), set[str](), set[str]()
     # An episode's memories are looked for at each step, and its first prompt may have none yet.
     reads: Reads = {
-        QuestionPlanned: ("question_id", "spans", "memories", "donor"),
+        QuestionPlanned: ("question_id", "spans", "memories", "donor", "routing_arm"),
         EpisodeStepped: ("episode_id", "memories"),
     }
     for _, event in log.events(reads):
         match event:
             case QuestionPlanned():
-                bare |= set() if event.spans else {event.question_id}
+                if event.routing_arm == RECALL:
+                    recalled.add(event.question_id)
+                elif not event.spans:
+                    bare.add(event.question_id)
                 donated |= {event.question_id} if event.donor else set()
                 if any(hit.answer_of for hit in event.memories) or (event.donor and event.memories):
                     controlled.add(event.question_id)
             case EpisodeStepped() if event.memories and event.episode_id in donated:
                 controlled.add(event.episode_id)
-    return len(bare.intersection(names)), len(controlled.intersection(names))
+    counted = (len(found.intersection(names)) for found in (bare, controlled, recalled))
+    return next(counted), next(counted), next(counted)
 
 
 def _compared(

@@ -88,6 +88,30 @@ class MasteryUpdated(Event, frozen=True, kw_only=True, tag="mastery.updated"):
     failures: int
 
 
+class Recall(Part, frozen=True, kw_only=True):
+    """Questions to learn from whose nearest cases agreed so far, and how often their answer and the model's was right.
+
+    The counts are of the whole run up to here.
+    """
+
+    task_type: str
+    agreement: int
+    """How many of the nearest cases have the answer of the very nearest."""
+    questions: int
+    recalled: int
+    """Of these, how many the nearest case's answer would have got right."""
+    answered: int
+    """Of these, how many the model got right."""
+
+
+class RecallCompared(Event, frozen=True, kw_only=True, tag="recall.compared"):
+    """What the nearest cases would have answered, beside what the model did, on the questions of an iteration."""
+
+    iteration: int
+    records: tuple[Recall, ...]
+    """By task type and agreement, sorted."""
+
+
 class BanditUpdated(Event, frozen=True, kw_only=True, tag="bandit.updated"):
     """One reward for one arm, and the arm's Beta posterior before and after it, in millionths."""
 

@@ -1,0 +1,94 @@
+"""Answering by the nearest cases alone, without a call, where that was shown to be right as often as the model is.
+
+Rules
+    - Only answers that questions share can be recalled (`Setting.is_labelled`), and only where nothing is learned from
+      them: in exams, for anchors, and for a question of the user's. A question to learn from is always asked, so that
+      both answers to it are known: that of its nearest cases, none of which is its own, and the model's.
+    - The record is kept by task type and by agreement, how many of the nearest cases have the answer of the very
+      nearest: where they disagree it is worth less. Recalled is where the nearest case was right at least as often as
+      the model on at least LEAST questions of the same agreement; where there are fewer, those of less join them.
+    - So a question that is recalled costs nothing, and the record that allows it is on the same questions.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from mage_es.engine.rules.setting import Setting
+from mage_es.engine.seams.benchmark import Question
+from mage_es.events.vocabulary import AnswerJudged, Purpose, QuestionPlanned, Recall, RecallCompared, Retrieved
+from mage_es.projections.fold import State
+
+LEAST = 10
+"""Questions that must have been answered both ways."""
+_ASKED: frozenset[Purpose] = frozenset({"anchor", "exam", "ask"})
+
+
+class Nearest(NamedTuple):
+    """The right answer of the nearest case, and how many of the nearest have the same."""
+
+    answer: str
+    agreement: int
+
+
+def nearest_answer(state: State, memories: Sequence[Retrieved]) -> Nearest | None:
+    """Return what the cases among these memories say, None where there is none."""
+    rows = [(hit, state.memory.row(hit.memory_id)) for hit in sorted(memories, key=lambda hit: -hit.similarity)]
+    answers = [
+        state.memory.row(hit.answer_of).answer if hit.answer_of else row.answer
+        for hit, row in rows
+        if row.kind != "type_strategy"
+    ]
+    return Nearest(answers[0], sum(_same(answer, answers[0]) for answer in answers)) if answers else None
+
+
+def is_recalled(setting: Setting, state: State, planned: QuestionPlanned) -> bool:
+    """Return whether a question with this plan is answered by its nearest cases."""
+    if not (setting.config.recall and setting.is_labelled and planned.purpose in _ASKED):
+        return False
+    nearest = nearest_answer(state, planned.memories)
+    if nearest is None:
+        return False
+    questions = recalled = answered = 0
+    for agreement in range(nearest.agreement, 0, -1):
+        record = state.recall.record(planned.task_type, agreement)
+        questions, recalled = questions + record.questions, recalled + record.recalled
+        answered += record.answered
+        if questions >= LEAST:
+            break
+    return questions >= LEAST and recalled >= answered
+
+
+def compare(
+    setting: Setting, state: State, iteration: int, verdicts: Sequence[AnswerJudged], questions: Mapping[str, Question]
+) -> list[RecallCompared]:
+    """Return the record with an iteration's questions in it; nothing where none of them had a case near."""
+    if not (setting.config.recall and setting.is_labelled):
+        return []
+    counts = Counter[tuple[str, int]]()
+    recalled, answered = Counter[tuple[str, int]](), Counter[tuple[str, int]]()
+    for verdict in verdicts:
+        plan = state.progress.plan("evaluate", verdict.question_id)
+        if nearest := nearest_answer(state, (*plan.memories, *plan.left_out)):
+            key = verdict.task_type, nearest.agreement
+            counts[key] += 1
+            recalled[key] += _same(nearest.answer, questions[verdict.question_id].gold)
+            answered[key] += verdict.correct
+    if not counts:
+        return []
+    before = {key: state.recall.record(*key) for key in counts}
+    records = (
+        Recall(
+            task_type=key[0],
+            agreement=key[1],
+            questions=before[key].questions + counts[key],
+            recalled=before[key].recalled + recalled[key],
+            answered=before[key].answered + answered[key],
+        )
+        for key in sorted(counts)
+    )
+    return [RecallCompared(iteration=iteration, records=tuple(records))]
+
+
+def _same(answer: str, other: str) -> bool:
+    return answer.strip().casefold() == other.strip().casefold()

@@ -29,7 +29,7 @@ from mage_es.projections.patterns import Patterns
 from mage_es.projections.progress import Progress
 from mage_es.projections.protocol import Columnar, Passing, Projection
 from mage_es.projections.questions import Questions
-from mage_es.projections.recall import Recalled
+from mage_es.projections.recall import RecallRecord
 from mage_es.projections.recipes import Recipes
 from mage_es.projections.scores import Scores
 from mage_es.projections.slots import Slots
@@ -56,7 +56,7 @@ class State:
         self.patterns = Patterns()
         self.traffic = Traffic()
         self.benefit = Benefit()
-        self.recall = Recalled()
+        self.recall = RecallRecord()
         self.progress = Progress()
         # Looked up once for each type: a live run applies its events one by one, and most are read by two or three.
         self._readers: dict[type[Event], list[Callable[[Event], None]]] = {}

@@ -14,7 +14,7 @@ from mage_es.events.vocabulary import Event, Recall, RecallCompared
 from mage_es.projections.protocol import Order, unread
 
 
-class Recalled:
+class RecallRecord:
     name: ClassVar[str] = "recall"
     reads: ClassVar[Reads] = {RecallCompared: RecallCompared.__struct_fields__}
     order: ClassVar[Order] = "by_type"

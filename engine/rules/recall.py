@@ -24,14 +24,14 @@ LEAST = 10
 _ASKED: frozenset[Purpose] = frozenset({"anchor", "exam", "ask"})
 
 
-class Nearest(NamedTuple):
+class NearestAnswer(NamedTuple):
     """The right answer of the nearest case, and how many of the nearest have the same."""
 
     answer: str
     agreement: int
 
 
-def nearest_answer(state: State, memories: Sequence[Retrieved]) -> Nearest | None:
+def nearest_answer(state: State, memories: Sequence[Retrieved]) -> NearestAnswer | None:
     """Return what the cases among these memories say, None where there is none."""
     rows = [(hit, state.memory.row(hit.memory_id)) for hit in sorted(memories, key=lambda hit: -hit.similarity)]
     answers = [
@@ -39,7 +39,7 @@ def nearest_answer(state: State, memories: Sequence[Retrieved]) -> Nearest | Non
         for hit, row in rows
         if row.kind != "type_strategy"
     ]
-    return Nearest(answers[0], sum(_same(answer, answers[0]) for answer in answers)) if answers else None
+    return NearestAnswer(answers[0], sum(_same(answer, answers[0]) for answer in answers)) if answers else None
 
 
 def is_recalled(setting: Setting, state: State, planned: QuestionPlanned) -> bool:
@@ -49,6 +49,7 @@ def is_recalled(setting: Setting, state: State, planned: QuestionPlanned) -> boo
     nearest = nearest_answer(state, planned.memories)
     if nearest is None:
         return False
+    # Cases that agree more are right more often, so those that agree less cannot flatter the record that they join.
     questions = recalled = answered = 0
     for agreement in range(nearest.agreement, 0, -1):
         record = state.recall.record(planned.task_type, agreement)
@@ -69,6 +70,7 @@ def compare(
     recalled, answered = Counter[tuple[str, int]](), Counter[tuple[str, int]]()
     for verdict in verdicts:
         plan = state.progress.plan("evaluate", verdict.question_id)
+        # What the coin left out of the prompt is no less near: only the prompt did without it.
         if nearest := nearest_answer(state, (*plan.memories, *plan.left_out)):
             key = verdict.task_type, nearest.agreement
             counts[key] += 1

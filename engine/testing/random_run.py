@@ -34,6 +34,8 @@ from mage_es.events.vocabulary import (
     PhaseCompleted,
     Purpose,
     QuestionPlanned,
+    Recall,
+    RecallCompared,
     Retrieved,
     RunResumed,
     ServedPrompt,
@@ -62,6 +64,7 @@ class RandomRun:
         self.mastery = dict.fromkeys(SKILLS, 0.0)
         self.snapshots: dict[int, dict[str, float]] = {}
         self.posteriors: dict[tuple[str, str, str], tuple[int, int, int]] = {}
+        self.recalled: dict[tuple[str, int], tuple[int, int, int]] = {}
         self.met: dict[str, int] = {}
         self.active: list[MemoryAppended] = []
         self.observed: dict[str, int] = {}
@@ -189,6 +192,7 @@ class RandomRun:
         for _ in range(self.questions):
             events.append(self._rewarded())
             events.append(self._memory(k, "update", "success_memory", ""))
+        events.append(self._recall(k))
         if self.active:
             again = self.random.choice(self.active)
             self.met[again.memory_id] += 1
@@ -249,6 +253,21 @@ class RandomRun:
 
         records = tuple(paired(name) for name in TASK_TYPES if self.random.random() < 0.7)
         return BenefitDecided(iteration=k, records=records, pooled=paired(""), stale=self.random.randrange(2))
+
+    def _recall(self, k: int) -> RecallCompared:
+        drawn = sorted((name, agreement) for name in TASK_TYPES for agreement in (1, 2) if self.random.random() < 0.5)
+        for key in drawn:
+            questions, recalled, answered = self.recalled.get(key, (0, 0, 0))
+            self.recalled[key] = (
+                questions + 2,
+                recalled + self.random.randrange(3),
+                answered + self.random.randrange(3),
+            )
+        records = (
+            Recall(task_type=name, agreement=agreement, questions=q, recalled=r, answered=a)
+            for (name, agreement), (q, r, a) in ((key, self.recalled[key]) for key in drawn)
+        )
+        return RecallCompared(iteration=k, records=tuple(records))
 
     def _rewarded(self) -> BanditUpdated:
         key = (self.random.choice(("search", "routing")), self.random.choice(TASK_TYPES), "balanced")

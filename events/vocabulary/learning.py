@@ -24,8 +24,7 @@ class MemoryAppended(Event, frozen=True, kw_only=True, tag="memory.appended"):
     outcome: Outcome
     """Index that the memory belongs to."""
     kind: str
-    """`specific`, `type_strategy` or `case` (that no guidance wrote) of a failure memory, `guess` of a success that
-    chance may have brought, or ""."""
+    """`specific`, `type_strategy`, `case` (without guidance) of a failure, `guess` of a success by chance, or ""."""
     task_type: str
     skill: str
     question_id: str

@@ -1,0 +1,121 @@
+"""Recall: the nearest cases answer where they were right as often as the model, on the same questions, only there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from mage_es.engine.config import Config
+from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.run.directory import Run, find_run
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.verbs.evolve import evolve
+from mage_es.engine.verbs.exam import ExamReport, examine
+from mage_es.engine.verbs.open_run import open_run
+from mage_es.engine.verbs.replay import replay
+from mage_es.engine.verbs.show import show
+from mage_es.engine.verbs.verify import verify
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import AnswerJudged, ModelCalled, QuestionPlanned, RecallCompared
+
+pytestmark = pytest.mark.slow
+TEAMS = {"lamp": "amber", "desk": "birch", "visa": "cobalt", "router": "dune"}
+TASKS = [
+    {"question": f"Ticket {number} from room {number * 7 % 31}: the {thing} is gone again.", "answer": team}
+    for number in range(40)
+    for thing, team in TEAMS.items()
+]
+CONFIG = Config(benchmark="tickets", seed=3, iterations=3, pool=24, held_out=24, anchors=8, gate="off")
+
+
+class Learner:
+    """Right about every question, or about none."""
+
+    name = "test/learner"
+
+    def __init__(self, *, knows: bool, tasks: Sequence[Mapping[str, str]] = TASKS) -> None:
+        self.answers = {task["question"]: task["answer"] for task in tasks} if knows else {}
+
+    async def complete(self, request: Request) -> Completion:
+        question = request.messages[-1].removeprefix("## Question\n\n")
+        return Completion(text=self.answers.get(question, "no idea"), input_tokens=9, output_tokens=1)
+
+
+def examined(
+    folder: Path, learner: Learner, *, tasks: Sequence[Mapping[str, str]] = TASKS, **settings: Any
+) -> tuple[Run, ExamReport]:
+    config = msgspec.structs.replace(CONFIG, **settings)
+    models = Models(learner, open_model("builtin/reference", "guidance"))
+    evolve(config, tasks=tasks, models=models, runs_dir=folder, runtime=Runtime(workers=2), run_id="r")
+    run = find_run(folder, "r")
+    return run, examine(run, execution=learner)
+
+
+@pytest.fixture(scope="module")
+def recalled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, ExamReport]:
+    return examined(tmp_path_factory.mktemp("recalled"), Learner(knows=False))
+
+
+def test_a_model_that_is_never_right_is_not_asked_where_cases_agree(recalled: tuple[Run, ExamReport]) -> None:
+    run, report = recalled
+    exam = LogReader(run.exams()[-1].log_path)
+    plans = {plan.question_id: plan for plan in exam.of(QuestionPlanned)}
+    called = {call.about for call in exam.of(ModelCalled)}
+    by_recall = {name for name, plan in plans.items() if plan.routing_arm == "recall"}
+    assert report.recalled == len(by_recall) > 0 and not by_recall & called
+    assert {name for name, is_right in report.answers if is_right} <= by_recall
+    assert report.correct > report.total / 2 and report.bare == 0
+
+
+def test_a_question_to_learn_from_is_always_asked_and_so_paired(recalled: tuple[Run, ExamReport]) -> None:
+    run, _ = recalled
+    reader = LogReader(run.log_path)
+    fresh = {event.question_id for event in reader.of(AnswerJudged) if event.purpose == "fresh"}
+    assert fresh <= {call.about for call in reader.of(ModelCalled)}
+    *_, last = reader.of(RecallCompared)
+    totals = Counter[str]()
+    for record in open_run(run).state.recall.records():
+        assert record in last.records or record.agreement not in {each.agreement for each in last.records}
+        totals += Counter({name: getattr(record, name) for name in ("questions", "recalled", "answered")})
+    # The first iteration has no cases yet.
+    assert totals["questions"] == len(fresh) - CONFIG.pool and totals["recalled"] > 0 and totals["answered"] == 0
+
+
+def test_what_was_recalled_is_shown_verified_and_replayed(recalled: tuple[Run, ExamReport]) -> None:
+    run, _ = recalled
+    exam = LogReader(run.exams()[-1].log_path)
+    name = next(plan.question_id for plan in exam.of(QuestionPlanned) if plan.routing_arm == "recall")
+    shown = show(run, name)
+    assert shown.routing_arm == "recall" and shown.prompt_verified and shown.prompt == ""
+    assert shown.answer in TEAMS.values() and shown.bundle
+    assert verify(run).ok and all(check.equal for check in replay(run).checks)
+
+
+def test_as_good_as_the_model_is_good_enough_and_costs_nothing(tmp_path: Path) -> None:
+    _, report = examined(tmp_path, Learner(knows=True))
+    assert report.correct == report.total == report.recalled and report.execution_calls == 0
+
+
+def test_a_model_is_asked_where_near_cases_mislead(tmp_path: Path) -> None:
+    # By the room the nearest case is of the same thing and mostly of another team.
+    tasks = [{**task, "answer": list(TEAMS.values())[place // 4 % 4]} for place, task in enumerate(TASKS)]
+    _, report = examined(tmp_path, Learner(knows=True, tasks=tasks), tasks=tasks)
+    assert (report.recalled, report.correct) == (0, report.total)
+
+
+def test_switched_off_nothing_is_compared_and_the_model_is_asked(tmp_path: Path) -> None:
+    run, report = examined(tmp_path, Learner(knows=False), recall=False)
+    assert (report.recalled, report.correct) == (0, 0)
+    assert not list(LogReader(run.log_path).of(RecallCompared))
+
+
+def test_with_the_answers_of_others_the_cases_do_not_help(recalled: tuple[Run, ExamReport]) -> None:
+    run, report = recalled
+    control = examine(run, execution=Learner(knows=False), control="permuted")
+    assert control.correct < report.correct / 2

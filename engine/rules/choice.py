@@ -174,7 +174,6 @@ class Choosing:
             "prerequisites": len(self._state.graph.closure(skill)) > 1 and not (is_episode and added.planning),
             "principles": self._setting.config.principles and bool({*self._principles(asked)} - {*added.principles}),
             "tool": not is_episode and self._tool(asked.question, skill) is not None,
-            "record": False,
         }
         return [name for name, arm in ROUTING_ARMS.items() if there[arm.needs]]
 

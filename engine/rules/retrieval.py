@@ -146,6 +146,7 @@ class Candidates:
         """Return the nearest of both indexes, at most so many cases, those of one question text once."""
         found = {index: self._hits(index, _nearest, _DIVERSE_POOL) for index in get_args(Index)}
         failures = frozenset(hit.memory_id for hit in found["failure"])
+        # The sort is stable: of two that are equally near the solved one comes first, in the learner's own words.
         cases, strategies, texts = list[Hit](), list[Hit](), set[str]()
         for hit in sorted(chain(*found.values()), key=lambda hit: -hit.similarity):
             row = self._memory.row(hit.memory_id)

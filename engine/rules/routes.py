@@ -37,6 +37,7 @@ from mage_es.events.vocabulary import BundleTrimmed, QuestionPlanned, SearchAnsw
 from mage_es.projections.fold import State
 
 RECALL = "recall"
+"""The route without a call, beside the arms."""
 DIRECT, REASONED = "answer_direct", "answer_cot"
 AFTER_STEPS = "answer_after_steps_v1"
 AFTER_TOOL = "answer_after_tool_v1"
@@ -124,7 +125,9 @@ def follow(route: Route) -> Course:
     """
     if route.setting.config.search:
         yield from route.look_up()
-    return (yield from ROUTING_ARMS[route.planned.routing_arm].course(route))
+    # No arm: what needs no call is never drawn, its record alone chooses it.
+    course = _recall if route.planned.routing_arm == RECALL else ROUTING_ARMS[route.planned.routing_arm].course
+    return (yield from course(route))
 
 
 def _at_once(route: Route) -> Course:
@@ -188,7 +191,7 @@ class RoutingArm(NamedTuple):
     template: str
     step_template: str = "act_cot"
     course: Callable[[Route], Course] = _at_once
-    needs: Literal["nothing", "prerequisites", "principles", "tool", "record"] = "nothing"
+    needs: Literal["nothing", "prerequisites", "principles", "tool"] = "nothing"
     """What must be there before a question is offered this arm; `rules/choice.py` knows what is there."""
 
 
@@ -200,5 +203,4 @@ ROUTING_ARMS: Mapping[str, RoutingArm] = {
     "chain": RoutingArm("answer_step_v1", course=_chain, needs="prerequisites"),
     "cot_principles": RoutingArm(REASONED, needs="principles"),
     "tool": RoutingArm("answer_tool_v1", course=_tool, needs="tool"),
-    RECALL: RoutingArm("", course=_recall, needs="record"),  # never drawn: the record alone chooses it
 }

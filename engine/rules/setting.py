@@ -1,5 +1,6 @@
 """What stays fixed through a run and every rule may read: the configuration and what the opening measured."""
 
+import re
 from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import Literal, NamedTuple
@@ -14,12 +15,15 @@ from mage_es.engine.rules.retrieval import Terms
 from mage_es.engine.seams.benchmark import Question, Traits
 
 _SHARED = 5  # questions that must have the same right answer, in the mean, for answers to be labels
-_LABELS = 20  # most answers that are labels: the results of calculations repeat, too, where there are thousands
+_LABELS, _GRADES = 100, 10  # most answers that are labels, and most numbers: the results of calculations repeat, too
+_NUMBER = re.compile(r"[-+]?[\d.,/ ]*\d[\d.,/ ]*%?")
 
 
 def are_labels(golds: Collection[str]) -> bool:
     """Return whether questions share a few right answers, as those have that are sorted into groups."""
-    return 0 < len(set(golds)) <= min(_LABELS, len(golds) // _SHARED)
+    distinct = set(golds)
+    most = _GRADES if all(_NUMBER.fullmatch(gold) for gold in distinct) else _LABELS
+    return 0 < len(distinct) <= min(most, len(golds) // _SHARED)
 
 
 class Setting(NamedTuple):

@@ -23,7 +23,7 @@ READABLE = """
     arm asked_sha256 baseline batch_id benchmark by chain
     children common_shingles config config_sha256 context_id control custom_id data_sha256 donor doubtful
     embedder embedder_sha256 embedding entity_id episode_id evolution exam examples execution execution_model
-    facts family fault fresh frontier gold_digests golds_sha256 guidance_model guiding_skill head_chain held_out
+    facts family fault form fresh frontier gold_digests golds_sha256 guidance_model guiding_skill head_chain held_out
     id ids ids_sha256 into judge key kind label learned licence marker memory_id model name newly_observed outcome
     package_version parent path planning principles projection provider_id purpose quarantined question_hash
     question_id questions_sha256 reason recipe_id repeats request_sha256 resembling revisits role routing_arm run_id

@@ -97,6 +97,7 @@ class Recall(Part, frozen=True, kw_only=True):
     agreement: int
     """How many of the nearest cases have the answer of the very nearest."""
     questions: int
+    """Questions of this agreement that were answered both ways."""
     recalled: int
     """Of these, how many the nearest case's answer would have got right."""
     answered: int

@@ -151,8 +151,8 @@ def test_closing_and_resuming_change_no_digest(stages: list[Stage]) -> None:
 
 
 def test_different_histories_have_different_digests() -> None:
-    one = folded(flat(history(seed=1, iterations=2, questions=3))).digests()
-    other = folded(flat(history(seed=2, iterations=2, questions=3))).digests()
+    one = folded(flat(history(seed=1, iterations=3, questions=3))).digests()
+    other = folded(flat(history(seed=2, iterations=3, questions=3))).digests()
 
     differing = {a.projection for a, b in zip(one, other, strict=True) if a.value != b.value}
     assert differing == {view.name for view in State().digested()}

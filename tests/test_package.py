@@ -289,15 +289,18 @@ def test_an_opened_run_gives_what_ask_would_show_its_model(tmp_path: Path) -> No
     frozen = mage_es.open_run(run)
     bundle, asked = frozen.bundle(question), mage_es.ask(run, question)
     assert bundle.memories == asked.bundle
-    assert bundle.messages[-1] == {"role": "user", "content": asked.prompt}
+    # Cases are turns of their own: what `ask` shows as one text is what these say one after the other.
+    said = [message for message in bundle.messages if message["role"] != "system"]
+    assert "\n\n".join(message["content"] for message in said) == asked.prompt and said[-1]["role"] == "user"
     assert (bundle.task_type, bundle.skill) == (asked.task_type, asked.skill)
     assert 0 < bundle.propensity <= 1 and bundle.arm and bundle.route
     known = next(iter(frozen.state.memory.rows()))
     given = frozen.bundle(question, task_type=known.task_type)
     assert given.task_type == known.task_type and given.memories
-    assert all(
-        -1 <= memory.similarity <= 1 and memory.question in given.messages[-1]["content"] for memory in given.memories
-    )
+    roles = [message["role"] for message in given.messages]
+    assert roles == ["system", *["user", "assistant"] * (len(roles) // 2 - 1), "user"] and len(roles) > 2
+    texts = [message["content"] for message in given.messages]
+    assert all(-1 <= memory.similarity <= 1 and memory.question in texts for memory in given.memories)
     assert not mage_es.open_run(run, at="start").bundle(question, task_type=known.task_type).memories
     with pytest.raises(mage_es.UsageError, match=f"no task type '{known.task_type}s'"):
         frozen.bundle(question, task_type=f"{known.task_type}s")

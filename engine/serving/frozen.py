@@ -17,6 +17,7 @@ import msgspec
 from mage_es.engine.agents.learner import course_of, plan_answers
 from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.courses import Ask, begin
+from mage_es.engine.models.clients import chat_of
 from mage_es.engine.rules.cascade import Cascade
 from mage_es.engine.rules.choice import Choosing
 from mage_es.engine.rules.floors import Floors, floors_of, is_far, probes_of
@@ -200,7 +201,6 @@ class FrozenRun:
         if is_far(nearest, floor) or not self.gets_notes(planned.task_type):
             planned = without(planned, {*planned.principles, *(hit.memory_id for hit in planned.memories)})
         first = begin(course_of(self.world.setting, self.state, planned, asked))
-        said = {"system": first.request.system, "user": first.request.prompt} if isinstance(first, Ask) else {}
         return BundleReport(
             run_id=self.run.id,
             marker=self.marker,
@@ -211,7 +211,7 @@ class FrozenRun:
             route=planned.routing_arm,
             route_propensity=planned.routing_probability,
             memories=bundle_of(self.state, planned),
-            messages=tuple({"role": role, "content": text} for role, text in said.items() if text),
+            messages=tuple(chat_of(first.request, joined=False)) if isinstance(first, Ask) else (),
             nearest=nearest,
             floor=floor,
             reason=reason,

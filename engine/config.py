@@ -99,7 +99,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     as the paper has them. Episodes and served requests always have sections."""
     route: Literal["auto", "direct", "cot"] = "auto"
     """How a question is asked where no bandit chooses: for the answer alone, or with reasoning; `auto`: for the answer
-    alone where the questions to learn from share a few right answers, as labels do."""
+    alone where answers are labels, or short answers by a rule of your own that no worked solution tells."""
     long_context: Amount = 500
     """Characters of context above which the bundle is failure-heavy, section 3.5; hyperparameter table."""
     strategy_floor: Share = 0.0

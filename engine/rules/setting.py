@@ -16,6 +16,7 @@ from mage_es.engine.seams.benchmark import Question, Traits
 
 _SHARED = 5  # questions that must have the same right answer, in the mean, for answers to be labels
 _LABELS, _GRADES = 100, 10  # most answers that are labels, and most numbers: the results of calculations repeat, too
+_SHORT = 40  # characters of an answer that is not worked towards in words
 _NUMBER = re.compile(r"[-+]?[\d.,/ ]*\d[\d.,/ ]*%?")
 
 
@@ -24,6 +25,12 @@ def are_labels(golds: Collection[str]) -> bool:
     distinct = set(golds)
     most = _GRADES if all(_NUMBER.fullmatch(gold) for gold in distinct) else _LABELS
     return 0 < len(distinct) <= min(most, len(golds) // _SHARED)
+
+
+def are_short(golds: Collection[str]) -> bool:
+    """Return whether right answers are a few words each, and not results of calculations, which are worked out."""
+    numbers = sum(bool(_NUMBER.fullmatch(gold)) for gold in golds)
+    return max(map(len, golds), default=_SHORT + 1) <= _SHORT and numbers < len(golds) / 2
 
 
 class Setting(NamedTuple):
@@ -55,7 +62,9 @@ class Setting(NamedTuple):
     floors: Floors = NO_FLOORS
     """What a memory of a case must have to be served; none in learning, where all there is must be tried."""
     is_labelled: bool = False
-    """Whether the questions to learn from share a few right answers, as labels do."""
+    """Whether the questions to learn from share a few right answers, as labels do, and none has options of its own."""
+    is_short: bool = False
+    """Whether a rule of the user's or of the seed is to be learned, by short answers and without worked solutions."""
     is_served: bool = False
     """Whether anchors and exams are asked as clients' questions are: with a note, and nothing else that was learned."""
 
@@ -80,7 +89,7 @@ class Setting(NamedTuple):
         """How a question is asked where no bandit chooses."""
         if self.config.route != "auto":
             return self.config.route
-        return "direct" if self.is_labelled else "cot"
+        return "direct" if self.is_labelled or self.is_short else "cot"
 
     @property
     def form(self) -> str:

@@ -14,6 +14,7 @@ import msgspec
 
 from mage_es import __version__
 from mage_es.engine.benchmarks.registry import given_name, open_benchmark, title, with_own_models
+from mage_es.engine.benchmarks.tasks import names_tasks
 from mage_es.engine.commands import Asked
 from mage_es.engine.config import Config, canonical, fingerprint, parse
 from mage_es.engine.embedders.registry import PAPER, open_embedder
@@ -21,7 +22,7 @@ from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.near_duplicates import LEAST_QUESTIONS
 from mage_es.engine.rules.randomness import ranked
 from mage_es.engine.rules.retrieval import recipe_query
-from mage_es.engine.rules.setting import Setting, are_labels
+from mage_es.engine.rules.setting import Setting, are_labels, are_short
 from mage_es.engine.rules.splits import NO_SIDES, Sides, Splits, make_splits, recorded_splits
 from mage_es.engine.rules.step_prompt import retrieval_text
 from mage_es.engine.rules.subjects import own_words
@@ -29,7 +30,7 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.run.inheriting import Parent, inheritance, past_of
 from mage_es.engine.run.questions import all_questions, recorded_benchmark
 from mage_es.engine.run.task_typing import TaskTyping
-from mage_es.engine.seams.benchmark import Benchmark, Question, column_roles_of, traits_of
+from mage_es.engine.seams.benchmark import Benchmark, Question, column_roles_of, options_of, traits_of
 from mage_es.engine.seams.embedder import Embedder, Vectors
 from mage_es.engine.seams.environment import Opening, is_sequential, opening_of
 from mage_es.engine.seams.metering import Metered, SpendingGuard
@@ -321,6 +322,8 @@ def _open(
 ) -> World:
     questions = {question.id: question for question in all_questions(benchmark)}
     known = [questions[name] for name in splits.evolution]
+    golds = [question.gold for question in known]
+    is_own = names_tasks(benchmark.name) or getattr(benchmark, "is_seed_bound", False)
     setting = Setting(
         config=config,
         evolution=splits.evolution,
@@ -334,7 +337,9 @@ def _open(
         subjects={question.id: question.subject for question in questions.values() if question.subject},
         own_words=own_words(questions.values()),
         first=begun.iteration + 1 if begun else 0,
-        is_labelled=are_labels([question.gold for question in known]),
+        is_labelled=are_labels(golds) and not any(map(options_of, known)),
+        # What the world knows can be reasoned about; a rule of someone's own can only be learned from its cases.
+        is_short=is_own and are_short(golds) and not any(each.solution or options_of(each) for each in known),
         is_served=begun is not None and begun.is_served,
     )
     typing = TaskTyping(benchmark, known, embedder, choice=config.task_types)

@@ -10,9 +10,8 @@ from mage_es.engine.baselines.answering import BaselineTrial
 from mage_es.engine.baselines.methods import asked_by
 from mage_es.engine.baselines.table import BASELINES, is_method, open_method
 from mage_es.engine.courses import Ask, Course
-from mage_es.engine.rules.setting import are_labels
 from mage_es.engine.run.world import World
-from mage_es.engine.seams.benchmark import Verdict, column_roles_of
+from mage_es.engine.seams.benchmark import Verdict
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.method import Method, RunView, blind, taught
 from mage_es.engine.seams.model import MAX_TOKENS, reason_of
@@ -56,15 +55,8 @@ def is_learned(state: State) -> bool:
 
 
 def view_of(world: World) -> RunView:
-    """Return what a method may know of a run.
-
-    Answers are reasoned but where the questions to learn from share a few, as labels do, or follow a rule of the user's
-    or of the seed and none has a worked solution.
-    """
-    evolution = [world.questions[name] for name in world.setting.evolution]
-    is_private = bool(column_roles_of(world.benchmark)) or getattr(world.benchmark, "is_seed_bound", False)
-    has_labels = are_labels([question.gold for question in evolution])
-    is_reasoned = not has_labels and (not is_private or any(question.solution for question in evolution))
+    """Return what a method may know of a run: it reasons where MAGE would."""
+    is_reasoned = world.setting.route == "cot"
     sees_gold = world.setting.config.teacher_sees in ("answers", "solutions")
     return RunView(world.embedder.encode, world.setting.answer_format, is_reasoned, sees_gold)
 

@@ -11,7 +11,7 @@ from mage_es.engine.benchmarks.numbers import INSTRUCTION
 from mage_es.engine.benchmarks.stbench.benchmark import EXTENDED, MERGED, STBENCH
 from mage_es.engine.config import Config
 from mage_es.engine.environments.crafter.benchmark import Crafter
-from mage_es.engine.rules.setting import Setting, are_labels
+from mage_es.engine.rules.setting import Setting, are_labels, are_short
 from mage_es.engine.seams.benchmark import ContextRole, Question, Traits, traits_of
 from mage_es.engine.worlds.wordmath.benchmark import WordMath
 from tests.engine.rules.states import setting_of
@@ -68,6 +68,20 @@ def test_the_benchmarks_that_differ_from_the_usual_say_so_themselves() -> None:
 )
 def test_right_answers_are_labels_where_many_questions_share_a_few(golds: list[str], *, labels: bool) -> None:
     assert are_labels(golds) is labels
+
+
+@pytest.mark.parametrize(
+    ("golds", "short"),
+    [
+        ([], False),
+        (["KX-17/B", "LM-3/C", "12"], True),
+        (["12", "7.50", "-3", "KX-17/B"], False),
+        (["KX-17/B", "It depends on what was ordered, and on when it was."], False),
+    ],
+    ids=["none", "codes", "results of calculations", "a sentence"],
+)
+def test_answers_are_short_where_each_is_a_few_words_and_most_are_no_numbers(golds: list[str], *, short: bool) -> None:
+    assert are_short(golds) is short
 
 
 def plain(*, is_labelled: bool = False, is_served: bool = False, **changes: Any) -> Setting:

@@ -23,6 +23,7 @@ from mage_es.events.vocabulary import QuestionPlanned
 from tests.engine.models.provider import request_of
 from tests.hostile.attacks import TERMINAL
 from tests.hostile.server import Reply, Said, completion, failure, hostile
+from tests.paper_parts import PAPER_OPTIONS
 
 pytestmark = pytest.mark.slow
 
@@ -72,7 +73,10 @@ def poisoned_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with hostile(attacking) as url, pytest.raises(SystemExit) as exited:
         models = ("--execution", f"openai/exec?base_url={url}/v1", "--guidance", f"openai/g?base_url={url}/v1")
         # The authors behind the server are the embedded ones, which write from solutions.
-        main(["evolve", "wordmath", *SMALL, *models, "--teacher-sees", "solutions", "--runs-dir", str(runs_dir)])
+        main(
+            ["evolve", "wordmath", *SMALL, *PAPER_OPTIONS, *models, "--teacher-sees", "solutions"]
+            + ["--runs-dir", str(runs_dir)]
+        )
     assert exited.value.code == 0
     return runs_dir
 

@@ -16,12 +16,13 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ActionRecipeHarvested, MemoryAppended, MemoryRefused
 from mage_es.projections.fold import fold
 from tests.engine.environments.webshop.small import DATA, needs_data
+from tests.paper_parts import PAPER_PARTS
 
 pytestmark = pytest.mark.slow
 
 CONFIG = Config(
     benchmark="webshop-100", seed=42, iterations=3, pool=8, held_out=20, anchors=4, explore_episodes=1,
-    episode_steps=15,
+    episode_steps=15, **PAPER_PARTS,
 )  # fmt: skip
 
 

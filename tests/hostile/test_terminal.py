@@ -73,10 +73,8 @@ def poisoned_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with hostile(attacking) as url, pytest.raises(SystemExit) as exited:
         models = ("--execution", f"openai/exec?base_url={url}/v1", "--guidance", f"openai/g?base_url={url}/v1")
         # The authors behind the server are the embedded ones, which write from solutions.
-        main(
-            ["evolve", "wordmath", *SMALL, *PAPER_OPTIONS, *models, "--teacher-sees", "solutions"]
-            + ["--runs-dir", str(runs_dir)]
-        )
+        options = (*SMALL, *PAPER_OPTIONS, *models, "--teacher-sees", "solutions", "--runs-dir", str(runs_dir))
+        main(["evolve", "wordmath", *options])
     assert exited.value.code == 0
     return runs_dir
 

@@ -47,7 +47,7 @@ def ran(folder: Path, server: Provider, *, kind: str = "openai", options: str = 
 
 
 def test_a_server_that_thinks_900_tokens_is_asked_once_for_almost_every_answer(tmp_path: Path) -> None:
-    found = measured(thinks, tmp_path, pool=30)
+    found = measured(thinks, tmp_path, pool=40)
     assert found.calls_per_prompt <= 1.1
     assert (found.identical, found.unanswered) == (0, 0)
     assert found.right and found.thought > 0.9 * found.tokens > 100_000

@@ -21,6 +21,7 @@ from mage_es.engine.viewing.chunks import Viewed
 from mage_es.engine.viewing.export import export
 from mage_es.engine.viewing.server import Viewer
 from tests.engine.conftest import begin
+from tests.paper_parts import PAPER_PARTS
 
 WEB = Path(__file__).parents[2] / "engine" / "viewing" / "web"
 AXE = WEB / "node_modules" / "axe-core" / "axe.min.js"
@@ -90,7 +91,7 @@ def look(browser: Any) -> Iterator[Callable[..., Looked]]:
 @pytest.fixture(scope="session")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A small run with an exam before and one after, and one memory in quarantine. Shared: only read it."""
-    config = Config(benchmark="wordmath", seed=7, iterations=2, pool=16, held_out=8, anchors=8)
+    config = Config(benchmark="wordmath", seed=7, iterations=2, pool=16, held_out=8, anchors=8, **PAPER_PARTS)
     made = begin(tmp_path_factory.mktemp("viewed"), config)
     for at in ("start", "latest"):
         examine(made, at=at, questions=8, control="none", data_dir=None, runtime=Runtime(workers=2))

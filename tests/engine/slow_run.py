@@ -1,4 +1,4 @@
-"""A process for killing: begins the small run, or resumes it, with a model that keeps calls in flight."""
+"""A process for killing: begins the run of a configuration, or resumes it, with a model that keeps calls in flight."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import shutil
 import sys
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
@@ -17,7 +19,6 @@ from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.resume import resume
 from mage_es.events.errors import MageError
 from mage_es.events.log import LogReader
-from tests.paper_parts import PAPER_PARTS
 
 
 class Slow:
@@ -52,7 +53,4 @@ if has_events(run):
     resume(run, config=None, **how)
 else:
     shutil.rmtree(run.path, ignore_errors=True)
-    config = Config(
-        benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12, gate="off", **PAPER_PARTS
-    )
-    evolve(config, runs_dir=runs, run_id="r", **how)
+    evolve(msgspec.json.decode(sys.argv[2], type=Config), runs_dir=runs, run_id="r", **how)

@@ -255,7 +255,8 @@ def test_switches_turn_off_exactly_what_they_name(tmp_path: Path) -> None:
 @pytest.mark.paper("beyond the paper, concurrency")
 def test_killed_at_random_moments_a_run_still_ends_with_the_same_digests(tmp_path: Path) -> None:
     """A real process, a real kill -9, many times; no call that was recorded is made again."""
-    command = [sys.executable, str(Path(__file__).with_name("slow_run.py")), str(tmp_path)]
+    script = str(Path(__file__).with_name("slow_run.py"))
+    command = [sys.executable, script, str(tmp_path), msgspec.json.encode(CONFIG).decode()]
     run = Run("r", tmp_path / "r")
     assert kill_again_and_again(command, run.log_path, times=4, most=60, random=random.Random(5)) >= 2
     subprocess.run(command, check=True)

@@ -11,7 +11,7 @@ from tests.bench.faults import HOUR_S, LASTING, PASSING, misbehaved, outage
 
 pytestmark = pytest.mark.slow
 
-SMALL = Config(benchmark="wordmath", seed=7, iterations=1, pool=40, held_out=20, anchors=12)
+SMALL = Config(benchmark="wordmath", seed=7, iterations=1, pool=80, held_out=20, anchors=12)
 
 
 def test_with_every_kind_of_fault_all_questions_are_settled_and_the_ledger_is_the_servers_own_count(

@@ -54,9 +54,9 @@ class Length(NamedTuple):
 def lengths(name: str, questions: list[Question], *, budget: int = 12_000) -> Iterator[Length]:
     """Yield the length of each kind of brief about questions of one benchmark, the longest of the first 60."""
     types = sorted({question.task_type for question in questions})
-    setting = Setting(
-        Config(benchmark=name, teacher_sees="solutions", guidance_context=budget), (), (), (), tuple(types), ""
-    )
+    # With bandits, since what only their arms read is written only then.
+    config = Config(benchmark=name, teacher_sees="solutions", guidance_context=budget, bandits=True, bundle=3)
+    setting = Setting(config, (), (), (), tuple(types), "")
     answered = sorted(questions, key=lambda question: -len(question.context) - len(question.question))[:ANSWERED]
     known = {question.id: question for question in answered}
     state = _answered(answered)

@@ -273,7 +273,8 @@ def test_the_prompts_of_own_tasks_begin_with_what_is_to_be_done_and_list_the_lab
     (empty_folder / "how.txt").unlink()
     shown = json.loads(mage("ask", "Is 7 odd?", "--json").out)["moves"][0]["system"]
     assert shown.startswith("Look at the last digit.\n\nAnswer the question.")
-    assert shown.endswith('Finish with one of these lines: "Answer: odd", "Answer: even".')
+    lines = 'Finish with one of these lines: "Answer: odd", "Answer: even".'
+    assert shown.endswith(f"{lines} Nothing else, no reasoning.")
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,9 @@ def test_a_model_that_is_not_served_is_told_with_those_that_are_and_leaves_no_ru
             assert (outcome.code, "does not serve exce. Did you mean exec?" in outcome.err) == (4, True)
             assert not (tmp_path / "runs").exists()
         outcome = mage("baseline", "zero_shot_cot", "wordmath", *few)  # a server that answers to any name
-        assert outcome.code == 0 and "exce?base_url" in outcome.err and "a baseline has no guidance" in outcome.err
+        assert (
+            outcome.code == 0 and "exce?base_url" in outcome.err and "no model writes for zero_shot_cot" in outcome.err
+        )
         assert "does not list exce, but it answers. One trial call: " in outcome.err
 
 

@@ -19,7 +19,16 @@ from mage_es.engine.rules.splitting import split
 from mage_es.engine.testing.stages import flat
 from mage_es.engine.testing.strategies import history
 from mage_es.engine.theorems.leaks import WRITTEN
-from mage_es.events.vocabulary import Draft, Event, MemoryRefused, Origin, SkillCreated, SplitCommitted, tag_of
+from mage_es.events.vocabulary import (
+    Draft,
+    Event,
+    MemoryRefused,
+    NoteWritten,
+    Origin,
+    SkillCreated,
+    SplitCommitted,
+    tag_of,
+)
 from tests.properties.machine import Life, world_of
 
 pytestmark = pytest.mark.slow
@@ -28,6 +37,8 @@ WORLD = world_of("paired")
 GUARDED = Guarded(WORLD.splits.events)
 QUESTIONS = [WORLD.questions[name].question for name in (*WORLD.setting.anchors, *WORLD.setting.held_out)]
 SAMPLES: dict[type[Event], Event] = {type(e): e for e in flat(history(seed=1, iterations=2, questions=1))}
+# Of a method's run; the history is that of an evolution.
+SAMPLES[NoteWritten] = NoteWritten(memory_id="note-1", question_id="q1", text="Read twice.")
 NAMES = {"skill", "task_type"}
 """Others refer to a skill or task type by its name, so it is made under that name in any case."""
 SHINGLE = 5

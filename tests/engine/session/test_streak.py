@@ -37,8 +37,11 @@ from mage_es.events.vocabulary import (
     ModelCalled,
 )
 from mage_es.projections.fold import fold
+from tests.paper_parts import PAPER_PARTS
 
-SUMS = Config(benchmark="sums", seed=3, iterations=2, pool=20, anchors=8, held_out=12, scorer_seconds=20.0)
+SUMS = Config(
+    benchmark="sums", seed=3, iterations=2, pool=20, anchors=8, held_out=12, scorer_seconds=20.0, **PAPER_PARTS
+)
 TASKS = [
     {
         "question": f"How much is {a} plus {b}?",

@@ -80,9 +80,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sha256(self) -> str:
         """The hash of everything that the model gets; part of the call's idempotency key."""
-        given = (self.system, self.prompt, repr(self.temperature), str(self.max_tokens), self.reply_schema)
+        return sha256_text("\x00".join((self.system, self.prompt, self.terms)))
+
+    @property
+    def terms(self) -> str:
+        """What is hashed beside the messages' text: how the model samples, and where the messages begin."""
+        given = (repr(self.temperature), str(self.max_tokens), self.reply_schema)
         others = (*([str(self.sample)] if self.sample else ()), *([f"turns {self.turns}"] if self.turns else ()))
-        return sha256_text("\x00".join((*given, *others)))
+        return "\x00".join((*given, *others))
 
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True):

@@ -210,9 +210,7 @@ def _prompt(request: Request, sources: Iterable[Quotation], texts: dict[str, int
         number = texts.setdefault(request.prompt[span.offset : at], len(texts))
         pieces.append({"t": number, "source": span.source})
     pieces.append(request.prompt[at:])
-    given = (repr(request.temperature), str(request.max_tokens), request.reply_schema)
-    rest = "\x00".join((*given, str(request.sample)) if request.sample else given)
-    return {"system": request.system, "prompt": [piece for piece in pieces if piece], "rest": rest}
+    return {"system": request.system, "prompt": [piece for piece in pieces if piece], "rest": request.terms}
 
 
 def _call(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import exam_records
 from mage_es.engine.run.memories import report_of
@@ -26,6 +27,7 @@ from mage_es.engine.viewing.windows import Windows
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ModelCalled, QuestionPlanned
+from tests.engine.conftest import begin
 from tests.engine.viewing.conftest import opened, rows_of
 
 
@@ -69,6 +71,15 @@ def test_every_prompt_is_rendered_again_with_the_hash_that_the_log_recorded(cour
             whole = f"{calls[0]['system']}\n\n{prompt_of(answer, calls[0])}" if calls[0]["system"] else ""
             assert sha256(whole or prompt_of(answer, calls[0])) == calls[0]["sha256"] == answer["prompt_sha256"]
     assert {call["kind"] for answer in answers for call in answer["calls"]} >= {"call", "tool"}
+
+
+def test_a_prompt_with_cases_as_turns_has_the_hash_that_the_log_recorded(tmp_path: Path) -> None:
+    made = begin(tmp_path, Config(benchmark="wordmath", seed=7, iterations=2, pool=16, held_out=8, anchors=8))
+    answers = table(Viewed(made), "answers")
+    shown = [(answer, call) for answer in answers for call in answer["calls"] if "turns " in call.get("rest", "")]
+    assert shown
+    for answer, call in shown:
+        assert sha256(call["system"], prompt_of(answer, call), call["rest"]) == call["request_sha256"]
 
 
 def test_a_question_shows_what_the_command_shows(examined: Run) -> None:

@@ -54,7 +54,7 @@ const WITHOUT: Record<string, [title: string, how: string]> = {
   questions: ["No question was asked in this run", "Questions appear once an iteration has begun."],
   memories: ["Nothing was learned in this run", "Memories come with the first closed iteration; a baseline has none."],
   nodes: ["There is no graph in this run", "Its first nodes come at the start of a run; a baseline has none."],
-  bandits: ["No bandit chose anything in this run", "Arms are pulled once questions are asked with memories in hand."],
+  bandits: ["No bandit chose anything in this run", "With --bandits, arms are pulled once there are memories."],
   guard: ["The guard gave no verdict in this run", "It judges each iteration that closes, where anchors are set."],
   cost: ["No call was made in this run", "Calls are recorded as they return."],
   events: ["This copy has no events", "mage-es view RUN --to FOLDER makes one that has them."],

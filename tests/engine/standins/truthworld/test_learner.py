@@ -23,6 +23,7 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerCarried, AnswerJudged, QuestionPlanned
 from mage_es.projections.fold import State, fold
 from tests.engine.worlds.truthworld.oracle import Oracle
+from tests.paper_parts import PAPER_PARTS
 
 BENCHMARK = TruthWorld(42)
 WORLD, ORACLE = BENCHMARK.world, Oracle(BENCHMARK)
@@ -119,7 +120,7 @@ def test_a_step_of_a_chain_and_the_arguments_of_a_tool_are_read_off_the_question
 
 @pytest.mark.slow
 def test_in_an_ordinary_run_every_verdict_is_the_one_that_the_oracle_foretells(tmp_path: Path) -> None:
-    config = Config(benchmark="truthworld", seed=42, iterations=5, pool=60, held_out=20, anchors=30)
+    config = Config(benchmark="truthworld", seed=42, iterations=5, pool=60, held_out=20, anchors=30, **PAPER_PARTS)
     evolve(config, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=4), run_id="r")
     reader, state = LogReader(find_run(tmp_path, "r").log_path), State()
     questions = {question.id: question for question in EVOLUTION}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,7 +25,13 @@ from tests.engine.forgery import forged
 
 pytestmark = pytest.mark.slow
 
-TASKS = [{"question": f"How much is {a} plus {b}?", "answer": a + b} for a in range(10, 22) for b in range(10)]
+WHO = ("Ada", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gus", "Hana", "Ines", "Jon")
+"""Names, so that questions differ in words and what is nearest to one changes as more is learned."""
+TASKS = [
+    {"question": f"{who} asks: How much is {a} plus {b}?", "answer": a + b}
+    for a in range(10, 22)
+    for b, who in enumerate(WHO)
+]
 CONFIG = Config(benchmark="sums", iterations=2, pool=20, held_out=12, anchors=12, bandits=False)
 
 
@@ -41,8 +48,7 @@ class Learner:
         self.is_right = is_right
 
     async def complete(self, request: mage_es.Request) -> mage_es.Completion:
-        question = request.prompt.rpartition("## Question")[2]
-        a, b = (int(word.strip("?")) for word in question.split() if word.strip("?").isdigit())
+        a, b = map(int, re.findall(r"How much is (\d+) plus (\d+)\?", request.prompt)[-1])
         knows = (a + b) % 5 == 0 or self.is_right("> " in request.prompt or bool(request.turns))
         text = f"I add them.\n{a + b if knows else 1000}"
         return mage_es.Completion(text=text, input_tokens=1, output_tokens=1)

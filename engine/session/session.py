@@ -336,8 +336,10 @@ class Session:
             is_apart=self.world.is_scored_apart,
         )
         first = begin(course)
-        # The plan has the hash of this prompt, so a changed template is noticed before a call is paid for.
-        if isinstance(first, Ask) and sha256_text(first.request.text) != planned.prompt_sha256:
+        # The plan has the hash of this prompt, so a changed template is noticed before a call is paid for. What was
+        # recalled has none: then the first call is the judge's.
+        is_own = isinstance(first, Ask) and first.tier == "execution"
+        if is_own and sha256_text(first.request.text) != planned.prompt_sha256:
             raise _renders_differently(planned.question_id)
         recorded = partial(self._recorded, phase, planned)
         move = catch_up(course, first, recorded)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.standins.prompts import json_block
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import ExamReport, examine
 from mage_es.engine.verbs.open_run import open_run
@@ -119,3 +121,25 @@ def test_with_the_answers_of_others_the_cases_do_not_help(recalled: tuple[Run, E
     run, report = recalled
     control = examine(run, execution=Learner(knows=False), control="permuted")
     assert control.correct < report.correct / 2
+
+
+class Judge:
+    """Takes an answer for right where it is the expected one."""
+
+    name = "test/judge"
+
+    async def complete(self, request: Request) -> Completion:
+        brief = json.loads(json_block(request.prompt))
+        is_same = brief["answer"].strip().casefold() == brief["expected"].strip().casefold()
+        text = json.dumps({"score": int(is_same), "reason": "compared"})
+        return Completion(text=text, input_tokens=9, output_tokens=1)
+
+
+def test_what_is_recalled_goes_to_the_judge_where_the_rule_cannot_tell(tmp_path: Path) -> None:
+    learner, judge = Learner(knows=False), Judge()
+    models = Models(learner, open_model("builtin/reference", "guidance"), judge)
+    tasks = [{**task, "answer": list(TEAMS.values())[place // 4 % 4]} for place, task in enumerate(TASKS)]
+    evolve(CONFIG, tasks=tasks, scorer="judge", models=models, runs_dir=tmp_path, run_id="r")
+    report = examine(find_run(tmp_path, "r"), execution=learner, judge=judge)
+    assert report.recalled > 0 and report.judge_calls > 0 and report.total == CONFIG.held_out
+    assert verify(find_run(tmp_path, "r")).ok

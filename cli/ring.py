@@ -10,10 +10,8 @@ from mage_es.cli.baseline import BudgetTokensOption, LearnFromOption
 from mage_es.cli.options import CONFIG, SPENDING, BenchmarkArgument, examples, takes
 from mage_es.cli.output import Output, TextTable, percent
 from mage_es.cli.own_tasks import with_learner
-from mage_es.cli.progress import ProgressDisplay
-from mage_es.cli.session import watched
+from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
-from mage_es.events.errors import BudgetReached, Interrupted
 
 if TYPE_CHECKING:
     from mage_es.engine.verbs.ring import RingDifference, RingReport, RingRow
@@ -60,25 +58,20 @@ def ring(
     """
     from mage_es.engine.verbs.ring import ring as take
 
-    config, progress = with_learner(settings.config()), ProgressDisplay()
-    kept = "The ring is incomplete; every answer so far is kept. The same command goes on."
-    try:
-        with watched(out, settings, progress, way_back=lambda: kept) as runtime:
-            report = take(
-                config,
-                methods=[each.strip() for each in methods.split(",") if each.strip()],
-                seeds=seeds,
-                runs_dir=settings.runs_dir,
-                data_dir=settings.data_dir,
-                runtime=runtime,
-                questions=questions,
-                learn_from=learn_from,
-                budget_tokens=budget_tokens,
-                name=name,
-            )
-    except Interrupted as stopped:
-        why = f" {stopped}" if isinstance(stopped, BudgetReached) else ""
-        raise type(stopped)(f"Stopped.{why} {kept}") from stopped
+    config = with_learner(settings.config())
+    with repeatable(out, settings) as runtime:
+        report = take(
+            config,
+            methods=[each.strip() for each in methods.split(",") if each.strip()],
+            seeds=seeds,
+            runs_dir=settings.runs_dir,
+            data_dir=settings.data_dir,
+            runtime=runtime,
+            questions=questions,
+            learn_from=learn_from,
+            budget_tokens=budget_tokens,
+            name=name,
+        )
     out.report(report, ring_table(report), *_said(report))
     out.next(settings.again("verify", report.runs[-1], names=("runs_dir",)))
 

@@ -61,6 +61,18 @@ def watched(
         raise
 
 
+@contextmanager
+def repeatable(out: Output, settings: Settings) -> Iterator[Runtime]:
+    """Do what `watched` does for a command of several runs, with which the same command goes on."""
+    kept = "Every answer so far is kept. The same command goes on."
+    try:
+        with watched(out, settings, ProgressDisplay(), way_back=lambda: kept) as runtime:
+            yield runtime
+    except Interrupted as stopped:
+        why = f" {stopped}" if isinstance(stopped, BudgetReached) else ""
+        raise type(stopped)(f"Stopped.{why} {kept}") from stopped
+
+
 def _way_back(settings: Settings, progress: ProgressDisplay, more: str = "") -> str:
     """Return the command that resumes the run, with the limit that must be raised: the run keeps the others."""
     again = settings.again("resume", progress.run_id, names=("runs_dir", "data_dir", "guidance_batch", "prices"))

@@ -10,11 +10,9 @@ from mage_es.cli.baseline import LearnFromOption
 from mage_es.cli.options import CONFIG, SPENDING, BenchmarkArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.own_tasks import with_learner
-from mage_es.cli.progress import ProgressDisplay
 from mage_es.cli.ring import ring_table
-from mage_es.cli.session import watched
+from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
-from mage_es.events.errors import BudgetReached, Interrupted
 
 if TYPE_CHECKING:
     from mage_es.engine.verbs.ring import RingDifference, RingRow
@@ -49,22 +47,17 @@ def tryout(
     """
     from mage_es.engine.verbs.tryout import tryout as take
 
-    config, progress = with_learner(settings.config()), ProgressDisplay()
-    kept = "Every answer so far is kept. The same command goes on."
-    try:
-        with watched(out, settings, progress, way_back=lambda: kept) as runtime:
-            report = take(
-                config,
-                runs_dir=settings.runs_dir,
-                data_dir=settings.data_dir,
-                runtime=runtime,
-                questions=questions,
-                learn_from=learn_from,
-                name=name,
-            )
-    except Interrupted as stopped:
-        why = f" {stopped}" if isinstance(stopped, BudgetReached) else ""
-        raise type(stopped)(f"Stopped.{why} {kept}") from stopped
+    config = with_learner(settings.config())
+    with repeatable(out, settings) as runtime:
+        report = take(
+            config,
+            runs_dir=settings.runs_dir,
+            data_dir=settings.data_dir,
+            runtime=runtime,
+            questions=questions,
+            learn_from=learn_from,
+            name=name,
+        )
     out.report(report, ring_table(report.ring))
     for said in (*report.data.leaks, " ".join(verdict(report))):
         out.say(said)

@@ -18,7 +18,7 @@ _BYTES_OF_A_NUMBER = 2
 def read_head(path: Path) -> Mapping[str, Any]:
     """Return the values by name, lists as tuples.
 
-    Raises `ValueError` for a file that is no GGUF or ends within its head, and `OSError` for one that cannot be read.
+    Raises `ValueError` for a file of another format or with a damaged head, and `OSError` for one that cannot be read.
     """
     size = path.stat().st_size
     with path.open("rb") as file:

@@ -2,7 +2,7 @@
 
 Rules
     - Only answers that questions share can be recalled (`Setting.is_labelled`), and only where nothing is learned from
-      them: in exams, for anchors, and for a question of the user's. A question to learn from is always asked, so that
+      them: in exams, for anchors, and in `ask`. A question to learn from is always asked, so that
       both answers to it are known: that of its nearest cases, none of which is its own, and the model's.
     - The record is kept by task type and by agreement, how many of the nearest cases have the answer of the very
       nearest: where they disagree it is worth less. Recalled is where the nearest case was right at least as often as
@@ -44,7 +44,8 @@ def nearest_answer(state: State, memories: Sequence[Retrieved]) -> NearestAnswer
 
 def is_recalled(setting: Setting, state: State, planned: QuestionPlanned) -> bool:
     """Return whether a question with this plan is answered by its nearest cases."""
-    if not (setting.config.recall and setting.is_labelled and planned.purpose in _ASKED):
+    # A client's question always goes to the client's model, so exams of a served run measure that.
+    if not (setting.config.recall and setting.is_labelled and planned.purpose in _ASKED) or setting.is_served:
         return False
     nearest = nearest_answer(state, planned.memories)
     if nearest is None:

@@ -205,7 +205,7 @@ def retrieve(
     [Theorem 4] At most K memories, none of them quarantined or superseded. eps of the theorem is the share of questions
     whose bundle is not the best; only a world with a known law can tell it (tests/engine/worlds/truthworld).
     """
-    if arm == NEAREST:
+    if SEARCH_ARMS[arm].is_merged:
         return (candidates or Candidates(query, memory, terms)).merged(terms.bundle)
     most, find = quotas(arm, query, terms), SEARCH_ARMS[arm].find
     if recipe:
@@ -390,6 +390,8 @@ class SearchArm(NamedTuple):
 
     quotas: Callable[[int, bool], Quotas]
     find: Find = _nearest
+    is_merged: bool = False
+    """Whether both indexes share K places, by similarity alone."""
     needs: Literal["nothing", "cascade", "recipe"] = "nothing"
     """What must be there before a question is offered this arm: a part of the cascade that is on, or a recipe of its
     type. `rules/choice.py` knows what is there, and whether it makes a difference."""
@@ -405,5 +407,5 @@ SEARCH_ARMS: Mapping[str, SearchArm] = {
     "diverse": SearchArm(_mixed, find=_diverse),
     "cascade": SearchArm(_mixed, needs="cascade"),
     "recipe": SearchArm(_mixed, needs="recipe"),  # its quotas are the recipe's own, see `retrieve`
-    NEAREST: SearchArm(lambda bundle, is_long: (bundle, bundle)),
+    NEAREST: SearchArm(lambda bundle, is_long: (bundle, bundle), is_merged=True),
 }

@@ -338,8 +338,8 @@ class Session:
         first = begin(course)
         # The plan has the hash of this prompt, so a changed template is noticed before a call is paid for. What was
         # recalled has none: then the first call is the judge's.
-        is_own = isinstance(first, Ask) and first.tier == "execution"
-        if is_own and sha256_text(first.request.text) != planned.prompt_sha256:
+        request = first.request if isinstance(first, Ask) and first.tier == "execution" else None
+        if request and sha256_text(request.text) != planned.prompt_sha256:
             raise _renders_differently(planned.question_id)
         recorded = partial(self._recorded, phase, planned)
         move = catch_up(course, first, recorded)

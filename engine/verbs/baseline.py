@@ -358,7 +358,7 @@ def _beginning(session: Session, name: str, questions: Sequence[str]) -> list[Dr
 async def _learn(session: Session, begun: BaselineStarted) -> None:
     """Show a method its questions, from the first on that the log does not have, and plan the exam of what it is then.
 
-    What is on record is observed as it is: this is all there is to resuming it.
+    A resumed run shows the method what is recorded, in the same order, and goes on from there.
     """
     world, progress = session.world, session.state.progress
     method = open_method(begun.baseline, view_of(world))

@@ -171,8 +171,8 @@ def _shown(log: LogReader, names: Collection[str]) -> tuple[int, int, int]:
                     controlled.add(event.question_id)
             case EpisodeStepped() if event.memories and event.episode_id in donated:
                 controlled.add(event.episode_id)
-    counted = (len(found.intersection(names)) for found in (bare, controlled, recalled))
-    return next(counted), next(counted), next(counted)
+    asked = set(names)
+    return len(bare & asked), len(controlled & asked), len(recalled & asked)
 
 
 def _compared(

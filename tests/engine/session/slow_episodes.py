@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.directory import Run
@@ -42,7 +44,7 @@ def has_events(run: Run) -> bool:
 
 runs = Path(sys.argv[1])
 run = Run("r", runs / "r")
-delay = 0.0 if sys.argv[2:] == ["fast"] else 0.05
+delay = 0.0 if sys.argv[3:] == ["fast"] else 0.05
 how: dict[str, Any] = {
     "data_dir": None,
     "runtime": Runtime(workers=8),
@@ -52,15 +54,4 @@ if has_events(run):
     resume(run, config=None, **how)
 else:
     shutil.rmtree(run.path, ignore_errors=True)
-    config = Config(
-        benchmark="workshop",
-        seed=7,
-        iterations=2,
-        pool=10,
-        held_out=6,
-        anchors=2,
-        explore_episodes=3,
-        episode_steps=14,
-        gate="off",
-    )
-    evolve(config, runs_dir=runs, run_id="r", **how)
+    evolve(msgspec.json.decode(sys.argv[2], type=Config), runs_dir=runs, run_id="r", **how)

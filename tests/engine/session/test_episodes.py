@@ -284,7 +284,8 @@ def test_a_run_stopped_in_the_middle_of_an_episode_resumes_to_the_same_digests(
 
 
 def test_killed_at_random_moments_a_run_still_ends_with_the_same_digests(tmp_path: Path, workshop_run: Run) -> None:
-    command = [sys.executable, str(Path(__file__).with_name("slow_episodes.py")), str(tmp_path)]
+    script, config = Path(__file__).with_name("slow_episodes.py"), msgspec.json.encode(CONFIG).decode()
+    command = [sys.executable, str(script), str(tmp_path), config]
     log = tmp_path / "r" / "log"
     assert kill_again_and_again(command, log, times=3, most=300, random=random.Random(11)) >= 2
     subprocess.run([*command, "fast"], check=True)

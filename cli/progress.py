@@ -31,14 +31,18 @@ _ASKING = frozenset(("explore", "evaluate", "snapshot", "exam"))
 
 
 class TimeLeft:
-    """The time left, extrapolated from the progress since the first note."""
+    """The time left of an evolution or an exam, extrapolated from its progress since its first note."""
 
     def __init__(self) -> None:
+        self._work = ("", False)
         self._start: tuple[float, float] | None = None
         self._sizes: dict[str, int] = {}
 
     def seconds_left(self, note: ProgressNote, *, now: float) -> float | None:
         """Return the seconds left, None before the first hundredth is done, and at the end."""
+        work = (note.run_id, note.phase == "exam")
+        if work != self._work:  # a ring has many runs, each with an exam
+            self._work, self._start, self._sizes = work, None, {}
         if note.phase in _ASKING:
             self._sizes[note.phase] = note.total
         far = self._fraction(note)
@@ -83,7 +87,9 @@ class ProgressDisplay:
             self._bar.stop()
 
     def observe(self, note: ProgressNote) -> None:
-        self.run_id = note.run_id
+        before, self.run_id = self.run_id, note.run_id
+        if before not in ("", note.run_id):
+            self._print(f"Next: {note.run_id}")
         now = self._clock()
         left = None if self._is_publish else self._estimate.seconds_left(note, now=now)
         if note.is_announcement:

@@ -74,6 +74,25 @@ def test_anchors_are_work_as_well_and_count_from_the_first_iteration_on() -> Non
     assert estimate.seconds_left(msgspec.structs.replace(last, done=100), now=450.0) is None
 
 
+def test_the_time_left_is_that_of_the_run_at_work_of_several() -> None:
+    estimate = TimeLeft()
+    exam = replaced(iteration=-1, phase="exam", done=0)
+    assert estimate.seconds_left(exam, now=0.0) is None
+    assert estimate.seconds_left(msgspec.structs.replace(exam, done=99), now=990.0) == pytest.approx(10.0)
+    other = replaced(run_id="r2", iteration=0, phase="plan", done=0, total=0)
+    assert estimate.seconds_left(other, now=1000.0) is None
+    assert estimate.seconds_left(replaced(run_id="r2", iteration=5, phase="plan", done=0), now=1050.0) == pytest.approx(
+        50.0
+    )
+
+
+def test_the_next_of_several_runs_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressDisplay(clock=iter(range(100)).__next__) as display:
+        for run_id in ("r1", "r1", "r2"):
+            display.observe(replaced(run_id=run_id))
+    assert [line for line in capsys.readouterr().err.splitlines() if line.startswith("Next")] == ["Next: r2"]
+
+
 def test_an_exam_is_the_whole_of_its_own_work() -> None:
     estimate = TimeLeft()
     exam = replaced(iteration=-1, phase="exam", done=0)

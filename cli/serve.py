@@ -25,7 +25,7 @@ EXAMPLES = examples(
 def serve(run: RunArgument = None, *, settings: Settings, out: Output) -> None:
     """Put what a run learned into the requests of an application.
 
-    Point the base URL of an OpenAI or Anthropic client here: memories are put into the latest question, every other
+    Point the base URL of an OpenAI or Anthropic client here: memories are put before the latest question, every other
     byte goes to the upstream and back as it is. What happens is recorded in a run of its own, RUN-served, so that the
     run itself stays as it is. Each option is a setting: --port is MAGE_ES_SERVE_PORT, and serve_port in mage-es.toml.
     """
@@ -53,6 +53,7 @@ def serve(run: RunArgument = None, *, settings: Settings, out: Output) -> None:
             min_similarity=wanted.min_similarity,
             task_types=[name.strip() for name in wanted.only_types.split(",") if name.strip()],
             max_note_tokens=wanted.max_note_tokens,
+            layout="" if wanted.layout == "auto" else wanted.layout,
             retrieval_timeout_ms=wanted.retrieval_timeout,
             publish_every_s=60 * wanted.publish_every or None,
             access_log=wanted.access_log,

@@ -48,7 +48,8 @@ def show(
     found = settings.find_run(run)
     if _INFERENCE.fullmatch(question) and has_served(found):
         inferred = show_inference(found, question)
-        out.report(inferred, _inference(inferred), f"Note:{inferred.note or ' none'}")
+        turns = [f"User:\n{question}\n\nAssistant:\n{reply}" for question, reply in inferred.turns]
+        out.report(inferred, _inference(inferred), *turns, f"Note:{inferred.note or ' none'}")
         out.next(settings.again("gain", found.id))
         return
     report = show_question(found, question, iteration=iteration, exam=exam, data_dir=settings.data_dir)

@@ -96,7 +96,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     success and failure memories (`balanced`), section 3.5."""
     form: Literal["turns", "sections"] = "turns"
     """How a prompt shows cases: as turns of the chat, each a question and its right answer, or quoted under headings,
-    as the paper has them. Episodes and served requests always have sections."""
+    as the paper has them. Episodes always have sections."""
     route: Literal["auto", "direct", "cot"] = "auto"
     """How a question is asked where no bandit chooses: for the answer alone, or with reasoning; `auto`: for the answer
     alone where answers are labels, or short answers by a rule of your own that no worked solution tells."""

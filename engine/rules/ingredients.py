@@ -6,12 +6,13 @@ Rules
     - What does not fit the model's context does without memories first, the last-ranked one first.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Protocol, TypeVar
 
 import msgspec
 
 from mage_es.engine.courses import Ask
-from mage_es.engine.rules.prompt import Demonstration, Quote, Section, worked
+from mage_es.engine.rules.prompt import BARE, Demonstration, Quote, Section, worked
 from mage_es.events.vocabulary import ActionRecipeHarvested, BundleTrimmed, QuestionPlanned, ToolAuthored
 from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow
@@ -19,6 +20,17 @@ from mage_es.projections.memory import MemoryRow
 _ANSWER = ("reasoning", "answer", "wrong_answer", "steps")
 CASES = ("Solved earlier", "Corrected earlier")
 """The titles of the sections of cases."""
+
+
+class _Near(Protocol):
+    @property
+    def memory_id(self) -> str: ...
+
+    @property
+    def similarity(self) -> float: ...
+
+
+Near = TypeVar("Near", bound=_Near)
 
 
 def sections_of(
@@ -38,8 +50,16 @@ def demonstrations_of(
     state: State, planned: QuestionPlanned, *, answer_format: str, is_bare: bool
 ) -> list[Demonstration]:
     """Return the cases of a plan as turns, the nearest last; with `is_bare` their answers alone."""
-    hits = sorted(reversed(planned.memories), key=lambda hit: hit.similarity)
-    rows = [_shown(state, hit.memory_id, hit.answer_of) for hit in hits]
+    rows = [_shown(state, hit.memory_id, hit.answer_of) for hit in nearest_last(planned.memories)]
+    return as_turns(rows, answer_format=answer_format, is_bare=is_bare)
+
+
+def nearest_last(hits: Sequence[Near]) -> list[Near]:
+    return sorted(reversed(hits), key=lambda hit: hit.similarity)
+
+
+def as_turns(rows: Iterable[MemoryRow], *, answer_format: str, is_bare: bool) -> list[Demonstration]:
+    """Return the cases among memories as turns, in their order."""
     return [
         Demonstration(
             f"memory/{row.memory_id}",
@@ -47,7 +67,7 @@ def demonstrations_of(
             worked("" if is_bare else _reasoning(row), row.answer, answer_format),
         )
         for row in rows
-        if row.kind != "type_strategy"
+        if row.outcome != "principle" and row.kind != "type_strategy"
     ]
 
 
@@ -180,7 +200,8 @@ def _case(row: MemoryRow, answer_format: str) -> str:
     """
     reasoning = _reasoning(row)
     right = worked(reasoning, row.answer, answer_format)
-    return f"Question: {row.question}\n{'Reply: ' if reasoning else ''}{right}"
+    is_reply = reasoning or answer_format == BARE
+    return f"Question: {row.question}\n{'Reply: ' if is_reply else ''}{right}"
 
 
 def _strategy(row: MemoryRow) -> str:

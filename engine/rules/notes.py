@@ -1,37 +1,58 @@
-"""The note: what a served run puts before the text of a user's turn.
+"""What a served run puts before a user's turn: cases as turns of the chat, and a note at the start of the turn's text.
 
 Rules
-    - It is what an answer prompt has before its question, to the byte: what was learned, and judged by the guard, is
+    - Both are what an answer prompt has before its question, to the byte: what was learned, and judged by the guard, is
       served in the layout in which it was. After the question the same notes did harm with a small model.
-    - It has memories only, in the sections and the quotation of an answer prompt (rules/ingredients.py), without skill,
-      instruction or answer format: how to work and how to reply is the client's own prompt to say.
+    - It has memories only, as turns and in the sections and the quotation of an answer prompt (rules/ingredients.py),
+      without skill, instruction or answer format: how to work and how to reply is the client's own prompt to say. So
+      the replies of cases are what is right, reasoning first where the run reasons, and no mark of the run's before it.
     - It follows from the state at the marker and from the memories' ids. So `verify` renders it again from the log.
 """
 
-from collections.abc import Collection, Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
+from typing import Literal, NamedTuple, cast, get_args
 
-from mage_es.engine.rules.ingredients import noted, remembered
-from mage_es.engine.rules.prompt import QUESTION, headed, render_sections
+from mage_es.engine.rules.ingredients import CASES, Near, as_turns, nearest_last, noted, remembered
+from mage_es.engine.rules.prompt import BARE, QUESTION, headed, inert, render_sections, render_turns
+from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.tokens import estimated_tokens
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import UsageError
-from mage_es.events.vocabulary import Span
+from mage_es.events.vocabulary import ServedLayout, Span
 from mage_es.projections.fold import State
 
 MinSimilarity = float | Literal["auto"]
 
 
+class CaseLayout(NamedTuple):
+    """How cases are shown, and whether as turns they have their answers alone (`is_bare`)."""
+
+    form: ServedLayout = "turns"
+    is_bare: bool = False
+
+
+def layout_of(setting: Setting) -> CaseLayout:
+    return CaseLayout("turns" if setting.form == "turns" else "sections", setting.route == "direct")
+
+
 class Note(NamedTuple):
-    """What precedes a turn's text, and the ids of the memories in it, in their order."""
+    """What precedes a turn: the questions of cases with the replies to them, as turns of their own; what the turn's
+    text begins with; and the ids of the memories in all of that, in their order."""
 
     text: str
     memories: tuple[str, ...]
+    turns: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """All texts, in their order."""
+        return (*chain.from_iterable(self.turns), *([self.text] if self.text else []))
 
     @property
     def sha256(self) -> str:
-        """That of the text; empty for none."""
-        return sha256_text(self.text) if self.text else ""
+        """That of all texts; empty for none."""
+        return sha256_text("\x00".join(self.said)) if self.said else ""
 
 
 NOTHING = Note("", ())
@@ -39,17 +60,21 @@ NOTHING = Note("", ())
 
 class NoteBounds(NamedTuple):
     """What a note must keep to: the least cosine of a memory ("auto": as measured; 0: any), the task types
-    that get one (none named: all), and its most tokens, estimated from above (0: any number)."""
+    that get one (none named: all), its most tokens, turns included, estimated from above (0: any number), and how it
+    shows cases ("": as the run's own prompts do)."""
 
     min_similarity: MinSimilarity = "auto"
     task_types: tuple[str, ...] = ()
     max_tokens: int = 0
+    layout: ServedLayout | Literal[""] = ""
 
 
 DEFAULT_BOUNDS = NoteBounds()
 
 
-def bounds_of(min_similarity: MinSimilarity, task_types: Collection[str], max_note_tokens: int) -> NoteBounds:
+def bounds_of(
+    min_similarity: MinSimilarity, task_types: Collection[str], max_note_tokens: int, layout: str = ""
+) -> NoteBounds:
     """Raises `UsageError` for a bound that is none."""
     if min_similarity != "auto" and not (isinstance(min_similarity, int | float) and 0 <= min_similarity <= 1):
         raise UsageError(f"min_similarity is {min_similarity!r}: give auto, or a cosine between 0 (off) and 1.")
@@ -57,25 +82,46 @@ def bounds_of(min_similarity: MinSimilarity, task_types: Collection[str], max_no
         raise UsageError(f"max_note_tokens is {max_note_tokens}: give a number of tokens, or 0 for no limit.")
     if isinstance(task_types, str):
         raise UsageError(f"task_types is the text {task_types!r}: give a list of names.")
-    return NoteBounds(min_similarity, tuple(task_types), max_note_tokens)
+    if layout not in ("", *get_args(ServedLayout)):
+        raise UsageError(f"layout is {layout!r}: give turns or sections, or leave it out to serve as was learned.")
+    return NoteBounds(min_similarity, tuple(task_types), max_note_tokens, cast(ServedLayout | Literal[""], layout))
 
 
-def kept_within(state: State, memories: Mapping[str, float], answer_format: str, most: int) -> tuple[str, ...]:
+def kept_within(state: State, memories: Mapping[str, float], layout: CaseLayout, most: int) -> tuple[str, ...]:
     """Return of memories by their cosines those that fit a note of `most` tokens: the farthest is left out first."""
     kept = [*memories]
-    while most and kept and estimated_tokens(note_of(state, kept, answer_format).text) > most:
+    while most and kept and estimated_tokens("\n".join(note_of(state, kept, layout).said)) > most:
         kept.remove(min(reversed(kept), key=lambda name: memories[name]))
     return tuple(kept)
 
 
-def quotations_of(state: State, memories: Collection[str], answer_format: str) -> tuple[Span, ...]:
-    """Return where the quotations of a note are in it, and so in a message that begins with it."""
-    return tuple(render_sections(noted(remembered(state, memories, answer_format)))[1])
+def in_order(state: State, hits: Sequence[Near], layout: CaseLayout) -> list[Near]:
+    """Return retrieved memories in the order in which an answer prompt shows them."""
+    if layout.form != "turns":
+        return [*hits]
+    # What is no case stays as it was found: in a prompt it has sections of its own, after all turns.
+    strategies = [hit for hit in hits if state.memory.row(hit.memory_id).kind == "type_strategy"]
+    return [*nearest_last([hit for hit in hits if hit not in strategies]), *strategies]
 
 
-def note_of(state: State, memories: Collection[str], answer_format: str) -> Note:
+def quotations_of(state: State, memories: Collection[str], layout: CaseLayout) -> tuple[Span, ...]:
+    """Return where the memories are in what precedes a question's own text, and so in a prompt that begins with it."""
+    return _rendered(state, memories, layout)[1]
+
+
+def note_of(state: State, memories: Collection[str], layout: CaseLayout) -> Note:
     """Return the note of memories, `NOTHING` of none. Raises `KeyError` for an id that is none."""
-    text, spans = render_sections(noted(remembered(state, memories, answer_format)))
-    if not text:
-        return NOTHING
-    return Note(text + headed(QUESTION), tuple(span.source.removeprefix("memory/") for span in spans))
+    note, spans = _rendered(state, memories, layout)
+    return note._replace(memories=tuple(span.source.removeprefix("memory/") for span in spans))
+
+
+def _rendered(state: State, memories: Collection[str], layout: CaseLayout) -> tuple[Note, tuple[Span, ...]]:
+    # By ids alone and in their order: an anchor's plan and an inference's record have nothing else in common.
+    titled, turns = remembered(state, memories, BARE), []
+    if layout.form == "turns":
+        turns = as_turns(map(state.memory.row, memories), answer_format=BARE, is_bare=layout.is_bare)
+        titled = {title: quotes for title, quotes in titled.items() if title not in CASES}
+    shown, spans, _ = render_turns(turns)
+    text, quotations = render_sections(noted(titled), offset=len(shown))
+    said = tuple((inert(turn.question), inert(turn.reply)) for turn in turns)
+    return Note(text and f"{text}{headed(QUESTION)}", (), said), (*spans, *quotations)

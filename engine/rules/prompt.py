@@ -29,6 +29,8 @@ from mage_es.events.vocabulary import Span
 QUESTION = "Question"
 """What is above the question in a user's message, and above a turn's own text where a note goes before it."""
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
+BARE = '"<>"'
+"""How an example's answer is written where no mark is asked for: as in a reply in free text, alone."""
 _FORM = re.compile(r'"([^"<>]*)<(.*?)>([^"<>]*)"', re.DOTALL)
 
 
@@ -100,7 +102,7 @@ def render_answer(
     Retrieved text is quoted as data, or has a turn of its own; each has its source, offset and length.
     """
     # Offsets are of the final text: nothing before a span changes afterwards.
-    shown, spans, turns = _demonstrated(demonstrations)
+    shown, spans, turns = render_turns(demonstrations)
     text, quotations = render_sections(sections, offset=len(shown))
     question = f"{asked.context}\n\n{asked.question}" if asked.context else asked.question
     system = _filled(name, {"instruction": asked.instruction, "answer_format": _by_example(asked.answer_format)})
@@ -110,7 +112,8 @@ def render_answer(
     return Prompt(f"{shared}{system}", f"{shown}{text}{heading}{inert(question)}", (*spans, *quotations), turns)
 
 
-def _demonstrated(demonstrations: Sequence[Demonstration]) -> tuple[str, list[Span], tuple[int, ...]]:
+def render_turns(demonstrations: Sequence[Demonstration]) -> tuple[str, list[Span], tuple[int, ...]]:
+    """Return cases as turns: the text of all, where in it each case is, and where the next message begins."""
     text, spans, turns = "", list[Span](), list[int]()
     for source, question, reply in demonstrations:
         start = len(text)

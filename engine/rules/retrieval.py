@@ -11,7 +11,7 @@ Rules
     - Of the nearest, solved cases that chance may have brought (`guess`, rules/harvest.py) come after all others.
     - A question that was missed and later solved is shown once, by its correction.
     - `nearest` has no quotas: of the cases of both indexes it takes the K nearest, those of one question text once, and
-      with `is_reasoned` only those that show how their answer was reached.
+      with `is_reasoned` only those that show how their answer was reached, or are a reply that a client gave.
     - No arm takes more than K memories. `cascade` takes those of `balanced`: its four parts (rules/cascade.py) come
       on top of the base rule (appendix "Cascade-Retrieval Components") and are not memories of the two indexes.
 """
@@ -30,7 +30,7 @@ from mage_es.engine.rules.harvest import GUESS
 from mage_es.engine.rules.own import normal_form
 from mage_es.engine.seams.embedder import Vector, Vectors
 from mage_es.events.vocabulary import RetrievalRecipeAuthored
-from mage_es.projections.memory import Index, Memory
+from mage_es.projections.memory import Index, Memory, MemoryRow
 from mage_es.projections.slices import Slice
 
 _DIVERSE_POOL = 16  # candidates per index among which maximal marginal relevance chooses
@@ -269,7 +269,7 @@ def _eligible(memory: Memory, rows: Slice, similarity: Vector, query: Query, ter
             # Without a floor of the run's own, strategies do not compete with the others; see `_strategies`.
             if is_strategy and not terms.strategy_floor:
                 continue
-            if terms.is_reasoned and not is_strategy and not memory.row(rows.ids[row]).reasoning:
+            if terms.is_reasoned and not is_strategy and not _is_told(memory.row(rows.ids[row])):
                 continue
             floor = max(terms.least_similarity, terms.strategy_floor) if is_strategy else terms.least_similarity
             if similarity[row] < floor or (rows.ids[row] in query.apart and not is_strategy):
@@ -283,6 +283,11 @@ def _eligible(memory: Memory, rows: Slice, similarity: Vector, query: Query, ter
         if wanted >= len(similarity):
             return
         wanted *= 4
+
+
+def _is_told(row: MemoryRow) -> bool:
+    """Return whether a case shows how its answer was reached; what a client demonstrated is a reply as it should be."""
+    return bool(row.reasoning) or row.phase == "serve"
 
 
 def _strategies(rows: Slice, similarity: Vector, query: Query, terms: Terms) -> list[int]:

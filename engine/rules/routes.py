@@ -62,7 +62,7 @@ class Route:
 
     def shown(self, *, is_bare: bool = False, has_cases: bool = True) -> list[Section]:
         """Return the sections of the present plan; see `sections_of`."""
-        form = self.setting.answer_format
+        form = self.setting.example_format
         return sections_of(self.state, self.planned, answer_format=form, is_bare=is_bare, has_cases=has_cases)
 
     def ask(
@@ -135,7 +135,7 @@ def _at_once(route: Route) -> Course:
     is_bare, has_turns = template == DIRECT, route.planned.form == "turns"
 
     def cases() -> list[Demonstration]:
-        form = route.setting.answer_format
+        form = route.setting.example_format
         return demonstrations_of(route.state, route.planned, answer_format=form, is_bare=is_bare) if has_turns else []
 
     def sections() -> list[Section]:
@@ -150,7 +150,7 @@ def _chain(route: Route) -> Course:
     for place, skill in enumerate(planned.chain, start=1):
         # A function of what is left of the plan: it is rendered again if the prompt does not fit. `skill` is bound now.
         def step(skill: str = skill) -> list[Section]:
-            form = route.setting.answer_format
+            form = route.setting.example_format
             *retrieved, this_step = sections_of_step(route.state, route.planned, skill, answer_format=form)
             return [*retrieved, earlier_steps(outputs), this_step]
 

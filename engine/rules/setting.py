@@ -11,6 +11,7 @@ from mage_es.engine.config import Config
 from mage_es.engine.rules.bandits import warmup_pulls
 from mage_es.engine.rules.floors import NO_FLOORS, Floors
 from mage_es.engine.rules.leaks import Guarded
+from mage_es.engine.rules.prompt import BARE
 from mage_es.engine.rules.retrieval import Terms
 from mage_es.engine.seams.benchmark import Question, Traits
 
@@ -66,7 +67,7 @@ class Setting(NamedTuple):
     is_short: bool = False
     """Whether a rule of the user's or of the seed is to be learned, by short answers and without worked solutions."""
     is_served: bool = False
-    """Whether anchors and exams are asked as clients' questions are: with a note, and nothing else that was learned."""
+    """Whether anchors and exams are asked as clients' questions are: with memories, and with nothing else."""
 
     @property
     def end(self) -> int:
@@ -94,7 +95,13 @@ class Setting(NamedTuple):
     @property
     def form(self) -> str:
         """How a question's prompt shows cases; an episode's always has sections."""
-        return "sections" if self.is_served else self.config.form
+        return self.config.form
+
+    @property
+    def example_format(self) -> str:
+        """How cases end in a prompt: as the answer must; those of a served run, whose clients get free text, by
+        the answer alone."""
+        return BARE if self.is_served else self.answer_format
 
     @property
     def guidance_context(self) -> int:

@@ -150,7 +150,7 @@ def _remember(reply: str, inference: str) -> None:
 class _Opened(NamedTuple):
     """What goes into a request, and its inference: empty where nothing is recorded."""
 
-    notes: Mapping[int, str]
+    notes: Mapping[int, Note]
     inference: str
     marker: str
     memories: str
@@ -178,7 +178,7 @@ class _Recorded:
         told = ",".join(opened.memories) if opened.treatment == "memory" else opened.treatment
         return _Opened(prepared.notes, opened.inference, marker, told, prepared.waiting)
 
-    def earlier(self, reading: Reading, given: Mapping[str, str]) -> Mapping[int, str]:
+    def earlier(self, reading: Reading, given: Mapping[str, str]) -> Mapping[int, Note]:
         off = given.get("x-mage-memory") == "off"
         return {} if off else self._live.earlier_notes(reading, session=given.get("x-session-id", ""))
 
@@ -193,25 +193,27 @@ class _Unrecorded:
         self._frozen = frozen
         self._note = lru_cache(maxsize=8_192)(self._rendered)
 
-    def _rendered(self, text: str, task_type: str | None) -> tuple[Note, str]:
+    def _rendered(self, text: str, is_first: bool, task_type: str | None) -> tuple[Note, str]:
         """Return the note of a turn, and why it is none."""
-        found = self._frozen.recalled(text, task_type)
-        note = note_of(self._frozen.state, found.memories, self._frozen.world.setting.answer_format)
+        layout = self._frozen.layout_before(is_first=is_first)
+        found = self._frozen.recalled(text, task_type, layout=layout)
+        note = note_of(self._frozen.state, found.memories, layout)
         return note, "far" if found.is_far else "bare" if found.is_bare else "none"
 
     def open(self, reading: Reading, shape: RequestShape, given: Mapping[str, str]) -> _Opened:
         wish, task_type = _wish(given), given.get("x-mage-task-type")
         if task_type is not None:
             self._frozen.require_task_type(task_type)
-        notes = [self._note(turn.text.strip(), task_type) for turn in reading.turns] if wish == "on" else []
-        found = {number: note.text for number, (note, _) in enumerate(notes) if note.text}
+        turns = reading.turns if wish == "on" else ()
+        notes = [self._note(turn.text.strip(), turn.is_first, task_type) for turn in turns]
+        found = {number: note for number, (note, _) in enumerate(notes) if note.said}
         told: str = wish if wish != "on" else "none"
         if notes and reading.is_new:
             note, why = notes[-1]
             told = ",".join(note.memories) or why
         return _Opened(found, "", self._frozen.marker, told)
 
-    def earlier(self, reading: Reading, given: Mapping[str, str]) -> Mapping[int, str]:
+    def earlier(self, reading: Reading, given: Mapping[str, str]) -> Mapping[int, Note]:
         return {}  # looking them up takes as long as the new one
 
     def close(self, closed: InferenceClosed) -> None:

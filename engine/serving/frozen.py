@@ -22,7 +22,7 @@ from mage_es.engine.rules.cascade import Cascade
 from mage_es.engine.rules.choice import Choosing
 from mage_es.engine.rules.floors import Floors, floors_of, is_far, probes_of
 from mage_es.engine.rules.ingredients import without
-from mage_es.engine.rules.notes import DEFAULT_BOUNDS, NoteBounds, kept_within
+from mage_es.engine.rules.notes import DEFAULT_BOUNDS, CaseLayout, NoteBounds, in_order, kept_within, layout_of
 from mage_es.engine.rules.retrieval import Candidates
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.task_types import Induced
@@ -116,8 +116,20 @@ class FrozenRun:
     @cached_property
     def _serving(self) -> Setting:
         # A user who asks what was asked before is to be helped by it: only what measures learning hides that.
-        config = msgspec.structs.replace(self.world.setting.config, revisit_self="include")
-        return self.world.setting._replace(config=config, floors=self._floors)
+        setting = self.world.setting
+        config = msgspec.structs.replace(
+            setting.config, revisit_self="include", form=self.bounds.layout or setting.config.form
+        )
+        return setting._replace(config=config, floors=self._floors)
+
+    @cached_property
+    def layout(self) -> CaseLayout:
+        """How cases are put before a turn that begins a conversation."""
+        return layout_of(self._serving)
+
+    def layout_before(self, *, is_first: bool) -> CaseLayout:
+        """Return how cases are put before a turn; `is_first` is whether it begins a conversation."""
+        return self.layout if is_first else self.layout._replace(form="sections")
 
     @cached_property
     def _induced(self) -> Induced:
@@ -148,7 +160,13 @@ class FrozenRun:
         return task_type in (self.bounds.task_types or (task_type,))
 
     def recalled(
-        self, text: str, task_type: str | None = None, *, draw: str = "", shared: tuple[int, int] = (0, 0)
+        self,
+        text: str,
+        task_type: str | None = None,
+        *,
+        layout: CaseLayout | None = None,
+        draw: str = "",
+        shared: tuple[int, int] = (0, 0),
     ) -> Recalled:
         """Return what this state has for a turn of a conversation, which may have been asked in learning, too.
 
@@ -177,8 +195,9 @@ class FrozenRun:
             return found._replace(is_bare=True)
         choice, given = choosing.search(asked, self.state.graph.skill_for_task(asked.task_type), candidates)
         memories = dict.fromkeys(given.cascade.principles, float("inf"))
-        memories.update((*given.bundle.success, *given.bundle.failure))
-        kept = kept_within(self.state, memories, self.world.setting.answer_format, self.bounds.max_tokens)
+        shown = layout or self.layout
+        memories.update(in_order(self.state, (*given.bundle.success, *given.bundle.failure), shown))
+        kept = kept_within(self.state, memories, shown, self.bounds.max_tokens)
         return found._replace(arm=choice.arm, probability=choice.probability, memories=kept)
 
     def warm(self) -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from mage_es.engine.rules.notes import note_of
+from mage_es.engine.rules.notes import CaseLayout, note_of
 from mage_es.events.errors import NotFound
 from mage_es.events.log import LogReader
 from mage_es.events.log.markers import Marker
@@ -28,13 +28,15 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
 
 class InferenceReport(msgspec.Struct, frozen=True, kw_only=True):
     """An inference as it is recorded. `note` is what it was chosen to see, rendered again from the state at its marker,
-    and `note_verified` whether that has the recorded hash; `was_seen` whether it was put in."""
+    as the turns of chat before the client's and the text at the start of that, and `note_verified` whether both have
+    the recorded hash; `was_seen` whether they were put in."""
 
     run_id: str
     marker: str
     opened: InferenceOpened
     closed: InferenceClosed | None
     note: str
+    turns: tuple[tuple[str, str], ...]
     note_verified: bool
     was_seen: bool
     memories: tuple[Remembered, ...]
@@ -74,7 +76,7 @@ def has_session(reader: LogReader, key: str, session: str) -> bool:
 def explained(run_id: str, state: State, found: Recorded) -> InferenceReport:
     """Return the report of an inference; `state` is that of its marker."""
     started, opened, closed, feedback = found
-    note = note_of(state, opened.memories, started.answer_format)
+    note = note_of(state, opened.memories, CaseLayout(opened.layout, started.is_bare))
     rows = map(state.memory.row, opened.memories)
     return InferenceReport(
         run_id=run_id,
@@ -82,6 +84,7 @@ def explained(run_id: str, state: State, found: Recorded) -> InferenceReport:
         opened=opened,
         closed=closed,
         note=note.text,
+        turns=note.turns,
         note_verified=note.sha256 == opened.note_sha256,
         was_seen=opened.treatment == "memory" and not (closed and closed.outcome == "bypassed"),
         memories=tuple(

@@ -32,7 +32,7 @@ from mage_es.engine.decide import decide
 from mage_es.engine.models.registry import Models
 from mage_es.engine.rules.feedback import draft_of, given, not_found, question_in
 from mage_es.engine.rules.holdback import SALT_BYTES, is_held_back
-from mage_es.engine.rules.notes import DEFAULT_BOUNDS, NOTHING, Note, NoteBounds, note_of
+from mage_es.engine.rules.notes import DEFAULT_BOUNDS, NOTHING, Note, NoteBounds, layout_of, note_of
 from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.memories import MemoryReport, curation, item_of, reported
@@ -62,6 +62,7 @@ from mage_es.events.vocabulary import (
     MemoryProposed,
     RecordingResumed,
     RequestShape,
+    ServedLayout,
     ServingStarted,
     Treatment,
     Trust,
@@ -77,10 +78,10 @@ no client fills the memory, or the disk at once."""
 
 
 class Prepared(NamedTuple):
-    """An inference, and by number of the turn what is to be put before its text; earlier turns included."""
+    """An inference, and by number of the turn what is to be put before it; earlier turns included."""
 
     opened: InferenceOpened
-    notes: Mapping[int, str]
+    notes: Mapping[int, Note]
     waiting: str
     """SHA-256 of the turn that waits for its first reply; empty where the latest has one."""
 
@@ -109,7 +110,7 @@ class LiveRun:
             raise UsageError(f"holdback is {holdback}: give a share of the sessions, such as 0.05.")
         self.run, self.log, self.world, self.state = opened
         self.learn, self.lock, self._has_texts = learn, threading.RLock(), record_texts
-        traffic = self.state.traffic
+        self.layout, traffic = layout_of(self.world.setting), self.state.traffic
         # Kept, so that a session stays on its side however often the process is started again.
         salt, share = traffic.salt or secrets.token_hex(SALT_BYTES), round(holdback * MICRO)
         started = ServingStarted(
@@ -119,10 +120,11 @@ class LiveRun:
             salt=salt,
             has_texts=record_texts,
             upstream=upstream,
-            answer_format=self.world.setting.answer_format,
             min_similarity=-1.0 if bounds.min_similarity == "auto" else float(bounds.min_similarity),
             max_note_tokens=bounds.max_tokens,
             task_types=bounds.task_types,
+            layout=self.layout.form,
+            is_bare=self.layout.is_bare,
         )
         self.process, self._numbers = started.process, itertools.count(1)
         self._habits, self._counting, self._looked, self._far = TurnHabits(), threading.Lock(), 0, 0
@@ -165,7 +167,15 @@ class LiveRun:
     ) -> LiveRun:
         """Begin to serve what a run had learned at a marker, in a run of its own (engine/serving/opening.py)."""
         opened = open_served(
-            run, at, name=name, runs_dir=runs_dir, data_dir=data_dir, benchmark=benchmark, embedder=embedder, fs=fs
+            run,
+            at,
+            name=name,
+            layout=bounds.layout,
+            runs_dir=runs_dir,
+            data_dir=data_dir,
+            benchmark=benchmark,
+            embedder=embedder,
+            fs=fs,
         )
         options: dict[str, Any] = {"record_texts": record_texts, "upstream": upstream, "bounds": bounds}
         try:
@@ -250,12 +260,12 @@ class LiveRun:
         )
         if memory == "off":
             event = msgspec.structs.replace(event, treatment="off")
-        elif first is None and reading.is_new and text:
+        elif first is None and reading.is_new and latest and text:
             treatment: Treatment = "holdback" if known.is_held_back else "shadow" if memory == "shadow" else "memory"
-            event = self._looked_up(event, frozen, text, task_type, treatment)
+            event = self._looked_up(event, frozen, latest, task_type, treatment)
         first = self._sessions.opened(event, text if reading.is_new and len(text) <= _LONGEST_QUESTION else "")
         if memory != "off" and reading.is_new:
-            note = self._note(first.marker, first.memories)
+            note = self._note(first.marker, first.memories, first.layout)
             event = msgspec.structs.replace(event, **first._asdict(), note_sha256=note.sha256)
         notes = {} if memory == "off" else self._notes(key, session, reading.turns)
         earlier = len(notes) - (event.treatment == "memory" and reading.is_new)
@@ -267,7 +277,7 @@ class LiveRun:
         """Return the session that a client named, or that of the conversation that goes on; "" for a new one."""
         return session or self._sessions.session_of(key, reading, is_retry=is_retry)
 
-    def earlier_notes(self, reading: Reading, *, session: str = "", key: str = "") -> Mapping[int, str]:
+    def earlier_notes(self, reading: Reading, *, session: str = "", key: str = "") -> Mapping[int, Note]:
         """Return the notes of turns before the new one, which are on record and which the upstream has in its cache."""
         session = self.session_of(reading, session=session, key=key)
         return self._notes(key, session, reading.turns[:-1] if reading.is_new else reading.turns)
@@ -436,42 +446,44 @@ class LiveRun:
             self.log.close()
 
     def _looked_up(
-        self, event: InferenceOpened, frozen: FrozenRun, text: str, task_type: str | None, treatment: Treatment
+        self, event: InferenceOpened, frozen: FrozenRun, latest: Turn, task_type: str | None, treatment: Treatment
     ) -> InferenceOpened:
         """Return an inference with what its marker has for its latest turn."""
+        text, layout = latest.text.strip(), frozen.layout_before(is_first=latest.is_first)
         if len(text) > _LONGEST_QUESTION:  # what is asked is mostly said before or after what it is about
             text = f"{text[: _LONGEST_QUESTION // 2]}\n{text[-_LONGEST_QUESTION // 2 :]}"
         draw = event.inference if self.learn == "propose" else ""
-        found = frozen.recalled(text, task_type, draw=draw, shared=self._habits.shared(event.key, text))
+        found = frozen.recalled(text, task_type, layout=layout, draw=draw, shared=self._habits.shared(event.key, text))
         with self._counting:
             self._looked, self._far = self._looked + (found.read_to > 0), self._far + found.is_far
         # What was taken out of use since is put in no more, whichever marker a session sees.
         in_use = tuple(name for name in found.memories if self.state.memory.row(name).status != "quarantined")
-        note = self._note(event.marker, in_use)
+        note = self._note(event.marker, in_use, layout.form)
         return msgspec.structs.replace(
             event,
-            treatment="bare" if found.is_bare else "far" if found.is_far else treatment if note.text else "none",
+            treatment="bare" if found.is_bare else "far" if found.is_far else treatment if note.said else "none",
             task_type=found.task_type,
             arm=found.arm,
             probability=found.probability,
             memories=note.memories,
             note_sha256=note.sha256,
+            layout=layout.form,
             nearest=found.nearest,
             floor=found.floor,
             read_from=found.read_from,
             read_to=found.read_to,
         )
 
-    def _notes(self, key: str, session: str, turns: Sequence[Turn]) -> dict[int, str]:
+    def _notes(self, key: str, session: str, turns: Sequence[Turn]) -> dict[int, Note]:
         """Return by number the notes of all turns that have one: the bytes that they had before."""
         return {
-            place: self._note(first.marker, first.memories).text
+            place: self._note(first.marker, first.memories, first.layout)
             for place, first in enumerate(self._sessions.shown(key, session, turns))
             if first is not None and first.treatment == "memory"
         }
 
-    def _rendered(self, marker: int, memories: tuple[str, ...]) -> Note:
-        return note_of(self.frozen(marker).state, memories, self.world.setting.answer_format) if memories else NOTHING
+    def _rendered(self, marker: int, memories: tuple[str, ...], form: ServedLayout) -> Note:
+        return note_of(self.frozen(marker).state, memories, self.layout._replace(form=form)) if memories else NOTHING
 
 
 def _proposers(reader: LogReader, memory_id: str) -> set[str]:

@@ -54,6 +54,7 @@ def open_served(
     at: str = "latest",
     *,
     name: str | None = None,
+    layout: str = "",
     runs_dir: Path | str | None = None,
     data_dir: Path | str | None = None,
     benchmark: Benchmark | None = None,
@@ -63,11 +64,12 @@ def open_served(
     """Return the run that serves what `run` had learned at a closed iteration, called `name`, by default RUN-served.
 
     It is begun beside `run` (or in `runs_dir`) where there is none, and gone on with where there is: `latest` is then
-    the marker that it was begun at. A run that is served itself may be named, too.
+    the marker that it was begun at. A run that is served itself may be named, too. `layout` is how it shows cases, to
+    clients and in its own anchors and exams, by default as `run` does.
 
     Raises:
         UsageError: There is no such closed iteration; the run is a baseline, plays episodes or has subjects; or the
-            name is another run's, or of one that serves another run or marker.
+            name is another run's, or of one that serves another run or marker, or in another layout.
         PrerequisiteError: A data set is missing, or the embedder is another one.
         RunLocked: Another process serves it.
     """
@@ -82,7 +84,7 @@ def open_served(
             if has_begun:
                 log = Log.open(served.log_path, clock=clock, fs=fs)
             else:
-                parent, world = _parent(run, at, folder, data_dir, benchmark, embedder)
+                parent, world = _parent(run, at, folder, data_dir, benchmark, embedder, layout=layout)
                 served = create_run(folder, benchmark=title(world.benchmark.name), seed=0, run_id=served.id)
                 log = served.begin(fs)
         except RunLocked as error:
@@ -94,6 +96,7 @@ def open_served(
             reader = LogReader(served.log_path, fs)
             world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=embedder)
             state = state_of(served, reader)
+            _require_layout(served, world, layout)
         else:
             state = _begun(served, log, world, parent)
         undo.pop_all()
@@ -143,6 +146,15 @@ def _require_same(served: Run, run: Run, at: str) -> None:
             )
 
 
+def _require_layout(served: Run, world: World, layout: str) -> None:
+    """Raise `UsageError` where a run that is there shows cases in another way, which its anchors measure."""
+    if layout and layout != (now := world.setting.form):
+        raise UsageError(
+            f"{served.id} was begun with --layout {now}, which its anchors and exams measure: leave it out, or begin "
+            "another one with `--name`."
+        )
+
+
 def _marker(begun: RunInherited) -> str:
     return str(Marker("iteration", begun.iteration))
 
@@ -154,6 +166,8 @@ def _parent(
     data_dir: Path | str | None,
     benchmark: Benchmark | None,
     embedder: Embedder | None,
+    *,
+    layout: str,
 ) -> tuple[Parent, World]:
     """Return what is to be served, and the world of the run that will serve it."""
     parent = read_parent(run, at, runs_dir=folder, prices=Prices())
@@ -164,8 +178,9 @@ def _parent(
         raise UsageError(
             f"The tasks of {run.id} are episodes, played in an environment: there is no question to add memories to."
         )
+    config = parse(parent.started.config)
     world = open_world(
-        parse(parent.started.config),
+        msgspec.structs.replace(config, form=layout or config.form),
         data_dir=data_dir,
         benchmark=benchmark or opened,
         embedder=embedder,

@@ -1,4 +1,4 @@
-"""The way of a request: memories are put into its latest user turn, then its bytes go on and the reply's come back.
+"""The way of a request: memories are put before its latest user turn, then its bytes go on and the reply's come back.
 
 Rules
     - Whatever fails here, the request goes on without a new note, and X-Mage-Memories says `bypassed`; its earlier
@@ -36,7 +36,7 @@ from mage_es.engine.serving.live import LiveRun, Prepared, Wish
 from mage_es.engine.serving.metrics import Counters
 from mage_es.engine.serving.refusals import Refused, body_of, speaks_anthropic
 from mage_es.engine.serving.sessions import is_retry
-from mage_es.engine.serving.shapes import put, read, starts_of
+from mage_es.engine.serving.shapes import places_of, put, read
 from mage_es.engine.serving.tenants import Guest
 from mage_es.events.errors import UsageError
 from mage_es.events.vocabulary import Event
@@ -233,10 +233,10 @@ class Proxy:
         wish, task_type = cast(Wish, given.get("x-mage-memory", "on")), given.get("x-mage-task-type")
         try:
             reading = read(shape, body)
-            starts = starts_of(shape, body) if reading.turns else ()
+            places = places_of(shape, body) if reading.turns else ()
             session = live.session_of(reading, session=session, key=guest.name, is_retry=is_retry(given))
             if wish != "off":
-                opening.bare = put(body, starts, live.earlier_notes(reading, session=session, key=guest.name))
+                opening.bare = put(body, places, live.earlier_notes(reading, session=session, key=guest.name))
             prepared = live.prepare(
                 reading,
                 shape,
@@ -246,7 +246,7 @@ class Proxy:
                 task_type=task_type,
                 is_retry=is_retry(given),
             )
-            opening.body = put(body, starts, prepared.notes)
+            opening.body = put(body, places, prepared.notes)
             if opening.prepare(prepared):
                 live.bypass(prepared)
             live.submit(prepared, recording)

@@ -24,7 +24,7 @@ import msgspec
 
 from mage_es.engine.serving.shapes import Reading, Turn
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import InferenceClosed, InferenceOpened, Treatment
+from mage_es.events.vocabulary import InferenceClosed, InferenceOpened, ServedLayout, Treatment
 
 MOST = 24_576
 """Names of conversations that are kept at least, and half of those that are kept at most."""
@@ -55,6 +55,7 @@ class TurnChoice(NamedTuple):
     memories: tuple[str, ...]
     nearest: float
     floor: float
+    layout: ServedLayout
 
     @classmethod
     def of(cls, event: InferenceOpened) -> TurnChoice:

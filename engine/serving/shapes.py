@@ -8,6 +8,9 @@ Rules
       asked and said, decoded. What clients change later is left out: `cache_control`, thoughts, ids, and whether a
       text is written as one string or as a part. `system`, `instructions` and tools are left out, too. It begins with
       who asks, where the request says so.
+    - Cases go before a turn as turns of their own only where it begins the conversation: after a reply they would be
+      taken for part of it, and before the whole conversation a provider's cache would lose that. Between the call of a
+      tool and its result nothing may go. Any other turn has all that is put in at the start of its text.
     - A conversation with the first reply to a turn is named by the turn and what the reply said: its words and its
       first call of a tool. Blanks around it do not count, nor do thoughts, which many clients cut out.
 """
@@ -17,19 +20,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
+from mage_es.engine.rules.notes import Note
 from mage_es.events.vocabulary.serving import RequestShape
 
 _TEXTS = ("text", "input_text", "output_text")
 _THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
 _FLEETING = ("cache_control", "id", "status")
 """What a client may leave out when it gives an item back."""
-_SAYING = ("user", "system", "developer")
+_SYSTEMS = ("system", "developer")
+_SAYING = ("user", *_SYSTEMS)
 """Roles of messages that are no reply: a turn is new until there is one."""
 
 
@@ -41,6 +46,8 @@ class Turn(NamedTuple):
     """Names the conversation up to and with this turn; 64 hexadecimal digits."""
     replied_sha256: str = ""
     """Names the conversation up to and with the first reply to it; empty where it has none yet."""
+    is_first: bool = True
+    """Whether no message but those of systems is before it, so that other turns can be."""
 
 
 class Reading(NamedTuple):
@@ -80,9 +87,19 @@ class _Part(msgspec.Struct, gc=False):
     text: msgspec.Raw = msgspec.Raw(b"null")
 
 
+class Place(NamedTuple):
+    """Where a turn is in the body of a request: its message, its first text after the opening quote, and the end of the
+    message where that is a mere text (else 0)."""
+
+    message: int
+    text: int
+    end: int = 0
+
+
 _whole_of = msgspec.json.Decoder(_Whole).decode
 _body_of = msgspec.json.Decoder(_Body).decode
 _items_of = msgspec.json.Decoder(list[_Item]).decode
+_raws_of = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _parts_of = msgspec.json.Decoder(list[_Part]).decode
 _text_of = msgspec.json.Decoder(str).decode
 _bytes_of = msgspec.json.Encoder(order="deterministic").encode
@@ -97,7 +114,7 @@ def read(shape: RequestShape, body: bytes) -> Reading:
         is_responses = shape == "responses"
         previous = _worded(whole.previous_response_id) if is_responses else ""
         start = [shape, previous, *_askers(shape, whole)]
-        turns, is_new = _turns(whole.input if is_responses else whole.messages, start)
+        turns, is_new = _turns(whole.input if is_responses else whole.messages, start, previous=previous)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return Reading(model="", is_stream=False, turns=(), is_new=False, previous="")
     return Reading(_worded(whole.model), whole.stream is True, turns, is_new, previous)
@@ -110,53 +127,71 @@ def replied(turn_sha256: str, words: str, call: str) -> str:
     return sha256(_bytes_of([turn_sha256, words, call])).hexdigest() if words or call else ""
 
 
-def spliced(shape: RequestShape, body: bytes, notes: Mapping[int, str]) -> bytes:
-    """Return the body with each note before the first text of its turn, which is given by its number in
-    `Reading.turns`; every other byte is as it was.
+def spliced(shape: RequestShape, body: bytes, notes: Mapping[int, Note]) -> bytes:
+    """Return the body with each note before its turn, which is given by its number in `Reading.turns`: its turns before
+    the turn's message, its text before the first text in that; every other byte is as it was.
 
     Raises `ValueError` for a turn that the body does not have.
     """
-    return put(body, starts_of(shape, body), notes) if notes else body
+    return put(body, places_of(shape, body), notes) if notes else body
 
 
-def starts_of(shape: RequestShape, body: bytes) -> Sequence[int]:
-    """Return where the first text of each turn starts in the body of a request: the place after its opening quote.
+def places_of(shape: RequestShape, body: bytes) -> Sequence[Place]:
+    """Return where each turn of a request is.
 
-    In that text and not in a part of its own, so that the results of tools stay first in a turn that has some, as
-    Anthropic's API wants it, and a turn has as many parts as the client gave it.
+    A note's text goes into the first text and not into a part of its own, so that the results of tools stay first in a
+    turn that has some, as Anthropic's API wants it, and a turn has as many parts as the client gave it.
     """
-    start = _address(body)
-    return [_address(first) - start + 1 for first in _first_texts(shape, body)]
+    start, whole = _address(body), _body_of(body)
+    said = whole.input if shape == "responses" else whole.messages
+    if _is(said, b'"'):
+        at = _address(said) - start
+        return [Place(at, at + 1, at + len(memoryview(said)))] if _text_of(said).strip() else []
+    texts = zip(_raws_of(said), map(_first_text, _items_of(said)), strict=True)
+    return [Place(_address(raw) - start, _address(text) - start + 1) for raw, text in texts if text is not None]
 
 
-def put(body: bytes, starts: Sequence[int], notes: Mapping[int, str]) -> bytes:
-    """Return the body with each note at the start of its turn. Raises as `spliced` does."""
+def put(body: bytes, places: Sequence[Place], notes: Mapping[int, Note]) -> bytes:
+    """Return the body with each note before its turn. Raises as `spliced` does."""
     pieces, at = list[bytes](), 0
     for number, note in sorted(notes.items()):
-        if not 0 <= number < len(starts):
-            raise ValueError(f"The request has {len(starts)} turns, numbered from 0: there is no turn {number}.")
-        pieces += (body[at : starts[number]], msgspec.json.encode(note)[1:-1])
-        at = starts[number]
+        if not 0 <= number < len(places):
+            raise ValueError(f"The request has {len(places)} turns, numbered from 0: there is no turn {number}.")
+        message, text, end = places[number]
+        before = b"".join(map(_message, ("user", "assistant") * len(note.turns), chain.from_iterable(note.turns)))
+        # One mere text is a conversation of one message, and is written as such.
+        opening, closing = (b"[", b'{"role":"user","content":') if end and before else (b"", b"")
+        pieces += (body[at:message], opening, before, closing, body[message:text], msgspec.json.encode(note.text)[1:-1])
+        at = text
+        if opening:
+            pieces += (body[text:end], b"}]")
+            at = end
     return b"".join((*pieces, body[at:]))
 
 
-def _turns(said: object, start: list[str]) -> tuple[Sequence[Turn], bool]:
+def _message(role: str, text: str) -> bytes:
+    return b'{"role":"%s","content":%s},' % (role.encode(), msgspec.json.encode(text))
+
+
+def _turns(said: object, start: list[str], *, previous: str) -> tuple[Sequence[Turn], bool]:
     """Return the turns of a conversation, and whether the last of them is new."""
     items = [{"role": "user", "content": said}] if isinstance(said, str) else said
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         return (), False
-    chain, since, turns, is_new = sha256(_bytes_of(start)), list[Any](), list[Turn](), False
+    named, since, turns, is_new = sha256(_bytes_of(start)), list[Any](), list[Turn](), False
+    is_first = not previous
     for place, item in enumerate(items, start=1):
         role = item.get("role")
         texts = _texts(item.get("content")) if role == "user" else []
         since += _essence(item)
         if "".join(texts).strip():
-            chain.update(_bytes_of(since))
-            name = chain.hexdigest()
-            turns.append(Turn("\n".join(texts), name, replied(name, *_reply(islice(items, place, None)))))
+            named.update(_bytes_of(since))
+            name = named.hexdigest()
+            turns.append(Turn("\n".join(texts), name, replied(name, *_reply(islice(items, place, None))), is_first))
             since, is_new = [], True
         elif role not in _SAYING:
             is_new = False
+        is_first = is_first and (role in _SYSTEMS or (role is None and item.get("type") in _THOUGHTS))
     return turns, is_new
 
 
@@ -195,19 +230,15 @@ def _texts(content: object) -> list[str]:
     return [part["text"] for part in parts if part.get("type") in _TEXTS and isinstance(part.get("text"), str)]
 
 
-def _first_texts(shape: RequestShape, body: bytes) -> Iterator[msgspec.Raw]:
-    """Yield the first text of each turn as it is in the body."""
-    whole = _body_of(body)
-    said = whole.input if shape == "responses" else whole.messages
-    for item in [_Item("user", said)] if _is(said, b'"') else _items_of(said):
-        raws = list[msgspec.Raw]()
-        if item.role == "user" and _is(item.content, b'"'):
-            raws = [item.content]
-        elif item.role == "user" and _is(item.content, b"["):
-            with suppress(msgspec.ValidationError):
-                raws = [part.text for part in _parts_of(item.content) if part.type in _TEXTS and _is(part.text, b'"')]
-        if "".join(map(_text_of, raws)).strip():
-            yield raws[0]
+def _first_text(item: _Item) -> msgspec.Raw | None:
+    """Return the first text of a turn as it is in the body, None for an item that is no turn."""
+    raws = list[msgspec.Raw]()
+    if item.role == "user" and _is(item.content, b'"'):
+        raws = [item.content]
+    elif item.role == "user" and _is(item.content, b"["):
+        with suppress(msgspec.ValidationError):
+            raws = [part.text for part in _parts_of(item.content) if part.type in _TEXTS and _is(part.text, b'"')]
+    return raws[0] if "".join(map(_text_of, raws)).strip() else None
 
 
 def _essence(item: dict[str, Any]) -> list[Any]:

@@ -2,7 +2,7 @@
 
 From the log alone: each note is rendered again and compared with its hash; its memories were in use at the marker, and
 near enough; the coin of each session is tossed again; and what closed was opened before. What the anchors were asked
-with has the same bytes before the question as a note of the same memories has before a client's text.
+with has the same bytes before the question, turns included, as a client's turn has that gets the same memories.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from itertools import chain, groupby
 
 from mage_es.engine.rules.floors import is_far
 from mage_es.engine.rules.holdback import is_held_back
-from mage_es.engine.rules.notes import note_of, quotations_of
+from mage_es.engine.rules.notes import CaseLayout, in_order, note_of, quotations_of
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.theorems.check import Check
 from mage_es.events.log import LogReader
@@ -46,8 +46,8 @@ def check_injections(reader: LogReader) -> Iterator[Check]:
         return
     processes = "1 process" if len(traffic.processes) == 1 else f"{len(traffic.processes)} processes"
     detail = f"{traffic.opened} inferences of {processes}: {len(traffic.notes)} different notes are rendered again from"
-    detail += " their markers, of memories that were in use and near enough; every coin falls as it did; notes are"
-    detail += " before the question, for clients and for anchors"
+    detail += " their markers, of memories that were in use and near enough; every coin falls as it did; clients and"
+    detail += " anchors get them in one layout"
     yield Check(name=NAME, ok=True, detail=detail, measured=BOUND, bound=BOUND)
 
 
@@ -57,8 +57,8 @@ class _Traffic:
     def __init__(self) -> None:
         self.processes: dict[int, ServingStarted] = {}
         self.opened = 0
-        # Marker, answer format, memories and hash of each note, with the first event that has it.
-        self.notes: dict[tuple[int, str, tuple[str, ...], str], int] = {}
+        # Marker, layout, memories and hash of each note, with the first event that has it.
+        self.notes: dict[tuple[int, CaseLayout, tuple[str, ...], str], int] = {}
         self._markers: dict[int, int] = {}
         self._benefit, self._benefits = Benefit(), dict[int, Benefit]()
         self._waiting: set[str] = set()
@@ -114,7 +114,10 @@ class _Traffic:
             )
         self.opened += 1
         self._waiting.add(event.inference)
-        key = (event.marker, self.processes[process].answer_format, event.memories, event.note_sha256)
+        started = self.processes[process]
+        if event.layout not in ("sections", started.layout):
+            return f"{event.inference} has cases as {event.layout}, process {process} shows {started.layout}"
+        key = (event.marker, CaseLayout(event.layout, started.is_bare), event.memories, event.note_sha256)
         if event.memories:
             self.notes.setdefault(key, seq)
         return self._tossed(event)
@@ -143,25 +146,25 @@ class _Traffic:
 
 
 def _otherwise_asked(reader: LogReader) -> Iterator[tuple[int, str]]:
-    """Yield the first anchor whose prompt does not begin as a note of its memories does, by where each quotation is."""
-    state, answer_format = State(), ""
+    """Yield the first anchor whose prompt does not begin as a note of its memories does, by where each of them is."""
+    state, layout = State(), CaseLayout()
     for seq, event in reader.numbered(ServingStarted, QuestionPlanned, since=last_inherited(reader) + 1):
         if isinstance(event, ServingStarted):
-            answer_format = event.answer_format
+            layout = CaseLayout(event.layout, event.is_bare)
         elif isinstance(event, QuestionPlanned) and event.purpose == "anchor":
             state = fold(reader, until=seq - 1, state=state)
-            names = (*event.principles, *(hit.memory_id for hit in event.memories))
-            if event.spans != quotations_of(state, names, answer_format):
-                yield seq, f"the anchor {event.question_id} was not asked in the layout of notes"
+            names = (*event.principles, *(hit.memory_id for hit in in_order(state, event.memories, layout)))
+            if event.spans != quotations_of(state, names, layout):
+                yield seq, f"the anchor {event.question_id} was not asked in the layout that is served"
                 return
 
 
-def _problem(state: State, answer_format: str, memories: tuple[str, ...], sha256: str) -> str:
+def _problem(state: State, layout: CaseLayout, memories: tuple[str, ...], sha256: str) -> str:
     for name in memories:
         if not state.memory.count_of(name):
             return f"the memory {name} was not there at the marker"
         if (status := state.memory.row(name).status) != "active":
             return f"the memory {name} was {status} at the marker"
-    if (found := note_of(state, memories, answer_format).sha256) != sha256:
+    if (found := note_of(state, memories, layout).sha256) != sha256:
         return f"the note of {', '.join(memories)} has the hash {found[:16]}, recorded is {sha256[:16]}"
     return ""

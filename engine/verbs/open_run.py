@@ -25,6 +25,7 @@ def open_run(
     min_similarity: MinSimilarity = "auto",
     task_types: Collection[str] = (),
     max_note_tokens: int = 0,
+    layout: str = "",
 ) -> OpenedRun:
     """Return a run frozen at a marker; `embedder` replaces the one of its configuration.
 
@@ -32,7 +33,8 @@ def open_run(
     type what 19 of 20 of the run's own questions, in other words, have to a memory of another one
     (engine/rules/floors.py), 0 lets everything in. A question of another task type than `task_types`, where any are
     named, gets none. Notes in what `wrap` sends have at most `max_note_tokens`
-    (estimated from above; 0: any number).
+    (estimated from above; 0: any number), and show cases as `turns` of the chat or in `sections`, as `layout` says; by
+    default as the run's own prompts do.
 
     A run that began with a `Benchmark` object of Python's needs it again, here as in every other verb.
 
@@ -42,7 +44,7 @@ def open_run(
     Raises `UsageError` where the marker does not exist or is too early, the benchmark's questions are episodes, or an
     option is not valid.
     """
-    bounds = bounds_of(min_similarity, task_types, max_note_tokens)
+    bounds = bounds_of(min_similarity, task_types, max_note_tokens, layout)
     frozen = freeze(as_run(run), at, data_dir=data_dir, benchmark=benchmark, embedder=embedder, bounds=bounds)
     return OpenedRun(frozen, data_dir=data_dir, benchmark=benchmark, embedder=embedder)
 

@@ -76,6 +76,7 @@ async def aserve(
     min_similarity: MinSimilarity = "auto",
     task_types: Collection[str] = (),
     max_note_tokens: int = 0,
+    layout: str = "",
     retrieval_timeout_ms: float = 50.0,
     publish_every_s: float | None = None,
     access_log: bool = False,
@@ -90,8 +91,9 @@ async def aserve(
 
     What clients said is published again and again where `publish_every_s` is given; `say` tells what came of it, and
     with `access_log` of each request.
-    `min_similarity`, `task_types` and `max_note_tokens` bound what is put in, as those of `open_run` do. The file of
-    keys is read again when it changes.
+    `min_similarity`, `task_types` and `max_note_tokens` bound what is put in, as those of `open_run` do; `layout` is
+    how cases are shown, `turns` or `sections`, by default as in the run's own prompts. The file of keys is read again
+    when it changes.
 
     Raises:
         UsageError: An address, a marker or the file of keys is not valid, or other machines would get in without a key.
@@ -106,7 +108,8 @@ async def aserve(
     address, ring, own = _address(upstream), read_keys(Path(keys)) if keys else None, (run, at, name)
     require_local(host, ring)
     opening: dict[str, Any] = {"data_dir": data_dir, "learn": learn, "holdback": holdback, "record_texts": record_texts}
-    opening |= {"say": say, "upstream": address, "bounds": bounds_of(min_similarity, task_types, max_note_tokens)}
+    bounds = bounds_of(min_similarity, task_types, max_note_tokens, layout)
+    opening |= {"say": say, "upstream": address, "bounds": bounds}
     async with AsyncExitStack() as stack:
         listener = stack.enter_context(listening(host, port))
         ring, lives = await stack.enter_async_context(_opened(own, ring, Path(runs_dir), **opening))

@@ -13,6 +13,8 @@ from mage_es.events.vocabulary.form import EmbeddingBytes, Event, Origin, Part
 RequestShape = Literal["chat", "responses", "messages"]
 Treatment = Literal["memory", "holdback", "shadow", "off", "far", "none", "bare"]
 Trust = Literal["full", "scores", "none"]
+ServedLayout = Literal["turns", "sections"]
+"""Cases as turns of the chat before the user's, or under headings at the start of the user's text."""
 
 
 class ServingStarted(Event, frozen=True, kw_only=True, tag="serving.started"):
@@ -31,16 +33,16 @@ class ServingStarted(Event, frozen=True, kw_only=True, tag="serving.started"):
     """Whether questions and replies are recorded."""
     upstream: str
     """Origin of the server that answers; empty where a client of Python's asks its own."""
-    answer_format: str = ""
-    """How the examples in its notes end, as the run's own prompts asked for it."""
     min_similarity: float = -1.0
     """Least cosine of a question's nearest memory; -1: measured among the memories of each marker."""
     max_note_tokens: int = 0
     """Most tokens of a note; 0: any number."""
     task_types: tuple[str, ...] = ()
     """Task types that get notes; empty for all."""
-    layout: Literal["before"] = "before"
-    """Where a note is in the turn that it is put into: before the text of the user, as in the run's own prompts."""
+    layout: ServedLayout = "turns"
+    """How cases are put into a request, as into the prompts of the run's anchors."""
+    is_bare: bool = False
+    """Whether cases that are turns have their answers alone, as where the run asks for these."""
 
 
 class RecordingResumed(Event, frozen=True, kw_only=True, tag="serving.recording_resumed"):
@@ -56,7 +58,7 @@ class RecordingResumed(Event, frozen=True, kw_only=True, tag="serving.recording_
 
 
 class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
-    """A request came, and this was put into its latest user turn. Durable before the request goes on."""
+    """A request came, and this was put before its latest user turn. Durable before the request goes on."""
 
     stream: ClassVar[str] = "inference/{0.inference}"
     inference: str
@@ -84,13 +86,15 @@ class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
     probability: float
     """Probability with which the arm was drawn."""
     memories: tuple[str, ...]
-    """Ids of the memories in the note, in its order, also where it was not put in."""
+    """Ids of the memories that were chosen, in their order, also where they were not put in."""
     note_sha256: str
-    """SHA-256 of the note's bytes; empty for none."""
+    """SHA-256 of what they are as text, turns and note; empty for none."""
     turn_sha256: str
     """SHA-256 that names the conversation up to and with its latest user turn; empty for none."""
     turns: int
-    """Earlier user turns of the conversation into which their notes were put again."""
+    """Earlier user turns of the conversation to which theirs were put again."""
+    layout: ServedLayout = "turns"
+    """How cases are shown; a turn that no other can go before has sections."""
     nearest: float = 0.0
     """Cosine of the nearest memory; -1 for none, 0 where nothing was looked up."""
     floor: float = 0.0

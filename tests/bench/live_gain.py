@@ -18,6 +18,7 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from hashlib import sha256
+from itertools import accumulate
 from pathlib import Path
 from random import Random
 from statistics import fmean
@@ -27,11 +28,11 @@ from mage_es.engine.commands import Feedback
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import open_models
 from mage_es.engine.rules.live_gain import Difference, compared, visits
-from mage_es.engine.rules.notes import NoteBounds
+from mage_es.engine.rules.notes import NOTHING, Note, NoteBounds
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import Question
-from mage_es.engine.seams.model import Request
+from mage_es.engine.seams.model import BETWEEN_TURNS, Request
 from mage_es.engine.serving.live import LiveRun, Prepared
 from mage_es.engine.serving.publishing import Published
 from mage_es.engine.serving.shapes import Reading, Turn
@@ -170,7 +171,7 @@ class Traffic:
         for place, question in enumerate(chosen):
             prepared = self.prepared(question, session=name, key=key)
             await asyncio.wrap_future(self.live.submit(prepared))
-            with_it, without = (self.score(question, note) for note in (self.note(prepared), ""))
+            with_it, without = (self.score(question, note) for note in (self.note(prepared), NOTHING))
             gains.append(with_it - without)
             right = bool(with_it if prepared.opened.treatment == "memory" else without)
             self.live.close_inference(answered(prepared.opened.inference))
@@ -188,12 +189,15 @@ class Traffic:
         reading = Reading("m", is_stream=False, turns=[turn], is_new=True, previous="")
         return self.live.prepare(reading, "chat", session=session, key=key)
 
-    def note(self, prepared: Prepared) -> str:
+    def note(self, prepared: Prepared) -> Note:
         """Return the note of an inference, also where it was held back."""
-        return self.live._note(prepared.opened.marker, prepared.opened.memories).text
+        opened = prepared.opened
+        return self.live._note(opened.marker, opened.memories, opened.layout)
 
-    def score(self, question: Question, note: str) -> float:
-        asked = Request(prompt=f"{note}{question.question}")
+    def score(self, question: Question, note: Note) -> float:
+        shown = [f"{said}{BETWEEN_TURNS}" for turn in note.turns for said in turn]
+        turns = tuple(accumulate(map(len, shown)))
+        asked = Request(prompt=f"{''.join(shown)}{note.text}{question.question}", turns=turns)
         return self.benchmark.score(question, reply(asked)).score
 
     def demonstration(self, question: Question, *, is_true: bool) -> dict[str, Any] | None:

@@ -1,5 +1,6 @@
 """Retrieval is exact, keeps its quotas, and never hands a question its own memories."""
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -347,6 +348,8 @@ def test_the_nearest_case_is_never_the_question_itself() -> None:
 
 
 def test_where_questions_are_reasoned_about_only_cases_with_reasoning_are_near() -> None:
-    memory = memory_of(remembered("bare", NEAR, ordinal=0, reasoning=""), remembered("reasoned", FAR, ordinal=1))
-    assert nearest(memory) == ["bare", "reasoned"]
-    assert nearest(memory, TERMS._replace(is_reasoned=True)) == ["reasoned"]
+    bare, reasoned = remembered("bare", NEAR, ordinal=0, reasoning=""), remembered("reasoned", FAR, ordinal=1)
+    assert nearest(memory_of(bare, reasoned)) == ["bare", "reasoned"]
+    assert nearest(memory_of(bare, reasoned), TERMS._replace(is_reasoned=True)) == ["reasoned"]
+    demonstrated = msgspec.structs.replace(bare, phase="serve")  # a client's own words, which need no more
+    assert nearest(memory_of(reasoned, demonstrated), TERMS._replace(is_reasoned=True)) == ["bare", "reasoned"]

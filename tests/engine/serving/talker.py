@@ -9,9 +9,9 @@ import asyncio
 import sys
 from pathlib import Path
 
+from mage_es.engine.rules.notes import NOTHING
 from mage_es.engine.run.directory import Run
 from mage_es.engine.serving.live import LiveRun
-from mage_es.events.digests import sha256_text
 from tests.engine.serving.talking import closed, said
 
 
@@ -21,8 +21,8 @@ async def talk(live: LiveRun) -> None:
         turns.append(questions[len(turns) % len(questions)])
         prepared = live.prepare(said(*turns[-8:]), "chat", session="s", key="k")
         await asyncio.wrap_future(live.submit(prepared))
-        note = prepared.notes.get(len(turns[-8:]) - 1, "")
-        print(prepared.opened.turn_sha256, sha256_text(note), flush=True)
+        note = prepared.notes.get(len(turns[-8:]) - 1, NOTHING)
+        print(prepared.opened.turn_sha256, note.sha256 or "none", flush=True)
         live.close_inference(closed(prepared.opened.inference))
 
 

@@ -13,7 +13,7 @@ def said(*texts: str, is_new: bool = True, previous: str = "") -> Reading:
     turns, name = list[Turn](), ""
     for text in texts:
         name = hashlib.sha256(f"{name}/{text}".encode()).hexdigest()
-        turns.append(Turn(text, name, replied(name, "Yes.", "")))
+        turns.append(Turn(text, name, replied(name, "Yes.", ""), is_first=not turns))
     if is_new and turns:
         turns[-1] = turns[-1]._replace(replied_sha256="")
     return Reading("m", is_stream=False, turns=turns, is_new=is_new, previous=previous)

@@ -15,6 +15,7 @@ import openai
 import pytest
 
 import mage_es
+from mage_es.engine.rules.notes import Note
 from mage_es.engine.run.directory import Run
 from mage_es.engine.serving.clients import OpenedRun
 from mage_es.engine.serving.shapes import read, spliced
@@ -143,7 +144,7 @@ def test_what_an_official_client_sends_is_read_and_only_the_note_is_added(server
         reading = read(shape, body)
         assert [turn.text for turn in reading.turns] == ["Add 1 and 1 — please ☃", QUESTION]
         assert (reading.model, reading.is_stream, reading.is_new) == ("m", bool(extra), True)
-        added = spliced(shape, body, {0: " [a]", 1: ' ["b"]'})
+        added = spliced(shape, body, {0: Note(" [a]", ()), 1: Note(' ["b"]', ())})
         assert added.replace(b" [a]", b"").replace(rb" [\"b\"]", b"") == body
         assert json.dumps(json.loads(added)).count("[a]") == 1
 

@@ -52,7 +52,7 @@ def test_what_a_hostile_client_demonstrates_lies_quoted_before_its_own_type_and_
     for task_type, attack in product((TYPE, OTHER), INJECTIONS):
         asked = said(QUESTION.format(name=attack))
         prepared = again.prepare(asked, "chat", task_type=task_type, session=f"{task_type} {attack}")
-        notes[task_type, attack] = "".join(prepared.notes.values())
+        notes[task_type, attack] = "\n".join(text for note in prepared.notes.values() for text in note.said)
     again.close()
     assert any("canary" in note for (name, _), note in notes.items() if name == TYPE)
     assert not any("canary" in note for (name, _), note in notes.items() if name == OTHER)
@@ -62,7 +62,7 @@ def test_what_a_hostile_client_demonstrates_lies_quoted_before_its_own_type_and_
         assert not any(token in note for token in ("<|im_end|>", "<|eot_id|>", "[/INST]", "<end_of_turn>", "</think>"))
     other = LiveRun.open(evolved_once, runs_dir=tmp_path, name="ours", holdback=0)
     prepared = other.prepare(said(QUESTION.format(name="chatml")), "chat", task_type=TYPE)
-    assert "canary" not in "".join(prepared.notes.values())
+    assert "canary" not in "\n".join(text for note in prepared.notes.values() for text in note.said)
     other.close()
     assert not [check for check in verify(live.run).checks if not check.ok]
 

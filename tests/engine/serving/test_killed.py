@@ -11,7 +11,6 @@ import pytest
 from mage_es.engine.run.directory import Run
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.verbs.verify import verify
-from mage_es.events.digests import sha256_text
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import InferenceOpened, ServingStarted
 
@@ -35,7 +34,8 @@ def test_after_kill_9_all_that_was_acknowledged_is_there_and_each_turn_gets_its_
         assert acknowledged.keys() <= recorded.keys() and live.process == 3
         notes = {turn: live.inference(recorded[turn].inference, key="k") for turn in list(acknowledged)[::20]}
         assert all(
-            sha256_text(report.note if report.was_seen else "") == acknowledged[turn] for turn, report in notes.items()
+            (report.opened.note_sha256 if report.was_seen else "none") == acknowledged[turn] and report.note_verified
+            for turn, report in notes.items()
         )
     finally:
         live.close()

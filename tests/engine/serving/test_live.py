@@ -35,6 +35,7 @@ from mage_es.events.vocabulary import (
     IterationClosed,
     ModelCalled,
     RecordingResumed,
+    ServingStarted,
 )
 from tests.engine.serving.talking import closed, said
 from tests.events.disks import RefusingDisk
@@ -56,7 +57,42 @@ def test_a_question_gets_a_note_that_is_on_record_when_the_request_goes_on(serve
     live.submit(prepared).result()
     [recorded] = LogReader(live.run.log_path).of(InferenceOpened)
     assert recorded == prepared.opened and recorded.treatment == "memory" and recorded.memories
-    assert sha256_text(prepared.notes[0]) == recorded.note_sha256 and prepared.notes[0].endswith("\n\n## Question\n\n")
+    assert sha256_text(prepared.notes[0].text) == recorded.note_sha256
+    assert prepared.notes[0].text.endswith("\n\n## Question\n\n") and not prepared.notes[0].turns
+
+
+def test_cases_are_turns_before_the_first_turn_alone_and_the_next_ones_get_notes(serve: Serve) -> None:
+    live = serve(holdback=0, bounds=NoteBounds(layout="turns"))
+    first = asyncio.run(asked(live, QUESTION))
+    second = asyncio.run(asked(live, QUESTION, OTHER))
+    assert (first.opened.layout, second.opened.layout) == ("turns", "sections")
+    rows = {row.memory_id: row for row in live.state.memory.rows()}
+    cases = [rows[name] for name in first.opened.memories if rows[name].kind != "type_strategy"]
+    shown = first.notes[0].turns
+    assert cases and [question for question, _ in shown] == [row.question for row in cases]
+    for (_, reply), row in zip(shown, cases, strict=True):  # as a reply in free text says it: no mark of the run's
+        assert reply == f"{row.reasoning}\n{row.answer}".lstrip() and "####" not in reply
+    [vector] = live.world.embedder.encode([QUESTION])
+    near = [np.frombuffer(row.embedding, dtype="<f4") @ vector for row in cases]
+    assert near == sorted(near), "the nearest is the last"
+    assert second.notes[0] == first.notes[0] and not second.notes[1].turns and "> " in second.notes[1].text
+    live.close_inference(closed(first.opened.inference))
+    live.close()
+    report = show_inference(live.run, first.opened.inference)
+    assert report.turns == shown and report.note_verified
+    again = asyncio.run(asked(serve(holdback=0, run=live.run), QUESTION, OTHER, QUESTION))
+    assert {place: again.notes[place] for place in (0, 1)} == second.notes
+
+
+def test_the_layout_is_that_of_the_served_run_from_its_begin_on(serve: Serve, parent: Run) -> None:
+    live = serve(name="as-turns", bounds=NoteBounds(layout="turns"))
+    own = serve()
+    assert live.world.setting.form == "turns" and own.world.setting.form == "sections"
+    live.close(), own.close()
+    assert [event.layout for event in LogReader(live.run.log_path).of(ServingStarted)] == ["turns"]
+    assert serve(name="as-turns").layout.form == "turns"
+    with pytest.raises(UsageError, match=r"begun with --layout sections.* leave it out"):
+        serve(run=parent, bounds=NoteBounds(layout="turns"))
 
 
 def test_a_served_run_begins_without_a_call_and_passes_every_check(serve: Serve, parent: Run) -> None:
@@ -249,12 +285,12 @@ def test_each_memory_must_be_near_enough_and_not_the_nearest_alone(serve: Serve)
 
 def test_only_named_task_types_get_notes_and_no_note_is_longer_than_it_may_be(serve: Serve) -> None:
     whole = asyncio.run(asked(serve(holdback=0), QUESTION))
-    task_type, size = whole.opened.task_type, estimated_tokens(whole.notes[0])
+    task_type, size = whole.opened.task_type, estimated_tokens(whole.notes[0].text)
     other = serve(name="other", bounds=NoteBounds(task_types=("wordmath_average",)))
     assert task_type != "wordmath_average" and other.prepare(said(QUESTION), "chat").opened.treatment == "none"
     short = serve(name="short", holdback=0, bounds=NoteBounds(task_types=(task_type,), max_tokens=size - 1))
     cut = short.prepare(said(QUESTION), "chat")
-    assert {*cut.opened.memories} < {*whole.opened.memories} and estimated_tokens(cut.notes[0]) < size
+    assert {*cut.opened.memories} < {*whole.opened.memories} and estimated_tokens(cut.notes[0].text) < size
     [vector], rows = short.world.embedder.encode([QUESTION]), short.state.memory
     near = {name: np.frombuffer(rows.row(name).embedding, dtype="<f4") @ vector for name in whole.opened.memories}
     left_out = {*near} - {*cut.opened.memories}
@@ -283,7 +319,7 @@ def test_an_inference_is_explained_and_what_is_quarantined_since_is_put_in_no_mo
     live.close_inference(closed(prepared.opened.inference))
     live.close()
     report = show_inference(live.run, prepared.opened.inference)
-    assert report.note == prepared.notes[0] and report.note_verified and report.was_seen
+    assert report.note == prepared.notes[0].text and report.note_verified and report.was_seen
     assert report.closed is not None and [each.memory_id for each in report.memories] == [*prepared.opened.memories]
     with pytest.raises(NotFound, match="no inference 'inf-1-2'"):
         show_inference(live.run, "inf-1-2")

@@ -16,7 +16,7 @@ import pytest
 from mage_es.engine.agents.learner import course_of
 from mage_es.engine.commands import Feedback
 from mage_es.engine.courses import Ask, begin
-from mage_es.engine.rules.notes import note_of
+from mage_es.engine.rules.notes import NoteBounds, in_order, note_of
 from mage_es.engine.rules.prompt import QUESTION as HEADING
 from mage_es.engine.rules.prompt import headed
 from mage_es.engine.run.directory import Run
@@ -53,9 +53,9 @@ Say = Callable[..., None]
 
 
 @pytest.fixture
-def live(serve: Callable[..., LiveRun]) -> LiveRun:
-    """A served run with one inference of each of two keys."""
-    live = serve(learn="propose", holdback=0)
+def live(serve: Callable[..., LiveRun], request: pytest.FixtureRequest) -> LiveRun:
+    """A served run with one inference of each of two keys, in its parent's layout or the one that a test names."""
+    live = serve(learn="propose", holdback=0, bounds=NoteBounds(layout=getattr(request, "param", "")))
     for key in ("a", "b"):
         live.submit(live.prepare(said(QUESTION), "chat", key=key)).result()
     return live
@@ -120,6 +120,7 @@ def test_anchors_are_asked_as_clients_questions_are_and_by_one_model_for_good(li
         publish(live.run)
 
 
+@pytest.mark.parametrize("live", ["sections", "turns"], indirect=True)
 def test_an_anchor_and_an_exam_of_a_served_run_read_what_a_clients_question_reads_to_the_byte(
     live: LiveRun, say: Say
 ) -> None:
@@ -133,14 +134,18 @@ def test_an_anchor_and_an_exam_of_a_served_run_read_what_a_clients_question_read
     examined = LogReader(exam.log_path).of(QuestionPlanned)
     for seq, plan in [*asked, *((reader.head.seq + 1, plan) for plan in examined)]:
         state = state_of(live.run, reader, until=seq - 1)
-        note = note_of(state, [hit.memory_id for hit in plan.memories], setting.answer_format)
+        hits = in_order(state, plan.memories, live.layout)
+        note = note_of(state, [hit.memory_id for hit in hits], live.layout)
         first = begin(course_of(setting, state, plan, questions[plan.question_id]))
-        assert isinstance(first, Ask) and bool(note.text) == bool(plan.memories)
-        before = note.text or headed(HEADING)
-        assert first.request.prompt == before + questions[plan.question_id].question
+        assert isinstance(first, Ask) and bool(note.said) == bool(plan.memories)
+        *turns, last = first.request.messages
+        assert turns == [said for turn in note.turns for said in turn]
+        assert last == (note.text or ("" if turns else headed(HEADING))) + questions[plan.question_id].question
+    assert any(plan.memories and plan.form == live.layout.form for _, plan in asked)
 
 
-def test_an_anchor_that_was_asked_in_another_layout_than_notes_have_is_found_in_the_log(
+@pytest.mark.parametrize("live", ["sections", "turns"], indirect=True)
+def test_an_anchor_that_was_asked_in_another_layout_than_is_served_is_found_in_the_log(
     live: LiveRun, say: Say, tmp_path: Path
 ) -> None:
     say({"answer": "37"}, key="a")
@@ -156,7 +161,7 @@ def test_an_anchor_that_was_asked_in_another_layout_than_notes_have_is_found_in_
 
     forged(live.run.log_path, tmp_path / "log", instead(QuestionPlanned, moved, is_ours))
     [check] = check_injections(LogReader(tmp_path / "log"))
-    assert not check.ok and "was not asked in the layout of notes" in check.detail
+    assert not check.ok and "was not asked in the layout that is served" in check.detail
 
 
 def test_what_was_published_is_not_published_again(live: LiveRun, say: Say) -> None:

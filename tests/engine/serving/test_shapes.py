@@ -11,11 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mage_es.engine.rules.notes import Note
 from mage_es.engine.serving.shapes import read, spliced
 from mage_es.events.vocabulary.serving import RequestShape
 from tests.engine.serving.bodies import SHAPES, items_of, request, spelling
 
 NOTE = '<notes>"{}" \\ ä ☃\n\t[1] </notes>\n\n'
+
+
+def noted(text: str, *turns: tuple[str, str]) -> Note:
+    return Note(text, (), turns)
 
 
 def shas(shape: RequestShape, body: Any) -> list[str]:
@@ -49,7 +54,7 @@ def test_notes_are_the_only_change_and_taken_out_again_leave_the_very_bytes(shap
     assert reading.previous == made.body.get("previous_response_id", "")
 
     notes = {number: NOTE.format(number) for number in range(len(made.texts)) if dice.random() < 0.6}
-    out = spliced(shape, body, notes)
+    out = spliced(shape, body, {number: noted(text) for number, text in notes.items()})
 
     differing = changed(json.loads(body), json.loads(out))
     assert differing == [(made.firsts[number], notes[number] + made.firsts[number]) for number in sorted(notes)]
@@ -67,6 +72,59 @@ def test_notes_are_the_only_change_and_taken_out_again_leave_the_very_bytes(shap
         other = copy.deepcopy(items)
         other.insert(0, {"role": "user", "content": "Before."})
         assert not set(shas(shape, {**made.body, key_of(shape): other})) & set(names)
+
+
+CASES = (('Who takes "it"?\n', "☃ sales"), ("And this?", "I look.\nbilling"))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@settings(max_examples=300)
+@given(seed=st.integers(0, 2**64))
+def test_cases_are_turns_before_the_client_s_own_and_taken_out_again_leave_the_very_bytes(
+    shape: RequestShape, seed: int
+) -> None:
+    dice = Random(seed)
+    made = request(dice, shape)
+    body = spelling(dice, made.body)
+    note = noted(dice.choice(["", NOTE]), *CASES)
+    out = spliced(shape, body, {0: note})
+
+    said = json.loads(body)[key_of(shape)]
+    items = said if isinstance(said, list) else [{"role": "user", "content": said}]
+    first = next(place for place, item in enumerate(items) if item.get("role") == "user")
+    shown = [
+        {"role": role, "content": text}
+        for turn in CASES
+        for role, text in zip(("user", "assistant"), turn, strict=True)
+    ]
+    found = json.loads(out)[key_of(shape)]
+    assert found[:first] == items[:first] and found[first : first + 4] == shown
+    differing = changed(items[first:], found[first + 4 :])
+    assert differing == ([(made.firsts[0], note.text + made.firsts[0])] if note.text else [])
+    assert read(shape, body).turns[0].is_first is not bool(made.body.get("previous_response_id"))
+    assert not any(turn.is_first for turn in read(shape, body).turns[1:])
+
+    for piece in (*(json.dumps(turn, ensure_ascii=False, separators=(",", ":")) + "," for turn in shown), ""):
+        out = out.replace(piece.encode(), b"", 1)
+    out = out.replace(json.dumps(note.text, ensure_ascii=False)[1:-1].encode(), b"", 1)
+    if isinstance(said, str):
+        before, _, after = out.partition(b'[{"role":"user","content":')
+        end = json.JSONDecoder(strict=False).raw_decode(after.decode())[1]
+        text, rest = after.decode()[:end].encode(), after.decode()[end:].encode()
+        out = before + text + rest.removeprefix(b"}]")
+    assert out == body
+
+
+def test_a_turn_is_first_where_only_systems_and_thoughts_are_before_it() -> None:
+    def is_first(*before: Any) -> bool:
+        body = {"input": [*before, {"role": "user", "content": "hi"}]}
+        return read("responses", json.dumps(body).encode()).turns[-1].is_first
+
+    assert is_first() and is_first({"role": "system", "content": "x"}, {"role": "developer", "content": "y"})
+    assert is_first({"type": "reasoning", "id": "r", "summary": []})
+    assert not is_first({"role": "user", "content": "before"}) and not is_first({"role": "assistant", "content": "yes"})
+    assert not is_first({"role": "user", "type": "reasoning", "content": [{"type": "input_image", "image_url": ""}]})
+    assert not is_first({"type": "function_call_output", "call_id": "c", "output": "2"})
 
 
 def key_of(shape: RequestShape) -> str:
@@ -126,7 +184,7 @@ def test_of_a_key_that_is_given_twice_the_last_counts_as_in_the_servers_own_pars
     )
     assert [turn.text for turn in read("chat", body).turns] == ["two"]
     assert read("chat", body).model == "b"
-    assert spliced("chat", body, {0: "!"}) == body.replace(b'"two"', b'"!two"')
+    assert spliced("chat", body, {0: noted("!")}) == body.replace(b'"two"', b'"!two"')
 
 
 def test_numbers_that_no_machine_word_holds_stay_as_they_were() -> None:
@@ -135,7 +193,7 @@ def test_numbers_that_no_machine_word_holds_stay_as_they_were() -> None:
     small = (
         b'{"messages": [{"role": "user", "content": "hi"}], "seed": 1.10, "e": -0e0, "big": 123456789012345678901234}'
     )
-    assert spliced("chat", small, {0: "!"}) == small.replace(b'"hi"', b'"!hi"')
+    assert spliced("chat", small, {0: noted("!")}) == small.replace(b'"hi"', b'"!hi"')
 
 
 def test_a_note_goes_before_the_first_text_of_a_turn_and_the_results_of_tools_stay_first() -> None:
@@ -143,15 +201,15 @@ def test_a_note_goes_before_the_first_text_of_a_turn_and_the_results_of_tools_st
     texts = [{"type": "text", "text": "The manual."}, {"type": "text", "text": "How warm is it?"}]
     called = {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {}}]}
     body = {"messages": [called, {"role": "user", "content": [result, *texts]}]}
-    noted = json.loads(spliced("messages", json.dumps(body).encode(), {0: "Notes. "}))
-    assert noted["messages"][1]["content"] == [result, {"type": "text", "text": "Notes. The manual."}, texts[1]]
+    out = json.loads(spliced("messages", json.dumps(body).encode(), {0: noted("Notes. ")}))
+    assert out["messages"][1]["content"] == [result, {"type": "text", "text": "Notes. The manual."}, texts[1]]
 
 
 def test_an_image_of_many_megabytes_passes_untouched() -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 6_000_000}}
     content = [{"type": "text", "text": "What is this?"}, image]
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": content}]}).encode()
-    assert spliced("chat", body, {0: "!"}) == body.replace(b'"What', b'"!What')
+    assert spliced("chat", body, {0: noted("!")}) == body.replace(b'"What', b'"!What')
 
 
 def test_a_turn_is_new_until_it_has_a_reply_and_results_of_tools_are_none() -> None:
@@ -174,4 +232,4 @@ def test_a_note_for_a_turn_that_is_not_there_is_refused() -> None:
     body = b'{"messages": [{"role": "user", "content": "hi"}]}'
     for number in (-1, 1):
         with pytest.raises(ValueError, match=f"1 turns, numbered from 0: there is no turn {number}"):
-            spliced("chat", body, {number: "!"})
+            spliced("chat", body, {number: noted("!")})

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.serving import proxy
 from mage_es.engine.serving.live import LiveRun
 from mage_es.events.log import LogReader
@@ -220,3 +221,46 @@ def test_a_client_that_tries_again_sends_the_same_note_again(
     # No header names the session: the client's count tells that it is the same one.
     [first, second] = list(LogReader(live.run.log_path).of(InferenceOpened))[-2:]
     assert first.inference != second.inference and first.session == second.session
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_cases_go_as_turns_before_the_conversation_and_its_later_requests_begin_with_the_same_bytes(
+    server: Upstream, opening: Opening, shape: RequestShape
+) -> None:
+    live = opening(f"turns-{shape}", bounds=NoteBounds(layout="turns"))
+    asked = request_of(shape, QUESTION)
+    key = "input" if shape == "responses" else "messages"
+    first = {**asked, key: [*asked[key][: shape == "chat"], asked[key][-1]], "stream": True}
+    call: dict[str, list[Any]] = {
+        "chat": [
+            {"role": "assistant", "content": None, "tool_calls": [CALLS[PATHS["chat"]]]},
+            {"role": "tool", "tool_call_id": "call_1", "content": "7"},
+        ],
+        "responses": [CALLS[PATHS["responses"]], {"type": "function_call_output", "call_id": "call_1", "output": "7"}],
+        "messages": [
+            {"role": "assistant", "content": [CALLS[PATHS["messages"]]]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "7"}]},
+        ],
+    }
+    second = {**first, key: [*first[key], *call[shape]]}
+    third = {**first, key: [*second[key], {"role": "assistant", "content": "7"}, {"role": "user", "content": QUESTION}]}
+    with serving({"r": live}, server.url, retrieval_s=PATIENCE_S) as url, asyncio.Runner() as loop:
+        way = Way(url, server, loop)
+        bodies = [
+            json.loads(way.ask(shape, body, is_async=False, headers={"x-session-id": "s"})[0].body)
+            for body in (first, second, third)
+        ]
+        way.close()
+    [opened, *_] = LogReader(live.run.log_path).of(InferenceOpened)
+    shown = [
+        {"role": role, "content": text}
+        for turn in live.inference(opened.inference).turns
+        for role, text in zip(("user", "assistant"), turn, strict=True)
+    ]
+    assert shown
+    systems = int(shape == "chat")
+    assert bodies[0][key] == [*first[key][:systems], *shown, *first[key][systems:]]
+    assert bodies[1][key] == [*bodies[0][key], *call[shape]]
+    *earlier, last = bodies[2][key]
+    assert earlier == [*bodies[1][key], {"role": "assistant", "content": "7"}]
+    assert last["content"].startswith(BEGIN_OF_A_NOTE) and last["content"].endswith(QUESTION)

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.run.directory import Run
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.theorems.serving import check_injections
@@ -31,7 +32,7 @@ def served(evolved_once: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
     path = tmp_path_factory.mktemp("served") / "runs" / evolved_once.id
     run = Run(evolved_once.id, shutil.copytree(evolved_once.path, path))
     for _ in range(2):
-        live = LiveRun.open(run, holdback=0.4)
+        live = LiveRun.open(run, holdback=0.4, bounds=NoteBounds(layout="turns"))
         for question in list(live.world.questions.values())[:12]:
             prepared = live.prepare(said(question.question), "chat")
             live.submit(prepared).result()
@@ -83,7 +84,12 @@ def test_a_run_that_was_never_served_has_no_such_check(evolved_once: Run) -> Non
         (lambda run: instead(InferenceOpened, changed(treatment="holdback"), seen), "the coin of its session"),
         (lambda run: instead(ServingStarted, changed(salt="0" * 32)), "the coin of its session"),
         (lambda run: instead(ServingStarted, changed(salt="0" * 32), lambda e: e.process == 2), "another salt"),  # type: ignore[attr-defined]
-        (lambda run: instead(ServingStarted, changed(answer_format='"The end: <it>"')), "has the hash"),
+        (lambda run: instead(InferenceOpened, changed(layout="sections"), seen), "has the hash"),
+        (
+            lambda run: instead(ServingStarted, changed(layout="sections")),
+            "has cases as turns, process 1 shows sections",
+        ),
+        (lambda run: instead(ServingStarted, changed(is_bare=True)), "has the hash"),
         (lambda run: instead(InferenceOpened, changed(inference="inf-1-900")), "is closed, and was not open"),
         (lambda run: instead(InferenceClosed, changed(inference="inf-1-2")), "is closed, and was not open"),
         (

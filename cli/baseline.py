@@ -51,7 +51,7 @@ def baseline(
             metavar="BASELINE",
             help="zero_shot_cot, few_shot_cot, self_consistency, react, reflexion, reflexion_oracle; or a method that "
             "learns: zero_shot, knn, knn_lines, nearest_label, full_history, dynamic_cheatsheet, cheatsheet_retrieval, "
-            "reasoning_bank, ace, or one of a plug-in.",
+            "reasoning_bank, ace, gepa, or one of a plug-in.",
         ),
     ],
     benchmark: BenchmarkArgument = None,

@@ -37,7 +37,7 @@ def ring(
             "--methods",
             metavar="NAME,...",
             help="zero_shot, nearest_label, knn, knn_lines, full_history, dynamic_cheatsheet, cheatsheet_retrieval, "
-            "reasoning_bank, ace, mage, a baseline, or one of a plug-in.",
+            "reasoning_bank, ace, gepa, mage, a baseline, or one of a plug-in.",
         ),
     ] = ALL,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of seeds: --seed and those after it.")] = 1,

@@ -62,6 +62,7 @@ from mage_es.events.vocabulary import (
     RunFinished,
 )
 from mage_es.projections.fold import State
+from mage_es.projections.progress import trial_of
 
 
 def decide(setting: Setting, state: State, command: Command) -> list[Draft]:
@@ -167,7 +168,7 @@ def _record_trimming(state: State, command: RecordTrimming) -> list[Draft]:
         memory_id=command.memory_id,
         problem=command.failed.fault.message,
     )
-    before = len(state.progress.trimmings(call.phase, planned.question_id))
+    before = len(state.progress.trimmings(call.phase, planned.question_id, trial_of(planned)))
     failed = RecordFailure(call, command.failed._replace(is_lost=False))
     return [_of_call(call, trimmed, ordinal=before), *_record_failure(state, failed)]
 

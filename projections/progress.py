@@ -7,6 +7,8 @@ Rules
       SNAPSHOT (also before iteration 0), those that are asked without what was learned to the opening of an iteration,
       the rest to the exam. EVALUATE's part stays until the iteration is
       closed, because UPDATE and EVOLVE read it.
+    - A trial has its own iteration as well: a method that searches asks the same question again and again, and what
+      came of each time stays.
     - Closing an iteration drops all of it: memory does not grow with the number of iterations.
 """
 
@@ -46,10 +48,16 @@ PHASE_OF_PURPOSE: dict[str, Phase] = {
     "revisit": "evaluate",
     "anchor": "snapshot",
     "bare": "open",
+    "trial": "evaluate",
     "exam": "exam",
     "ask": "exam",
     "explore": "explore",
 }
+
+
+_Asking = tuple[Phase, str, int]
+"""A question as it was asked: the phase, its id (or what a call is about), and the round of a trial, else 0."""
+_AboutQuestion = QuestionPlanned | ModelCalled | AnswerJudged | AnswerUnanswered | AnswerUndecided | BundleTrimmed
 
 
 class CallKey(NamedTuple):
@@ -104,16 +112,16 @@ class Progress:
         self.baseline: BaselineStarted | None = None
         self.iteration_plan: IterationPlanned | None = None
         self._phases: list[tuple[int, Phase]] = []
-        self._plans: dict[tuple[Phase, str], QuestionPlanned] = {}
-        self._verdicts: dict[tuple[Phase, str], AnswerJudged] = {}
-        self._unanswered: dict[tuple[Phase, str], AnswerUnanswered] = {}
-        self._undecided: dict[tuple[Phase, str], AnswerUndecided] = {}
+        self._plans: dict[_Asking, QuestionPlanned] = {}
+        self._verdicts: dict[_Asking, AnswerJudged] = {}
+        self._unanswered: dict[_Asking, AnswerUnanswered] = {}
+        self._undecided: dict[_Asking, AnswerUndecided] = {}
         self._calls: dict[CallKey, ModelCalled] = {}
         self._failures: dict[tuple[Tier, str, str, int], list[CallFailed]] = {}
         self._batches: list[BatchSubmitted] = []
         self._batched: dict[tuple[CallKey, int], tuple[str, str]] = {}
-        self._trimmings: dict[tuple[Phase, str], list[BundleTrimmed]] = {}
-        self._replies: dict[tuple[Phase, str], ModelCalled] = {}
+        self._trimmings: dict[_Asking, list[BundleTrimmed]] = {}
+        self._replies: dict[_Asking, ModelCalled] = {}
         self._tool_runs: dict[tuple[str, str, str, str], ToolRan] = {}
         self._searches: dict[tuple[str, str, int], SearchAnswered] = {}
         self._steps: dict[tuple[str, str], dict[int, EpisodeStepped]] = {}
@@ -124,9 +132,9 @@ class Progress:
             case ModelCalled():
                 self._note_call(event)
             case QuestionPlanned():
-                self._plans[PHASE_OF_PURPOSE[event.purpose], event.question_id] = event
+                self._plans[_asking(event, event.question_id)] = event
             case AnswerJudged():
-                self._verdicts[PHASE_OF_PURPOSE[event.purpose], event.question_id] = event
+                self._verdicts[_asking(event, event.question_id)] = event
             case PhaseCompleted():
                 self._phases.append((event.iteration, event.phase))
             case IterationPlanned():
@@ -161,11 +169,11 @@ class Progress:
                     key = CallKey(event.tier, call.purpose, call.about, call.attempt, call.request_sha256)
                     self._batched.setdefault((key, call.tries), (event.batch_id, call.custom_id))
             case BundleTrimmed():
-                self._trimmings.setdefault((PHASE_OF_PURPOSE[event.purpose], event.question_id), []).append(event)
+                self._trimmings.setdefault(_asking(event, event.question_id), []).append(event)
             case AnswerUnanswered():
-                self._unanswered[PHASE_OF_PURPOSE[event.purpose], event.question_id] = event
+                self._unanswered[_asking(event, event.question_id)] = event
             case AnswerUndecided():
-                self._undecided[PHASE_OF_PURPOSE[event.purpose], event.question_id] = event
+                self._undecided[_asking(event, event.question_id)] = event
             case _:
                 raise unread(self, event)
 
@@ -176,23 +184,24 @@ class Progress:
     def plans(self, phase: Phase) -> list[QuestionPlanned]:
         return [self._plans[key] for key in sorted(self._plans) if key[0] == phase]
 
-    def is_planned(self, phase: Phase, question_id: str) -> bool:
-        return (phase, question_id) in self._plans
+    def is_planned(self, phase: Phase, question_id: str, trial: int = 0) -> bool:
+        return (phase, question_id, trial) in self._plans
 
     def plan(self, phase: Phase, question_id: str) -> QuestionPlanned:
-        return self._plans[phase, question_id]
+        return self._plans[phase, question_id, 0]
 
     def verdicts(self, phase: Phase) -> list[AnswerJudged]:
         return [self._verdicts[key] for key in sorted(self._verdicts) if key[0] == phase]
 
-    def verdict(self, phase: Phase, question_id: str) -> AnswerJudged:
-        return self._verdicts[phase, question_id]
+    def verdict(self, phase: Phase, question_id: str, trial: int = 0) -> AnswerJudged:
+        return self._verdicts[phase, question_id, trial]
 
-    def is_judged(self, phase: Phase, question_id: str) -> bool:
-        return (phase, question_id) in self._verdicts
+    def is_judged(self, phase: Phase, question_id: str, trial: int = 0) -> bool:
+        return (phase, question_id, trial) in self._verdicts
 
-    def is_settled(self, phase: Phase, question_id: str) -> bool:
-        return any((phase, question_id) in each for each in (self._verdicts, self._unanswered, self._undecided))
+    def is_settled(self, phase: Phase, question_id: str, trial: int = 0) -> bool:
+        asking = (phase, question_id, trial)
+        return any(asking in each for each in (self._verdicts, self._unanswered, self._undecided))
 
     def unanswered(self, phase: Phase) -> list[AnswerUnanswered]:
         return [self._unanswered[key] for key in sorted(self._unanswered) if key[0] == phase]
@@ -216,12 +225,12 @@ class Progress:
         tries = self.failures(key.tier, key.purpose, key.about, key.attempt)
         return self._batched.get((key, tries), ("", ""))
 
-    def reply(self, phase: Phase, question_id: str) -> ModelCalled:
+    def reply(self, phase: Phase, question_id: str, trial: int = 0) -> ModelCalled:
         """Return the execution model's reply to a question, of several the last attempt. Raises `KeyError`."""
-        return self._replies[phase, question_id]
+        return self._replies[phase, question_id, trial]
 
-    def is_replied(self, phase: Phase, about: str) -> bool:
-        return (phase, about) in self._replies
+    def is_replied(self, phase: Phase, about: str, trial: int = 0) -> bool:
+        return (phase, about, trial) in self._replies
 
     def call(self, key: CallKey) -> ModelCalled | None:
         return self._calls.get(key)
@@ -235,8 +244,8 @@ class Progress:
         failures = self._failures.get((key.tier, key.purpose, key.about, key.attempt), [])
         return next((each for each in failures if each.final and each.request_sha256 == key.request_sha256), None)
 
-    def trimmings(self, phase: Phase, question_id: str) -> list[BundleTrimmed]:
-        return self._trimmings.get((phase, question_id), [])
+    def trimmings(self, phase: Phase, question_id: str, trial: int = 0) -> list[BundleTrimmed]:
+        return self._trimmings.get((phase, question_id, trial), [])
 
     def tool_run(self, purpose: str, question_id: str, tool_id: str, arguments: str) -> ToolRan | None:
         return self._tool_runs.get((purpose, question_id, tool_id, arguments))
@@ -294,10 +303,19 @@ class Progress:
         key = CallKey(call.tier, call.purpose, call.about, call.attempt, call.request_sha256)
         # The first reply wins, as it does in a live run, which never makes a recorded call again.
         self._calls.setdefault(key, call)
-        phase = PHASE_OF_PURPOSE.get(call.purpose)
-        if call.tier != "execution" or phase is None:
+        if call.tier != "execution" or call.purpose not in PHASE_OF_PURPOSE:
             return
         # The last attempt is the highest, not the latest to arrive: a fold may meet calls in any order.
-        last = self._replies.get((phase, call.about), call)
+        asking = _asking(call, call.about)
+        last = self._replies.get(asking, call)
         if (call.attempt, call.request_sha256) >= (last.attempt, last.request_sha256):
-            self._replies[phase, call.about] = call
+            self._replies[asking] = call
+
+
+def trial_of(event: _AboutQuestion) -> int:
+    """Return the round of a trial, 0 of all else."""
+    return event.iteration if event.purpose == "trial" else 0
+
+
+def _asking(event: _AboutQuestion, about: str) -> _Asking:
+    return PHASE_OF_PURPOSE[event.purpose], about, trial_of(event)

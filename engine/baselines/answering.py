@@ -63,12 +63,13 @@ class BaselineTrial(NamedTuple):
         shown: Sequence[Demonstration] = (),
         are_turns: bool = True,
         before: str = "",
+        task: str | None = None,
     ) -> Course:
         """Ask with a template; `place` numbers the calls before the last one, which has the place 0.
 
         `sampled_at` is the temperature of one of several samples, each a request by itself; without it, the call has
         the Learner's temperature. `shown` are cases, turns of the chat or else text, of which the first go where the
-        prompt does not fit; `before` stands before the question.
+        prompt does not fit; `before` stands before the question, and `task` in the place of the benchmark's own.
         """
         question, config = self.question, self.setting.config
         setting = self.setting
@@ -77,7 +78,7 @@ class BaselineTrial(NamedTuple):
             question.context,
             setting.answer_format,
             setting.traits.instruction,
-            shared=setting.traits.task,
+            shared=setting.traits.task if task is None else task,
         )
         sample, temperature = (0, config.answer_temperature) if sampled_at is None else (place, sampled_at)
         while True:

@@ -159,6 +159,7 @@ def asked_by(trial: BaselineTrial, prepared: PreparedTask, *, is_reasoned: bool)
             shown=shown,
             are_turns=prepared.are_turns,
             before=before[0] if shown else "",
+            task=prepared.task,
         )
     )
 

@@ -17,15 +17,16 @@ from mage_es.engine.baselines.answering import (
     zero_shot_cot,
 )
 from mage_es.engine.baselines.methods import Cases, NearestCases, NearestLabel, NearestLines, Unchanging
+from mage_es.engine.baselines.optimizing import Gepa
 from mage_es.engine.baselines.react import react
 from mage_es.engine.baselines.shots import looked_up, worked
 from mage_es.engine.baselines.writing import WRITING
 from mage_es.engine.courses import Ask, Course, begin
 from mage_es.engine.seams.benchmark import Question
-from mage_es.engine.seams.method import Method, RunView
+from mage_es.engine.seams.method import Method, RunView, Searching
 from mage_es.engine.seams.plugins import load, open_plugin, plugins
 from mage_es.events.digests import sha256_text
-from mage_es.events.vocabulary import BaselineStarted, Draft, Phase, QuestionPlanned
+from mage_es.events.vocabulary import BaselineStarted, Draft, Phase, Purpose, QuestionPlanned
 
 Choose = Callable[[str, Mapping[str, Question], Sequence[str]], tuple[Shot, ...]]
 """(benchmark, questions by id, evolution ids) -> worked examples."""
@@ -54,13 +55,14 @@ BASELINES: Mapping[str, Baseline] = {
     "reflexion_oracle": Baseline(partial(reflexion, oracle_stop=True), rounds=ROUNDS),
 }
 
-METHODS: Mapping[str, Callable[[RunView], Method]] = {
+METHODS: Mapping[str, Callable[[RunView], Method | Searching]] = {
     "zero_shot": Unchanging,
     "knn": NearestCases,
     "knn_lines": NearestLines,
     "nearest_label": NearestLabel,
     "full_history": Cases,
     **WRITING,
+    "gepa": Gepa,
 }
 
 
@@ -73,12 +75,18 @@ def is_method(name: str) -> bool:
     return name in METHODS or name in plugins("mage_es.methods")
 
 
-def open_method(name: str, around: RunView) -> Method:
+def open_method(name: str, around: RunView) -> Method | Searching:
     """Return a method that has observed nothing. Raises `PrerequisiteError` for a plug-in that cannot be opened."""
     if name in METHODS:
         return METHODS[name](around)
-    made: Method = open_plugin("mage_es.methods", name, load("mage_es.methods", name), around)
+    made: Method | Searching = open_plugin("mage_es.methods", name, load("mage_es.methods", name), around)
     return made
+
+
+def require_installed(name: str) -> None:
+    """Raises `PrerequisiteError` if a method needs a package that is not there."""
+    if require := getattr(METHODS.get(name), "require", None):
+        require()
 
 
 def is_writing(name: str) -> bool:
@@ -103,12 +111,13 @@ def planned(
     task_type: str,
     make: Callable[[QuestionPlanned], Course],
     *,
-    is_learning: bool = False,
+    purpose: Purpose = "exam",
+    iteration: int = -1,
 ) -> Draft:
     """Return the plan of a held-out question, or of one to learn from, with nothing drawn; `make` gives its course."""
     plan = QuestionPlanned(
-        iteration=LEARNING_AT if is_learning else -1,
-        purpose="fresh" if is_learning else "exam",
+        iteration=iteration,
+        purpose=purpose,
         question_id=question.id,
         task_type=task_type,
         skill="",
@@ -126,5 +135,5 @@ def planned(
     if isinstance(first, Ask):
         digest = sha256_text(first.request.text)
         plan = msgspec.structs.replace(plan, prompt_sha256=digest, spans=first.spans)
-    phase: Phase = "evaluate" if is_learning else "exam"
+    phase: Phase = "exam" if purpose == "exam" else "evaluate"
     return Draft(event=plan, iteration=plan.iteration, phase=phase, correlation=question.id)

@@ -34,7 +34,7 @@ from mage_es.engine.seams.benchmark import Benchmark, Question, column_roles_of,
 from mage_es.engine.seams.embedder import Embedder, Vectors
 from mage_es.engine.seams.environment import Opening, is_sequential, opening_of
 from mage_es.engine.seams.metering import Metered, SpendingGuard
-from mage_es.engine.seams.method import Method
+from mage_es.engine.seams.method import Preparing
 from mage_es.engine.search.registry import Searches
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
@@ -56,8 +56,8 @@ class World(NamedTuple):
     searches: Searches | None = None
     parent: Parent | None = None
     """What a run that is about to begin goes on from."""
-    method: Method | None = None
-    """The method at work, where a session has one that learns; its state is otherwise made from the log."""
+    method: Preparing | None = None
+    """The method at work, or its trial, where a session has one that learns; else its state is made from the log."""
     has_gold: bool = True
     """Whether the gold answers are there: a copy of a run can be without them."""
 

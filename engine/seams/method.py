@@ -2,16 +2,18 @@
 
 A run shows a method the evolution questions in a fixed order, one block after another: what it `prepare`s for each is
 asked, and it `observe`s what came of that. Then it is asked the held-out questions, and observes nothing any more.
+One that must choose itself which questions it has asked, and how, has `search` in place of `observe`: it yields one
+trial after another.
 
 Rules
     - A method is a function of what it observed: made anew from the log it prepares the same, which is how a run is
-      resumed and a prompt shown. So it reads no clock, file or dice of its own.
+      resumed and a prompt shown. So it reads no clock or file, and its dice are of the run's seed.
     - `prepare` is given no gold answer, `observe` what the teacher may see of it (`--teacher-sees`).
     - All methods are asked by the same templates, extraction and scorer; a method says only what comes with a question.
 """
 
-from collections.abc import Callable, Generator, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
@@ -35,6 +37,7 @@ class PreparedTask(NamedTuple):
 
     `notes` are quoted before it. `first` is what the learner is asked before, and its reply are then the notes;
     `drawn_from` are the ids of the cases that it shows. `reply` takes the place of the model's, which is not asked.
+    `task` takes the place of what the benchmark says of the task; None: that is kept.
     """
 
     cases: Sequence[ShownCase] = ()
@@ -43,28 +46,64 @@ class PreparedTask(NamedTuple):
     first: Request | None = None
     drawn_from: tuple[str, ...] = ()
     reply: str | None = None
+    task: str | None = None
+
+
+class PromptTrial(NamedTuple):
+    """Questions of the evolution that are asked together, by id, with what comes with each."""
+
+    prepared: Mapping[str, PreparedTask]
+
+    def prepare(self, task: Question) -> PreparedTask:
+        return self.prepared[task.id]
+
+
+class TrialAnswer(NamedTuple):
+    """What came of a question of a trial; without a verdict it has no answer that can be scored."""
+
+    reply: str = ""
+    verdict: Verdict | None = None
+
+
+class Reflection(NamedTuple):
+    """Asks the writer about questions, whose ids are `shown`; it is sent the text, as a `Writing` is."""
+
+    request: Request
+    shown: tuple[str, ...]
+
+
+PromptSearch = Generator[PromptTrial | Reflection, Any, None]
+"""Is sent a text for a reflection, and for a trial a mapping of each question's id to its `TrialAnswer`."""
 
 
 class RunView(NamedTuple):
     """What a method may know of the run: unit vectors of texts, shape [texts, dimension], the sentence that says how an
-    answer ends, whether answers are reasoned, and whether it is shown right answers."""
+    answer ends, whether answers are reasoned, whether it is shown right answers, the benchmark's words for the task
+    ("": none), and the run's seed, of which it makes what dice it needs."""
 
     embed: Callable[[Sequence[str]], Vectors]
     answer_format: str
     is_reasoned: bool
     sees_gold: bool
+    task: str = ""
+    seed: int = 0
 
 
-class Method(Protocol):
-    """A way to learn. An entry point of `mage_es.methods` is a function of `RunView` that returns one."""
+class Preparing(Protocol):
+    """Knows what comes with a question."""
+
+    def prepare(self, task: Question) -> PreparedTask:
+        """Return what to ask of a question, of which it is shown no gold answer."""
+
+
+class Method(Preparing, Protocol):
+    """A way to learn. An entry point of `mage_es.methods` is a function of `RunView` that returns one, or one that
+    searches."""
 
     is_asking: bool
     """Whether it needs its own answers to learn; else it is shown the questions with their right answers alone."""
     block: int
     """How many questions are answered before it observes the first of them."""
-
-    def prepare(self, task: Question) -> PreparedTask:
-        """Return what to ask of a question, of which it is shown no gold answer."""
 
     def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing | None:
         """Learn from an answer; `verdict` is None where there is none, `task.gold` "" where it may not be seen.
@@ -72,6 +111,14 @@ class Method(Protocol):
         One that writes yields requests to the writer: the guidance model, or the learner where the run has none. Its
         class then has `is_writing`, else the run has no guidance model.
         """
+
+
+@runtime_checkable
+class Searching(Preparing, Protocol):
+    """A way to learn that chooses itself what is asked next, until its search ends or the run's budget does."""
+
+    def search(self, tasks: Sequence[Question]) -> PromptSearch:
+        """Search with these questions, as a teacher may see them; `prepare` then goes by the best found so far."""
 
 
 def blind(question: Question) -> Question:

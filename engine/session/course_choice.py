@@ -1,22 +1,22 @@
 """Which course a planned question takes: the Learner's, an episode, or that of a baseline or a method."""
 
 from collections.abc import Generator, Sequence
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from mage_es.engine.agents.learner import course_of
 from mage_es.engine.baselines.answering import BaselineTrial
 from mage_es.engine.baselines.methods import asked_by
-from mage_es.engine.baselines.table import BASELINES, is_method, open_method
+from mage_es.engine.baselines.table import BASELINES, LEARNING_AT, is_method, open_method
 from mage_es.engine.courses import Ask, Course
 from mage_es.engine.run.world import World
 from mage_es.engine.seams.benchmark import Verdict
 from mage_es.engine.seams.environment import is_sequential
-from mage_es.engine.seams.method import Method, RunView, blind, taught
-from mage_es.engine.seams.model import MAX_TOKENS, reason_of
+from mage_es.engine.seams.method import Method, Preparing, PromptTrial, RunView, Searching, TrialAnswer, blind, taught
+from mage_es.engine.seams.model import MAX_TOKENS, Request, reason_of
 from mage_es.engine.session.episodes import Donor, EpisodeContext, episode_of
-from mage_es.events.vocabulary import QuestionPlanned, Tier
+from mage_es.events.vocabulary import Purpose, QuestionPlanned, Tier
 from mage_es.projections.fold import State
 from mage_es.projections.progress import CallKey
 
@@ -28,7 +28,8 @@ _Yielded = TypeVar("_Yielded")
 def planned_course(world: World, state: State, planned: QuestionPlanned) -> Course:
     question = world.questions[planned.question_id]
     if is_learned(state):
-        method, is_reasoned = world.method or learned(world, state), view_of(world).is_reasoned
+        method = world.method or learned(world, state, is_trial=planned.purpose == "trial")
+        is_reasoned = view_of(world).is_reasoned
         trial = BaselineTrial(world.setting, world.benchmark, question)
         return asked_by(trial, method.prepare(blind(question)), is_reasoned=is_reasoned)
     baseline = BASELINES.get(planned.routing_arm)  # a baseline's plan names the baseline as its routing arm
@@ -57,55 +58,117 @@ def is_learned(state: State) -> bool:
 def view_of(world: World) -> RunView:
     """Return what a method may know of a run: it reasons where MAGE would."""
     is_reasoned = world.setting.route == "cot"
-    sees_gold = world.setting.config.teacher_sees in ("answers", "solutions")
-    return RunView(world.embedder.encode, world.setting.answer_format, is_reasoned, sees_gold)
+    sees_gold, traits = world.setting.config.teacher_sees in ("answers", "solutions"), world.setting.traits
+    return RunView(
+        world.embedder.encode,
+        world.setting.answer_format,
+        is_reasoned,
+        sees_gold,
+        traits.task,
+        world.setting.config.seed,
+    )
 
 
-def learned(world: World, state: State) -> Method:
-    """Return the method of a run as it was on a state, made anew from what the log says that it observed."""
+def learned(world: World, state: State, *, is_trial: bool) -> Preparing:
+    """Return the method of a run as it was on a state, made anew from what the log says that it observed.
+
+    `is_trial`: return the trial in its place that it was at.
+    """
     begun = state.progress.baseline
     assert begun is not None
     method = open_method(begun.baseline, view_of(world))
-    for block in blocks(method, begun.learned):
-        if method.is_asking and not all(state.progress.is_settled("evaluate", name) for name in block):
-            break
-        observing = observe(method, world, state, block)
-        ask = next(observing, None)
-        while ask is not None:
-            ask = after(observing, written(world, state, ask))
-    return method
+    moves = lessons(method, world, state, begun.learned)
+    move = next(moves, None)
+    while move is not None and not (isinstance(move, Lesson) and not move.is_settled(state)):
+        move = after(moves, "" if isinstance(move, Lesson) else written(world, state, move.ask))
+    return move.asked_by if is_trial and isinstance(move, Lesson) else method
 
 
-def blocks(method: Method, names: Sequence[str]) -> list[Sequence[str]]:
-    """Return the questions to learn from as they are asked: those of a block before any of it is observed."""
-    return [names[at : at + method.block] for at in range(0, len(names), method.block)]
+class Lesson(NamedTuple):
+    """Questions that are asked together, in a round of their own if they are a trial, before anything is observed."""
+
+    names: Sequence[str]
+    asked_by: Preparing
+    purpose: Purpose = "fresh"
+    round: int = LEARNING_AT
+
+    def is_settled(self, state: State) -> bool:
+        return all(state.progress.is_settled("evaluate", name, self.round) for name in self.names)
+
+    def is_planned(self, state: State) -> bool:
+        return state.progress.is_planned("evaluate", self.names[0], self.round)
 
 
-def observe(method: Method, world: World, state: State, names: Sequence[str]) -> Generator[Ask, str, None]:
-    """Have a method observe questions, each with the answer that the log has, if any; yield what it asks its writer."""
-    for name in names:
-        reply, verdict, progress = "", None, state.progress
-        if progress.is_judged("evaluate", name):
-            judged = progress.verdict("evaluate", name)
-            verdict = Verdict(answer=judged.answer, score=float(judged.correct), strict=judged.strict, by=judged.judge)
-        if progress.is_replied("evaluate", name):
-            reply = progress.reply("evaluate", name).text
-        writing = method.observe(taught(world.questions[name], world.setting.config.teacher_sees), reply, verdict)
-        request = next(writing, None) if writing else None
-        tier: Tier = "guidance" if world.setting.config.guidance else "execution"
-        place = 0
-        while writing and request is not None:
-            place += 1
-            if tier == "guidance":  # whose thinking counts, as in all its calls
-                request = msgspec.structs.replace(request, max_tokens=max(request.max_tokens, MAX_TOKENS))
-            about = f"{name}/notes-{place}"
-            request = after(writing, (yield Ask(about, request, agent="Writer", tier=tier, purpose=NOTES)))
+class AskedNote(NamedTuple):
+    """What a method's writer is asked, and the questions that it is shown."""
+
+    ask: Ask
+    shown: tuple[str, ...]
 
 
-def after(writing: Generator[_Yielded, str, None], text: str) -> _Yielded | None:
-    """Send a writer's text, and return what is asked next, None at the end."""
+Lessons = Generator[Lesson | AskedNote, str, None]
+"""All that a method learns from; it is sent the writer's text for a note, and "" when a lesson is settled."""
+
+
+def lessons(method: Method | Searching, world: World, state: State, names: Sequence[str]) -> Lessons:
+    """Lead a method through the questions that it learns from."""
+    if isinstance(method, Searching):
+        yield from _searched(method, world, state, names)
+        return
+    for at in range(0, len(names), method.block):
+        block = names[at : at + method.block]
+        if method.is_asking:
+            yield Lesson(block, method)
+        for name in block:
+            yield from _observed(method, world, state, name)
+
+
+def _searched(method: Searching, world: World, state: State, names: Sequence[str]) -> Lessons:
+    sees = world.setting.config.teacher_sees
+    moves = method.search([taught(world.questions[name], sees) for name in names])
+    move, round, notes = next(moves, None), LEARNING_AT, 0
+    while move is not None:
+        if isinstance(move, PromptTrial):
+            yield Lesson(tuple(move.prepared), move, "trial", round)
+            answers = {name: _answered(state, name, round) for name in move.prepared}
+            move, round = after(moves, answers), round + 1
+        else:
+            notes += 1
+            text = yield AskedNote(_writing(world, f"{move.shown[0]}/notes-{notes}", move.request), move.shown)
+            move = after(moves, text)
+
+
+def _observed(method: Method, world: World, state: State, name: str) -> Lessons:
+    reply, verdict = _answered(state, name, 0)
+    writing = method.observe(taught(world.questions[name], world.setting.config.teacher_sees), reply, verdict)
+    request, place = next(writing, None) if writing else None, 0
+    while writing and request is not None:
+        place += 1
+        text = yield AskedNote(_writing(world, f"{name}/notes-{place}", request), (name,))
+        request = after(writing, text)
+
+
+def _answered(state: State, name: str, round: int) -> TrialAnswer:
+    reply, verdict, progress = "", None, state.progress
+    if progress.is_judged("evaluate", name, round):
+        judged = progress.verdict("evaluate", name, round)
+        verdict = Verdict(answer=judged.answer, score=float(judged.correct), strict=judged.strict, by=judged.judge)
+    if progress.is_replied("evaluate", name, round):
+        reply = progress.reply("evaluate", name, round).text
+    return TrialAnswer(reply, verdict)
+
+
+def _writing(world: World, about: str, request: Request) -> Ask:
+    tier: Tier = "guidance" if world.setting.config.guidance else "execution"
+    if tier == "guidance":  # whose thinking counts, as in all its calls
+        request = msgspec.structs.replace(request, max_tokens=max(request.max_tokens, MAX_TOKENS))
+    return Ask(about, request, agent="Writer", tier=tier, purpose=NOTES)
+
+
+def after(asking: Generator[_Yielded, Any, None], answer: object) -> _Yielded | None:
+    """Send what came of what was asked, and return what is asked next, None at the end."""
     try:
-        return writing.send(text)
+        return asking.send(answer)
     except StopIteration:
         return None
 

@@ -85,7 +85,7 @@ from mage_es.events.vocabulary import (
 )
 from mage_es.events.vocabulary.private import ERASED
 from mage_es.projections.fold import State
-from mage_es.projections.progress import CallKey
+from mage_es.projections.progress import CallKey, trial_of
 
 MOST_UNREADABLE = 3
 """Guidance in a row that could not be read, at which a new run is paused."""
@@ -255,7 +255,11 @@ class Session:
     async def answer(self, iteration: int, phase: Phase, names: Collection[str] | None = None) -> None:
         """Follow the course of every planned question (of those named) that is not settled yet, from its first
         unrecorded move."""
-        plans = [each for each in self.state.progress.plans(phase) if names is None or each.question_id in names]
+        plans = [
+            each
+            for each in self.state.progress.plans(phase)
+            if names is None or (each.question_id in names and each.iteration == iteration)
+        ]
         # From what is on record, so that the notes of a resumed run show the score of the whole phase.
         progress = self.state.progress
         self._running_score = RunningScore(phase, [*progress.verdicts(phase), *progress.unanswered(phase)])
@@ -263,7 +267,7 @@ class Session:
             [
                 self._pending_course(phase, planned)
                 for planned in plans
-                if not self.state.progress.is_settled(phase, planned.question_id)
+                if not self.state.progress.is_settled(phase, planned.question_id, trial_of(planned))
             ]
         )
         done, total = len(plans) - len(pending), len(plans)
@@ -355,12 +359,12 @@ class Session:
                 # A prompt that did not fit the model's context left a trimming on record, and no reply.
                 call = (
                     progress.call(key)
-                    or trimming_of(move, progress.trimmings(phase, planned.question_id))
+                    or trimming_of(move, progress.trimmings(phase, planned.question_id, trial_of(planned)))
                     or (progress.lost(key) if move.is_spare else None)
                 )
                 # A reply about this, but to another prompt: going on would mix two versions of a template in one run.
                 is_first = move.tier == "execution" and not move.is_spare
-                if call is None and is_first and progress.is_replied(phase, move.about):
+                if call is None and is_first and progress.is_replied(phase, move.about, trial_of(planned)):
                     raise _renders_differently(move.about)
                 return call
             case Use():

@@ -110,7 +110,7 @@ def _leaked(reader: LogReader, begun: BaselineStarted) -> tuple[str, int]:
         shown = {span.source.removeprefix("case/") for span in plan.spans if span.source.startswith("case/")}
         if wrong := sorted(shown - {*begun.learned} | shown & {plan.question_id}):
             return f"the prompt of {plan.question_id} shows {wrong[0]}, from which it must not learn", seq
-        if plan.purpose == "fresh" and is_examined:
+        if plan.purpose in ("fresh", "trial") and is_examined:
             return f"{plan.question_id} was learned from after the exam had begun", seq
         is_examined = is_examined or plan.purpose == "exam"
     return "", 0

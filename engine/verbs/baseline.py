@@ -28,13 +28,13 @@ from mage_es.engine.baselines.table import (
     is_writing,
     open_method,
     planned,
+    require_installed,
     started,
 )
 from mage_es.engine.benchmarks.registry import open_benchmark, title, with_own_models
 from mage_es.engine.benchmarks.tasks.scorers import Scoring
 from mage_es.engine.commands import Call, RecordFact
 from mage_es.engine.config import Config, checked, parse, require_same
-from mage_es.engine.courses import Ask
 from mage_es.engine.decide import decide
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import Models, open_models, require_models
@@ -50,10 +50,11 @@ from mage_es.engine.search.record import have_paragraphs
 from mage_es.engine.search.registry import RECORD, Searches
 from mage_es.engine.session.call import make_call
 from mage_es.engine.session.course_choice import (
+    AskedNote,
+    Lesson,
     after,
-    blocks,
+    lessons,
     note_key,
-    observe,
     planned_course,
     view_of,
     written,
@@ -274,6 +275,7 @@ def with_writer(config: Config, name: str) -> Config:
 def require_baseline(name: str) -> None:
     if name not in BASELINES and not is_method(name):
         raise UsageError(f"There is no baseline {name!r}.{nearest(name, [*BASELINES, *METHODS, *ALSO])}")
+    require_installed(name)
 
 
 def require_fit(name: str, config: Config, *, data_dir: Path | None) -> None:
@@ -335,14 +337,16 @@ def _method(world: World, beginning: Beginning, chosen: Sequence[str]) -> list[D
     return [Draft(event=begun, iteration=-1, phase="open")]
 
 
-def _plans(session: Session, name: str, questions: Sequence[str], *, is_learning: bool = False) -> list[Draft]:
+def _plans(session: Session, name: str, questions: Sequence[str], *, learning: Lesson | None = None) -> list[Draft]:
     world = session.world
+    purpose, iteration = (learning.purpose, learning.round) if learning else ("exam", -1)
     chosen = [world.questions[each] for each in sorted(questions)]
     types = world.typing.types_of(chosen, {})  # a baseline has no graph
     return [
         planned(
             *(name, question, task_type, lambda plan: planned_course(world, session.state, plan)),
-            is_learning=is_learning,
+            purpose=purpose,
+            iteration=iteration,
         )
         for question, task_type in zip(chosen, types, strict=True)
     ]
@@ -360,32 +364,34 @@ async def _learn(session: Session, begun: BaselineStarted) -> None:
 
     A resumed run shows the method what is recorded, in the same order, and goes on from there.
     """
-    world, progress = session.world, session.state.progress
-    method = open_method(begun.baseline, view_of(world))
-    session.world = world = world._replace(method=method)
+    world, state = session.world, session.state
+    method, is_examined = open_method(begun.baseline, view_of(world)), bool(state.progress.plans("exam"))
     session.enter_phase(LEARNING_AT, "evaluate")
-    is_examined = bool(progress.plans("exam"))
-    for block in blocks(method, begun.learned):
-        if method.is_asking and not progress.is_planned("evaluate", block[0]):
-            if is_examined or 0 < begun.budget_tokens <= tokens_of(session.state.ledger):
+    moves = lessons(method, world, state, begun.learned)
+    move = next(moves, None)
+    while move is not None:
+        if isinstance(move, AskedNote):
+            move = after(moves, await _write(session, move))
+            continue
+        session.world = world._replace(method=move.asked_by)
+        if not move.is_planned(state):
+            if is_examined or 0 < begun.budget_tokens <= tokens_of(state.ledger):
                 break
-            session.commit(_plans(session, begun.baseline, block, is_learning=True))
-        if method.is_asking:
-            await session.answer(LEARNING_AT, "evaluate", block)
-        observing = observe(method, world, session.state, block)
-        ask = next(observing, None)
-        while ask is not None:
-            ask = after(observing, await _write(session, ask))
+            session.commit(_plans(session, begun.baseline, move.names, learning=move))
+        await session.answer(move.round, "evaluate", move.names)
+        move = after(moves, "")
+    session.world = world._replace(method=method)
     session.enter_phase(-1, "exam")
     if not is_examined:
         session.commit(_plans(session, begun.baseline, held_out_sample(world.setting, begun.questions)))
 
 
-async def _write(session: Session, ask: Ask) -> str:
+async def _write(session: Session, asked: AskedNote) -> str:
     """Return what a method's writer writes, as the log has it from then on."""
     session.check_stop()
-    client, progress, name = session.clients[ask.tier], session.state.progress, ask.about.rpartition("/")[0]
-    call = Call.of(ask, LEARNING_AT, "evaluate", client.name)._replace(sources=(name,))
+    ask, name = asked.ask, asked.shown[0]
+    client, progress = session.clients[ask.tier], session.state.progress
+    call = Call.of(ask, LEARNING_AT, "evaluate", client.name)._replace(sources=asked.shown)
     if progress.call(note_key(ask)) is None and progress.lost(note_key(ask)) is None:
         session.do(await make_call(call, ask, client=client, record=session.do))
     if called := progress.call(note_key(ask)):

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from mage_es.engine.baselines.table import BASELINES, METHODS, is_method, is_writing
+from mage_es.engine.baselines.table import BASELINES, METHODS, is_method, is_writing, require_installed
 from mage_es.engine.benchmarks.registry import open_benchmark, title, with_own_models
 from mage_es.engine.config import Config, checked
 from mage_es.engine.models.registry import Models
@@ -279,6 +279,7 @@ def _require(methods: Sequence[str], seeds: int) -> None:
             raise UsageError(f"There is no method {method!r}.{nearest(method, known)}")
         if list(methods).count(method) > 1:
             raise UsageError(f"The method {method} is named twice: name each once.")
+        require_installed(method)
     if not methods or seeds < 1:
         raise UsageError("A ring needs a method and a seed: name some, such as zero_shot, knn and mage.")
 

@@ -12,7 +12,7 @@ MICRO = 1_000_000
 # Recorded words: a new one may be added, an old one never changes its meaning.
 Phase = Literal["open", "plan", "explore", "evaluate", "update", "evolve", "snapshot", "close", "exam", "log", "serve"]
 Outcome = Literal["principle", "failure_memory", "success_memory", "retrieval_recipe", "abstracted_pattern"]
-Purpose = Literal["fresh", "revisit", "anchor", "exam", "ask", "explore", "bare"]
+Purpose = Literal["fresh", "revisit", "anchor", "exam", "ask", "explore", "bare", "trial"]
 Tier = Literal["execution", "guidance", "judge", "embedder"]
 
 # Little-endian float32; stored in the side file of a segment, because vectors do not compress.

@@ -82,6 +82,22 @@ def test_of_several_replies_to_a_question_the_last_attempt_counts_in_any_order()
         assert progress_of(list[Event](order)).reply("evaluate", made.about) == again
 
 
+def test_what_came_of_each_trial_of_a_question_stays_in_any_order() -> None:
+    plan = next(event for event in EVALUATE if isinstance(event, QuestionPlanned))
+    reply = next(event for event in EVALUATE if isinstance(event, ModelCalled) and event.about == plan.question_id)
+    trials: list[Event] = [
+        msgspec.structs.replace(event, purpose="trial", iteration=trial)
+        for trial in (0, 1)
+        for event in (plan, msgspec.structs.replace(reply, text=f"reply {trial}", request_sha256=f"prompt {trial}"))
+    ]
+    for order in (trials, trials[::-1]):
+        progress = progress_of(order)
+        assert [progress.reply("evaluate", plan.question_id, trial).text for trial in (0, 1)] == ["reply 0", "reply 1"]
+        assert [each.iteration for each in progress.plans("evaluate")] == [0, 1]
+        assert progress.is_planned("evaluate", plan.question_id, 1)
+        assert not progress.is_planned("evaluate", plan.question_id, 2)
+
+
 def test_closing_an_iteration_drops_its_work_and_moves_on() -> None:
     progress = progress_of(flat(STAGES))
 

@@ -12,7 +12,7 @@ from mage_es.engine.baselines.methods import asked_by
 from mage_es.engine.baselines.table import METHODS, is_method
 from mage_es.engine.courses import Ask, Finish, advance, begin
 from mage_es.engine.seams.benchmark import Question, Verdict
-from mage_es.engine.seams.method import Method, PreparedTask, RunView, blind, taught
+from mage_es.engine.seams.method import Method, PreparedTask, RunView, Searching, blind, taught
 from mage_es.events.vocabulary import BundleTrimmed
 from tests.engine.baselines.driving import attempt, called
 
@@ -33,7 +33,9 @@ def question(at: int, *, gold: str = "", solution: str = "", name: str = "") -> 
 
 
 def method(name: str, *, is_reasoned: bool = False, sees_gold: bool = True) -> Method:
-    return METHODS[name](RunView(place, FORM, is_reasoned, sees_gold))
+    made = METHODS[name](RunView(place, FORM, is_reasoned, sees_gold))
+    assert not isinstance(made, Searching)
+    return made
 
 
 def after(name: str, angles: Sequence[int]) -> Method:
@@ -140,7 +142,7 @@ def test_a_prompt_that_does_not_fit_goes_without_its_first_case() -> None:
     assert isinstance(advance(course, called(shorter, "Answer: 1")), Finish)
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
+@pytest.mark.parametrize("name", sorted({*METHODS} - {"gepa"}))  # which learns from trials, and not in this order
 def test_a_method_made_anew_of_the_same_observations_prepares_the_same(name: str) -> None:
     assert is_method(name)
     assert after(name, [10, 50, 30]).prepare(question(33)) == after(name, [10, 50, 30]).prepare(question(33))

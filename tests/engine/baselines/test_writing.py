@@ -11,14 +11,16 @@ import numpy as np
 from mage_es.engine.baselines.methods import asked_by
 from mage_es.engine.baselines.table import METHODS, is_writing, open_method
 from mage_es.engine.courses import Ask, Finish, advance, begin
-from mage_es.engine.seams.method import Method, RunView
+from mage_es.engine.seams.method import Method, RunView, Searching
 from mage_es.engine.seams.model import Request
 from tests.engine.baselines.driving import attempt, called
 from tests.engine.baselines.test_methods import FORM, place, question, verdict
 
 
 def opened(name: str) -> Method:
-    return open_method(name, RunView(_embed, FORM, is_reasoned=False, sees_gold=True))
+    made = open_method(name, RunView(_embed, FORM, is_reasoned=False, sees_gold=True))
+    assert not isinstance(made, Searching)
+    return made
 
 
 def _embed(texts: Sequence[str]) -> np.ndarray:
@@ -124,4 +126,4 @@ def test_notes_are_quoted_before_the_question() -> None:
 
 
 def test_who_writes_is_said_of_each_method_that_does() -> None:
-    assert {name for name in METHODS if is_writing(name)} == {"dynamic_cheatsheet", "reasoning_bank", "ace"}
+    assert {name for name in METHODS if is_writing(name)} == {*("dynamic_cheatsheet", "reasoning_bank", "ace", "gepa")}

@@ -1,0 +1,156 @@
+"""Reflective prompt evolution by the package `gepa` itself (GEPA, arXiv 2507.19457, section 3), of one instruction.
+
+The instruction takes the place of the benchmark's words for its task; how an answer ends, extraction and scorer stay
+those of all methods. Half of the questions are reflected on, three at a time, and the other half choose among the
+instructions on the Pareto front. The writer reflects, with the package's own prompt.
+
+Rules
+    - A question is asked once with each instruction; where the package wants the answer again, it is given that.
+    - The package may spend `CALLS` metric calls a question, those included that it is given again.
+    - It runs in a coroutine of its own (greenlet) and calls back for answers, which the search then yields: the package
+      knows no log, and a search that is made anew from the log runs it anew.
+    - A reflection that was lost, or that quotes a guarded question, leaves the instruction as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.seams.method import PreparedTask, PromptSearch, PromptTrial, Reflection, RunView, TrialAnswer
+from mage_es.engine.seams.model import Request
+from mage_es.events.errors import PrerequisiteError
+
+CALLS = 3
+"""Metric calls for each question that is learned from."""
+MINIBATCH = 3
+"""Questions that are reflected on together; the package's default."""
+INSTALL = "python -m pip install 'mage-es[gepa]'"
+_COMPONENT, _PLAIN = "instruction", "Answer the question."
+_MOST_TOKENS = 512
+"""Of an instruction that the learner itself writes: a small model writes on until it is cut."""
+_ASKED, _REPLIED = 4000, 2000
+
+
+def require_gepa() -> None:
+    """Raises `PrerequisiteError` if a package is missing."""
+    for package in ("gepa", "greenlet"):
+        if find_spec(package) is None:
+            raise PrerequisiteError(f"The method gepa needs the package {package}: {INSTALL}")
+
+
+class Gepa:
+    is_writing = True
+    require = staticmethod(require_gepa)
+
+    def __init__(self, view: RunView) -> None:
+        require_gepa()
+        self._seed, self._own = view.seed, view.task
+        self._best = self._first = view.task or _PLAIN
+
+    def prepare(self, task: Question) -> PreparedTask:
+        return self._with(self._best)
+
+    def search(self, tasks: Sequence[Question]) -> PromptSearch:
+        from greenlet import getcurrent, greenlet
+
+        chosen_by = tasks[1::2] or tasks
+        worker = greenlet(lambda: self._optimize(tasks[::2], chosen_by))
+        move = worker.switch()
+        while not worker.dead:
+            answer = yield move
+            worker.parent = getcurrent()
+            move = worker.switch(answer)
+
+    def _optimize(self, reflected: Sequence[Question], chosen_by: Sequence[Question]) -> None:
+        from gepa import optimize
+
+        adapter = _Adapter(self._with)
+        optimize(
+            seed_candidate={_COMPONENT: self._first},
+            trainset=list(reflected),
+            valset=list(chosen_by),
+            adapter=adapter,
+            reflection_lm=adapter.reflect,
+            reflection_minibatch_size=min(MINIBATCH, len(reflected)),
+            max_metric_calls=CALLS * (len(reflected) + len(chosen_by)),
+            seed=self._seed,
+            logger=_Silent(),
+            callbacks=[self],
+        )
+
+    def on_valset_evaluated(self, event: Mapping[str, Any]) -> None:
+        """Keep the best instruction so far: the package's word for it, and its callback."""
+        if event["is_best_program"]:
+            self._best = event["candidate"][_COMPONENT]
+
+    def _with(self, instruction: str) -> PreparedTask:
+        # The first prompt is every method's own.
+        return PreparedTask(task=self._own if instruction == self._first else instruction)
+
+
+class _Silent:
+    def log(self, message: str) -> None:
+        pass
+
+
+class _Adapter:
+    """The package's way to its answers (`GEPAAdapter`): what is not there yet is asked of the search's own caller."""
+
+    propose_new_texts = None
+
+    def __init__(self, prepare: Any) -> None:
+        self._prepare = prepare
+        self._known: dict[tuple[str, str], TrialAnswer] = {}
+        self._reflected: tuple[str, tuple[str, ...]] = ("", ())
+
+    def evaluate(self, batch: Sequence[Question], candidate: Mapping[str, str], capture_traces: bool = False) -> Any:
+        from gepa import EvaluationBatch
+
+        instruction = candidate[_COMPONENT]
+        new = {task.id for task in batch if (instruction, task.id) not in self._known}
+        if new:
+            prepared = self._prepare(instruction)
+            answers = _called_back(PromptTrial({name: prepared for name in sorted(new)}))
+            self._known |= {(instruction, name): answer for name, answer in answers.items()}
+        found = [self._known[instruction, task.id] for task in batch]
+        scores = [float(each.verdict is not None and each.verdict.correct) for each in found]
+        return EvaluationBatch(outputs=found, scores=scores, trajectories=list(zip(batch, found, strict=True)))
+
+    def make_reflective_dataset(
+        self, candidate: Mapping[str, str], eval_batch: Any, components_to_update: Sequence[str]
+    ) -> dict[str, list[dict[str, str]]]:
+        asked: list[tuple[Question, TrialAnswer]] = eval_batch.trajectories
+        self._reflected = candidate[_COMPONENT], tuple(task.id for task, _ in asked)
+        return {
+            _COMPONENT: [
+                {
+                    "Inputs": f"{task.context}\n\n{task.question}".strip()[:_ASKED],
+                    "Generated Outputs": answer.reply[:_REPLIED],
+                    "Feedback": _feedback(task, answer),
+                }
+                for task, answer in asked
+            ]
+        }
+
+    def reflect(self, prompt: str) -> str:
+        instruction, shown = self._reflected
+        text: str = _called_back(Reflection(Request(prompt=prompt, max_tokens=_MOST_TOKENS), shown))
+        return text if text.strip() else f"```\n{instruction}\n```"
+
+
+def _feedback(task: Question, answer: TrialAnswer) -> str:
+    if answer.verdict is None:
+        return "There was no answer that could be scored."
+    told = "Right." if answer.verdict.correct else "Wrong."
+    return f"{told} The right answer is: {task.gold}" if task.gold and not answer.verdict.correct else told
+
+
+def _called_back(asked: PromptTrial | Reflection) -> Any:
+    from greenlet import getcurrent
+
+    parent = getcurrent().parent
+    assert parent is not None
+    return parent.switch(asked)

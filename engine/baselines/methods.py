@@ -10,12 +10,15 @@ Rules
     - A case is a question whose right answer is known: the gold where the teacher may see it, else the learner's own
       where it was right. Where answers are reasoned it shows the learner's own right reasoning, or a worked solution.
     - Cases are compared by the cosines of the run's embedder. A question is never among its own cases, by id or text.
+    - A case of an episode is the transcript of one that was right, quoted in the prompt of every step. Of open-ended
+      ones, none of which is ever right, it is one that got as far as half of those before it, or further.
     - A prompt that does not fit the model's context goes without its first cases.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 
 import numpy as np
 
@@ -41,7 +44,7 @@ _LONGEST = 2000
 class Unchanging:
     """Zero-shot: it learns nothing."""
 
-    is_asking, block = False, BLOCK
+    is_asking, block, plays = False, BLOCK, True
 
     def __init__(self, around: RunView) -> None:
         pass
@@ -56,22 +59,31 @@ class Unchanging:
 class Cases:
     """The cases so far, in the order in which they were observed: all of them are shown, up to the newest `MOST`."""
 
-    block = BLOCK
+    block, plays = BLOCK, True
 
     def __init__(self, around: RunView) -> None:
         self.around = around
-        self.is_asking = around.is_reasoned or not around.sees_gold
+        self.is_asking = around.is_reasoned or not around.sees_gold or around.are_episodes
         self.cases: list[ShownCase] = []
+        self._scores: list[float] = []
 
     def prepare(self, task: Question) -> PreparedTask:
         return PreparedTask(self.others(task)[-MOST:])
 
     def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing | None:
-        if shown := self._shown(task, reply if verdict and verdict.correct else ""):
+        if shown := self._shown(task, reply if verdict and self._is_good(verdict) else ""):
             self.cases.append(ShownCase(task, shown))
         return None
 
+    def _is_good(self, verdict: Verdict) -> bool:
+        if not self.around.is_open_ended:
+            return verdict.correct
+        self._scores.append(verdict.score)
+        return verdict.score >= median(self._scores)
+
     def others(self, task: Question) -> list[ShownCase]:
+        if self.around.are_episodes:  # whose words may be the same for different worlds
+            return [case for case in self.cases if case.question.id != task.id]
         own = normalise(f"{task.context} {task.question}")
         return [
             case
@@ -82,6 +94,8 @@ class Cases:
     def _shown(self, task: Question, right: str) -> str:
         """Return the reply of a case, "" where no right one is known; `right` is the learner's own, if it was."""
         form = self.around.answer_format
+        if self.around.are_episodes:
+            return capped(right, _LONGEST)
         if not task.gold:
             return right.strip()
         if not self.around.is_reasoned:
@@ -120,11 +134,13 @@ class NearestCases(Cases):
 
 
 class NearestLines(NearestCases):
-    are_turns = False
+    are_turns, plays = False, False
 
 
 class NearestLabel(NearestCases):
     """The answer of the nearest case; no model is asked but where there is no case yet."""
+
+    plays = False
 
     def __init__(self, around: RunView) -> None:
         super().__init__(around._replace(is_reasoned=False))
@@ -162,6 +178,13 @@ def asked_by(trial: BaselineTrial, prepared: PreparedTask, *, is_reasoned: bool)
             task=prepared.task,
         )
     )
+
+
+def played_earlier(prepared: PreparedTask) -> list[Quote]:
+    """Return the cases of an episode as its prompts quote them."""
+    return [
+        Quote(f"case/{case.question.id}", f"Task: {_asked(case.question)}\n{case.reply}") for case in prepared.cases
+    ]
 
 
 def _asked(question: Question) -> str:

@@ -66,6 +66,8 @@ METHODS: Mapping[str, Callable[[RunView], Method | Searching]] = {
 }
 
 
+ALSO = {"knn_few_shot": "knn"}
+"""Other names of methods."""
 LEARNING_AT = 0
 """The iteration in which a method learns; the exam's is -1."""
 ACT = "act_cot"  # the template of a step in an episode
@@ -81,6 +83,13 @@ def open_method(name: str, around: RunView) -> Method | Searching:
         return METHODS[name](around)
     made: Method | Searching = open_plugin("mage_es.methods", name, load("mage_es.methods", name), around)
     return made
+
+
+def is_playing(name: str, modes: Sequence[str]) -> bool:
+    """Return whether a baseline or a method can play episodes that are shown in these modes, besides the usual one."""
+    if name in BASELINES:
+        return BASELINES[name].plays_as in ("", *modes)
+    return bool(getattr(METHODS.get(name) or load("mage_es.methods", name), "plays", False))
 
 
 def require_installed(name: str) -> None:

@@ -95,6 +95,8 @@ class CheatsheetRetrieval(NearestCases):
     Ours keeps no sheet from one question to the next: in an exam nothing is learned.
     """
 
+    plays = False
+
     def prepare(self, task: Question) -> PreparedTask:
         cases = super().prepare(task).cases
         if not cases:
@@ -107,7 +109,7 @@ class CheatsheetRetrieval(NearestCases):
 class ReasoningBank(NearestCases):
     """Insights of each answer, found by the question that they come of, the nearest one."""
 
-    is_writing, block = True, 1
+    is_writing, block, plays = True, 1, False
 
     def __init__(self, view: RunView) -> None:
         super().__init__(view)

@@ -41,10 +41,20 @@ def retrieval_text(question: str, observation: str) -> str:
 
 
 def step_prompt(
-    setting: Setting, state: State, planned: QuestionPlanned, question: Question, moment: Moment, *, about: Consulted
+    setting: Setting,
+    state: State,
+    planned: QuestionPlanned,
+    question: Question,
+    moment: Moment,
+    *,
+    about: Consulted,
+    solved: Sequence[Quote] = (),
 ) -> Prompt:
-    """Return the prompt of a step. `planned.memories` must be the bundle of this very step."""
-    sections = sections_of(state, planned, is_bare=planned.template in _BARE)
+    """Return the prompt of a step. `planned.memories` must be the bundle of this very step; `solved` are a method's."""
+    sections = [
+        Section("Solved earlier", solved, is_note=True),
+        *sections_of(state, planned, is_bare=planned.template in _BARE),
+    ]
     # The arm `none` is the control of the search bandit: with anything of the graph in it, it would measure nothing.
     # The bare prompt has that arm, too.
     if planned.search_arm != "none":

@@ -79,7 +79,8 @@ PromptSearch = Generator[PromptTrial | Reflection, Any, None]
 class RunView(NamedTuple):
     """What a method may know of the run: unit vectors of texts, shape [texts, dimension], the sentence that says how an
     answer ends, whether answers are reasoned, whether it is shown right answers, the benchmark's words for the task
-    ("": none), and the run's seed, of which it makes what dice it needs."""
+    ("": none), the run's seed, of which it makes what dice it needs, whether its tasks are episodes, and whether these
+    are open-ended: none is right then, and a score says how far it got."""
 
     embed: Callable[[Sequence[str]], Vectors]
     answer_format: str
@@ -87,6 +88,8 @@ class RunView(NamedTuple):
     sees_gold: bool
     task: str = ""
     seed: int = 0
+    are_episodes: bool = False
+    is_open_ended: bool = False
 
 
 class Preparing(Protocol):
@@ -109,7 +112,8 @@ class Method(Preparing, Protocol):
         """Learn from an answer; `verdict` is None where there is none, `task.gold` "" where it may not be seen.
 
         One that writes yields requests to the writer: the guidance model, or the learner where the run has none. Its
-        class then has `is_writing`, else the run has no guidance model.
+        class then has `is_writing`, else the run has no guidance model. Of an episode `reply` is the transcript; a
+        class whose cases episodes can show has `plays`.
         """
 
 

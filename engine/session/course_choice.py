@@ -1,22 +1,24 @@
 """Which course a planned question takes: the Learner's, an episode, or that of a baseline or a method."""
 
 from collections.abc import Generator, Sequence
+from math import inf
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from mage_es.engine.agents.learner import course_of
 from mage_es.engine.baselines.answering import BaselineTrial
-from mage_es.engine.baselines.methods import asked_by
+from mage_es.engine.baselines.methods import asked_by, played_earlier
 from mage_es.engine.baselines.table import BASELINES, LEARNING_AT, is_method, open_method
 from mage_es.engine.courses import Ask, Course
+from mage_es.engine.rules.trajectories import transcript_of
 from mage_es.engine.run.world import World
 from mage_es.engine.seams.benchmark import Verdict
-from mage_es.engine.seams.environment import is_sequential
+from mage_es.engine.seams.environment import SequentialBenchmark, is_sequential
 from mage_es.engine.seams.method import Method, Preparing, PromptTrial, RunView, Searching, TrialAnswer, blind, taught
 from mage_es.engine.seams.model import MAX_TOKENS, Request, reason_of
 from mage_es.engine.session.episodes import Donor, EpisodeContext, episode_of
-from mage_es.events.vocabulary import Purpose, QuestionPlanned, Tier
+from mage_es.events.vocabulary import MICRO, Purpose, QuestionPlanned, Tier
 from mage_es.projections.fold import State
 from mage_es.projections.progress import CallKey
 
@@ -29,16 +31,20 @@ def planned_course(world: World, state: State, planned: QuestionPlanned) -> Cour
     question = world.questions[planned.question_id]
     if is_learned(state):
         method = world.method or learned(world, state, is_trial=planned.purpose == "trial")
-        is_reasoned = view_of(world).is_reasoned
+        prepared = method.prepare(blind(question))
+        if is_sequential(world.benchmark):
+            return episode_of(
+                _playing(world, state, world.benchmark), planned, question, None, solved=played_earlier(prepared)
+            )
         trial = BaselineTrial(world.setting, world.benchmark, question)
-        return asked_by(trial, method.prepare(blind(question)), is_reasoned=is_reasoned)
+        return asked_by(trial, prepared, is_reasoned=view_of(world).is_reasoned)
     baseline = BASELINES.get(planned.routing_arm)  # a baseline's plan names the baseline as its routing arm
     if not is_sequential(world.benchmark):
         if baseline is None:
             return course_of(world.setting, state, planned, question)
         shots = baseline.shots(world.benchmark.name, world.questions, world.setting.evolution)
         return baseline.course(BaselineTrial(world.setting, world.benchmark, question, shots))
-    context = EpisodeContext(world.setting, state, world.benchmark, lambda text: world.embedder.encode([text])[0])
+    context = _playing(world, state, world.benchmark)
     if baseline is not None:
         return episode_of(context, planned, question, None, mode=baseline.plays_as or "")
     donor = None
@@ -47,6 +53,10 @@ def planned_course(world: World, state: State, planned: QuestionPlanned) -> Cour
         # Typed again: the plan records only which question donates.
         donor = Donor(other, world.typing.types_of([other], state.graph.induced_types())[0])
     return episode_of(context, planned, question, donor)
+
+
+def _playing(world: World, state: State, benchmark: SequentialBenchmark) -> EpisodeContext:
+    return EpisodeContext(world.setting, state, benchmark, lambda text: world.embedder.encode([text])[0])
 
 
 def is_learned(state: State) -> bool:
@@ -66,6 +76,8 @@ def view_of(world: World) -> RunView:
         sees_gold,
         traits.task,
         world.setting.config.seed,
+        is_sequential(world.benchmark),
+        traits.is_open_ended,
     )
 
 
@@ -152,8 +164,18 @@ def _answered(state: State, name: str, round: int) -> TrialAnswer:
     reply, verdict, progress = "", None, state.progress
     if progress.is_judged("evaluate", name, round):
         judged = progress.verdict("evaluate", name, round)
-        verdict = Verdict(answer=judged.answer, score=float(judged.correct), strict=judged.strict, by=judged.judge)
-    if progress.is_replied("evaluate", name, round):
+        score = judged.score_micro / MICRO
+        verdict = Verdict(
+            answer=judged.answer,
+            score=score,
+            strict=judged.strict,
+            by=judged.judge,
+            # The log has whether it passed, and not from which score on.
+            passing=score if judged.correct else inf,
+        )
+    if steps := progress.steps("fresh", name):
+        reply = transcript_of(steps)
+    elif progress.is_replied("evaluate", name, round):
         reply = progress.reply("evaluate", name, round).text
     return TrialAnswer(reply, verdict)
 

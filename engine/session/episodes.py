@@ -10,7 +10,7 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -19,6 +19,7 @@ from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Move, reply_t
 from mage_es.engine.environments.playing import verdict_of
 from mage_es.engine.rules.choice import query_of
 from mage_es.engine.rules.ingredients import droppable, without
+from mage_es.engine.rules.prompt import Quote
 from mage_es.engine.rules.retrieval import Bundle, recipe_query, retrieve
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.step_prompt import EXPLORING, Consulted, retrieval_text, step_prompt
@@ -65,18 +66,25 @@ class Donor(NamedTuple):
 
 
 def episode_of(
-    context: EpisodeContext, planned: QuestionPlanned, question: Question, donor: Donor | None, *, mode: str = ""
+    context: EpisodeContext,
+    planned: QuestionPlanned,
+    question: Question,
+    donor: Donor | None,
+    *,
+    mode: str = "",
+    solved: Sequence[Quote] = (),
 ) -> Course:
     """Return the course of a planned episode. With a donor, the graph is queried for the donor's task instead.
 
-    `mode` is one of the benchmark's other ways to show an episode, "" for the default.
+    `mode` is one of the benchmark's other ways to show an episode, "" for the default; `solved` are earlier episodes,
+    which every step shows.
     """
     # The donor's task is never played, so its first observation serves every step.
     instead = None if donor is None else context.benchmark.environment(donor.question).reset()
     # Passed only if given: the `environment` of a plug-in need not know of modes.
     shown = {"mode": mode} if mode else {}
     environment: Environment = context.benchmark.environment(question, **shown)
-    return _play(_Episode(context, planned, question, donor, instead), environment)
+    return _play(_Episode(context, planned, question, donor, instead, solved), environment)
 
 
 def _play(episode: _Episode, environment: Environment) -> Course:
@@ -94,7 +102,7 @@ def _play(episode: _Episode, environment: Environment) -> Course:
             fact := (yield from reply_to(episode.ask(step, planned, moment, observation), most=most)), BundleTrimmed
         ):
             dropped.add(fact.memory_id)
-            planned = without(planned, dropped)
+            planned, episode = without(planned, dropped), episode.without_solved(dropped)
         action = action_in(environment, fact.text)
         # Played before it is recorded, as the fact holds what it led to. For a recorded step this is the replay.
         outcome = environment.step(action)
@@ -162,6 +170,10 @@ class _Episode(NamedTuple):
     question: Question
     donor: Donor | None
     instead: Observation | None
+    solved: Sequence[Quote] = ()
+
+    def without_solved(self, dropped: Collection[str]) -> _Episode:
+        return self._replace(solved=[each for each in self.solved if each.source not in dropped])
 
     def consulting(self, observation: Observation) -> QuestionPlanned:
         bundle = self._bundle(self.question, self.planned.task_type, observation)
@@ -186,7 +198,9 @@ class _Episode(NamedTuple):
         setting = self.context.setting
         task_type = self.donor.task_type if self.donor else planned.task_type
         about = Consulted(task_type, [entity.name for entity in (self.instead or observation).entities])
-        prompt = step_prompt(setting, self.context.state, planned, self.question, moment, about=about)
+        prompt = step_prompt(
+            setting, self.context.state, planned, self.question, moment, about=about, solved=self.solved
+        )
         is_exploring = planned.template == EXPLORING
         config = setting.config
         temperature = config.exploration_temperature if is_exploring else config.answer_temperature
@@ -197,7 +211,8 @@ class _Episode(NamedTuple):
             max_tokens=planned.max_tokens or config.max_tokens,
         )
         agent = "Explorer" if is_exploring else "Learner"
-        return Ask(f"{self.question.id}/{step}", request, prompt.spans, agent=agent, droppable=droppable(planned))
+        spare = (*(each.source for each in self.solved), *droppable(planned))
+        return Ask(f"{self.question.id}/{step}", request, prompt.spans, agent=agent, droppable=spare)
 
     def stepped(self, step: int, planned: QuestionPlanned, action: str | None, outcome: StepOutcome) -> EpisodeStepped:
         return EpisodeStepped(

@@ -18,13 +18,13 @@ from typing import Any, get_args
 
 import msgspec
 
-from mage_es.engine.baselines.answering import zero_shot_cot
 from mage_es.engine.baselines.table import (
+    ALSO,
     BASELINES,
     LEARNING_AT,
     METHODS,
-    Baseline,
     is_method,
+    is_playing,
     is_writing,
     open_method,
     planned,
@@ -104,8 +104,6 @@ class BaselineReport(msgspec.Struct, frozen=True, kw_only=True):
 
 LEARNED = 120
 """Questions that a method learns from where no other number is given."""
-ALSO = {"knn_few_shot": "knn"}
-"""Other names of methods."""
 SPLITS: tuple[Split, ...] = ("evolution", "test")
 
 
@@ -280,6 +278,7 @@ def require_baseline(name: str) -> None:
 
 def require_fit(name: str, config: Config, *, data_dir: Path | None) -> None:
     """Raises `UsageError` if a baseline does not fit a configuration, as far as the data is available to tell."""
+    name = ALSO.get(name, name)
     require_baseline(name)
     try:
         benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
@@ -294,12 +293,11 @@ def looks_in(name: str, benchmark: Benchmark, search: str) -> str:
     Raises:
         UsageError: The baseline does not fit the benchmark, or would have nothing to search.
     """
-    baseline = BASELINES.get(name, Baseline(zero_shot_cot))
     if is_sequential(benchmark):
-        if baseline.plays_as not in ("", *modes_of(benchmark)):
-            raise UsageError(f"{name} cannot play the episodes of {benchmark.name}: try zero_shot_cot.")
+        if not is_playing(name, modes_of(benchmark)):
+            raise UsageError(f"{name} cannot play the episodes of {benchmark.name}: try zero_shot_cot or knn.")
         return search
-    if not baseline.needs_search or search:
+    if name not in BASELINES or not BASELINES[name].needs_search or search:
         return search
     if have_paragraphs(question for split in SPLITS for question in benchmark.questions(split)):
         return RECORD

@@ -62,14 +62,14 @@ def test_every_cell_is_run_and_examined_and_found_done_the_next_time(mage: Comma
 def test_a_method_that_learns_is_a_cell_and_a_column_of_the_report(mage: Command) -> None:
     file = write(
         'benchmarks = ["wordmath"]\nseeds = [1]\nexams = ["latest"]\n'
-        'variants = {full = {}, near = {baseline = "knn"}, label = {baseline = "nearest_label"}}'
+        'variants = {full = {}, near = {baseline = "knn_few_shot"}, all = {baseline = "full_history"}}'
     )
     outcome = mage("matrix", file)
     assert outcome.code == 0, outcome.err
     (table,) = json.loads(mage("report", "runs", "main", "--json").out)
     names = [column["name"] for column in table["columns"]]
     (row,) = table["rows"]
-    assert row[names.index("5 nearest")]["n"] == 1 and row[names.index("nearest label")]["n"] == 1
+    assert row[names.index("5 nearest")]["n"] == 1 and row[names.index("full history")]["n"] == 1
 
 
 @pytest.mark.usefixtures("whole_benchmark")
@@ -167,6 +167,7 @@ def test_ctrl_c_stops_the_cells_which_can_be_gone_on_with(mage: Command) -> None
     [
         ("workshop", "react", "workshop-way-s1: react cannot play the episodes"),
         ("workshop", "few_shot_cot", "workshop-way-s1: few_shot_cot cannot play the episodes"),
+        ("workshop", "nearest_label", "workshop-way-s1: nearest_label cannot play the episodes"),
         ("wordmath", "react", "wordmath-way-s1: react needs something to search"),
         ("wordmath", "raect", "wordmath-way-s1: There is no baseline 'raect'. Did you mean react?"),
     ],

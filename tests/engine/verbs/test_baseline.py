@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,23 +11,31 @@ import msgspec
 import pytest
 
 from mage_es.engine.baselines.table import BASELINES
+from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.config import Config, parse
+from mage_es.engine.models.registry import Models
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import first_event
+from mage_es.engine.seams.faults import Fault, ModelFault
+from mage_es.engine.seams.model import Completion, Model, Request
 from mage_es.engine.verbs.baseline import is_baseline, read_baseline, resume_baseline, run_baseline
 from mage_es.engine.verbs.show import show
+from mage_es.engine.verbs.transcript import CallReport
 from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import Interrupted, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
+    AnswerJudged,
     BaselineStarted,
+    BundleTrimmed,
     ModelCalled,
     QuestionPlanned,
     QuestionsStored,
     RunStarted,
     SplitCommitted,
 )
+from tests.engine.environments.webshop.small import DATA, needs_data
 
 pytestmark = pytest.mark.slow
 
@@ -179,3 +188,80 @@ def test_react_that_could_look_nowhere_is_refused_with_the_advice(tmp_path: Path
     with pytest.raises(UsageError, match="pass --search record"):
         run_baseline("react", config, runs_dir=tmp_path / "runs", data_dir=tmp_path, runtime=Runtime())
     assert not (tmp_path / "runs").exists()
+
+
+class Regular:
+    """Has been to the shop: visits for every other product go as the reference solution, the others buy nothing."""
+
+    name = "test/regular"
+
+    def __init__(self, limit: int = 10**9) -> None:
+        shop = open_benchmark("webshop-100", seed=42, data_dir=DATA)
+        known = shop.questions("evolution")[::2]
+        self._visits = {
+            each.question: [line.partition("]")[0] + "]" for line in each.solution.splitlines()] for each in known
+        }
+        self._limit, self.refused = limit, 0
+
+    async def complete(self, request: Request) -> Completion:
+        if len(request.prompt) > self._limit:
+            self.refused += 1
+            raise ModelFault(Fault("too_long", f"{len(request.prompt)} characters", 400))
+        asked = request.prompt.rpartition("## Task")[2]
+        step = len(re.findall(r"^> \d+\. ", asked, re.MULTILINE))
+        visit = next((actions for text, actions in self._visits.items() if text in asked), [])
+        action = visit[step] if step < len(visit) else "click[buy now]"
+        return Completion(text=f"Action: {action}", input_tokens=9, output_tokens=3)
+
+
+def played(folder: Path, name: str, config: Config, learn_from: int, *, model: Model | None = None) -> Run:
+    run_baseline(
+        *(name, config),
+        runs_dir=folder,
+        data_dir=DATA,
+        runtime=Runtime(workers=3),
+        run_id="r",
+        learn_from=learn_from,
+        models=Models(model, None) if model else None,
+    )
+    return find_run(folder, "r")
+
+
+def learned_and_shown(run: Run) -> tuple[dict[str, AnswerJudged], set[str]]:
+    """Return the verdicts of the episodes that a method learned from, and those that the exam's prompts show."""
+    reader = LogReader(run.log_path)
+    verdicts = {verdict.question_id: verdict for verdict in reader.of(AnswerJudged) if verdict.purpose == "fresh"}
+    exam = [plan for plan in reader.of(QuestionPlanned) if plan.purpose == "exam"]
+    assert all(show(run, plan.question_id, data_dir=DATA).prompt_verified for plan in exam[:2])
+    assert all(check.ok for check in verify(run).checks)
+    return verdicts, {span.source.removeprefix("case/") for plan in exam for span in plan.spans}
+
+
+@needs_data
+def test_the_nearest_right_episodes_of_a_shop_are_quoted_at_each_step(tmp_path: Path) -> None:
+    config = Config(benchmark="webshop-100", seed=42, held_out=4, anchors=0, episode_steps=6)
+    verdicts, shown = learned_and_shown(run := played(tmp_path, "knn", config, 16, model=Regular()))
+    right = {name for name, verdict in verdicts.items() if verdict.correct}
+    assert len(verdicts) == 16 and shown and shown <= right < verdicts.keys()
+    name = next(plan.question_id for plan in LogReader(run.log_path).of(QuestionPlanned) if plan.purpose == "exam")
+    steps = [move for move in show(run, name, data_dir=DATA).moves if isinstance(move, CallReport)]
+    assert len(steps) > 1 and all("## Solved earlier" in step.prompt for step in steps)
+    assert all("click[buy now]" in step.prompt.partition("## Task")[0] for step in steps)
+
+
+def test_of_worlds_without_an_end_the_episodes_that_got_furthest_are_quoted(tmp_path: Path) -> None:
+    config = Config(benchmark="crafter", seed=7, held_out=1, anchors=0, episode_steps=4)
+    verdicts, shown = learned_and_shown(played(tmp_path, "full_history", config, 3))
+    assert len(verdicts) == 3 and not any(verdict.correct for verdict in verdicts.values())
+    assert max(verdicts, key=lambda name: verdicts[name].score_micro) in shown <= verdicts.keys()
+
+
+@needs_data
+def test_a_step_that_does_not_fit_goes_without_the_first_episodes(tmp_path: Path) -> None:
+    config = Config(benchmark="webshop-100", seed=42, held_out=2, anchors=0, episode_steps=6)
+    run = played(tmp_path, "full_history", config, 16, model=(model := Regular(3000)))
+    cut = list(LogReader(run.log_path).of(BundleTrimmed))
+    assert cut and all(event.memory_id.startswith("case/") for event in cut) and model.refused == len(cut)
+    for name in {event.question_id for event in cut if event.purpose == "exam"}:
+        assert show(run, name, data_dir=DATA).prompt_verified
+    assert read_baseline(run).unanswered == {}

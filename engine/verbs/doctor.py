@@ -213,9 +213,12 @@ def pace(
     except MageError:  # such as data that is missing, of which another check tells
         return
     run = next(each for each in tiers if each.tier == tier)
-    calls, reply = run.calls.expected, took.written / took.calls
-    minutes = (run.input_tokens.expected / read + calls * reply / written) / 60
-    told = f"about {minutes:,.0f} minutes for {calls:,.0f} calls with replies of {reply:.0f} tokens"
+    calls = run.calls.expected
+    # What its first replies are, before it has seen any case, and what replies to these questions usually are.
+    replies = sorted((took.written / took.calls, run.output_tokens.expected / max(1.0, calls)))
+    least, most = ((run.input_tokens.expected / read + calls * reply / written) / 60 for reply in replies)
+    told = f"about {least:,.0f} to {most:,.0f} minutes for {calls:,.0f} calls with replies of {replies[0]:.0f} to"
+    told += f" {replies[1]:.0f} tokens"
     yield DoctorCheck(f"{tier} time", "ok", f"{told}, in {config.iterations} iterations without exams")
 
 

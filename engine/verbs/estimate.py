@@ -1,12 +1,17 @@
-"""`evolve --dry-run`: the calls, tokens and dollars that a run will take, from a rehearsal of its first iterations.
+"""`evolve --dry-run`: the calls, tokens and dollars that a run will take, from a short rehearsal.
 
 Rules
-    - The rehearsal is the loop itself in a temporary folder, with the benchmark's embedded models instead of paid ones.
-    - Later iterations are assumed to be like the rehearsed ones; the rehearsal has as many as EVOLVE rotates actions.
+    - The rehearsal is a whole run in a temporary folder, a short one, with the benchmark's embedded models instead of
+      paid ones. Its first iteration, where nothing was learned, and its last, which asks all anchors, count once; those
+      between, as many as EVOLVE rotates actions, stand for all others. The run may end early; the rehearsal does not.
+    - A question to learn from takes a call at least, a later anchor none where it sees nothing new, is not needed any
+      more, or is recalled; at most every planned question takes the longest course that was rehearsed, and has a prompt
+      as long as those of the iteration with the longest.
     - `hash` stands in for a served embedder, with the same batches; a judge that rejects everything for the judge.
     - Tokens of an embedded model are counted. Those of another are estimated: a prompt's from its characters, a
-      reply's between the stand-in's and the raised limit of the request. What it thinks is added to the expected reply
-      where its spec says `thinking=on` or a number; by itself a model may think too, which only the maximum covers.
+      reply's between the stand-in's and the raised limit of the request, by whether it is asked for the answer alone.
+      What it thinks is added to the expected reply where its spec says `thinking=on` or a number; by itself a model may
+      think too, which only the maximum covers.
     - No tokens come from a cache. The high estimate writes every fixed part into one, and repeats every batched call
       on its own, at full price.
 """
@@ -17,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -31,7 +36,6 @@ from mage_es.engine.embedders.served import Embedded, ServedEmbedder, request_of
 from mage_es.engine.models.registry import Models, check_models, open_model
 from mage_es.engine.rules.rotation import ACTIONS, with_companions
 from mage_es.engine.rules.task_types import BATCHES
-from mage_es.engine.run.budget import Limits
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
@@ -39,9 +43,8 @@ from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Completion, Request
 from mage_es.engine.seams.spec import parse_spec
 from mage_es.engine.session.call import MOST_REPAIRS
 from mage_es.engine.verbs.evolve import evolve
-from mage_es.events.errors import BudgetReached
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import AnswerJudged, EmbeddingCalled, ModelCalled, QuestionPlanned, Tier
+from mage_es.events.vocabulary import AnswerJudged, EmbeddingCalled, ModelCalled, Purpose, QuestionPlanned, Tier
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,10 +89,11 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 
 _CHARACTERS_PER_TOKEN = Bounds(low=6.0, expected=4.0, high=2.5)
 """For Latin prose, across tokenizers and languages; `low` gives the fewest tokens."""
-_REPLY_TOKENS = 250
-"""Tokens of a worked answer to a school problem with its reasoning."""
+_REPLY_TOKENS, _DIRECT_TOKENS = 250, 10
+"""Tokens of a worked answer to a school problem with its reasoning, and of an answer alone."""
 _THOUGHT_TOKENS = 900
 """Tokens that a small model thinks about such a problem in the median."""
+_LEARNED_FROM: frozenset[Purpose] = frozenset({"fresh", "revisit"})
 _JUDGE_REPLY = Bounds(low=20, expected=80, high=RAISE * MAX_TOKENS)
 
 
@@ -143,6 +147,9 @@ class _EmbedderStandIn:
         return Embedded(self._embedder.encode(texts).astype(np.float64), input_tokens=0)
 
 
+_Counted = TypeVar("_Counted", ModelCalled, QuestionPlanned, AnswerJudged, EmbeddingCalled)
+
+
 class _Rehearsal(NamedTuple):
     calls: Sequence[ModelCalled]
     planned: Sequence[QuestionPlanned]
@@ -151,23 +158,25 @@ class _Rehearsal(NamedTuple):
     iterations: int
     rehearsed: int
 
-    def total(self, events: Iterable[ModelCalled | QuestionPlanned | AnswerJudged]) -> float:
-        return sum(1.0 if event.iteration < 0 else self.weight for event in events)
+    def total(self, events: Iterable[_Counted], amount: Callable[[_Counted], float] = lambda event: 1.0) -> float:
+        """Return an amount of these events, by default their number, in the whole run."""
+        return sum(self.weight(event.iteration) * amount(event) for event in events)
 
-    @property
-    def weight(self) -> float:
-        return self.iterations / self.rehearsed
+    def weight(self, iteration: int) -> float:
+        """Return how many iterations of the run one of the rehearsal stands for."""
+        if 0 < iteration < self.rehearsed - 1:
+            return (self.iterations - 2) / (self.rehearsed - 2)
+        return 1.0
 
     def embedding(self, amount: Callable[[EmbeddingCalled], float]) -> Bounds:
-        """Return an amount of the whole run, if each iteration takes as little as the least of the rehearsed ones, as
-        much as their mean, or as much as the largest."""
+        """Return an amount of the whole run; if each iteration takes as little as the least of the rehearsed ones, or
+        as much as the largest."""
         taken = dict.fromkeys(range(-1, self.rehearsed), 0.0)
         for call in self.embedded:
             taken[call.iteration] += amount(call)
         opening = taken.pop(-1)
-        least, most, mean = min(taken.values()), max(taken.values()), sum(taken.values()) / len(taken)
-        low, expected, high = (opening + each * self.iterations for each in (least, mean, most))
-        return Bounds(low=low, expected=expected, high=high)
+        low, high = (opening + each * self.iterations for each in (min(taken.values()), max(taken.values())))
+        return Bounds(low=low, expected=self.total(self.embedded, amount), high=high)
 
 
 def estimate(config: Config, *, data_dir: Path | None, workers: int, prices: Prices, batches: bool = False) -> Estimate:
@@ -179,7 +188,7 @@ def estimate(config: Config, *, data_dir: Path | None, workers: int, prices: Pri
     """
     config = with_own_models(config)
     check_models(execution=config.execution, guidance=config.guidance, judge=config.judge)
-    own, rehearsed = own_models(config.benchmark), min(config.iterations, len(ACTIONS))
+    own, rehearsed = own_models(config.benchmark), min(config.iterations, len(ACTIONS) + 2)
     execution, guidance = _StandIn(own.execution, "execution"), _StandIn(own.guidance, "guidance")
     served = _EmbedderStandIn() if metered(config.embedder) else None
     embedder = ServedEmbedder(config.embedder, served) if served else None
@@ -212,25 +221,30 @@ def _rehearse(
     config: Config, models: Models, iterations: int, folder: Path, data_dir: Path | None, workers: int
 ) -> None:
     named = {"execution": models.execution.name, "guidance": models.guidance.name if models.guidance else ""}
-    try:
-        evolve(
-            msgspec.structs.replace(config, **named, judge="", teacher_sees="solutions"),
-            runs_dir=folder,
-            data_dir=data_dir,
-            runtime=Runtime(workers=workers, limits=Limits(max_iterations=iterations)),
-            run_id="rehearsal",
-            models=models,
-        )
-    except BudgetReached:
-        return  # a rehearsal shorter than the run ends so
+    short = {"iterations": iterations, "early_stopping": False, "judge": "", "teacher_sees": "solutions"}
+    evolve(
+        msgspec.structs.replace(config, **named, **short),
+        runs_dir=folder,
+        data_dir=data_dir,
+        runtime=Runtime(workers=workers),
+        run_id="rehearsal",
+        models=models,
+    )
 
 
 def _execution_calls(rehearsal: _Rehearsal) -> Bounds:
-    """Return at least one call for each question, at most as many as the longest course of the rehearsal."""
     calls = [call for call in rehearsal.calls if call.tier == "execution"]
-    questions = rehearsal.total(rehearsal.planned)
-    longest = max(Counter((c.iteration, c.purpose, c.about.split("/")[0]) for c in calls).values(), default=1)
-    return Bounds(low=questions, expected=rehearsal.total(calls), high=questions * longest)
+    longest = max(Counter(map(_question, calls)).values(), default=1)
+    sure = (plan for plan in rehearsal.planned if plan.iteration < 0 or plan.purpose in _LEARNED_FROM)
+    return Bounds(
+        low=rehearsal.total(sure),
+        expected=rehearsal.total(calls),
+        high=rehearsal.total(rehearsal.planned) * longest,
+    )
+
+
+def _question(call: ModelCalled) -> tuple[int, str, str]:
+    return call.iteration, call.purpose, call.about.split("/")[0]
 
 
 def _guidance_calls(rehearsal: _Rehearsal, config: Config) -> Bounds:
@@ -247,12 +261,8 @@ def _batched_share(rehearsal: _Rehearsal) -> float:
     purposes = {template for template, _ in TEMPLATES.values()}
     guidance = [call for call in rehearsal.calls if call.tier == "guidance"]
     evolve = [call for call in guidance if call.purpose in purposes]
-    amounts = [
-        sum(call.input_tokens + call.output_tokens for call in calls if call.iteration >= 0) * rehearsal.weight
-        + sum(call.input_tokens + call.output_tokens for call in calls if call.iteration < 0)
-        for calls in (evolve, guidance)
-    ]
-    return amounts[0] / amounts[1] if amounts[1] else 0.0
+    part, whole = (rehearsal.total(calls, lambda c: c.input_tokens + c.output_tokens) for calls in (evolve, guidance))
+    return part / whole if whole else 0.0
 
 
 def _tier(
@@ -265,19 +275,42 @@ def _tier(
     batched: float = 0.0,
 ) -> TierEstimate:
     made = [call for call in rehearsal.calls if call.tier == tier]
-    sizes = [stand_in.sizes[call.request_sha256] for call in made]
+
+    def total(amount: Callable[[_Sizes], float]) -> float:
+        return rehearsal.total(made, lambda call: amount(stand_in.sizes[call.request_sha256]))
+
     if model == stand_in.name:
-        given, said = (Bounds.of(sum(getattr(c, name) for c in made)) for name in ("input_tokens", "output_tokens"))
+        given = Bounds.of(rehearsal.total(made, lambda call: call.input_tokens))
+        said = Bounds.of(rehearsal.total(made, lambda call: call.output_tokens))
     else:
-        given = _tokens(Bounds.of(sum(size.prompt for size in sizes)))
-        replies = _tokens(Bounds.of(sum(size.reply for size in sizes)))
-        most = RAISE * sum(size.most for size in sizes)
-        usual = max(replies.expected, min(most, _REPLY_TOKENS * len(sizes))) + _thought(model) * len(sizes)
+        given, replies = (_tokens(Bounds.of(total(amount))) for amount in (lambda s: s.prompt, lambda s: s.reply))
+        most = RAISE * total(lambda sizes: sizes.most)
+        worked = min(most, rehearsal.total(made, _worked(rehearsal)))
+        usual = max(replies.expected, worked) + _thought(model) * rehearsal.total(made)
         said = Bounds(low=replies.low, expected=usual, high=max(most, usual))
-    each = max(1, len(made))
-    fixed = sum(size.system for size in sizes) / max(1, sum(size.prompt for size in sizes))
+    each = max(1.0, rehearsal.total(made))
+    fixed = total(lambda sizes: sizes.system) / max(1.0, total(lambda sizes: sizes.prompt))
     given, said = given.times(calls, 1 / each), said.times(calls, 1 / each)
+    given = msgspec.structs.replace(given, high=given.high * _growth(made, rehearsal))
     return _priced(tier, model, calls, given, said, prices, fixed=fixed, batched=batched)
+
+
+def _growth(calls: Sequence[ModelCalled], rehearsal: _Rehearsal) -> float:
+    """Return how much longer than in the mean the prompts of one iteration are: they grow with what is learned."""
+    lengths: dict[int, list[int]] = {}
+    for call in calls:
+        lengths.setdefault(call.iteration, []).append(call.input_tokens)
+    mean = rehearsal.total(calls, lambda call: call.input_tokens) / max(1.0, rehearsal.total(calls))
+    longest = max((sum(each) / len(each) for name, each in lengths.items() if name >= 0), default=mean)
+    return max(1.0, longest / mean) if mean else 1.0
+
+
+def _worked(rehearsal: _Rehearsal) -> Callable[[ModelCalled], float]:
+    """Return a function that tells how long the reply to a call usually is."""
+    direct = {
+        (plan.iteration, plan.purpose, plan.question_id) for plan in rehearsal.planned if plan.routing_arm == "direct"
+    }
+    return lambda call: _DIRECT_TOKENS if _question(call) in direct else _REPLY_TOKENS
 
 
 def _thought(model: str) -> int:

@@ -23,7 +23,8 @@ from tests.paper_parts import PAPER_PARTS
 
 pytestmark = pytest.mark.slow
 
-LONGER = Config(benchmark="wordmath", seed=7, iterations=6, pool=24, held_out=20, anchors=12, **PAPER_PARTS)
+DEFAULT = Config(benchmark="wordmath", seed=7, iterations=9, pool=24, held_out=20, anchors=12)
+LONGER = msgspec.structs.replace(DEFAULT, **PAPER_PARTS)
 
 
 def told(config: Config) -> Estimate:
@@ -34,13 +35,10 @@ def tier(of: Estimate, name: str) -> TierEstimate:
     return next(each for each in of.tiers if each.tier == name)
 
 
-def test_the_run_takes_what_its_dry_run_told(tmp_path: Path) -> None:
-    known, run = told(LONGER), begin(tmp_path, LONGER)
-    rows = summarise(run).ledger
-    assert (known.rehearsed, known.iterations) == (4, 6)
-    planned = LogReader(run.log_path).records({QuestionPlanned})
-    # Not exactly: which anchors are asked again in the iterations that are not rehearsed is an estimate.
-    assert tier(known, "execution").calls.low == pytest.approx(sum(1 for _ in planned), rel=0.05)
+@pytest.mark.parametrize("config", [DEFAULT, LONGER], ids=["default", "the paper's parts"])
+def test_the_run_takes_what_its_dry_run_told(tmp_path: Path, config: Config) -> None:
+    known, rows = told(config), summarise(begin(tmp_path, config)).ledger
+    assert (known.rehearsed, known.iterations) == (6, 9)
     for name in ("execution", "guidance"):
         mine = [row for row in rows if row.tier == name]
         expected = tier(known, name)
@@ -51,8 +49,15 @@ def test_the_run_takes_what_its_dry_run_told(tmp_path: Path) -> None:
             assert likely == pytest.approx(took, rel=0.2), (name, amount)
 
 
-def test_a_run_that_is_rehearsed_as_a_whole_is_told_exactly(tmp_path: Path) -> None:
-    short = msgspec.structs.replace(LONGER, iterations=2)
+def test_at_least_each_question_to_learn_from_takes_a_call_and_at_most_each_planned_one(tmp_path: Path) -> None:
+    calls = tier(told(DEFAULT), "execution").calls
+    planned = [plan for plan in LogReader(begin(tmp_path, DEFAULT).log_path).of(QuestionPlanned)]
+    assert calls.low == 9 * 24 + 12 < calls.expected < calls.high == pytest.approx(len(planned), rel=0.05)
+
+
+@pytest.mark.parametrize("config", [DEFAULT, LONGER], ids=["default", "the paper's parts"])
+def test_a_run_that_is_rehearsed_as_a_whole_is_told_exactly(tmp_path: Path, config: Config) -> None:
+    short = msgspec.structs.replace(config, iterations=2)
     known, rows = told(short), summarise(begin(tmp_path, short)).ledger
     for name in ("execution", "guidance"):
         assert tier(known, name).calls.expected == sum(row.calls for row in rows if row.tier == name)
@@ -69,6 +74,15 @@ def test_another_model_is_told_from_lengths_without_being_called(tmp_path: Path)
     assert execution.model == spec and "costs nothing" in execution.price
     assert execution.calls.low <= server.served <= execution.calls.high
     assert execution.input_tokens.low <= server.input_tokens <= execution.input_tokens.high
+
+
+def test_the_reply_to_a_question_that_asks_for_the_answer_alone_is_told_to_be_short() -> None:
+    labels = Config(benchmark="private-labels", execution="openai/exec", iterations=2, pool=10, anchors=4, held_out=4)
+    direct, reasoned = (
+        tier(told(msgspec.structs.replace(labels, route=route)), "execution") for route in ("auto", "cot")
+    )
+    assert direct.output_tokens.expected == pytest.approx(10 * direct.calls.expected)
+    assert reasoned.output_tokens.expected == pytest.approx(250 * reasoned.calls.expected)
 
 
 def test_what_a_model_costs_is_told_and_what_nobody_priced_is_not_guessed() -> None:

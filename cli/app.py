@@ -35,6 +35,7 @@ from mage_es.cli import (
     serve,
     show,
     tryout,
+    upgrade,
     verify,
     view,
 )
@@ -88,6 +89,7 @@ _command("Learn", demo.demo, demo.EXAMPLES)
 _command("Learn", tryout.tryout, tryout.EXAMPLES, name="try")
 _command("Learn", evolve.evolve, evolve.EXAMPLES)
 _command("Learn", resume.resume, resume.EXAMPLES)
+_command("Learn", upgrade.upgrade, upgrade.EXAMPLES)
 _command("Learn", matrix.matrix, matrix.EXAMPLES)
 
 _command("Measure", exam.exam, exam.EXAMPLES)

@@ -47,11 +47,12 @@ def exam(
         ),
     ] = None,
     control: Annotated[
-        Literal["none", "shuffled", "permuted"],
+        Literal["none", "shuffled", "permuted", "bare"],
         typer.Option(
             "--control",
             help="Show memories that can teach nothing. shuffled: those that a question of another task type gets, or "
-            "one unlike it where all have one type. permuted: its own, each with the answer of another memory.",
+            "one unlike it where all have one type. permuted: its own, each with the answer of another memory. bare: "
+            "none, as at the start.",
         ),
     ] = "none",
     execution: Annotated[
@@ -123,7 +124,7 @@ def examined(report: ExamReport) -> str:
 
 def compared(report: ExamReport) -> Iterator[str]:
     """Yield what a control showed, the differences to other exams, and that nothing was asked, where it applies."""
-    if report.control != "none":
+    if report.control in ("shuffled", "permuted"):
         shown = {"shuffled": "Memories of other questions", "permuted": "Memories with the answers of others"}
         yield (
             f"{shown[report.control]} were shown to {report.controlled} of {report.total} questions, "
@@ -134,7 +135,7 @@ def compared(report: ExamReport) -> Iterator[str]:
             f"{report.recalled} of {report.total} questions were answered by the nearest cases, without a call: so far "
             "a look-up solves these tasks (evolve --no-recall asks the model all the same)."
         )
-    if report.control == "none" and report.bare and report.marker != "start":
+    if report.control in ("none", "bare") and report.bare and report.marker != "start":
         yield f"Nothing that was learned was shown to {report.bare} of {report.total} questions."
     if beside := report.beside:
         what = "Without the control" if report.control != "none" else f"By the run's own {beside.execution}"

@@ -102,7 +102,7 @@ class PlanAnswers(NamedTuple):
 
     `frozen` bandits learn nothing and draw nothing. The controls of an exam (rules/controls.py): `donors` gives a
     question the memories that another one would have retrieved; `answers` is by a memory's id that of the memory whose
-    answer it shows, "" for one that is left out.
+    answer it shows, "" for one that is left out; with `is_bare` nothing that was learned is shown.
     """
 
     iteration: int
@@ -111,6 +111,7 @@ class PlanAnswers(NamedTuple):
     frozen: bool
     donors: Mapping[str, Asked]
     answers: Mapping[str, str] = {}
+    is_bare: bool = False
 
 
 class Call(NamedTuple):

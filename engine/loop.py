@@ -97,11 +97,28 @@ async def iterate(session: Session, k: int) -> None:
 
     [Algorithm 1] Everything learned from answers and verdicts is decided in UPDATE, over answers sorted by question id.
     """
+    if session.world.setting.reproves(k):
+        await reprove(session, k)
+        return
     await plan(session, k)
     await explore(session, k)
     await evaluate(session, k)
     update(session, k)
     await evolve(session, k)
+    await snapshot(session, k)
+
+
+async def reprove(session: Session, k: int) -> None:
+    """Ask a new learner what another one was asked, with what that one learned and without; guidance has no part."""
+    if not session.state.progress.is_completed(k, "plan"):
+        session.do(PlanIteration(k))
+    if not session.state.progress.is_completed(k, "evaluate"):
+        planned = session.state.progress.iteration_plan
+        assert planned is not None
+        bare: dict[str, Purpose] = dict.fromkeys((*session.world.setting.anchors, *planned.fresh), "bare")
+        await session.ask(k, "open", bare, frozen=True)
+    await evaluate(session, k)
+    update(session, k)
     await snapshot(session, k)
 
 
@@ -128,6 +145,10 @@ async def open_run(session: Session) -> None:
         reply, _ = await session.guide(call, OntologyReply)
         session.do(InduceOntology(session.world.setting.task_types, reply, induced))
     if session.state.progress.closed < setting.first - 1:
+        if setting.reproof:
+            # The re-proof asks the anchors itself, once it has taken out what does harm.
+            close(session, setting.first - 1)
+            return
         # The anchors are answered before anything is learned: the guard's first comparison needs them.
         await snapshot(session, setting.first - 1)
 
@@ -188,7 +209,7 @@ async def evaluate(session: Session, k: int) -> None:
     assert planned is not None
     purposes: dict[str, Purpose] = dict.fromkeys(planned.fresh, "fresh")
     purposes |= dict.fromkeys(planned.revisits, "revisit")
-    await session.ask(k, "evaluate", purposes, frozen=False)
+    await session.ask(k, "evaluate", purposes, frozen=session.world.setting.reproves(k))
     session.do(CompletePhase(k, "evaluate"))
     if k == session.world.setting.first and (told := all_wrong(session)):
         session.announce(told)

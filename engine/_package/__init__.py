@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.runs import summarise
     from mage_es.engine.verbs.show import QuestionReport, show
     from mage_es.engine.verbs.summary import RunSummary
+    from mage_es.engine.verbs.upgrade import UpgradePrice, aupgrade, upgrade, upgrade_price
+    from mage_es.engine.verbs.upgrade_report import UpgradeReport
     from mage_es.engine.verbs.verify import VerifyReport, averify, verify
     from mage_es.events.errors import (
         BudgetReached,
@@ -92,6 +94,8 @@ __all__ = [
     "Score",
     "Scorer",
     "Task",
+    "UpgradePrice",
+    "UpgradeReport",
     "UsageError",
     "Verdict",
     "VerifyReport",
@@ -104,6 +108,7 @@ __all__ = [
     "aresume",
     "aresume_baseline",
     "ask",
+    "aupgrade",
     "averify",
     "baseline",
     "evolve",
@@ -119,6 +124,8 @@ __all__ = [
     "resume_baseline",
     "show",
     "summarise",
+    "upgrade",
+    "upgrade_price",
     "verify",
 ]
 
@@ -148,6 +155,8 @@ _HOMES = {
     "engine.verbs.runs": ("summarise",),
     "engine.verbs.show": ("QuestionReport", "show"),
     "engine.verbs.summary": ("RunSummary",),
+    "engine.verbs.upgrade": ("UpgradePrice", "aupgrade", "upgrade", "upgrade_price"),
+    "engine.verbs.upgrade_report": ("UpgradeReport",),
     "engine.verbs.verify": ("VerifyReport", "averify", "verify"),
     "events.errors": (
         *("BudgetReached", "Interrupted", "LogDamaged", "MageError"),

@@ -29,6 +29,7 @@ from mage_es.engine.rules.harvest import CASE, GUESS, Met, TimesGiven, capped, i
 from mage_es.engine.rules.mastery import ratchet
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.recall import compare
+from mage_es.engine.rules.reproof import reproved
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.task_types import revised_types
 from mage_es.engine.rules.trajectories import account_of, own_origin, trajectory_of
@@ -63,11 +64,13 @@ class _Solved(NamedTuple):
 def learn(setting: Setting, state: State, command: LearnFromAnswers) -> list[Draft]:
     """[agents, Curator] No model takes part, although the paper's table lists the Curator under guidance."""
     verdicts = state.progress.verdicts("evaluate")
+    harvested = list(_harvest(setting, state, command, verdicts)) if setting.config.success_memories else []
     events: list[Event] = [
         *_mastery(setting, state, command.iteration, verdicts),
         *(_rewards(setting, state, verdicts) if setting.config.bandits else ()),
-        *(_harvest(setting, state, command, verdicts) if setting.config.success_memories else ()),
+        *harvested,
         *(_missed(setting, state, command, verdicts) if setting.config.cases else ()),
+        *(reproved(setting, state, harvested) if setting.reproves(command.iteration) else ()),
         *compare(setting, state, command.iteration, verdicts, command.questions),
         *_action_recipes(setting, state, command.iteration, verdicts),
         *revised_types(setting, state, command.iteration, command.doubtful),

@@ -40,7 +40,7 @@ def plan_answers(setting: Setting, state: State, command: PlanAnswers) -> list[D
     drafts = []
     for asked in sorted(command.asked, key=lambda a: a.question.id):
         skill = state.graph.skill_for_task(asked.task_type)
-        if is_bare(state, asked):
+        if command.is_bare or is_bare(state, asked):
             event: Event = _plan(setting, state, command, asked, skill, choosing.bare(), is_bare=True)
         elif setting.is_served and asked.purpose in ("anchor", "exam"):
             event = _plan(setting, state, command, asked, "", choosing.choose_served(asked, skill))

@@ -14,6 +14,7 @@ from mage_es.engine.rules.briefing import Detail, clipped, fitted, seen
 from mage_es.engine.rules.curriculum import learnable
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.randomness import shuffled
+from mage_es.engine.rules.reproof import recorded_sample
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import Question
 from mage_es.events.vocabulary import BriefCut, Draft, IterationPlanned
@@ -28,10 +29,18 @@ def plan(setting: Setting, state: State, command: PlanIteration) -> list[Draft]:
     """Return the plan: at most half of the pool goes to open failures, longest unasked first, the rest is fresh.
 
     In a later epoch an open failure can be fresh again; then it is no revisit, and one more fresh question is asked.
+    What another learner was asked is asked again in the order of rules/reproof.py.
 
     [Algorithm 1, line 3] Earlier failures have a series of their own in every score.
     """
     config, iteration = setting.config, command.iteration
+    if setting.reproves(iteration):
+        again = tuple(recorded_sample(setting, state))
+        epoch = max(state.questions.times_fresh().values(), default=0)
+        planned = IterationPlanned(
+            iteration=iteration, frontier=(), brief="", epoch=epoch, fresh=again, revisits=(), repeats=again
+        )
+        return marked(iteration, "plan", [planned])
     open_failures = sorted(state.questions.open_failures(), key=lambda name: (_last_asked(state, name), name))
     revisit_count = min(config.revisit_cap, config.pool // 2, len(open_failures))
     asked = state.questions.times_fresh()

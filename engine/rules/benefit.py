@@ -15,6 +15,7 @@ Rules
       at what effect, with how many anchors and types: tests/bench/benefit.py.
     - An anchor that the guard need not have asked has the answer that it gave when it was last asked, by what had been
       learned then: it counts, and `stale` says how many do. At the last snapshot of a run all are asked.
+    - Questions that a new learner is asked again are pairs as well (rules/reproof.py).
     - A rollback takes back no memory, so the record stays what it is after it.
     - Without anchors nothing is tested: what was learned is served, and every page says that it was not tested.
 """
@@ -70,6 +71,9 @@ def benefit_of(setting: Setting, state: State, iteration: int) -> list[BenefitDe
     for name, bare in scores.bare_answers().items():
         if (last := scores.last_asked(name)) is not None:
             pairs.setdefault(scores.anchor_type(name), []).append(Pair(last.correct, bare))
+        elif state.progress.is_judged("evaluate", name):
+            verdict = state.progress.verdict("evaluate", name)
+            pairs.setdefault(verdict.task_type, []).append(Pair(verdict.correct, bare))
     if not pairs:
         return []
     records, pooled = decide_benefit(pairs, p=config.gate_p, is_gated=config.gate == "paired")

@@ -1,4 +1,4 @@
-"""The controls of an exam: whose memories a question gets, so that what they say can teach it nothing.
+"""The controls of an exam: whose memories a question gets, if any, so that what they say can teach it nothing.
 
 Rules
     - `shuffled`: the memories that a donor would have got, another question of the exam. It is of another task type;
@@ -10,6 +10,7 @@ Rules
     - Only `permuted` is a null: memories of unlike questions can mislead, and leave less than there was at the start.
     - Principles, strategies, tools and what a skill was taught hold no case's answer: `permuted` leaves them as they
       are, and so does `shuffled` where there is one skill.
+    - `bare`: nothing that was learned, as at the start. What is left of the accuracy is the model's own.
     - No gold answer of the exam takes part: a donor is chosen by texts and types, a permutation by memories alone.
 """
 
@@ -25,7 +26,7 @@ from mage_es.engine.commands import Asked
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.projections.memory import INDEXES, Memory, MemoryRow
 
-Control = Literal["none", "shuffled", "permuted"]
+Control = Literal["none", "shuffled", "permuted", "bare"]
 CONTROLS: tuple[Control, ...] = get_args(Control)
 
 _NUMBER = re.compile(r"[-+$€£]*[\d.,/:]+\s*%?")

@@ -60,6 +60,8 @@ class Setting(NamedTuple):
     subject."""
     first: int = 0
     """The run's first iteration: not 0 in one that goes on from another's last."""
+    reproof: int = 0
+    """How many questions that another learner was asked are asked again in the first iteration; 0: none."""
     floors: Floors = NO_FLOORS
     """What a memory of a case must have to be served; none in learning, where all there is must be tried."""
     is_labelled: bool = False
@@ -73,6 +75,10 @@ class Setting(NamedTuple):
     def end(self) -> int:
         """The iteration after the run's last."""
         return self.first + self.config.iterations
+
+    def reproves(self, iteration: int) -> bool:
+        """Return whether an iteration only asks again what another learner was asked (rules/reproof.py)."""
+        return self.reproof > 0 and iteration == self.first
 
     @property
     def judging(self) -> Config:

@@ -38,7 +38,7 @@ FLOOR_MIB = 256
 class Beginning(msgspec.Struct, frozen=True):
     """What a run is begun with, for one that is killed before its first event: a configuration and a budget, for a
     baseline its name and the number of questions, for a method also those to learn from and its tokens, for a run that
-    goes on from another that one's folder and marker."""
+    goes on from another that one's folder and marker, and how many of its questions are asked again."""
 
     config: Config
     limits: Limits = UNLIMITED
@@ -48,6 +48,7 @@ class Beginning(msgspec.Struct, frozen=True):
     at: str = "latest"
     learn_from: int | None = None
     budget_tokens: int = 0
+    reproof: int = 0
 
 
 class Run(NamedTuple):

@@ -4,6 +4,7 @@ Rules
     - A run goes on from a closed iteration of its parent, and its own iterations are numbered from there.
     - It begins with every event of the parent that changed what was learned. So it replays, verifies and is backed up
       without the parent. Calls, prompts and verdicts on anchors are the parent's own and stay there.
+    - With another model it does without what measured the parent's: bandits, gate and the record of recall begin anew.
     - It has the parent's questions beside its own. Each stays on the side where the parent had it (rules/splits.py).
 """
 
@@ -49,6 +50,8 @@ from mage_es.projections.snapshots import latest_snapshot
 
 OWN_ACCOUNTS = frozenset({"scores", "ledger", "traffic"})
 """The projections that are a run's own accounts and not what it learned: nothing of them is inherited."""
+OF_THE_LEARNER = frozenset({"bandits", "benefit", "recall"})
+"""The projections that measure the model which answered: nothing of them is inherited by a run with another."""
 
 
 def inheritance(reader: LogReader) -> RunInherited | None:
@@ -66,6 +69,11 @@ def first_iteration(reader: LogReader) -> int:
     """Return the number of a run's first iteration of its own."""
     event = inheritance(reader)
     return event.iteration + 1 if event else 0
+
+
+def not_inherited(event: RunInherited) -> frozenset[str]:
+    """Return the names of the projections of the parent that a run does not go on with."""
+    return OWN_ACCOUNTS | (OF_THE_LEARNER if event.learner else frozenset())
 
 
 def past_of(event: RunInherited | None) -> Sides:
@@ -131,10 +139,13 @@ class Parent(NamedTuple):
         return grown(new, joined)
 
 
-def read_parent(run: Run, at: str, *, runs_dir: Path | str, prices: Prices) -> Parent:
+def read_parent(
+    run: Run, at: str, *, runs_dir: Path | str, prices: Prices, execution: str = "", reproof: int = 0
+) -> Parent:
     """Return a run to go on from, at a closed iteration (`start`, `iter-4`; `latest`: the last one).
 
-    What was put in quarantine after the last one is so for the new run.
+    What was put in quarantine after the last one is so for the new run. `execution` is the model that it answers with
+    ("": the parent's own), and `reproof` how many questions it is asked again.
 
     Raises:
         UsageError: There is no such closed iteration, or the run is a baseline.
@@ -154,7 +165,8 @@ def read_parent(run: Run, at: str, *, runs_dir: Path | str, prices: Prices) -> P
     if at == "latest" and all(record.phase == "log" for record in reader.records(inherited_types(), since=seq + 1)):
         seq = reader.head.seq
     k = closed[max(each for each in closed if each <= seq)]
-    drafts = learned_by(reader, seq, k)
+    learner = started.execution_model if execution not in ("", started.execution_model) else ""
+    drafts = learned_by(reader, seq, k, without=OF_THE_LEARNER if learner else frozenset())
     state = fold(reader, until=seq, state=latest_snapshot(run.snapshots_path, reader, until=seq))
     questions, _ = stored_questions(reader, started.benchmark)
     splits = recorded_splits(list(reader.of(SplitCommitted)), questions)
@@ -176,17 +188,22 @@ def read_parent(run: Run, at: str, *, runs_dir: Path | str, prices: Prices) -> P
         resembling=(),
         calls=sum(use.calls for _, use in state.ledger.accounts()) + (before.calls if before else 0),
         usd_micro=-1 if usd is None or spent < 0 else round(usd * MICRO) + spent,
+        learner=learner,
+        reproof=reproof,
     )
     return Parent(reader, started, event, drafts)
 
 
-def inherited_types() -> Collection[type[Event]]:
-    """Return the types of the events that can change what a run has learned."""
-    return reads_of(tuple(view for view in State().digested() if view.name not in OWN_ACCOUNTS))
+def inherited_types(without: Collection[str] = ()) -> Collection[type[Event]]:
+    """Return the types of the events that can change what a run has learned, those projections left out."""
+    return reads_of(tuple(view for view in State().digested() if view.name not in {*OWN_ACCOUNTS, *without}))
 
 
-def learned_by(reader: LogReader, seq: int, k: int) -> list[Draft]:
-    """Return the events up to `seq`, where iteration `k` was the last one closed, that made what was learned."""
+def learned_by(reader: LogReader, seq: int, k: int, *, without: Collection[str] = ()) -> list[Draft]:
+    """Return the events up to `seq`, where iteration `k` was the last one closed, that made what was learned.
+
+    What only the projections `without` read is left out.
+    """
     decided = reader.last(BenefitDecided, until=seq)
     return [
         Draft(
@@ -196,7 +213,7 @@ def learned_by(reader: LogReader, seq: int, k: int) -> list[Draft]:
             ordinal=0 if r.seq == decided else r.ordinal,
             correlation=r.correlation,
         )
-        for r in reader.records(inherited_types(), until=seq)
+        for r in reader.records(inherited_types(without), until=seq)
         # Of what is served the last word counts; the new run's own on the same iteration has the next ordinal.
         if r.seq == decided or not isinstance(r.event, BenefitDecided)
         if not isinstance(e := r.event, AnswerJudged) or e.purpose in EVOLVING

@@ -341,6 +341,7 @@ def _open(
         # What the world knows can be reasoned about; a rule of someone's own can only be learned from its cases.
         is_short=is_own and are_short(golds) and not any(each.solution or options_of(each) for each in known),
         is_served=begun is not None and begun.is_served,
+        reproof=begun.reproof if begun else 0,
     )
     typing = TaskTyping(benchmark, known, embedder, choice=config.task_types)
     searches = Searches(config.search) if config.search else None

@@ -36,9 +36,10 @@ def check_benefit(run: Run, reader: LogReader, config: Config) -> Check:
         detail = "nothing is claimed: no anchors, so nothing was tested against the bare prompt"
         return Check(name=NAME, ok=True, detail=detail, bound="none")
     asked = 0
-    for name, event, found in _examined(run, reader, decided):
+    for name, control, event, found in _examined(run, reader, decided):
         asked += 1
-        if problem := _misplanned(event, is_bare=found.is_bare(event.task_type)):
+        is_bare = control == "bare" or found.is_bare(event.task_type)
+        if problem := _misplanned(event, is_bare=is_bare):
             return Check(name=NAME, ok=False, detail=f"exam {name}: {problem}", bound=BOUND)
     off = " (gate off: what was learned is served in any case)" if config.gate == "off" else ""
     detail = f"{len(decided)} decisions follow from the anchors, and {asked} questions of exams from them{off}"
@@ -54,7 +55,7 @@ class _Record:
 
     def problem_of(self, event: Event) -> str:
         match event:
-            case AnswerJudged(purpose="anchor"):
+            case AnswerJudged(purpose="anchor" | "fresh"):  # a fresh question is a pair where it was asked bare, too
                 self._learned[event.question_id], self._types[event.question_id] = event.correct, event.task_type
                 if event.iteration < 0:  # the start of a run that began with nothing
                     self._bare[event.question_id] = event.correct
@@ -92,8 +93,8 @@ def _misplanned(planned: QuestionPlanned, *, is_bare: bool) -> str:
 
 def _examined(
     run: Run, reader: LogReader, decided: list[tuple[int, BenefitDecided]]
-) -> Iterator[tuple[str, QuestionPlanned, Benefit]]:
-    """Yield each question of each exam that can be read, and what had been decided by its state."""
+) -> Iterator[tuple[str, str, QuestionPlanned, Benefit]]:
+    """Yield each question of each exam that can be read, its control, and what had been decided by its state."""
     for record in exam_records(reader):
         found = Benefit()
         for seq, event in decided:
@@ -101,4 +102,4 @@ def _examined(
                 found.apply(event)
         with suppress(LogError):  # `check_inference` says what is wrong with it
             for planned in record.log(run).of(QuestionPlanned):
-                yield record.opened.exam, planned, found
+                yield record.opened.exam, record.opened.control, planned, found

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from mage_es.engine.run.inheriting import OWN_ACCOUNTS, inheritance, last_inherited
+from mage_es.engine.run.inheriting import inheritance, last_inherited, not_inherited
 from mage_es.engine.theorems.check import Check
 from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
@@ -127,5 +127,6 @@ def _not_the_parents(reader: LogReader, begun: RunInherited) -> str:
         state = fold(reader, until=last_inherited(reader))
     except (KeyError, LogError) as error:
         return f"what {begun.parent} had learned cannot be folded: {error}"
-    wrong = state.differing(digest for digest in begun.digests if digest.projection not in OWN_ACCOUNTS)
+    left = not_inherited(begun)
+    wrong = state.differing(digest for digest in begun.digests if digest.projection not in left)
     return f"{', '.join(wrong)} differs from what {begun.parent} had learned" if wrong else ""

@@ -69,14 +69,53 @@ async def aevolve(
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the run can be resumed.
     """
     config, benchmark = given(checked(config), tasks, scorer, benchmark)
-    runtime = runtime or Runtime()
+    return await begin(
+        config,
+        benchmark,
+        from_run=from_run,
+        at=at,
+        runs_dir=runs_dir,
+        data_dir=data_dir,
+        runtime=runtime or Runtime(),
+        run_id=run_id,
+        models=models,
+        fs=fs,
+    )
+
+
+evolve = blocking(aevolve)
+
+
+async def begin(
+    config: Config,
+    benchmark: Benchmark | None,
+    *,
+    from_run: Run | Path | str | None,
+    at: str,
+    runs_dir: Path | str,
+    data_dir: Path | str | None,
+    runtime: Runtime,
+    run_id: str | None,
+    models: Models | None,
+    fs: FileSystem | None = None,
+    reproof: int = 0,
+) -> RunSummary:
+    """Do what `aevolve` does. With a `reproof`, so many questions of the parent are only asked again, and no guidance
+    model is opened."""
+    has_guidance = reproof == 0
     if models is not None:
-        require_models(models, has_guidance=True)
+        require_models(models, has_guidance=has_guidance)
         config = models.named_in(config)
-    parent = None if from_run is None else read_parent(as_run(from_run), at, runs_dir=runs_dir, prices=runtime.prices)
-    room = 0 if models else room_for_briefs(with_own_models(config).guidance)
-    opened = models or open_models(config, has_guidance=True)
-    require_teaching(with_own_models(config), opened.guidance)
+    parent = None
+    if from_run is not None:
+        execution = with_own_models(config).execution
+        parent = read_parent(
+            as_run(from_run), at, runs_dir=runs_dir, prices=runtime.prices, execution=execution, reproof=reproof
+        )
+    room = 0 if models or not has_guidance else room_for_briefs(with_own_models(config).guidance)
+    opened = models or open_models(config, has_guidance=has_guidance)
+    if has_guidance:
+        require_teaching(with_own_models(config), opened.guidance)
     runtime.require_prices({**opened.names(), **metered(config.embedder)})
     tried = [] if models else await require_served(opened.names().values())
     budget = runtime.budget(Ledger())
@@ -90,11 +129,15 @@ async def aevolve(
         parent=parent,
     )
     await require_room(world, opened.execution, world.setting.evolution[0])
-    begun = None if benchmark else _beginning(config, runtime, from_run, at)
+    begun = None if benchmark else _beginning(config, runtime, from_run, at, reproof)
     run = create_run(runs_dir, benchmark=title(config.benchmark), seed=config.seed, beginning=begun, run_id=run_id)
     with run.begin(fs) as log:
         session = Session(run=run, world=world, log=log, state=State(), models=opened, runtime=runtime)
-        taught = [] if models else own_teacher(config, [world.questions[name] for name in world.setting.evolution])
+        taught = (
+            []
+            if models or not has_guidance
+            else own_teacher(config, [world.questions[name] for name in world.setting.evolution])
+        )
         said = (*tried, *taught, *columns_told(world.benchmark))
         if column_roles_of(world.benchmark):  # a benchmark's types are known to be what they are
             said = (*said, *target_leaks(config, world.benchmark, world.splits))
@@ -105,12 +148,9 @@ async def aevolve(
     return summarise(run, fs=fs)
 
 
-evolve = blocking(aevolve)
-
-
-def _beginning(config: Config, runtime: Runtime, from_run: Run | Path | str | None, at: str) -> Beginning:
+def _beginning(config: Config, runtime: Runtime, from_run: Run | Path | str | None, at: str, reproof: int) -> Beginning:
     source = str(as_run(from_run).path.resolve()) if from_run else ""
-    return Beginning(config, runtime.limits or UNLIMITED, from_run=source, at=at)
+    return Beginning(config, runtime.limits or UNLIMITED, from_run=source, at=at, reproof=reproof)
 
 
 def given(

@@ -7,7 +7,7 @@ Rules
     - Exams of one run that are asked for at once, by any processes, are taken one after the other.
     - A sample of the held-out questions is part of every larger one: they are in one order, by the seed and their ids.
     - The controls `shuffled` and `permuted` (rules/controls.py) show memories that can teach a question nothing: what
-      is left of the gain then is not due to what the memories say.
+      is left of the gain then is not due to what the memories say. `bare` shows none.
 """
 
 from __future__ import annotations
@@ -252,7 +252,8 @@ async def _sit(session: Session, names: Sequence[str], control: str) -> None:
         seed = session.world.setting.config.seed
         given = donors(asked, seed) if control == "shuffled" else {}
         answers = permutation(session.state.memory, seed) if control == "permuted" else {}
-        session.do(PlanAnswers(-1, "exam", asked, frozen=True, donors=given, answers=answers))
+        is_bare = control == "bare"
+        session.do(PlanAnswers(-1, "exam", asked, frozen=True, donors=given, answers=answers, is_bare=is_bare))
     try:
         async with aclosing(session):
             await session.answer(-1, "exam")

@@ -8,12 +8,13 @@ from mage_es import __version__
 from mage_es.engine.config import Config, require_same
 from mage_es.engine.models.registry import Models
 from mage_es.engine.run.directory import Run, as_run
+from mage_es.engine.run.inheriting import inheritance
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import require_scoring
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.serving.opening import require_not_served
 from mage_es.engine.session.resuming import reopened
-from mage_es.engine.verbs.evolve import aevolve, iterate
+from mage_es.engine.verbs.evolve import begin, iterate
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.summary import RunSummary
@@ -45,8 +46,9 @@ async def aresume(
     run = as_run(run)
     if begun := run.beginning():
         require_same(begun.config, config)
-        return await aevolve(
+        return await begin(
             begun.config,
+            None,
             from_run=begun.from_run or None,
             at=begun.at,
             runs_dir=run.path.parent,
@@ -55,8 +57,11 @@ async def aresume(
             run_id=run.id,
             models=models,
             fs=fs,
+            reproof=begun.reproof,
         )
-    require_not_served(run, LogReader(run.log_path, fs))
+    reader = LogReader(run.log_path, fs)
+    require_not_served(run, reader)
+    parent = inheritance(reader)
     with reopened(
         run,
         config=config,
@@ -64,7 +69,7 @@ async def aresume(
         data_dir=data_dir,
         benchmark=benchmark,
         models=models,
-        has_guidance=True,
+        has_guidance=parent is None or not parent.reproof,
         runtime=runtime or Runtime(),
         fs=fs,
     ) as session:

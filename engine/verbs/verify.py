@@ -21,6 +21,7 @@ from mage_es.engine.theorems.own import check_own
 from mage_es.engine.theorems.publishing import check_proposals
 from mage_es.engine.theorems.ratchet import check_ratchet
 from mage_es.engine.theorems.recheck import check_replay
+from mage_es.engine.theorems.reproof import check_reproof
 from mage_es.engine.theorems.serving import check_injections
 from mage_es.engine.theorems.target_leaks import check_target_leaks
 from mage_es.engine.verbs.forms import in_thread, typed
@@ -90,6 +91,7 @@ def _theorems(run: Run, reader: LogReader) -> Iterator[Check]:
         yield check_ratchet(reader, config)
         yield check_own(reader, config)
         yield check_benefit(run, reader, config)
+        yield from check_reproof(reader, config)
     yield from check_injections(reader)
     yield from check_proposals(reader)
     yield from check_inference(run, reader)

@@ -20,7 +20,7 @@ class ExamOpened(Event, frozen=True, kw_only=True, tag="exam.opened"):
     head_seq: int
     """seq up to which the run's log was folded."""
     control: str
-    """Control condition of the exam: `none`, `shuffled` or `permuted`."""
+    """Control condition of the exam: `none`, `shuffled`, `permuted` or `bare`."""
     execution: str
     """Model that answers."""
     judge: str

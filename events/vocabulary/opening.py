@@ -90,6 +90,10 @@ class RunInherited(Event, frozen=True, kw_only=True, tag="run.inherited"):
     """What they cost, in millionths of a dollar; -1 where a price is unknown."""
     is_served: bool = False
     """Whether the run serves what it began with, and learns by publishing only."""
+    learner: str = ""
+    """Model that the parent learned with, where this run has another: what measured that one is not inherited."""
+    reproof: int = 0
+    """How many questions of the parent's are asked again in the first iteration, with what was learned and without."""
 
 
 class SplitCommitted(Event, frozen=True, kw_only=True, tag="split.committed"):

@@ -22,6 +22,7 @@ DONE: dict[str, tuple[str, ...]] = {
     "verify": ("first",),
     "baseline": ("zero_shot_cot", "wordmath", "--held-out", "4"),
     "try": ("wordmath", "--questions", "4", "--learn-from", "8"),
+    "upgrade": ("first", "--execution", "builtin/reader", "--sample", "3", "--questions", "3", "--yes"),
     "ring": ("wordmath", "--methods", "zero_shot", "--held-out", "4"),
     "repair": ("first",),
     "export": ("first", "--format", "csv", "--to", "exported"),

@@ -1,0 +1,143 @@
+"""What one learner learned, proved again for another: which memories help it, on questions whose answers are known.
+
+Rules
+    - Asked again are questions to learn from that the parent run asked, in a seeded order, so that a smaller sample is
+      part of a larger one. Each is answered once with what was learned, nothing of its own case in it, and once bare.
+      What a client would be served is tried: bandits are frozen, and no coin leaves anything out.
+    - Both answers are a pair, won where only the one with what was learned is right, lost where only the bare one is.
+      Pairs join those of the anchors, by which the gate decides (rules/benefit.py).
+    - A memory has the pairs of the questions that it was shown to. It goes out of use where more were lost than won and
+      chance alone brings in so many at most in `gate_p` of such cases. Others were shown beside it: an association.
+    - Cases that quote another model's reasoning may harm where its facts do not. They are judged together, on the
+      questions that were shown such reasoning, and go out of use where more were lost than won; one whose question the
+      learner now solves gives way to its own words in any case.
+    - Out of use means quarantine: `mage-es memory release` brings a memory back.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from mage_es.engine.rules.guard import sign_test
+from mage_es.engine.rules.randomness import ranked
+from mage_es.engine.rules.setting import Setting
+from mage_es.events.vocabulary import Event, MemoryAppended, MemoryQuarantined, MemorySuperseded, QuestionPlanned
+from mage_es.projections.fold import State
+from mage_es.projections.memory import MemoryRow
+
+GATE = "gate"
+"""Who takes a memory out of use that a re-proof found harmful."""
+
+
+class Showing(NamedTuple):
+    """A question that was answered both ways: the memories that it was shown, and whether each answer was right.
+
+    `has_words` is whether their reasoning was shown, and not their answers alone.
+    """
+
+    memories: tuple[str, ...]
+    has_words: bool
+    learned: bool
+    bare: bool
+
+
+class Proof(NamedTuple):
+    """To how many questions something was shown, and how many of them were won and lost against the bare prompt."""
+
+    shown: int
+    won: int
+    lost: int
+
+    def __str__(self) -> str:
+        return f"{self.won} won, {self.lost} lost of {self.shown} questions, against the bare prompt"
+
+
+def recorded_sample(setting: Setting, state: State) -> list[str]:
+    """Return the questions to be asked again: of those that the parent learned from, at most `setting.reproof`."""
+    # Not those that were never asked: of them there is no case, and nothing that the old learner could be compared by.
+    known = (name for name in setting.evolution if state.questions.history(name))
+    return ranked(known, setting.config.seed, purpose="reproof")[: setting.reproof]
+
+
+def showing_of(planned: QuestionPlanned, *, learned: bool, bare: bool) -> Showing:
+    # Turns that are asked for the answer alone show that of a case alone, too; sections quote all there is.
+    has_words = (planned.form, planned.routing_arm) != ("turns", "direct")
+    return Showing(tuple(hit.memory_id for hit in planned.memories), has_words, learned, bare)
+
+
+def showings(state: State) -> list[Showing]:
+    """Return the questions of the open iteration that were answered both ways, in id order."""
+    progress = state.progress
+    return [
+        showing_of(
+            progress.plan("evaluate", verdict.question_id),
+            learned=verdict.correct,
+            bare=progress.verdict("open", verdict.question_id).correct,
+        )
+        for verdict in progress.verdicts("evaluate")
+        if progress.is_judged("open", verdict.question_id)
+    ]
+
+
+def proof_of(found: Iterable[Showing]) -> Proof:
+    # Both right or both wrong tells nothing of the memories, so only what differs is counted.
+    pairs = [(each.learned, each.bare) for each in found]
+    return Proof(len(pairs), pairs.count((True, False)), pairs.count((False, True)))
+
+
+def proofs(found: Sequence[Showing]) -> Mapping[str, Proof]:
+    """Return the proof of each memory that was shown, by its id."""
+    by_memory = defaultdict[str, list[Showing]](list)
+    for each in found:
+        for name in each.memories:
+            by_memory[name].append(each)
+    return {name: proof_of(by_memory[name]) for name in sorted(by_memory)}
+
+
+def proof_of_words(found: Sequence[Showing], others: frozenset[str]) -> Proof:
+    """Return the proof of cases in another model's words, on the questions that were shown the words of one or more."""
+    return proof_of(each for each in found if each.has_words and not others.isdisjoint(each.memories))
+
+
+def in_others_words(memory: MemoryRow | MemoryAppended, learner: str) -> bool:
+    """Return whether a memory quotes how a learner other than this one reasoned."""
+    # A missed question's case has the data set's own solution, and what guidance wrote is no learner's words either.
+    has_words = bool(memory.reasoning or memory.steps)
+    return memory.outcome == "success_memory" and has_words and memory.origin.writer not in ("", learner)
+
+
+def harmful(found: Sequence[Showing], others: frozenset[str], *, p: float) -> Mapping[str, str]:
+    """Return by id the memories that go out of use, with the reason; `others` are those in another model's words."""
+    words = proof_of_words(found, others)
+    # No test, as for a task type: what says no more than a new learner could say itself yields to doubt.
+    told = {name: f"In another model's words: {words}." for name in others if words.lost > words.won}
+    for name, proof in proofs(found).items():
+        chance = sign_test(proof.lost, proof.won + proof.lost)
+        if name not in told and proof.lost > proof.won and chance <= p:
+            told[name] = f"{proof}: chance brings that in {chance:.2g} of such cases."
+    return {name: told[name] for name in sorted(told)}
+
+
+def words_of_others(state: State) -> Mapping[str, MemoryRow]:
+    """Return the memories in use, by id, that are not in the words of the model which answered in this iteration."""
+    progress = state.progress
+    # By the replies, not by the configuration: what is compared is who wrote with who answered.
+    replied = (each for each in progress.verdicts("evaluate") if progress.is_replied("evaluate", each.question_id))
+    learner = next((progress.reply("evaluate", each.question_id).model for each in replied), "")
+    return {
+        row.memory_id: row for row in state.memory.rows() if row.status == "active" and in_others_words(row, learner)
+    }
+
+
+def reproved(setting: Setting, state: State, harvested: Iterable[Event]) -> Iterator[Event]:
+    """Yield what follows for the memories from an iteration that asked again; `harvested` is what it learned."""
+    others = words_of_others(state)
+    own = {e.question_id: e.memory_id for e in harvested if isinstance(e, MemoryAppended) and e.reasoning}
+    # Two cases of one question would be shown as one, and the older first.
+    replaced = {name: by for name, row in sorted(others.items()) if (by := own.get(row.question_id))}
+    for name, by in replaced.items():
+        yield MemorySuperseded(memory_id=name, by=by)
+    for name, reason in harmful(showings(state), frozenset(others), p=setting.config.gate_p).items():
+        # What makes way for the learner's own words is out of use already.
+        if name not in replaced:
+            yield MemoryQuarantined(memory_id=name, reason=reason, by=GATE)

@@ -1,0 +1,235 @@
+"""What an upgrade came to: what each memory was worth to the new model, and how the four exams compare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from mage_es.engine.rules.reproof import Showing, in_others_words, proof_of_words, proofs, showing_of
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.exams import (
+    Interval,
+    by_question,
+    exam_records,
+    interval,
+    learner_of,
+    ledger_of,
+    read_exam,
+)
+from mage_es.engine.run.inheriting import inheritance, last_inherited
+from mage_es.engine.run.world import first_event, state_of
+from mage_es.engine.verbs.exam_report import ExamReport
+from mage_es.events.errors import LogError
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import AnswerJudged, Digest, MemoryQuarantined, Paired, QuestionPlanned
+
+
+class MemoryProof(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory that was shown to `shown` questions, of which `won` were right only with it and the others beside it,
+    and `lost` only without. `is_out` is whether it went out of use for that; `writer` is the model that wrote it."""
+
+    memory_id: str
+    kind: str
+    writer: str
+    question: str
+    shown: int
+    won: int
+    lost: int
+    is_out: bool
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """How a model did in an exam: with what was learned, or bare."""
+
+    execution: str
+    is_bare: bool
+    exam: str
+    correct: int
+    total: int
+    interval: tuple[float, float] | None
+
+
+class UpgradeDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """Two exams on the `interval.pairs` questions that both asked: `points` of the first minus the second."""
+
+    what: str
+    points: float
+    better: int
+    worse: int
+    interval: Interval
+
+
+class KeptGain(msgspec.Struct, frozen=True, kw_only=True):
+    """How many questions the new model gained by memories, and the old one, of the `total` that all four exams asked.
+
+    `share` is the first by the second, None where the old one gained nothing.
+    """
+
+    gain: int
+    old_gain: int
+    total: int
+    share: float | None
+
+
+class UpgradeReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What the memories of the run `parent` are worth to another model.
+
+    `benefit` has the paired record by task type, and what is served; the last is that of all types. `memories` are
+    those that were shown, the most harmful first; `words` are all cases in the old model's words together, None where
+    none was shown. `standings` are the exams, old before new, bare before with memories; `kept` is None where one of
+    the four is missing. `calls` were made for the upgrade, `learned_with` for all that the parent had learned.
+    """
+
+    run_id: str
+    parent: str
+    learner: str
+    execution: str
+    benefit: tuple[Paired, ...]
+    memories: tuple[MemoryProof, ...]
+    words: tuple[int, int, int] | None
+    words_out: int
+    standings: tuple[Standing, ...]
+    differences: tuple[UpgradeDifference, ...]
+    kept: KeptGain | None
+    calls: int
+    learned_with: int
+
+
+def upgrade_report(run: Run, child: Run, exams: Sequence[ExamReport]) -> UpgradeReport:
+    """Return the report on a run and the one that goes on from it with another model, by that one's exams: with what
+    it is served, and bare."""
+    before, after = LogReader(run.log_path), LogReader(child.log_path)
+    begun = inheritance(after)
+    assert begun is not None
+    started = first_event(after)
+    state, learner = state_of(child, after), learner_of(after)
+    found, out = (
+        _showings(after),
+        {event.memory_id for event in after.of(MemoryQuarantined, since=last_inherited(after) + 1)},
+    )
+    rows = {name: state.memory.row(name) for each in found for name in each.memories}
+    others = frozenset(name for name, row in rows.items() if in_others_words(row, learner))
+    words = proof_of_words(found, others)
+    memories = [
+        MemoryProof(
+            memory_id=name,
+            kind=rows[name].kind or rows[name].outcome,
+            writer=rows[name].origin.writer,
+            question=rows[name].question,
+            is_out=name in out,
+            **proof._asdict(),
+        )
+        for name, proof in proofs(found).items()
+    ]
+    old = {is_bare: _old_exam(run, before, begun.digests, is_bare=is_bare) for is_bare in (True, False)}
+    answers = {
+        **{("old", is_bare): answered for is_bare, (_, answered) in old.items() if answered},
+        **{("new", exam.control == "bare"): dict(exam.answers) for exam in exams},
+    }
+    names = {**{("old", is_bare): name for is_bare, (name, _) in old.items()}}
+    names |= {("new", exam.control == "bare"): exam.exam_id for exam in exams}
+    models = {"old": begun.learner, "new": started.execution_model}
+    order = [key for key in (("old", True), ("old", False), ("new", True), ("new", False)) if key in answers]
+    return UpgradeReport(
+        run_id=child.id,
+        parent=run.id,
+        learner=begun.learner,
+        execution=started.execution_model,
+        benefit=state.benefit.records(),
+        memories=tuple(sorted(memories, key=lambda each: (each.won - each.lost, -each.shown, each.memory_id))),
+        words=words if words.shown else None,
+        words_out=len(others & out),
+        standings=tuple(
+            Standing(
+                execution=models[key[0]],
+                is_bare=key[1],
+                exam=names[key],
+                correct=sum(answers[key].values()),
+                total=len(answers[key]),
+                interval=interval(sum(answers[key].values()), len(answers[key])),
+            )
+            for key in order
+        ),
+        differences=tuple(
+            _difference(what, answers[one], answers[other])
+            for what, one, other in _PAIRS
+            if one in answers and other in answers
+        ),
+        kept=_kept(answers),
+        calls=calls_of(child),
+        learned_with=begun.calls,
+    )
+
+
+_PAIRS = (
+    ("the old model's gain", ("old", False), ("old", True)),
+    ("the new model's gain", ("new", False), ("new", True)),
+    ("new model against old, both with memories", ("new", False), ("old", False)),
+)
+
+
+def calls_of(run: Run) -> int:
+    """Return how many calls a run and its exams have made, failed attempts included; 0 for one without a log."""
+    logs = (each.log_path for each in (run, *run.exams()) if each.events)
+    accounts = (use for log in logs for _, use in ledger_of(LogReader(log)).accounts())
+    return sum(use.calls + use.failures for use in accounts)
+
+
+def _showings(reader: LogReader) -> list[Showing]:
+    """Return the questions that were asked again, with their two answers, in id order."""
+    plans, learned, bare = dict[str, QuestionPlanned](), dict[str, bool](), dict[str, bool]()
+    since = last_inherited(reader) + 1
+    for event in reader.of(QuestionPlanned, AnswerJudged, since=since):
+        match event:
+            case QuestionPlanned(purpose="fresh"):
+                plans[event.question_id] = event
+            case AnswerJudged(purpose="fresh"):
+                learned[event.question_id] = event.correct
+            case AnswerJudged(purpose="bare"):
+                bare[event.question_id] = event.correct
+    return [showing_of(plans[name], learned=learned[name], bare=bare[name]) for name in sorted(learned.keys() & bare)]
+
+
+def _old_exam(run: Run, reader: LogReader, digests: Sequence[Digest], *, is_bare: bool) -> tuple[str, dict[str, bool]]:
+    """Return the name and the answers of the newest exam by which the old model can be compared, ("", {}) without one.
+
+    Bare it was at the start, or under the control; with memories on the state that the new model began with.
+    """
+    learner = learner_of(reader)
+    for record in reversed(exam_records(reader)):
+        opened = record.opened
+        bare = opened.control == "bare" or (opened.control == "none" and opened.marker == "start")
+        served = opened.control == "none" and opened.digests == tuple(digests)
+        if not record.closed or opened.execution != learner or not (bare if is_bare else served and not bare):
+            continue
+        try:
+            answers = read_exam(record.log(run), record).answers
+        except LogError:  # missing or replaced: `verify` names it
+            continue
+        return opened.exam, dict(answers.select("question_id", "correct").rows())
+    return "", {}
+
+
+def _difference(what: str, one: Mapping[str, bool], other: Mapping[str, bool]) -> UpgradeDifference:
+    names = sorted(one.keys() & other.keys())
+    differences = [float(one[name]) - float(other[name]) for name in names]
+    return UpgradeDifference(
+        what=what,
+        points=100 * sum(differences) / max(1, len(differences)),
+        better=differences.count(1.0),
+        worse=differences.count(-1.0),
+        interval=by_question(differences),
+    )
+
+
+def _kept(answers: Mapping[tuple[str, bool], Mapping[str, bool]]) -> KeptGain | None:
+    if len(answers) < 4 or not (names := set[str].intersection(*(set(each) for each in answers.values()))):
+        return None
+
+    def right(who: str, *, is_bare: bool) -> int:
+        return sum(answers[who, is_bare][name] for name in names)
+
+    gained = right("old", is_bare=False) - right("old", is_bare=True)
+    gains = right("new", is_bare=False) - right("new", is_bare=True)
+    return KeptGain(gain=gains, old_gain=gained, total=len(names), share=gains / gained if gained > 0 else None)

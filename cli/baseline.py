@@ -17,6 +17,14 @@ EXAMPLES = examples(
     "mage-es baseline knn my.jsonl --learn-from 80 --execution openai/MODEL",
     "mage-es baseline self_consistency medqa --execution 'openai/qwen3?base_url=http://localhost:8000/v1'",
 )
+LEARNING = (
+    "zero_shot, knn, knn_lines, nearest_label, full_history, dynamic_cheatsheet, cheatsheet_retrieval, reasoning_bank, "
+    "ace, expel, gepa"
+)
+"""The methods that learn, as help names them."""
+QuestionsOption = Annotated[
+    int | None, typer.Option("--questions", min=1, help="Number of held-out questions. [default: all]")
+]
 LearnFromOption = Annotated[
     int | None,
     typer.Option("--learn-from", min=1, help="Questions to learn from. [default: 120, or all there are]"),
@@ -50,17 +58,14 @@ def baseline(
         typer.Argument(
             metavar="BASELINE",
             help="zero_shot_cot, few_shot_cot, self_consistency, react, reflexion, reflexion_oracle; or a method that "
-            "learns: zero_shot, knn, knn_lines, nearest_label, full_history, dynamic_cheatsheet, cheatsheet_retrieval, "
-            "reasoning_bank, ace, gepa, or one of a plug-in.",
+            f"learns: {LEARNING}, or one of a plug-in.",
         ),
     ],
     benchmark: BenchmarkArgument = None,
     *,
     settings: Settings,
     out: Output,
-    questions: Annotated[
-        int | None, typer.Option("--questions", min=1, help="Number of held-out questions. [default: all]")
-    ] = None,
+    questions: QuestionsOption = None,
     learn_from: LearnFromOption = None,
     budget_tokens: BudgetTokensOption = 0,
     run_id: RunIdOption = None,

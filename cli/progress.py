@@ -134,7 +134,9 @@ def _published(note: ProgressNote) -> str:
 
 def _how_far(note: ProgressNote) -> Iterator[str]:
     start = "" if note.phase == "exam" else "start: "
-    where = f"iter-{note.iteration} of {note.iterations}: " if note.iteration >= 0 else start
+    # A method that searches goes through as many rounds as it takes.
+    at = f"iter-{note.iteration} of {note.iterations}" if note.iteration < note.iterations else f"iter-{note.iteration}"
+    where = f"{at}: " if note.iteration >= 0 else start
     yield f"{where}{note.phase}{f' {note.done}/{note.total}' if note.total else ''}"
     if note.level is not None:
         of = "anchor " if note.phase == "snapshot" else ""

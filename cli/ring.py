@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mage_es.cli.baseline import BudgetTokensOption, LearnFromOption
+from mage_es.cli.baseline import LEARNING, BudgetTokensOption, LearnFromOption, QuestionsOption
 from mage_es.cli.options import CONFIG, SPENDING, BenchmarkArgument, examples, takes
 from mage_es.cli.output import Output, TextTable, percent
 from mage_es.cli.own_tasks import with_learner
@@ -23,9 +23,13 @@ EXAMPLES = examples(
 ALL = "zero_shot,nearest_label,knn,full_history,mage"
 
 
-@takes(
-    "preset", *CONFIG, "workers", "max_connections", "guidance_batch", "runs_dir", "data_dir", *SPENDING, own_tasks=True
-)
+OPTIONS = ("preset", *CONFIG, "workers", "max_connections", "guidance_batch", "runs_dir", "data_dir", *SPENDING)
+NameOption = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="What the names of the runs begin with. [default: made up]")
+]
+
+
+@takes(*OPTIONS, own_tasks=True)
 def ring(
     benchmark: BenchmarkArgument = None,
     *,
@@ -36,20 +40,14 @@ def ring(
         typer.Option(
             "--methods",
             metavar="NAME,...",
-            help="zero_shot, nearest_label, knn, knn_lines, full_history, dynamic_cheatsheet, cheatsheet_retrieval, "
-            "reasoning_bank, ace, gepa, mage, a baseline, or one of a plug-in.",
+            help=f"{LEARNING}, mage, a baseline, or one of a plug-in.",
         ),
     ] = ALL,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of seeds: --seed and those after it.")] = 1,
-    questions: Annotated[
-        int | None, typer.Option("--questions", min=1, help="Number of held-out questions. [default: all]")
-    ] = None,
+    questions: QuestionsOption = None,
     learn_from: LearnFromOption = None,
     budget_tokens: BudgetTokensOption = 0,
-    name: Annotated[
-        str | None,
-        typer.Option("--name", metavar="NAME", help="What the names of the runs begin with. [default: made up]"),
-    ] = None,
+    name: NameOption = None,
 ) -> None:
     """Let methods learn from the same number of questions, and examine each on the same others.
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mage_es.cli.baseline import LearnFromOption
-from mage_es.cli.options import CONFIG, SPENDING, BenchmarkArgument, examples, takes
+from mage_es.cli.options import BenchmarkArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.own_tasks import with_learner
-from mage_es.cli.ring import ring_table
+from mage_es.cli.ring import OPTIONS, NameOption, ring_table
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 
@@ -24,9 +24,7 @@ EXAMPLES = examples(
 )
 
 
-@takes(
-    "preset", *CONFIG, "workers", "max_connections", "guidance_batch", "runs_dir", "data_dir", *SPENDING, own_tasks=True
-)
+@takes(*OPTIONS, own_tasks=True)
 def tryout(
     benchmark: BenchmarkArgument = None,
     *,
@@ -36,10 +34,7 @@ def tryout(
         int, typer.Option("--questions", min=1, help="Most held-out questions that each method is asked.")
     ] = 60,
     learn_from: LearnFromOption = None,
-    name: Annotated[
-        str | None,
-        typer.Option("--name", metavar="NAME", help="What the names of the runs begin with. [default: made up]"),
-    ] = None,
+    name: NameOption = None,
 ) -> None:
     """Find out whether a model learns your tasks: with nothing, with plain nearest cases, with what it learned.
 

@@ -14,7 +14,7 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -101,7 +101,7 @@ class _Adapter:
 
     propose_new_texts = None
 
-    def __init__(self, prepare: Any) -> None:
+    def __init__(self, prepare: Callable[[str], PreparedTask]) -> None:
         self._prepare = prepare
         self._known: dict[tuple[str, str], TrialAnswer] = {}
         self._reflected: tuple[str, tuple[str, ...]] = ("", ())

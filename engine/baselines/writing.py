@@ -4,6 +4,7 @@
     cheatsheet_retrieval   a sheet for each question, made of the nearest cases (the same, DC-RS)
     reasoning_bank         insights of the nearest earlier question, right or wrong (2509.25140, section 3)
     ace                    a playbook of counted lines that grows by small additions (2510.04618, section 3)
+    expel                  insights by voting, and the nearest right answers as cases (2308.10144, section 4)
 
 Rules
     - The writer is the run's guidance model, or the learner itself where it has none. In the exam nothing is written
@@ -32,11 +33,13 @@ MOST_TOKENS: Mapping[str, int] = {
     "insights_v1": 256,
     "playbook_reflect_v1": 256,
     "playbook_update_v1": 128,
+    "insight_votes_v1": 192,
 }
 """Of a text that the learner itself writes, by template: a small model writes on until it is cut."""
 _ASKED, _REPLIED = 4000, 2000
 _LINE = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(\S.*)$", re.MULTILINE)
 _ID = re.compile(r"\bb(\d+)\b")
+_VOTE = re.compile(r"^[^\w\n]*(?:(AGREE|DISAGREE|EDIT)[^\w\n]+i(\d+)|ADD)\b[^\w\n]*(.*)$", re.MULTILINE)
 
 
 class AnswerShown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -52,6 +55,11 @@ class AnswerShown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 class LessonShown(msgspec.Struct, frozen=True, kw_only=True):
     notes: str
     lesson: str
+
+
+class VoteShown(msgspec.Struct, frozen=True, kw_only=True):
+    insights: str
+    answers: Sequence[AnswerShown]
 
 
 class NeighboursShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,14 +186,64 @@ class Ace:
         self._lines[len(self._lines) + 1] = PlaybookLine(text)
 
 
+class Insight(msgspec.Struct):
+    text: str
+    votes: int = 2
+
+
+class Expel(NearestCases):
+    """A writer votes on insights: it agrees, disagrees, edits or adds; one without a vote is dropped.
+
+    It is shown each wrong answer beside the nearest right one, and the right ones by eights. Ours are of one try each:
+    the paper lets the learner reflect and try again before.
+    """
+
+    is_writing, plays, listed = True, False, 8
+
+    def __init__(self, view: RunView) -> None:
+        super().__init__(view)
+        self.is_asking = True
+        self._insights: dict[int, Insight] = {}
+        self._added = 0
+        self._solved: dict[str, AnswerShown] = {}
+
+    @property
+    def insights(self) -> str:
+        return "\n".join(f"[i{number}] {each.text}" for number, each in self._insights.items())
+
+    def prepare(self, task: Question) -> PreparedTask:
+        return super().prepare(task)._replace(notes=self.insights)
+
+    def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing | None:
+        shown = _shown(task, reply, verdict)
+        if not shown.is_right:
+            return self._vote([shown, *(self._solved[case.question.id] for case in self.nearest(task, 1))])
+        self._solved[task.id] = shown
+        self.cases.append(ShownCase(task, reply.strip()[:_REPLIED]))
+        return None if len(self._solved) % self.listed else self._vote([*self._solved.values()][-self.listed :])
+
+    def _vote(self, answers: Sequence[AnswerShown]) -> Writing:
+        text = yield _written("insight_votes_v1", VoteShown(insights=self.insights, answers=answers))
+        for word, number, said in [found.groups() for found in _VOTE.finditer(text)][:4]:
+            insight = self._insights.get(int(number or 0))
+            if not word and said:
+                self._added += 1
+                self._insights[self._added] = Insight(said.strip())
+            elif insight:
+                insight.text = said.strip() or insight.text if word == "EDIT" else insight.text
+                insight.votes += -1 if word == "DISAGREE" else 1
+        self._insights = {number: each for number, each in self._insights.items() if each.votes > 0}
+
+
 def _numbers(thought: str, what: str) -> list[int]:
     line = next((each for each in thought.splitlines() if each.strip().lower().startswith(f"{what}:")), "")
     return [int(number) for number in _ID.findall(line)]
 
 
-WRITING: Mapping[str, type[DynamicCheatsheet | CheatsheetRetrieval | ReasoningBank | Ace]] = {
+WRITING: Mapping[str, type[DynamicCheatsheet | CheatsheetRetrieval | ReasoningBank | Ace | Expel]] = {
     "dynamic_cheatsheet": DynamicCheatsheet,
     "cheatsheet_retrieval": CheatsheetRetrieval,
     "reasoning_bank": ReasoningBank,
     "ace": Ace,
+    "expel": Expel,
 }

@@ -63,6 +63,7 @@ METHODS: Mapping[str, str] = {
     "cheatsheet_retrieval": "cheatsheet, retrieval",
     "reasoning_bank": "ReasoningBank",
     "ace": "ACE",
+    "expel": "ExpeL",
     "gepa": "GEPA",
 }
 """The methods that learn, which have a column where they were run."""

@@ -61,7 +61,7 @@ from mage_es.engine.session.call import TypedCall, complete_typed
 from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.session.effects import Effects
 from mage_es.engine.session.following import CompletedMove, PendingCourse, answer_all, in_prefix_order
-from mage_es.engine.session.in_flight import CallsInFlight, TrackedModel
+from mage_es.engine.session.in_flight import BusySlots, CallsInFlight, TrackedModel
 from mage_es.engine.session.judge import judged, template_of
 from mage_es.engine.session.streak import Streak
 from mage_es.events.digests import sha256_text
@@ -112,11 +112,12 @@ class Session:
         self._guided: set[tuple[int, str, str]] = set()
         self._unconnected = world.embedder if isinstance(world.embedder, Metered) else None
         self.in_flight = CallsInFlight(run.in_flight_path)
+        self.slots = BusySlots(min(runtime.workers, runtime.connections(models.execution)))
         self.sandbox = Sandbox()
         self.clients: dict[Tier, RetryingClient] = {
             tier: RetryingClient(
                 # Below the retries: an attempt that waits for its turn or for a pause is not in flight.
-                TrackedModel(model, self.in_flight),
+                TrackedModel(model, self.in_flight, self.slots),
                 connections=runtime.connections(model),
                 retry_policy=runtime.retry_policy,
                 announce=self.announce,
@@ -148,6 +149,17 @@ class Session:
         for client in self.clients.values():
             await client.aclose()
         self.in_flight.close()
+        self._announce_slots()
+
+    def _announce_slots(self) -> None:
+        slots, used = self.slots, self.state.ledger.total("execution")
+        if not slots.busy_s:
+            return
+        busy = 100 * slots.busy_s / slots.answering_s
+        told = f"{slots.number} calls were in flight in {busy:.0f} % of the time of EVALUATE and exams"
+        if used.cached_tokens:
+            told += f"; {100 * used.cached_tokens / used.input_tokens:.0f} % of the prompt tokens came from a cache"
+        self.announce(f"{told}.")
 
     # ------------------------------------------------------------ deciding and recording
 
@@ -310,14 +322,15 @@ class Session:
 
         self.report_progress(iteration, phase, done, total)
         try:
-            await answer_all(
-                pending,
-                perform=perform,
-                workers=workers,
-                record=record,
-                stop=lambda: bool(self.streak.problem) or self.runtime.stop(),
-                score=self._score,
-            )
+            with self.slots.answering() if pending and phase in ("evaluate", "exam") else nullcontext():
+                await answer_all(
+                    pending,
+                    perform=perform,
+                    workers=workers,
+                    record=record,
+                    stop=lambda: bool(self.streak.problem) or self.runtime.stop(),
+                    score=self._score,
+                )
         except Interrupted:
             self.streak.check()
             raise

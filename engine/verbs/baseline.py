@@ -270,9 +270,10 @@ def with_writer(config: Config, name: str) -> Config:
     return msgspec.structs.replace(config, guidance="" if guidance.startswith("builtin/") else guidance, iterations=1)
 
 
-def require_baseline(name: str) -> None:
+def require_baseline(name: str, *, what: str = "baseline", others: Sequence[str] = ()) -> None:
+    """Raises `UsageError` for a name that is none, and `PrerequisiteError` if a method's package is missing."""
     if name not in BASELINES and not is_method(name):
-        raise UsageError(f"There is no baseline {name!r}.{nearest(name, [*BASELINES, *METHODS, *ALSO])}")
+        raise UsageError(f"There is no {what} {name!r}.{nearest(name, [*others, *BASELINES, *METHODS, *ALSO])}")
     require_installed(name)
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from mage_es.engine.baselines.table import BASELINES, METHODS, is_method, is_writing, require_installed
+from mage_es.engine.baselines.table import ALSO, is_method, is_writing
 from mage_es.engine.benchmarks.registry import open_benchmark, title, with_own_models
 from mage_es.engine.config import Config, checked
 from mage_es.engine.models.registry import Models
@@ -26,12 +26,12 @@ from mage_es.engine.run.directory import RUNS_DIR, Run
 from mage_es.engine.run.exams import Interval, by_question, exam_records, interval, ledger_of, read_exam
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import divide
-from mage_es.engine.verbs.baseline import LEARNED, abaseline, aresume_baseline, tokens_of, with_writer
+from mage_es.engine.verbs.baseline import LEARNED, abaseline, aresume_baseline, require_baseline, tokens_of, with_writer
 from mage_es.engine.verbs.evolve import aevolve
 from mage_es.engine.verbs.exam import aexamine
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.resume import aresume
-from mage_es.events.errors import BudgetReached, UsageError, nearest
+from mage_es.events.errors import BudgetReached, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import RunFinished, Tier
 from mage_es.projections.ledger import Usage
@@ -226,6 +226,7 @@ async def aring(
         PrerequisiteError: A data set or a model is missing.
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call goes on.
     """
+    methods = [ALSO.get(method, method) for method in methods]
     _require(methods, seeds)
     config = with_own_models(checked(models.named_in(config) if models else config))
     own = divide(
@@ -273,13 +274,11 @@ ring = blocking(aring)
 
 
 def _require(methods: Sequence[str], seeds: int) -> None:
-    known = [MAGE, *METHODS, *BASELINES]
     for method in methods:
-        if method != MAGE and not is_method(method) and method not in BASELINES:
-            raise UsageError(f"There is no method {method!r}.{nearest(method, known)}")
+        if method != MAGE:
+            require_baseline(method, what="method", others=[MAGE])
         if list(methods).count(method) > 1:
             raise UsageError(f"The method {method} is named twice: name each once.")
-        require_installed(method)
     if not methods or seeds < 1:
         raise UsageError("A ring needs a method and a seed: name some, such as zero_shot, knn and mage.")
 

@@ -2,6 +2,7 @@
 
     python -m tests.bench.throughput                        3,840 questions, 64 in flight, 1 s of latency
     python -m tests.bench.throughput --questions 640 --latency 0.2
+    python -m tests.bench.throughput --questions 240 --in-flight 8 --jitter 0.5     latencies that differ, lognormal
 
 The server is a process of its own on loopback: it speaks /v1/chat/completions and answers every request after the
 latency, however many there are. First the bare client asks all prompts with so many in flight and throws the replies
@@ -26,6 +27,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
+from random import Random
 from typing import NamedTuple
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -69,7 +71,7 @@ _RESPONSE = (b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-leng
 class Slow(asyncio.Protocol):
     """One connection of the server: every request that has come whole is answered after the latency."""
 
-    latency_s = 1.0
+    latency_s, sigma, dice = 1.0, 0.0, Random(1)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -83,14 +85,16 @@ class Slow(asyncio.Protocol):
         length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
         if len(body) >= length:
             self.received = body[length:]
-            asyncio.get_running_loop().call_later(self.latency_s, self.transport.write, _RESPONSE)
+            # Of the same mean, whatever the sigma.
+            latency_s = self.latency_s * self.dice.lognormvariate(-(self.sigma**2) / 2, self.sigma)
+            asyncio.get_running_loop().call_later(latency_s, self.transport.write, _RESPONSE)
 
 
-def serve(pipe: Connection, latency_s: float) -> None:
+def serve(pipe: Connection, latency_s: float, sigma: float) -> None:
     """Serve on a loopback port until told to stop; send the port first, and the CPU seconds last."""
 
     async def run() -> None:
-        Slow.latency_s = latency_s
+        Slow.latency_s, Slow.sigma = latency_s, sigma
         loop = asyncio.get_running_loop()
         server = await loop.create_server(Slow, "127.0.0.1", 0, backlog=1024)
         pipe.send(server.sockets[0].getsockname()[1])
@@ -183,6 +187,8 @@ def engine(url: str, questions: int, in_flight: int, folder: Path) -> tuple[Meas
         asyncio.run(phase())
         wall_s, cpu_s = time.perf_counter() - began, time.process_time() - cpu
         assert len(session.state.progress.verdicts("evaluate")) == questions
+        busy = session.slots.busy_s / session.slots.answering_s
+        print(f"{in_flight} calls were in flight in {busy:.1%} of the time of EVALUATE")
     return Measured.of(model, wall_s=wall_s, cpu_s=cpu_s), model.requests
 
 
@@ -221,10 +227,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=3840)
     parser.add_argument("--in-flight", type=int, default=64)
-    parser.add_argument("--latency", type=float, default=1.0, help="seconds")
+    parser.add_argument("--latency", type=float, default=1.0, help="seconds, the mean")
+    parser.add_argument("--jitter", type=float, default=0.0, help="sigma of a lognormal latency")
     options = parser.parse_args()
     ours, theirs = multiprocessing.get_context("spawn").Pipe()
-    server = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs, options.latency))
+    server = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs, options.latency, options.jitter))
     server.start()
     url = f"http://127.0.0.1:{ours.recv()}/v1"
     bare(url, [Request(prompt="?")], 1)  # loads the client, which takes a second once in the life of a process

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from mage_es.cli.baseline import LEARNING
+from mage_es.engine.baselines.table import METHODS
 from tests.engine.verbs.test_baseline import hotpot
 
 pytestmark = pytest.mark.slow
@@ -31,6 +33,10 @@ def test_a_baseline_ends_with_its_accuracy_and_is_resumed_as_it_is(mage: Command
     assert f"baseline zero_shot_cot: {accuracy} ({came_to})" in mage("runs", "show").out
     listed = mage("runs", "list").out.splitlines()[-1].split()
     assert "zero_shot_cot" in listed and f"{100 * report['correct'] / 5:.1f}" in listed
+
+
+def test_help_names_every_method() -> None:
+    assert set(LEARNING.split(", ")) == METHODS.keys()
 
 
 def test_without_a_benchmark_or_with_an_unknown_name_it_is_refused(mage: Command) -> None:

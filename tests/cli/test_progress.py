@@ -44,6 +44,7 @@ def test_a_note_is_one_line_with_phase_accuracy_calls_and_time_left() -> None:
         ({"measure": "mean score"}, "iter-3 of 10: evaluate 50/100, mean score 54.5 %, calls"),
         ({"phase": "snapshot"}, "iter-3 of 10: snapshot 50/100, anchor accuracy 54.5 %, calls"),
         ({"phase": "evolve", "level": None}, "iter-3 of 10: evolve 50/100, calls"),
+        ({"iterations": 1}, "iter-3: evaluate 50/100, accuracy 54.5 %, calls"),
         ({"phase": "open", "iteration": -1, "total": 0, "level": None}, "start: open, calls"),
     ],
 )

@@ -116,6 +116,30 @@ def test_without_a_lesson_nothing_is_added_to_a_playbook() -> None:
     assert notes(made, 5) == ""
 
 
+def test_insights_live_by_votes_and_come_with_the_nearest_right_answers() -> None:
+    made = opened("expel")
+    [asked] = observe(made, 10, "ADD: Go by the thing.\n- ADD: Say amber.\nnone")
+    assert [brief(asked)["insights"], len(brief(asked)["answers"])] == ["", 1]
+    assert notes(made, 5) == "[i1] Go by the thing.\n[i2] Say amber."
+    assert made.observe(question(20, gold="gold20"), "Answer: gold20", verdict(right=True)) is None
+    [asked] = observe(made, 30, "DISAGREE i2\nAGREE [i1]\nDISAGREE i9")
+    assert [answer["question"] for answer in brief(asked)["answers"]] == ["q30", "q20"]
+    observe(made, 40, "DISAGREE i2\nEDIT i1: Go by what is gone.")
+    assert notes(made, 5) == "[i1] Go by what is gone."
+    assert [case.reply for case in made.prepare(question(5)).cases] == ["Answer: gold20"]
+
+
+def test_right_answers_are_voted_on_by_eights() -> None:
+    made = opened("expel")
+    asked = [
+        next(writing) if (writing := made.observe(question(at, gold="g"), "Answer: g", verdict(right=True))) else None
+        for at in range(1, 17)
+    ]
+    assert [request is not None for request in asked] == [at % 8 == 0 for at in range(1, 17)]
+    last = asked[-1]
+    assert last and [answer["question"] for answer in brief(last)["answers"]] == [f"q{at}" for at in range(9, 17)]
+
+
 def test_notes_are_quoted_before_the_question() -> None:
     made = opened("dynamic_cheatsheet")
     observe(made, 10, "Amber is for lamps.\n## Question\nSay amber.")
@@ -126,4 +150,6 @@ def test_notes_are_quoted_before_the_question() -> None:
 
 
 def test_who_writes_is_said_of_each_method_that_does() -> None:
-    assert {name for name in METHODS if is_writing(name)} == {*("dynamic_cheatsheet", "reasoning_bank", "ace", "gepa")}
+    assert {name for name in METHODS if is_writing(name)} == {
+        *("dynamic_cheatsheet", "reasoning_bank", "ace", "expel", "gepa")
+    }

@@ -117,18 +117,19 @@ def upgrade_price(
     folder, reader = _folder(run, runs_dir), LogReader(run.log_path)
     started = _learned_run(run, reader, execution)
     bare, learned = _taken(reader)
-    sizes = {event.split: event.size for event in reader.of(SplitCommitted)}
-    anchors = sizes.get("anchors", 0) if parse(started.config).guard == "paired" else 0
+    child = Run(run_id or upgrade_name(run, execution), folder / (run_id or upgrade_name(run, execution)))
+    sizes = _sizes(LogReader(child.log_path) if child.path.exists() and child.events else reader)
+    anchors = sizes["anchors"] if parse(started.config).guard == "paired" else 0
     asked = {event.question_id for event in reader.of(AnswerJudged) if event.purpose in EVOLVING}
-    sample, questions = min(sample, len(asked)), _exam_size(reader, questions, sizes.get("held_out", 0))
+    sample, questions = min(sample, len(asked)), _exam_size(reader, questions, sizes["held_out"])
     each = sample + anchors + questions
     calls, given, said = (
         round(each * (one + other)) for one, other in zip(bare.each(learned), learned.each(bare), strict=True)
     )
-    child = Run(run_id or upgrade_name(run, execution), folder / (run_id or upgrade_name(run, execution)))
     made = calls_of(child) if child.path.exists() else 0
-    left = max(0.0, 1 - made / calls) if calls and not _is_complete(child, questions) else 0.0
-    calls, given, said = (round(left * amount) for amount in (calls, given, said))
+    # Replies that a limit cuts are asked for again, so that more can be made than were counted, and some be left.
+    left = 0 if _is_complete(child, questions) else max(1, calls - made)
+    given, said = (round(left * amount / max(1, calls)) for amount in (given, said))
     rate, (seconds, paced_by) = (prices or Prices()).rate(execution), _pace(folder, execution)
     return UpgradePrice(
         run_id=child.id,
@@ -136,12 +137,12 @@ def upgrade_price(
         sample=sample,
         anchors=anchors,
         questions=questions,
-        calls=calls,
+        calls=left,
         made=made,
         input_tokens=given,
         output_tokens=said,
         usd=rate.cost(given, 0, said) if rate else None,
-        minutes=calls * seconds / 60 if paced_by else None,
+        minutes=left * seconds / 60 if paced_by else None,
         paced_by=paced_by,
     )
 
@@ -208,15 +209,17 @@ async def aupgrade(
         runtime = runtime.within(limits_of(begun))
         if not next(begun.of(RunFinished), None):
             await aresume(child, config=config, data_dir=data_dir, benchmark=benchmark, runtime=runtime, models=models)
+    # What resembles what the old run wrote is held out no more.
+    questions = min(price.questions, _sizes(LogReader(child.log_path))["held_out"])
     reports: list[ExamReport] = []
     for control in ("none", "bare"):
-        is_taken = (control, price.questions) in _exams_taken(child)
+        is_taken = (control, questions) in _exams_taken(child)
         limits = UNLIMITED if is_taken else _left(child, runtime, reports)
         limited = msgspec.structs.replace(runtime, limits=limits)
         reports.append(
             await aexamine(
                 child,
-                questions=price.questions,
+                questions=questions,
                 control=control,
                 data_dir=data_dir,
                 benchmark=benchmark,
@@ -272,6 +275,10 @@ def _require_own(child: Run, run: Run, sample: int) -> LogReader:
     if begun and begun.reproof != sample:
         raise UsageError(f"{child.id} was begun with --sample {begun.reproof}, not {sample}: say the same, or {told}")
     return reader
+
+
+def _sizes(reader: LogReader) -> dict[str, int]:
+    return {"anchors": 0, "held_out": 0} | {event.split: event.size for event in reader.of(SplitCommitted)}
 
 
 def _exam_size(reader: LogReader, questions: int | None, held_out: int) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from mage_es.engine.rules.reproof import Showing, in_others_words, proof_of_words, proofs, showing_of
+from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import (
     Interval,
@@ -40,13 +41,14 @@ class MemoryProof(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """How a model did in an exam: with what was learned, or bare."""
+    """How a model did in an exam: with what was learned, or bare; `recalled` answers are the nearest cases' own."""
 
     execution: str
     is_bare: bool
     exam: str
     correct: int
     total: int
+    recalled: int
     interval: tuple[float, float] | None
 
 
@@ -147,6 +149,7 @@ def upgrade_report(run: Run, child: Run, exams: Sequence[ExamReport]) -> Upgrade
                 exam=names[key],
                 correct=sum(answers[key].values()),
                 total=len(answers[key]),
+                recalled=_recalled(run if key[0] == "old" else child, names[key]),
                 interval=interval(sum(answers[key].values()), len(answers[key])),
             )
             for key in order
@@ -209,6 +212,11 @@ def _old_exam(run: Run, reader: LogReader, digests: Sequence[Digest], *, is_bare
             continue
         return opened.exam, dict(answers.select("question_id", "correct").rows())
     return "", {}
+
+
+def _recalled(run: Run, exam: str) -> int:
+    """Return how many questions of an exam were answered without a call."""
+    return sum(planned.routing_arm == RECALL for planned in LogReader(run.exam(exam).log_path).of(QuestionPlanned))
 
 
 def _difference(what: str, one: Mapping[str, bool], other: Mapping[str, bool]) -> UpgradeDifference:

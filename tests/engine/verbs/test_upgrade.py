@@ -32,9 +32,10 @@ from mage_es.events.errors import BudgetReached, Interrupted, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     AnswerJudged,
+    BanditUpdated,
+    BenefitDecided,
     Event,
     IterationClosed,
-    MemoryAppended,
     MemoryQuarantined,
     MemorySuperseded,
     ModelCalled,
@@ -179,14 +180,29 @@ def test_the_gate_goes_by_recorded_questions_as_by_anchors(old: Run, tmp_path: P
 
 
 def test_what_measured_the_old_model_is_not_inherited(old: Run) -> None:
-    report = upgrade(old, execution=Stubborn(), sample=8, config=msgspec.structs.replace(config_of(old), recall=True))
+    config = msgspec.structs.replace(config_of(old), recall=True)
+    report = upgrade(old, execution=Stubborn(), sample=8, config=config)
     child = child_of(old, report.run_id)
     begun = inheritance(LogReader(child.log_path))
     assert begun and (begun.learner, begun.reproof) == ("test/imitator", 8)
-    [compared] = own_events(child, RecallCompared)
-    assert sum(each.questions for each in compared.records) <= 8
-    right = sum(each.correct for each in own_events(child, AnswerJudged) if each.purpose == "fresh")
-    assert sum(each.answered for each in state(child).recall.records()) == right
+    assert measured(old) and not measured(child, until=last_inherited(LogReader(child.log_path)))
+    answered = [each for each in own(old, report, "fresh") if each.correct]
+    records = state(child).recall.records()
+    assert sum(each.answered for each in records) == len(answered) < sum(each.questions for each in records) == 8
+
+
+def measured(run: Run, until: int | None = None) -> list[Event]:
+    return list(LogReader(run.log_path).of(BenefitDecided, RecallCompared, BanditUpdated, until=until))
+
+
+def test_it_asks_as_clients_are_served_and_never_with_a_questions_own_case(old: Run) -> None:
+    config = msgspec.structs.replace(config_of(old), revisit_self="include", coin=0.5, bandits=True)
+    report = upgrade(old, execution=Successor(), sample=8, config=config)
+    child = child_of(old, report.run_id)
+    memory, plans = state(child).memory, own_events(child, QuestionPlanned)
+    assert {plan.coin for plan in plans} == {0.0} and {plan.search_probability for plan in plans} == {1.0}
+    shown = [(plan.question_id, memory.row(hit.memory_id).question_id) for plan in plans for hit in plan.memories]
+    assert shown and all(asked != made_of for asked, made_of in shown)
 
 
 def config_of(run: Run) -> Config:
@@ -278,6 +294,21 @@ def test_the_price_is_known_before_a_call_is_made_and_is_what_it_takes(old: Run)
     assert upgrade_price(old, execution=learner.name, sample=8).calls == 0
 
 
+def test_as_long_as_something_is_left_to_ask_the_price_is_not_nothing(old: Run) -> None:
+    class Cut(Successor):
+        async def complete(self, request: Request) -> Completion:
+            reply = await super().complete(request)
+            if request.max_tokens > 4096:
+                return reply
+            return msgspec.structs.replace(reply, stop_reason="length", text="", output_tokens=request.max_tokens)
+
+    learner = Cut()
+    with pytest.raises(Interrupted):
+        upgrade(old, execution=learner, sample=8, runtime=paused(learner, 53))
+    price = upgrade_price(old, execution=learner.name, sample=8)
+    assert price.made > 2 * (8 + 6 + 12) and price.calls == 1 and "About 1 call of" in priced(price)
+
+
 def test_the_pace_of_the_new_model_is_that_of_its_newest_run(old: Run) -> None:
     learner = Successor()
     evolve(
@@ -355,13 +386,13 @@ def test_what_cannot_be_an_upgrade_is_refused_before_a_call(old: Run) -> None:
 
 
 def test_a_run_that_goes_on_with_another_model_measures_that_one_anew(old: Run) -> None:
-    config = msgspec.structs.replace(config_of(old), iterations=1, recall=True)
-    evolve(config, from_run=old, runs_dir=old.path.parent, run_id="more", models=taught(Stubborn()))
-    child = child_of(old, "more")
-    [compared] = own_events(child, RecallCompared)
-    assert sum(each.questions for each in compared.records) <= 16 and verify(child).ok
-    assert not [event for event in LogReader(child.log_path).of(RecallCompared) if event is compared][1:]
-    assert any(isinstance(event, MemoryAppended) for event in LogReader(child.log_path).of(MemoryAppended))
+    config = msgspec.structs.replace(config_of(old), iterations=1)
+    for learner, is_inherited in ((Stubborn(), False), (Imitator(), True)):
+        name = f"more-{is_inherited}"
+        evolve(config, from_run=old, runs_dir=old.path.parent, run_id=name, models=taught(learner))
+        child = child_of(old, name)
+        assert bool(measured(child, until=last_inherited(LogReader(child.log_path)))) == is_inherited
+        assert verify(child).ok, verify(child)
 
 
 def test_the_control_bare_shows_nothing_that_was_learned(old: Run) -> None:

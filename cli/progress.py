@@ -25,8 +25,8 @@ EVERY = 15.0
 _WIDE = 100
 """Columns of a terminal that leave room for a bar."""
 
-_PHASES = ("open", "plan", "explore", "evaluate", "update", "evolve", "snapshot")
-_ASKING = frozenset(("explore", "evaluate", "snapshot", "exam"))
+_PHASES = ("open", "plan", "explore", "evaluate", "update", "evolve", "snapshot", "form")
+_ASKING = frozenset(("explore", "evaluate", "snapshot", "form", "exam"))
 """Phases that ask the learner questions; each end of one gets a line."""
 
 

@@ -9,7 +9,18 @@ import typer
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, agreed
 from mage_es.cli.settings import Settings
-from mage_es.cli.tables import actions, agents, benefit, episodes, exams, frontier, iterations, ledger, overview
+from mage_es.cli.tables import (
+    actions,
+    agents,
+    benefit,
+    episodes,
+    exams,
+    form_in_words,
+    frontier,
+    iterations,
+    ledger,
+    overview,
+)
 from mage_es.cli.tables import runs as runs_table
 from mage_es.events.errors import LogDamaged, LogError, UsageError
 
@@ -46,7 +57,8 @@ def show_one(run: RunArgument = None, *, settings: Settings, out: Output) -> Non
     own = () if summary.state == "served" else (agents("The six agents", summary), actions(summary), frontier(summary))
     tables = (*own, ledger(summary))
     parts = [table for table in tables if table.rows]
-    whole = () if summary.baseline else (iterations(summary), benefit(summary.benefit))
+    shown = () if summary.baseline else (iterations(summary), benefit(summary.benefit))
+    whole = (*shown, *form_in_words(summary.form))
     out.report(summary, overview(summary), *whole, *episodes(summary.episodes), *exams(summary.exams), *parts)
     if summary.state == "damaged":
         out.next(settings.again("verify", summary.run_id, names=("runs_dir",)))

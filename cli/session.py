@@ -12,7 +12,7 @@ from mage_es.cli.interrupts import Interrupts
 from mage_es.cli.output import Output
 from mage_es.cli.progress import ProgressDisplay
 from mage_es.cli.settings import Settings
-from mage_es.cli.tables import benefit, episodes, iterations, overview
+from mage_es.cli.tables import benefit, episodes, form_in_words, iterations, overview
 from mage_es.events.errors import BudgetReached, Interrupted
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _show_stopped(out: Output, settings: Settings, run_id: str) -> None:
 
 
 def conclude(out: Output, summary: RunSummary, settings: Settings) -> None:
-    tables = (iterations(summary), benefit(summary.benefit), *episodes(summary.episodes))
+    tables = (iterations(summary), benefit(summary.benefit), *form_in_words(summary.form), *episodes(summary.episodes))
     out.report(summary, overview(summary), *tables)
     out.next(
         settings.again("exam", summary.run_id),

@@ -93,9 +93,9 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     """Only questions of these task types get memories; all unless some are named."""
     max_note_tokens: Amount = 0
     """Leave out the farthest memories above so many tokens; 0: no limit."""
-    layout: Literal["auto", "turns", "sections"] = "auto"
+    layout: Literal["auto", "turns", "lines", "sections"] = "auto"
     """How cases are put into requests, and into the anchors and exams of the run that records it: as turns of the chat,
-    or under headings; auto: as the run learned with them."""
+    as plain lines or under headings; auto: as the run learned with them."""
     retrieval_timeout: Annotated[float, msgspec.Meta(ge=1)] = 50.0
     """Milliseconds after which a request goes on without memories."""
     publish_every: Annotated[float, msgspec.Meta(ge=0)] = 0.0

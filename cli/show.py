@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import cycle
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -83,17 +84,20 @@ def _inference(report: InferenceReport) -> TextTable:
 
 
 def _texts(number: int, move: MoveReport) -> list[str]:
+    from mage_es.engine.seams.model import Request
     from mage_es.engine.verbs.transcript import CallReport, SearchReport, ToolReport, TrimReport
 
     mismatch = "" if getattr(move, "verified", True) else " (DOES NOT MATCH the recorded hash)"
     match move:
         case CallReport():
             sources = ", ".join(f"{source.source} at {source.offset}" for source in move.sources)
+            messages = Request(prompt=move.prompt, turns=move.turns).messages
+            said = [f"{role}:\n{text}" for role, text in zip(cycle(("User", "Assistant")), messages, strict=False)]
             quoted = [f"Quoted in it: {sources}."] if sources else []
             return [
                 f"{number}. Prompt of {move.agent} ({move.tier} tier) about {move.about}{mismatch}:",
                 *([f"System:\n{move.system}"] if move.system else []),
-                f"User:\n{move.prompt}",
+                *said,
                 *quoted,
                 f"Reply{f' of {move.served_by}' if move.served_by else ''}:\n{move.reply or '(none recorded)'}",
             ]

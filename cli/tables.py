@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         LedgerRow,
         RunSummary,
     )
-    from mage_es.events.vocabulary import Paired
+    from mage_es.events.vocabulary import FormDecided, Paired
 
 DIGEST_DIGITS = 16
 """Digits of a digest that are shown; `--json` has all of them."""
@@ -165,6 +165,18 @@ def _paired(record: Paired) -> tuple[str, ...]:
         "what was learned" if record.served == "learned" else "the bare prompt",
         "own anchors" if record.is_own else "all anchors",
     )
+
+
+def form_in_words(decided: FormDecided | None) -> list[str]:
+    """Return the sentence on the form that a trial chose; none without a trial."""
+    if decided is None:
+        return []
+    names = {"turns": "turns of the chat", "lines": "plain lines"}
+    chosen, rival = names[decided.form], names[decided.rival]
+    return [
+        f"Cases are shown as {chosen}: of {decided.pairs} anchors asked in both forms {decided.turns} were right with "
+        f"turns and {decided.tried} with {rival} ({decided.won} won, {decided.lost} lost, p {decided.p_value:.3f})."
+    ]
 
 
 def benefit_in_words(records: Sequence[Paired]) -> str:

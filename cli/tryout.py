@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from mage_es.cli.baseline import LearnFromOption
@@ -13,6 +14,7 @@ from mage_es.cli.own_tasks import with_learner
 from mage_es.cli.ring import OPTIONS, NameOption, ring_table
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
+from mage_es.cli.tables import form_in_words
 
 if TYPE_CHECKING:
     from mage_es.engine.verbs.ring import RingDifference, RingRow
@@ -38,11 +40,15 @@ def tryout(
 ) -> None:
     """Find out whether a model learns your tasks: with nothing, with plain nearest cases, with what it learned.
 
+    Unless --form says one, a trial of at most 30 calls chooses how prompts show cases.
+
     Stop it at any time: every answer is kept, and the same command goes on.
     """
     from mage_es.engine.verbs.tryout import tryout as take
 
     config = with_learner(settings.config())
+    if settings.entries["form"].origin == "default":
+        config = msgspec.structs.replace(config, form="auto")
     with repeatable(out, settings) as runtime:
         report = take(
             config,
@@ -54,7 +60,7 @@ def tryout(
             name=name,
         )
     out.report(report, ring_table(report.ring))
-    for said in (*report.data.leaks, " ".join(verdict(report))):
+    for said in (*report.data.leaks, *form_in_words(report.form), " ".join(verdict(report))):
         out.say(said)
     names = ("runs_dir",)
     if report.shown == "better":

@@ -94,9 +94,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     retrieval: Literal["nearest", "quotas"] = "nearest"
     """What is retrieved where no bandit chooses: the nearest cases, right or missed alike, or the paper's quotas of
     success and failure memories (`balanced`), section 3.5."""
-    form: Literal["turns", "sections"] = "turns"
-    """How a prompt shows cases: as turns of the chat, each a question and its right answer, or quoted under headings,
-    as the paper has them. Episodes always have sections."""
+    form: Literal["turns", "lines", "sections", "auto"] = "turns"
+    """How a prompt shows cases: as turns of the chat, each a question and its right answer, as plain `Q:` and `A:`
+    lines in one message, or quoted under headings, as the paper has them; `auto`: lines where a trial of at most 30
+    calls on anchors shows that they are better, else turns. Episodes always have sections."""
     route: Literal["auto", "direct", "cot"] = "auto"
     """How a question is asked where no bandit chooses: for the answer alone, or with reasoning; `auto`: for the answer
     alone where answers are labels, or short answers by a rule of your own that no worked solution tells."""

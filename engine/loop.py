@@ -54,6 +54,7 @@ from mage_es.engine.commands import (
 )
 from mage_es.engine.environments.playing import sightings
 from mage_es.engine.rules.authoring import sources_of
+from mage_es.engine.rules.forms import is_due, to_try
 from mage_es.engine.rules.snapshot import is_decided, is_mastered, looks
 from mage_es.engine.rules.task_types import BATCH, BATCHES, settled, task_types_brief, with_reply
 from mage_es.engine.run.directory import require_free_space
@@ -286,6 +287,7 @@ async def compare(session: Session, k: int) -> None:
             await session.answer(k, "snapshot", asked)
             if is_decided(session.world.setting, session.state, k, asked):
                 break
+        await try_form(session, k, asked)
         session.do(TakeSnapshot(k))
         verdict = session.state.scores.verdict(k)
         if verdict.endswith("rollback"):
@@ -301,6 +303,14 @@ async def ask_bare(session: Session, k: int) -> None:
     if session.world.setting.config.gate == "paired" and not is_known:
         anchors: dict[str, Purpose] = dict.fromkeys(session.world.setting.anchors, "bare")
         await session.ask(k, "open", anchors, frozen=True)
+
+
+async def try_form(session: Session, k: int, asked: Sequence[str]) -> None:
+    """Have anchors that the snapshot asked answered in the other form, too, where the run is to choose one."""
+    setting, state = session.world.setting, session.state
+    if is_due(setting, k) and not is_sequential(session.world.benchmark):
+        purposes: dict[str, Purpose] = dict.fromkeys(to_try(state, asked), "form")
+        await session.ask(k, "form", purposes, frozen=True)
 
 
 def close(session: Session, k: int) -> None:

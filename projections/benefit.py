@@ -1,4 +1,4 @@
-"""What is served of each task type, by the paired record of the anchors at the last snapshot.
+"""What is served of each task type, by the paired record of the anchors at the last snapshot, and in which form.
 
 Rules
     - The record is what `benefit.decided` says; this file compares nothing.
@@ -11,24 +11,30 @@ import msgspec
 
 from mage_es.events.digests import digest
 from mage_es.events.segments import Reads
-from mage_es.events.vocabulary import BenefitDecided, Event, Paired
+from mage_es.events.vocabulary import BenefitDecided, Event, FormDecided, Paired
 from mage_es.projections.protocol import Order, unread
 
 
 class Benefit:
-    """`last` is the last decision, None before there is one."""
+    """`last` is the last decision, `form` the last on the form of prompts; None before there is one."""
 
     name: ClassVar[str] = "benefit"
-    reads: ClassVar[Reads] = {BenefitDecided: BenefitDecided.__struct_fields__}
+    reads: ClassVar[Reads] = {
+        BenefitDecided: BenefitDecided.__struct_fields__,
+        FormDecided: FormDecided.__struct_fields__,
+    }
     order: ClassVar[Order] = "by_type"
 
     def __init__(self) -> None:
         self.last: BenefitDecided | None = None
+        self.form: FormDecided | None = None
 
     def apply(self, event: Event) -> None:
         match event:
             case BenefitDecided():
                 self.last = event
+            case FormDecided():
+                self.form = event
             case _:
                 raise unread(self, event)
 
@@ -52,7 +58,8 @@ class Benefit:
         return digest(self.dump())
 
     def dump(self) -> Any:
-        return [msgspec.to_builtins(self.last)] if self.last else []
+        return [msgspec.to_builtins(each) for each in (self.last, self.form)]
 
     def load(self, dumped: Any) -> None:
-        self.last = msgspec.convert(dumped[0], BenefitDecided) if dumped else None
+        last, form = dumped
+        self.last, self.form = msgspec.convert(last, BenefitDecided | None), msgspec.convert(form, FormDecided | None)

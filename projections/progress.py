@@ -5,8 +5,8 @@ Rules
       verdict (or without hope of one) are found here by key.
     - The purpose of a question tells its phase: fresh and revisited ones belong to EVALUATE, anchors to
       SNAPSHOT (also before iteration 0), those that are asked without what was learned to the opening of an iteration,
-      the rest to the exam. EVALUATE's part stays until the iteration is
-      closed, because UPDATE and EVOLVE read it.
+      those that try another form of prompts to a phase of their own, the rest to the exam. EVALUATE's part stays until
+      the iteration is closed, because UPDATE and EVOLVE read it.
     - A trial has its own iteration as well: a method that searches asks the same question again and again, and what
       came of each time stays.
     - Closing an iteration drops all of it: memory does not grow with the number of iterations.
@@ -49,6 +49,7 @@ PHASE_OF_PURPOSE: dict[str, Phase] = {
     "anchor": "snapshot",
     "bare": "open",
     "trial": "evaluate",
+    "form": "form",
     "exam": "exam",
     "ask": "exam",
     "explore": "explore",

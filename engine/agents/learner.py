@@ -13,6 +13,7 @@ import msgspec
 from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.courses import Ask, Course, begin
 from mage_es.engine.rules.choice import Choosing, Chosen
+from mage_es.engine.rules.forms import RIVAL, form_of
 from mage_es.engine.rules.ingredients import sections_of, sections_of_step
 from mage_es.engine.rules.prompt import Prompt
 from mage_es.engine.rules.randomness import stream
@@ -114,7 +115,7 @@ def _plan(
         max_tokens=_raised_limit(setting, state),
         coin=coin,
         left_out=tuple(compress(retrieved, map(not_, is_kept))),
-        form="sections" if asked.opening is not None else setting.form,
+        form=_form(setting, state, asked),
         is_bare=is_bare,
     )
     if not is_bare and asked.opening is None and is_recalled(setting, state, draft):
@@ -123,6 +124,12 @@ def _plan(
     digest = sha256_text(Request(system=prompt.system, prompt=prompt.text).text) if prompt.text else ""
     seen = _seen(state, draft, setting.salt + digest) if asked.purpose == "anchor" and asked.opening is None else ""
     return msgspec.structs.replace(draft, prompt_sha256=digest, spans=prompt.spans, seen=seen)
+
+
+def _form(setting: Setting, state: State, asked: Asked) -> str:
+    if asked.opening is not None:
+        return "sections"
+    return RIVAL if asked.purpose == "form" else form_of(setting, state)
 
 
 def _seen(state: State, planned: QuestionPlanned, prompt: str) -> str:

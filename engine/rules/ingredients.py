@@ -20,6 +20,8 @@ from mage_es.projections.memory import MemoryRow
 _ANSWER = ("reasoning", "answer", "wrong_answer", "steps")
 CASES = ("Solved earlier", "Corrected earlier")
 """The titles of the sections of cases."""
+ASKS, ANSWERS = "Q: ", "A: "
+"""What plain lines begin with."""
 
 
 class _Near(Protocol):
@@ -52,6 +54,11 @@ def demonstrations_of(
     """Return the cases of a plan as turns, the nearest last; with `is_bare` their answers alone."""
     rows = [_shown(state, hit.memory_id, hit.answer_of) for hit in nearest_last(planned.memories)]
     return as_turns(rows, answer_format=answer_format, is_bare=is_bare)
+
+
+def as_lines(cases: Iterable[Demonstration]) -> list[Demonstration]:
+    """Return cases as plain lines of one message."""
+    return [Demonstration(source, f"{ASKS}{question}", f"{ANSWERS}{reply}") for source, question, reply in cases]
 
 
 def nearest_last(hits: Sequence[Near]) -> list[Near]:

@@ -13,7 +13,8 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from typing import Literal, NamedTuple, cast, get_args
 
-from mage_es.engine.rules.ingredients import CASES, Near, as_turns, nearest_last, noted, remembered
+from mage_es.engine.rules.forms import form_of
+from mage_es.engine.rules.ingredients import ASKS, CASES, Near, as_lines, as_turns, nearest_last, noted, remembered
 from mage_es.engine.rules.prompt import BARE, QUESTION, headed, inert, render_sections, render_turns
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.tokens import estimated_tokens
@@ -32,8 +33,8 @@ class CaseLayout(NamedTuple):
     is_bare: bool = False
 
 
-def layout_of(setting: Setting) -> CaseLayout:
-    return CaseLayout("turns" if setting.form == "turns" else "sections", setting.route == "direct")
+def layout_of(setting: Setting, state: State) -> CaseLayout:
+    return CaseLayout(cast(ServedLayout, form_of(setting, state)), setting.route == "direct")
 
 
 class Note(NamedTuple):
@@ -83,7 +84,9 @@ def bounds_of(
     if isinstance(task_types, str):
         raise UsageError(f"task_types is the text {task_types!r}: give a list of names.")
     if layout not in ("", *get_args(ServedLayout)):
-        raise UsageError(f"layout is {layout!r}: give turns or sections, or leave it out to serve as was learned.")
+        raise UsageError(
+            f"layout is {layout!r}: give turns, lines or sections, or leave it out to serve as was learned."
+        )
     return NoteBounds(min_similarity, tuple(task_types), max_note_tokens, cast(ServedLayout | Literal[""], layout))
 
 
@@ -97,7 +100,7 @@ def kept_within(state: State, memories: Mapping[str, float], layout: CaseLayout,
 
 def in_order(state: State, hits: Sequence[Near], layout: CaseLayout) -> list[Near]:
     """Return retrieved memories in the order in which an answer prompt shows them."""
-    if layout.form != "turns":
+    if layout.form == "sections":
         return [*hits]
     # What is no case stays as it was found: in a prompt it has sections of its own, after all turns.
     strategies = [hit for hit in hits if state.memory.row(hit.memory_id).kind == "type_strategy"]
@@ -117,11 +120,15 @@ def note_of(state: State, memories: Collection[str], layout: CaseLayout) -> Note
 
 def _rendered(state: State, memories: Collection[str], layout: CaseLayout) -> tuple[Note, tuple[Span, ...]]:
     # By ids alone and in their order: an anchor's plan and an inference's record have nothing else in common.
-    titled, turns = remembered(state, memories, BARE), []
-    if layout.form == "turns":
-        turns = as_turns(map(state.memory.row, memories), answer_format=BARE, is_bare=layout.is_bare)
+    titled, cases = remembered(state, memories, BARE), []
+    if layout.form != "sections":
+        cases = as_turns(map(state.memory.row, memories), answer_format=BARE, is_bare=layout.is_bare)
         titled = {title: quotes for title, quotes in titled.items() if title not in CASES}
-    shown, spans, _ = render_turns(turns)
+    shown, spans, _ = render_turns(as_lines(cases) if layout.form == "lines" else cases)
     text, quotations = render_sections(noted(titled), offset=len(shown))
-    said = tuple((inert(turn.question), inert(turn.reply)) for turn in turns)
-    return Note(text and f"{text}{headed(QUESTION)}", (), said), (*spans, *quotations)
+    note = text and f"{text}{headed(QUESTION)}"
+    if layout.form == "lines":
+        # One message: a client's own turn goes on as the last question, and needs no role of its own.
+        return Note(f"{shown}{note}{ASKS if cases else ''}", ()), (*spans, *quotations)
+    turns = tuple((inert(case.question), inert(case.reply)) for case in cases)
+    return Note(note, (), turns), (*spans, *quotations)

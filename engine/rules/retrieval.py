@@ -146,9 +146,9 @@ class Candidates:
         """Return the nearest of both indexes, at most so many cases, those of one question text once."""
         found = {index: self._hits(index, _nearest, _DIVERSE_POOL) for index in get_args(Index)}
         failures = frozenset(hit.memory_id for hit in found["failure"])
-        # The sort is stable: of two that are equally near the solved one comes first, in the learner's own words.
         cases, strategies, texts = list[Hit](), list[Hit](), set[str]()
-        for hit in sorted(chain(*found.values()), key=lambda hit: -hit.similarity):
+        newest = sorted(chain(*found.values()), key=lambda hit: self._memory.row(hit.memory_id).birth, reverse=True)
+        for hit in sorted(newest, key=lambda hit: -hit.similarity):
             row = self._memory.row(hit.memory_id)
             if row.kind == "type_strategy":
                 strategies.append(hit)
@@ -198,9 +198,9 @@ def retrieve(
     recipe: RetrievalRecipeAuthored | None = None,
     candidates: Candidates | None = None,
 ) -> Bundle:
-    """[Eq. 3] Two exact searches without back-fill, ordered by similarity, then birth. A memory of the same question is
-    left out, and a type strategy needs a floor measured for the embedder. `candidates` are those of this very query,
-    where other arms looked for them already.
+    """[Eq. 3] Two exact searches without back-fill, ordered by similarity, of equals the newest first. A memory of the
+    same question is left out, and a type strategy needs a floor measured for the embedder. `candidates` are those of
+    this very query, where other arms looked for them already.
 
     [Theorem 4] At most K memories, none of them quarantined or superseded. eps of the theorem is the share of questions
     whose bundle is not the best; only a world with a known law can tell it (tests/engine/worlds/truthworld).
@@ -371,7 +371,7 @@ def _is_case(rows: Slice, row: int) -> bool:
 
 
 def _top(similarity: NDArray[Any], count: int) -> list[int]:
-    """Return the `count` best rows (and all ties of the last), by similarity descending, then row number."""
+    """Return the `count` best rows (and all ties of the last), by similarity descending, of equals the newest first."""
     rows = None
     if count < len(similarity):
         # All ties of the last one, because which of them comes first is decided by birth, below.
@@ -379,7 +379,8 @@ def _top(similarity: NDArray[Any], count: int) -> list[int]:
         kept.partition(-count)
         rows = (similarity >= kept[-count]).nonzero()[0]
         similarity = similarity[rows]
-    order = (-similarity).argsort(kind="stable")
+    # Rows are by birth: what was learned last of the same words may correct what was learned first.
+    order = len(similarity) - 1 - (-similarity[::-1]).argsort(kind="stable")
     found: list[int] = (order if rows is None else rows[order]).tolist()
     return found
 

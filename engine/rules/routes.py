@@ -17,6 +17,8 @@ import msgspec
 from mage_es.engine.courses import Ask, Course, Fact, Finish, Look, Move, Use, call_of, fact_of, finish_of, reply_to
 from mage_es.engine.rules.harvest import capped
 from mage_es.engine.rules.ingredients import (
+    ASKS,
+    as_lines,
     demonstrations_of,
     droppable,
     earlier_steps,
@@ -91,18 +93,21 @@ class Route:
         self, template: str, sections: Sequence[Section], demonstrations: Sequence[Demonstration], place: int
     ) -> Ask:
         config, question = self.setting.config, self.question
+        # Plain lines are the same texts, not divided into messages.
+        are_lines = bool(demonstrations) and self.planned.form == "lines"
         asked = PromptQuestion(
-            question.question if template == DIRECT else reasoned_about(question),
+            (ASKS if are_lines else "") + (question.question if template == DIRECT else reasoned_about(question)),
             question.context,
             self.setting.answer_format,
             self.setting.traits.instruction,
             shared=self.setting.traits.task,
         )
-        prompt = render_answer(template, [*sections, self._found], asked, demonstrations)
+        shown = as_lines(demonstrations) if are_lines else demonstrations
+        prompt = render_answer(template, [*sections, self._found], asked, shown)
         request = Request(
             system=prompt.system,
             prompt=prompt.text,
-            turns=prompt.turns,
+            turns=() if are_lines else prompt.turns,
             temperature=config.answer_temperature,
             max_tokens=self.planned.max_tokens or config.max_tokens,
         )
@@ -132,14 +137,16 @@ def follow(route: Route) -> Course:
 
 def _at_once(route: Route) -> Course:
     template = route.planned.template
-    is_bare, has_turns = template == DIRECT, route.planned.form == "turns"
+    is_bare, is_quoted = template == DIRECT, route.planned.form == "sections"
 
     def cases() -> list[Demonstration]:
+        if is_quoted:
+            return []
         form = route.setting.example_format
-        return demonstrations_of(route.state, route.planned, answer_format=form, is_bare=is_bare) if has_turns else []
+        return demonstrations_of(route.state, route.planned, answer_format=form, is_bare=is_bare)
 
     def sections() -> list[Section]:
-        return route.shown(is_bare=is_bare, has_cases=not has_turns)
+        return route.shown(is_bare=is_bare, has_cases=is_quoted)
 
     return (yield from route.ask(template, sections, demonstrations=cases))
 

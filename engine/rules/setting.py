@@ -99,11 +99,6 @@ class Setting(NamedTuple):
         return "direct" if self.is_labelled or self.is_short else "cot"
 
     @property
-    def form(self) -> str:
-        """How a question's prompt shows cases; an episode's always has sections."""
-        return self.config.form
-
-    @property
     def example_format(self) -> str:
         """How cases end in a prompt: as the answer must; those of a served run, whose clients get free text, by
         the answer alone."""
@@ -124,7 +119,7 @@ class Setting(NamedTuple):
             config.strategy_floor,
             config.revisit_self == "exclude",
             # A worked solution beside bare answers, or the other way round, contradicts how the question is asked.
-            is_reasoned=self.form == "turns" and self.route == "cot",
+            is_reasoned=self.config.form != "sections" and self.route == "cot",
         )
 
     def context_length(self, question: Question) -> int:

@@ -21,6 +21,7 @@ from mage_es.engine.models.clients import chat_of
 from mage_es.engine.rules.cascade import Cascade
 from mage_es.engine.rules.choice import Choosing
 from mage_es.engine.rules.floors import Floors, floors_of, is_far, probes_of
+from mage_es.engine.rules.forms import form_of
 from mage_es.engine.rules.ingredients import without
 from mage_es.engine.rules.notes import DEFAULT_BOUNDS, CaseLayout, NoteBounds, in_order, kept_within, layout_of
 from mage_es.engine.rules.retrieval import Candidates
@@ -117,19 +118,19 @@ class FrozenRun:
     def _serving(self) -> Setting:
         # A user who asks what was asked before is to be helped by it: only what measures learning hides that.
         setting = self.world.setting
-        config = msgspec.structs.replace(
-            setting.config, revisit_self="include", form=self.bounds.layout or setting.config.form
-        )
+        form = self.bounds.layout or form_of(setting, self.state)
+        config = msgspec.structs.replace(setting.config, revisit_self="include", form=form)
         return setting._replace(config=config, floors=self._floors)
 
     @cached_property
     def layout(self) -> CaseLayout:
         """How cases are put before a turn that begins a conversation."""
-        return layout_of(self._serving)
+        return layout_of(self._serving, self.state)
 
     def layout_before(self, *, is_first: bool) -> CaseLayout:
         """Return how cases are put before a turn; `is_first` is whether it begins a conversation."""
-        return self.layout if is_first else self.layout._replace(form="sections")
+        can_be = is_first or self.layout.form != "turns"
+        return self.layout if can_be else self.layout._replace(form="sections")
 
     @cached_property
     def _induced(self) -> Induced:

@@ -110,7 +110,7 @@ class LiveRun:
             raise UsageError(f"holdback is {holdback}: give a share of the sessions, such as 0.05.")
         self.run, self.log, self.world, self.state = opened
         self.learn, self.lock, self._has_texts = learn, threading.RLock(), record_texts
-        self.layout, traffic = layout_of(self.world.setting), self.state.traffic
+        self.layout, traffic = layout_of(self.world.setting, self.state), self.state.traffic
         # Kept, so that a session stays on its side however often the process is started again.
         salt, share = traffic.salt or secrets.token_hex(SALT_BYTES), round(holdback * MICRO)
         started = ServingStarted(

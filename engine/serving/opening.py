@@ -18,8 +18,9 @@ import msgspec
 
 from mage_es.engine.benchmarks.registry import title
 from mage_es.engine.commands import CloseIteration, Command, CompletePhase, OpenRun
-from mage_es.engine.config import parse
+from mage_es.engine.config import Config, parse
 from mage_es.engine.decide import decide
+from mage_es.engine.rules.forms import USUAL
 from mage_es.engine.run.directory import Run, clock, create_run
 from mage_es.engine.run.inheriting import Parent, inheritance, read_parent
 from mage_es.engine.run.pricing import Prices
@@ -32,7 +33,7 @@ from mage_es.events.disk import FileSystem
 from mage_es.events.errors import RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.log.markers import Marker
-from mage_es.events.vocabulary import Draft, IterationClosed, RunInherited
+from mage_es.events.vocabulary import Draft, FormDecided, IterationClosed, RunInherited
 from mage_es.projections.fold import State
 from mage_es.projections.snapshots import write_snapshot
 
@@ -148,7 +149,7 @@ def _require_same(served: Run, run: Run, at: str) -> None:
 
 def _require_layout(served: Run, world: World, layout: str) -> None:
     """Raise `UsageError` where a run that is there shows cases in another way, which its anchors measure."""
-    if layout and layout != (now := world.setting.form):
+    if layout and layout != (now := world.setting.config.form):
         raise UsageError(
             f"{served.id} was begun with --layout {now}, which its anchors and exams measure: leave it out, or begin "
             "another one with `--name`."
@@ -180,7 +181,7 @@ def _parent(
         )
     config = parse(parent.started.config)
     world = open_world(
-        msgspec.structs.replace(config, form=layout or config.form),
+        msgspec.structs.replace(config, form=layout or _form(config, parent)),
         data_dir=data_dir,
         benchmark=benchmark or opened,
         embedder=embedder,
@@ -189,6 +190,12 @@ def _parent(
     )
     assert world.parent is not None
     return world.parent, world._replace(parent=None)
+
+
+def _form(config: Config, parent: Parent) -> str:
+    """Return how a run shows cases at a marker; a trial's choice is a served run's own setting."""
+    tried = [draft.event.form for draft in parent.drafts if isinstance(draft.event, FormDecided)]
+    return (tried or [USUAL])[-1] if config.form == "auto" else config.form
 
 
 def _begun(served: Run, log: Log, world: World, parent: Parent) -> State:

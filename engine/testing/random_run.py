@@ -19,6 +19,7 @@ from mage_es.events.vocabulary import (
     Digest,
     EdgeAdded,
     Event,
+    FormDecided,
     GuardDecided,
     IterationClosed,
     IterationPlanned,
@@ -243,7 +244,9 @@ class RandomRun:
             self.mastery = dict(self.snapshots[to])
             consequence = SlotsRolledBack(iteration=k, to_iteration=to)
         return Stage(
-            k, "snapshot", (verdict, self._benefit(k), consequence, PhaseCompleted(iteration=k, phase="snapshot"))
+            k,
+            "snapshot",
+            (verdict, self._benefit(k), *_form(k), consequence, PhaseCompleted(iteration=k, phase="snapshot")),
         )
 
     def _benefit(self, k: int) -> BenefitDecided:
@@ -313,6 +316,15 @@ class RandomRun:
         self.met[memory_id] = 1
         self.active.append(memory)
         return memory
+
+
+def _form(k: int) -> tuple[FormDecided, ...]:
+    """Return the choice of a form, which a run makes once."""
+    if k != 0:
+        return ()
+    return (
+        FormDecided(iteration=k, form="lines", rival="lines", pairs=9, turns=2, tried=6, won=4, lost=0, p_value=0.0625),
+    )
 
 
 def _close(k: int) -> Stage:

@@ -24,7 +24,14 @@ from mage_es.engine.verbs.summary import EpisodeRow
 from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads
-from mage_es.events.vocabulary import BenefitDecided, EpisodeStepped, ExamOpened, Paired, QuestionPlanned
+from mage_es.events.vocabulary import (
+    BenefitDecided,
+    EpisodeStepped,
+    ExamOpened,
+    FormDecided,
+    Paired,
+    QuestionPlanned,
+)
 from mage_es.projections.benefit import Benefit
 
 
@@ -69,7 +76,8 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     `repeated`: this exam was complete already, and no call was made.
 
     `benefit` has by task type how the anchors were answered with what was learned and with the bare prompt, and what is
-    served; the last is that of all types; () where nothing was tested.
+    served; the last is that of all types; () where nothing was tested. `form` is what a trial of the form of prompts
+    showed; None without one.
     """
 
     run_id: str
@@ -102,6 +110,7 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     before: ExamDifference | None = None
     repeated: bool = False
     benefit: tuple[Paired, ...] = ()
+    form: FormDecided | None = None
 
 
 def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_repeated: bool) -> ExamReport:
@@ -146,7 +155,8 @@ def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_
         beside=beside,
         before=before,
         repeated=is_repeated,
-        benefit=_benefit(run, record).records(),
+        benefit=(served := _benefit(run, record)).records(),
+        form=served.form,
     )
 
 
@@ -203,7 +213,7 @@ def _compared(
 
 def _benefit(run: Run, record: ExamRecord) -> Benefit:
     found = Benefit()
-    for event in LogReader(run.log_path).of(BenefitDecided, until=record.opened.head_seq):
+    for event in LogReader(run.log_path).of(BenefitDecided, FormDecided, until=record.opened.head_seq):
         found.apply(event)
     return found
 

@@ -104,7 +104,7 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         frontier=tuple(_frontier(reader, state)),
         judge=config.judge,
         judge_calls=state.ledger.total("judge").calls,
-        anchor_share=sum(state.ledger.share("execution", purpose) for purpose in ("anchor", "bare")),
+        anchor_share=sum(state.ledger.share("execution", purpose) for purpose in ("anchor", "bare", "form")),
         episodes=episode_rows(reader),
         measure=measure_of(are_episodes=bool(played)),
         shortfalls=cutoffs(config, committed, has_guard=not baseline),
@@ -119,6 +119,7 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         unguided=missing_guidance(reader),
         exams=exam_rows(reader),
         benefit=state.benefit.records(),
+        form=state.benefit.form,
     )
 
 

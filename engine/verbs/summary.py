@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from mage_es.engine.verbs.agents import AgentActivity, MissingGuidance
-from mage_es.events.vocabulary import Paired
+from mage_es.events.vocabulary import FormDecided, Paired
 
 
 class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -199,3 +199,4 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     unguided: MissingGuidance | None = None
     exams: tuple[ExamRow, ...] = ()
     benefit: tuple[Paired, ...] = ()
+    form: FormDecided | None = None

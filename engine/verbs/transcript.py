@@ -31,7 +31,8 @@ class Quotation(msgspec.Struct, frozen=True, kw_only=True):
 class CallReport(msgspec.Struct, frozen=True, kw_only=True, tag="call"):
     """One call. `verified`: the prompt, rendered again, has the recorded hash.
 
-    `served_by` is the model that the provider named, if it is another than the requested one.
+    `turns` are where another message begins in the prompt, as of a `Request`. `served_by` is the model that the
+    provider named, if it is another than the requested one.
     """
 
     about: str
@@ -43,6 +44,7 @@ class CallReport(msgspec.Struct, frozen=True, kw_only=True, tag="call"):
     sources: tuple[Quotation, ...]
     reply: str
     served_by: str = ""
+    turns: tuple[int, ...] = ()
 
 
 class TrimReport(msgspec.Struct, frozen=True, kw_only=True, tag="trimmed"):
@@ -127,6 +129,7 @@ def report_of(move: Move, state: State, fact: Event | None) -> MoveReport:
                 sources=tuple(spans),
                 reply=called.text if called else "",
                 served_by=called.served_by if called else "",
+                turns=move.request.turns,
             )
         case Use():
             ran = fact if isinstance(fact, ToolRan) else None

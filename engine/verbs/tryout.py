@@ -15,11 +15,13 @@ import msgspec
 
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models
-from mage_es.engine.run.directory import RUNS_DIR
+from mage_es.engine.run.directory import RUNS_DIR, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.verbs.data import DataReport, check
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.ring import MAGE, NOTHING, PLAIN, RingDifference, RingReport, RingRow, aring
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import FormDecided
 
 LOOK_UP = "nearest_label"
 METHODS = (NOTHING, LOOK_UP, PLAIN, MAGE)
@@ -47,6 +49,8 @@ class TryoutReport(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the answer of the nearest case alone is right at least as often as anything else."""
     run_id: str
     """MAGE's run, to ask, serve or audit."""
+    form: FormDecided | None = None
+    """What a trial of the form of prompts showed; None where there was none."""
 
 
 @typed
@@ -89,7 +93,8 @@ async def atryout(
         shown_over_plain=_shown(over_plain),
         looked_up=max(0, mage.total - mage.calls),
         is_look_up=rows[LOOK_UP].correct >= max(row.correct for row in ring.rows),
-        run_id=ring.runs[METHODS.index(MAGE)],
+        run_id=(run := ring.runs[METHODS.index(MAGE)]),
+        form=next(LogReader(find_run(Path(runs_dir), run).log_path).of(FormDecided), None),
     )
 
 

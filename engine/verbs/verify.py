@@ -9,9 +9,11 @@ import msgspec
 
 from mage_es.engine.config import parse
 from mage_es.engine.run.directory import Run, as_run
+from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.theorems.benefit import check_benefit
 from mage_es.engine.theorems.check import Check
 from mage_es.engine.theorems.coverage import check_coverage
+from mage_es.engine.theorems.forms import check_forms
 from mage_es.engine.theorems.growth import check_growth
 from mage_es.engine.theorems.inference import check_inference
 from mage_es.engine.theorems.leaks import check_leaks, check_splits
@@ -92,6 +94,7 @@ def _theorems(run: Run, reader: LogReader) -> Iterator[Check]:
         yield check_own(reader, config)
         yield check_benefit(run, reader, config)
         yield from check_reproof(reader, config)
+        yield from check_forms(reader, since=last_inherited(reader))
     yield from check_injections(reader)
     yield from check_proposals(reader)
     yield from check_inference(run, reader)

@@ -23,7 +23,11 @@ NO_ANSWER = ("open", "undecided")
 SAME = "it would have seen the same"
 DECIDED = "the guard had decided"
 """Why an anchor was not asked: a plan without an asking is of one that the guard did not need any more."""
-_SPLITS = {**dict.fromkeys((*EVOLVING, "trial"), "evolution"), "anchor": "anchor", "bare": "anchor", "exam": "held-out"}
+_SPLITS = {
+    **dict.fromkeys((*EVOLVING, "trial"), "evolution"),
+    **dict.fromkeys(("anchor", "bare", "form"), "anchor"),
+    "exam": "held-out",
+}
 """The committed split of the questions of a purpose; what clients ask is in none."""
 
 

@@ -99,7 +99,7 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     left_out: tuple[Retrieved, ...] = ()
     """Memories that the coin left out, with the cosine that would have brought them there."""
     form: str = "sections"
-    """How cases are shown: `sections` (quoted under headings), or `turns` of the chat."""
+    """How cases are shown: `sections` (quoted under headings), `turns` of the chat, or plain `lines`."""
     is_bare: bool = False
     """Whether the prompt shows nothing that was learned, as that is not shown to help, or to tell whether it does."""
 

@@ -10,9 +10,11 @@ import msgspec
 MICRO = 1_000_000
 
 # Recorded words: a new one may be added, an old one never changes its meaning.
-Phase = Literal["open", "plan", "explore", "evaluate", "update", "evolve", "snapshot", "close", "exam", "log", "serve"]
+Phase = Literal[
+    "open", "plan", "explore", "evaluate", "update", "evolve", "snapshot", "close", "exam", "log", "serve", "form"
+]
 Outcome = Literal["principle", "failure_memory", "success_memory", "retrieval_recipe", "abstracted_pattern"]
-Purpose = Literal["fresh", "revisit", "anchor", "exam", "ask", "explore", "bare", "trial"]
+Purpose = Literal["fresh", "revisit", "anchor", "exam", "ask", "explore", "bare", "trial", "form"]
 Tier = Literal["execution", "guidance", "judge", "embedder"]
 
 # Little-endian float32; stored in the side file of a segment, because vectors do not compress.

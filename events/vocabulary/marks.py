@@ -72,6 +72,28 @@ class BenefitDecided(Event, frozen=True, kw_only=True, tag="benefit.decided"):
     """Anchors that would have seen something new and were not asked again: their last answer counts."""
 
 
+class FormDecided(Event, frozen=True, kw_only=True, tag="form.decided"):
+    """The form in which prompts show cases from here on: one that was tried on anchors, or the usual one."""
+
+    iteration: int
+    form: str
+    """The form that was chosen: `turns` of the chat, or plain `lines`."""
+    rival: str
+    """The form that was tried beside `turns`."""
+    pairs: int
+    """Anchors that were answered in both forms, with the same cases."""
+    turns: int
+    """Right with turns."""
+    tried: int
+    """Right in the form that was tried."""
+    won: int
+    """Right only in the form that was tried."""
+    lost: int
+    """Right only with turns."""
+    p_value: float
+    """One-sided p of the exact sign test that the form that was tried is better."""
+
+
 class SnapshotTaken(Event, frozen=True, kw_only=True, tag="snapshot.taken"):
     """A rollback to this iteration restores the mutable slots as they are now."""
 

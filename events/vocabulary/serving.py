@@ -13,8 +13,8 @@ from mage_es.events.vocabulary.form import EmbeddingBytes, Event, Origin, Part
 RequestShape = Literal["chat", "responses", "messages"]
 Treatment = Literal["memory", "holdback", "shadow", "off", "far", "none", "bare"]
 Trust = Literal["full", "scores", "none"]
-ServedLayout = Literal["turns", "sections"]
-"""Cases as turns of the chat before the user's, or under headings at the start of the user's text."""
+ServedLayout = Literal["turns", "lines", "sections"]
+"""Cases as turns of the chat before the user's, or at the start of the user's text: plain lines, or under headings."""
 
 
 class ServingStarted(Event, frozen=True, kw_only=True, tag="serving.started"):

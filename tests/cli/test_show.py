@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from mage_es.cli.show import _texts
+from mage_es.engine.verbs.transcript import CallReport
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, QuestionPlanned
 
@@ -63,3 +65,26 @@ def test_an_episode_is_shown_step_by_step_to_its_end_and_leads_to_an_exam(mage: 
     assert "Step 1: " in outcome.out and ". The episode ends." in outcome.out
     assert "Also asked: start/snapshot" in outcome.err
     assert outcome.err.endswith("Next: mage-es exam w\n")
+
+
+def test_the_turns_of_a_prompt_are_printed_apart_by_their_roles() -> None:
+    prompt = "How many legs have 2 cats?\n\n8\n\nAnd 3 hens?"
+    call = CallReport(
+        about="q",
+        tier="execution",
+        agent="Learner",
+        system="Answer.",
+        prompt=prompt,
+        verified=True,
+        sources=(),
+        reply="6",
+        turns=(prompt.index("8"), prompt.index("And")),
+    )
+    _, *said = _texts(1, call)
+    assert said == [
+        "System:\nAnswer.",
+        "User:\nHow many legs have 2 cats?",
+        "Assistant:\n8",
+        "User:\nAnd 3 hens?",
+        "Reply:\n6",
+    ]

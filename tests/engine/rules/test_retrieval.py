@@ -85,9 +85,9 @@ def test_of_the_nearest_cases_those_that_chance_may_have_brought_come_last() -> 
     assert Candidates(query(ASKED), memory, TERMS).nearest() == pytest.approx(1.0)
 
 
-def test_equal_similarity_goes_by_birth() -> None:
+def test_of_equally_near_memories_the_newest_comes_first() -> None:
     memory = memory_of(*(remembered(name, NEAR, ordinal=i) for i, name in enumerate("zyxwv")))
-    assert [hit.memory_id for hit in retrieve("success_only", query(ASKED), memory, TERMS).success] == ["z", "y", "x"]
+    assert [hit.memory_id for hit in retrieve("success_only", query(ASKED), memory, TERMS).success] == ["v", "w", "x"]
 
 
 def test_memories_of_another_task_type_are_not_seen() -> None:
@@ -184,7 +184,7 @@ def test_search_equals_sorting_everything(seed: int, count: int) -> None:
     memory = memory_of(*(remembered(f"m{i:02d}", vector, ordinal=i) for i, vector in enumerate(vectors)))
     asked = unit(1, 2, 3, 4)
     similarity = memory.slice("success", "t").vectors @ asked
-    expected = sorted(range(count), key=lambda i: (-similarity[i], i))[:3]
+    expected = sorted(range(count), key=lambda i: (-similarity[i], -i))[:3]
     found = retrieve("success_only", query(asked), memory, TERMS).success
     assert [hit.memory_id for hit in found] == [f"m{i:02d}" for i in expected]
 
@@ -239,7 +239,8 @@ def test_whatever_the_arm_a_bundle_keeps_every_rule(
         assert recipe is None or hit.similarity >= recipe.least_similarity
     if arm != "diverse":
         for hits in bundle:
-            assert hits == sorted(hits, key=lambda hit: (-hit.similarity, hit.memory_id))
+            newest = sorted(hits, key=lambda hit: hit.memory_id, reverse=True)
+            assert hits == sorted(newest, key=lambda hit: -hit.similarity)
 
 
 OWN_FLOOR = TERMS._replace(strategy_floor=0.0)
@@ -286,7 +287,7 @@ def test_a_type_with_few_memories_borrows_what_its_own_leave_open_from_types_mer
     assert retrieve("failure_only", asked, memory_of(*few, *lent), OWN_FLOOR).failure == [], "a strategy is of its type"
     enough = [remembered(f"own{i}", FAR, ordinal=i) for i in range(3)]
     found = retrieve("balanced", asked, memory_of(*enough, *lent), OWN_FLOOR)
-    assert [hit.memory_id for hit in found.success] == ["own0", "own1"]
+    assert [hit.memory_id for hit in found.success] == ["own2", "own1"]
 
 
 @pytest.mark.parametrize(
@@ -329,13 +330,13 @@ def test_the_nearest_of_both_indexes_are_taken_whatever_they_are_of() -> None:
     assert [hit.memory_id for hit in bundle.failure] == ["missed", "corrected", "wrong"]
 
 
-def test_of_cases_with_one_text_the_nearest_shows_one() -> None:
+def test_of_cases_with_one_text_the_newest_is_shown() -> None:
     memory = memory_of(
         remembered("solved", NEAR, ordinal=0, question="Which way?"),
         remembered("missed", NEAR, ordinal=1, question="which  WAY", outcome="failure_memory", kind="case"),
         remembered("other", FAR, ordinal=2),
     )
-    assert nearest(memory) == ["other", "solved"]
+    assert nearest(memory) == ["missed", "other"]
 
 
 def test_the_nearest_case_is_never_the_question_itself() -> None:

@@ -87,7 +87,7 @@ def test_cases_are_turns_before_the_first_turn_alone_and_the_next_ones_get_notes
 def test_the_layout_is_that_of_the_served_run_from_its_begin_on(serve: Serve, parent: Run) -> None:
     live = serve(name="as-turns", bounds=NoteBounds(layout="turns"))
     own = serve()
-    assert live.world.setting.form == "turns" and own.world.setting.form == "sections"
+    assert live.world.setting.config.form == "turns" and own.world.setting.config.form == "sections"
     live.close(), own.close()
     assert [event.layout for event in LogReader(live.run.log_path).of(ServingStarted)] == ["turns"]
     assert serve(name="as-turns").layout.form == "turns"

@@ -1,0 +1,40 @@
+"""A form of prompts was chosen as the anchors speak for it, and prompts have the form that was chosen.
+
+From the log alone: the answers to the anchors in both forms are counted again, and every plan after the choice has it.
+"""
+
+from collections.abc import Iterator
+
+from mage_es.engine.rules.forms import RIVAL, decide_form
+from mage_es.engine.theorems.check import Check
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import AnswerJudged, FormDecided, QuestionPlanned
+
+NAME = "form"
+BOUND = "0 against the record"
+
+
+def check_forms(reader: LogReader, *, since: int) -> Iterator[Check]:
+    """Yield the check of a run that chose a form in a trial of its own, after event `since`; nothing for another."""
+    answers: dict[tuple[str, int], dict[str, bool]] = {}
+    chosen: FormDecided | None = None
+    for seq, event in reader.numbered(AnswerJudged, FormDecided, QuestionPlanned, since=since + 1):
+        problem = ""
+        match event:
+            case AnswerJudged(purpose="anchor" | "form"):
+                answers.setdefault((event.purpose, event.iteration), {})[event.question_id] = event.correct
+            case FormDecided():
+                usual, tried = (answers.get((purpose, event.iteration), {}) for purpose in ("anchor", "form"))
+                chosen = event
+                if event != decide_form(event.iteration, usual, tried):
+                    problem = f"iteration {event.iteration} chose another form than the anchors' answers speak for"
+            case QuestionPlanned(purpose="form") if event.form != RIVAL:
+                problem = f"{event.question_id} was to try {RIVAL}, and was asked with {event.form}"
+            case QuestionPlanned() if chosen and event.purpose != "form" and event.form != chosen.form:
+                problem = f"{event.question_id} was asked with {event.form}, where {chosen.form} had been chosen"
+        if problem:
+            yield Check(name=NAME, ok=False, detail=problem, bound=BOUND, seq=seq)
+            return
+    if chosen:
+        detail = f"{chosen.form} follow from {chosen.pairs} anchors that were asked in two forms, and all prompts after"
+        yield Check(name=NAME, ok=True, detail=f"{detail} have them", measured=BOUND, bound=BOUND)

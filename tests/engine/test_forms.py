@@ -1,0 +1,175 @@
+"""A run that chooses the form of its prompts: by a trial on anchors, on record, whatever happens in between."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import mage_es
+from mage_es.engine.config import Config
+from mage_es.engine.run.directory import Run, find_run
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.serving.live import LiveRun
+from mage_es.engine.theorems.forms import check_forms
+from mage_es.engine.verbs.exam import examine
+from mage_es.engine.verbs.runs import summarise
+from mage_es.engine.verbs.verify import verify
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import AnswerJudged, Event, FormDecided, IterationClosed, ModelCalled, QuestionPlanned
+from tests.engine.forgery import forged, instead
+from tests.engine.serving.talking import said
+
+pytestmark = pytest.mark.slow
+
+WHO = ("Ada", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gus", "Hana", "Ines", "Jon")
+TASKS = [
+    {"question": f"{who} asks: How much is {a} plus {b}?", "answer": a + b}
+    for a in range(10, 26)
+    for b, who in enumerate(WHO)
+]
+CONFIG = Config(benchmark="sums", iterations=2, pool=20, held_out=12, anchors=12, form="auto", coin=0.0)
+
+
+def right(reply: str, task: mage_es.Question) -> bool:
+    return reply.rstrip(".").endswith(task.gold)
+
+
+class Reader:
+    """Adds rightly where it can read the form of its prompt, and every fifth time in any case."""
+
+    name = "test/reader"
+
+    def __init__(self, reads: Callable[[mage_es.Request], bool], most: int = 10**9) -> None:
+        self.reads, self.left = reads, most
+
+    async def complete(self, request: mage_es.Request) -> mage_es.Completion:
+        if self.left == 0:
+            raise RuntimeError("the process is killed")
+        self.left -= 1
+        a, b = map(int, re.findall(r"How much is (\d+) plus (\d+)\?", request.prompt)[-1])
+        knows = (a + b) % 5 == 0 or self.reads(request)
+        return mage_es.Completion(text=f"I add.\n{a + b if knows else 1000}", input_tokens=1, output_tokens=1)
+
+
+def reads_lines(request: mage_es.Request) -> bool:
+    return request.prompt.startswith("Q: ") and not request.turns
+
+
+def reads_turns(request: mage_es.Request) -> bool:
+    return bool(request.turns)
+
+
+def models(reads: Callable[[mage_es.Request], bool], most: int = 10**9) -> mage_es.Models:
+    return mage_es.Models(execution=Reader(reads, most), guidance=mage_es.open_model("builtin/reference", "guidance"))
+
+
+def begin(
+    folder: Path, reads: Callable[[mage_es.Request], bool], workers: int = 1, config: Config = CONFIG, most: int = 10**9
+) -> Run:
+    own = models(reads, most)
+    runtime = Runtime(workers=workers)
+    mage_es.evolve(config, tasks=TASKS, scorer=right, models=own, runs_dir=folder, runtime=runtime, run_id="sums")
+    return find_run(folder, "sums")
+
+
+@pytest.fixture(scope="module")
+def lined(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return begin(tmp_path_factory.mktemp("lined"), reads_lines)
+
+
+def of(run: Run, iteration: int) -> set[str]:
+    plans = LogReader(run.log_path).of(QuestionPlanned)
+    return {plan.form for plan in plans if plan.iteration == iteration and plan.purpose != "form"}
+
+
+def test_the_form_that_a_model_reads_is_chosen_once_there_are_cases_and_holds_from_then_on(lined: Run) -> None:
+    [decided] = LogReader(lined.log_path).of(FormDecided)
+    assert (decided.form, decided.iteration, decided.pairs) == ("lines", 0, 12) and decided.won >= 4 > decided.lost
+    assert of(lined, 0) == {"turns"} and of(lined, 1) == {"lines"}
+    calls = [event for event in LogReader(lined.log_path).of(ModelCalled) if event.purpose == "form"]
+    summary = summarise(lined)
+    assert len(calls) == 12 and summary.form == decided
+    assert sum(row.calls for row in summary.ledger if row.purpose == "form") == 12
+    report = examine(lined, execution=Reader(reads_lines))
+    assert report.form == decided and report.correct == report.total == 12
+    found = verify(lined)
+    assert found.ok and "lines follow from 12 anchors" in next(
+        each.detail for each in found.checks if each.name == "form"
+    )
+
+
+def test_the_usual_form_stays_where_it_is_read_and_where_nothing_is_to_be_chosen_no_call_is_made(
+    tmp_path: Path,
+) -> None:
+    run = begin(tmp_path / "auto", reads_turns)
+    [decided] = LogReader(run.log_path).of(FormDecided)
+    assert decided.form == "turns" and decided.lost > decided.won and of(run, 1) == {"turns"}
+    for name, config in (
+        ("set", msgspec.structs.replace(CONFIG, form="turns")),
+        ("none", msgspec.structs.replace(CONFIG, anchors=0)),
+        ("no-case", msgspec.structs.replace(CONFIG, cases=False, success_memories=False)),
+    ):
+        run = begin(tmp_path / name, reads_turns, config=config)
+        assert not [event for event in LogReader(run.log_path).of(AnswerJudged) if event.purpose == "form"], name
+        assert not list(LogReader(run.log_path).of(FormDecided)) and verify(run).ok
+
+
+def test_kills_and_workers_change_no_digest(lined: Run, tmp_path: Path) -> None:
+    def digests(run: Run) -> list[object]:
+        return [event.digests for event in LogReader(run.log_path).of(IterationClosed)]
+
+    assert digests(begin(tmp_path / "eight", reads_lines, workers=8)) == digests(lined)
+    events = list(LogReader(lined.log_path).of(ModelCalled))
+    first = next(place for place, event in enumerate(events) if event.purpose == "form")
+    calls = sum(event.tier == "execution" for event in events[:first])
+    for after in (calls - 1, calls + 1, calls + 7):
+        folder = tmp_path / str(after)
+        with pytest.raises(RuntimeError, match="is killed"):
+            begin(folder, reads_lines, most=after)
+        mage_es.resume(find_run(folder, "sums"), models=models(reads_lines))
+        assert digests(find_run(folder, "sums")) == digests(lined)
+
+
+def test_a_run_that_serves_it_has_the_form_that_was_chosen(lined: Run) -> None:
+    live = LiveRun.open(lined, holdback=0)
+    prepared = live.prepare(said("Ada asks: How much is 11 plus 3?"), "chat")
+    live.submit(prepared).result()
+    note = prepared.notes[0]
+    live.close()
+    assert prepared.opened.layout == live.world.setting.config.form == "lines"
+    assert note.text.startswith("Q: ") and note.text.endswith("\n\nQ: ") and not note.turns
+    assert verify(live.run).ok
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda: instead(FormDecided, lambda event: msgspec.structs.replace(event, form="turns")), "another form than"),  # type: ignore[call-arg]
+        (
+            lambda: instead(
+                QuestionPlanned,
+                lambda event: msgspec.structs.replace(event, form="turns"),  # type: ignore[call-arg]
+                lambda event: isinstance(event, QuestionPlanned) and event.iteration == 1,
+            ),
+            "where lines had been chosen",
+        ),
+        (
+            lambda: instead(
+                QuestionPlanned,
+                lambda event: msgspec.structs.replace(event, form="turns"),  # type: ignore[call-arg]
+                lambda event: isinstance(event, QuestionPlanned) and event.purpose == "form",
+            ),
+            "was to try lines",
+        ),
+    ],
+)
+def test_a_log_that_says_otherwise_is_found_out(
+    lined: Run, tmp_path: Path, change: Callable[[], Callable[[Event], object]], told: str
+) -> None:
+    forged(lined.log_path, tmp_path / "log", change())  # type: ignore[arg-type]
+    [check] = check_forms(LogReader(tmp_path / "log"), since=0)
+    assert not check.ok and told in check.detail

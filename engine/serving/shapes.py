@@ -8,9 +8,9 @@ Rules
       asked and said, decoded. What clients change later is left out: `cache_control`, thoughts, ids, and whether a
       text is written as one string or as a part. `system`, `instructions` and tools are left out, too. It begins with
       who asks, where the request says so.
-    - Cases go before a turn as turns of their own only where it begins the conversation: after a reply they would be
-      taken for part of it, and before the whole conversation a provider's cache would lose that. Between the call of a
-      tool and its result nothing may go. Any other turn has all that is put in at the start of its text.
+    - Cases go before a turn as turns of their own only where it begins the conversation, which so stays in one
+      piece: put before all of it later, they would cost it the provider's cache, and between the call of a tool and its
+      result nothing may go. Any other turn has all that is put in at the start of its text.
     - A conversation with the first reply to a turn is named by the turn and what the reply said: its words and its
       first call of a tool. Blanks around it do not count, nor do thoughts, which many clients cut out.
 """

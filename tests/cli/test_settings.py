@@ -174,7 +174,14 @@ def test_a_resumed_run_keeps_its_limits_unless_a_flag_gives_others_or_the_surrou
 
 
 def test_every_option_of_serve_is_a_flag_a_variable_and_a_line_of_the_file(tmp_path: Path) -> None:
-    other = {"learn": "off", "port": "1", "holdback": "0.5", "record_texts": "true", "access_log": "true"}
+    other = {
+        "learn": "off",
+        "layout": "turns",
+        "port": "1",
+        "holdback": "0.5",
+        "record_texts": "true",
+        "access_log": "true",
+    }
     other |= {"min_similarity": "0.4", "max_note_tokens": "3", "retrieval_timeout": "7", "publish_every": "2"}
     given = {name: other.get(name, "7" if name == "max_body" else "x") for name in Serving.__struct_fields__}
     by_flag = resolve({f"serve_{name}": value for name, value in given.items()}, environment={}, folder=tmp_path)

@@ -94,9 +94,9 @@ def test_labels_are_asked_for_directly_and_everything_else_is_reasoned_about_unl
     assert (plain(is_labelled=True, route="cot").route, plain(route="direct").route) == ("cot", "direct")
 
 
-def test_cases_without_reasoning_are_left_out_only_where_turns_reason() -> None:
-    assert plain().terms.is_reasoned
+def test_cases_without_reasoning_are_left_out_only_where_cases_reason() -> None:
+    assert plain().terms.is_reasoned and plain(form="lines").terms.is_reasoned
     assert not plain(is_labelled=True).terms.is_reasoned
     assert not plain(form="sections").terms.is_reasoned
-    assert not plain(is_served=True).terms.is_reasoned
-    assert (plain().form, plain(is_served=True).form) == ("turns", "sections")
+    assert plain(is_served=True).terms.is_reasoned, "a served run goes by its own layout"
+    assert not plain(is_served=True, form="sections").terms.is_reasoned

@@ -13,12 +13,12 @@ from mage_es.cli.output import Output, TextTable, agreed, percent
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import benefit
-from mage_es.engine.verbs.upgrade_report import MemoryProof, Standing, UpgradeDifference, UpgradeReport
 from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:
     from mage_es.engine.config import Config
     from mage_es.engine.verbs.upgrade import UpgradePrice
+    from mage_es.engine.verbs.upgrade_report import MemoryProof, Standing, UpgradeDifference, UpgradeReport
 
 EXAMPLES = examples(
     "mage-es upgrade RUN --execution llamacpp/smollm2",

@@ -133,8 +133,8 @@ def compared(report: ExamReport) -> Iterator[str]:
         )
     if report.recalled:
         yield (
-            f"{report.recalled} of {report.total} questions were answered by the nearest cases, without a call: so far "
-            "a look-up solves these tasks (evolve --no-recall asks the model all the same)."
+            f"{report.recalled} of {report.total} questions were answered by the nearest cases, without a call: while "
+            "learning they were right at least as often as the model (evolve --no-recall asks it all the same)."
         )
     if report.control in ("none", "bare") and report.bare and report.marker != "start":
         yield f"Nothing that was learned was shown to {report.bare} of {report.total} questions."
@@ -145,6 +145,10 @@ def compared(report: ExamReport) -> Iterator[str]:
         yield "There is no exam of this state without the control yet: take one to see the difference."
     if before := report.before:
         yield _difference("Before", before)
+    if report.commonest:
+        answer, right = report.commonest
+        share = percent(right, report.total)
+        yield f"The commonest answer, {answer!r}, would be right for {share} of these questions, without any model."
     if report.repeated:
         yield "This exam was taken before: the result is the recorded one, and no model was called."
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
@@ -69,7 +70,8 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     are in no other number, by the kind of the reason. `unanswered` questions, whose call failed for good, count as
     wrong, by the kind of the fault. `head` is that of the exam's own log. `bare` questions were shown nothing that was
     learned, `recalled` are those that the nearest cases answered without a call; with a control, `controlled` are those
-    that were shown memories under it. `execution` is the model that answered.
+    that were shown memories under it. `execution` is the model that answered. Where questions share a few right
+    answers, `commonest` is the one that those to learn from have most often, and the number of these questions it fits.
 
     `beside` compares a control with the exam of the same state without one, and another learner with the run's own;
     `before` compares with the exam of the start by the same model. Both are None where there is no such other exam.
@@ -106,6 +108,7 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     bare: int = 0
     recalled: int = 0
     controlled: int = 0
+    commonest: tuple[str, int] | None = None
     beside: ExamDifference | None = None
     before: ExamDifference | None = None
     repeated: bool = False
@@ -152,6 +155,7 @@ def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_
         bare=bare,
         recalled=recalled,
         controlled=controlled,
+        commonest=_commonest(world, verdicts),
         beside=beside,
         before=before,
         repeated=is_repeated,
@@ -250,6 +254,13 @@ def _paired(then: ExamOpened, was: Mapping[str, bool], now: Mapping[str, bool]) 
 def families_of(world: World) -> set[str]:
     """Return the phrasing families of the evolution questions; none if the benchmark has no families."""
     return {world.questions[name].family for name in world.setting.evolution} - {""}
+
+
+def _commonest(world: World, names: Collection[str]) -> tuple[str, int] | None:
+    if not world.setting.is_labelled:
+        return None
+    ((answer, _),) = Counter(world.questions[name].gold for name in world.setting.evolution).most_common(1)
+    return answer, sum(world.questions[name].gold == answer for name in names)
 
 
 def _score(name: str, correct: Sequence[bool]) -> GroupScore:

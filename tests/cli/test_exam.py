@@ -6,10 +6,14 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
+from mage_es.cli.output import percent
+
+FEW = ("--iterations", "2", "--pool", "20", "--held-out", "20", "--anchors", "10", "--gate", "off")
 Command = Callable[..., Any]
 
 
@@ -116,3 +120,20 @@ def test_a_control_says_what_it_showed_and_is_compared_with_its_state_first_and_
     )
     assert first < then
     assert words.count("exact, paired by question") == words.count("(sign test)") == 2
+
+
+@pytest.mark.slow
+def test_random_labels_are_set_beside_the_commonest_answer_and_no_look_up_is_said_to_solve_them(mage: Command) -> None:
+    dice = Random(5)
+    words = ("printer", "invoice", "router", "garden", "ticket", "parcel", "window", "signal", "table", "chair")
+    rows = [f"{' '.join(dice.choices(words, k=8))},{dice.choice(('billing', 'delivery', 'other'))}" for _ in range(120)]
+    Path("noise.csv").write_text("\n".join(["text,category", *rows]))
+    columns = ("--columns", "question=text,answer=category")
+    assert mage("evolve", "noise.csv", *columns, "--execution", "builtin/analogist", *FEW).code == 0
+    mage("exam", "--at", "start")
+    report = json.loads(mage("exam", "--json").out)
+    said = " ".join(mage("exam").out.split())
+    answer, right = report["commonest"]
+    share = percent(right, report["total"])
+    assert f"The commonest answer, '{answer}', would be right for {share} of these questions, without any model" in said
+    assert report["recalled"] and "right at least as often as the model" in said and "solve" not in said

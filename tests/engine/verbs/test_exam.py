@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import shutil
+from collections import Counter
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,9 +16,11 @@ import pytest
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.reporting.recorded import RecordedRun
+from mage_es.engine.rules.splits import recorded_splits
 from mage_es.engine.run.budget import UNLIMITED, Limits
 from mage_es.engine.run.directory import Run, clock, find_run
 from mage_es.engine.run.exams import exam_records, sign_test
+from mage_es.engine.run.questions import stored_questions
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.theorems.inference import check_inference
@@ -476,6 +479,18 @@ def test_shuffled_shows_what_a_question_would_not_have_got_and_permuted_what_it_
     row, other = (memory.row(found) for found in (plan.memories[0].memory_id, plan.memories[0].answer_of))
     block = show(labelled, name).prompt.partition(row.question)[2].lstrip().partition("\n\n")[0]
     assert other.answer in block
+
+
+def test_an_exam_of_labels_says_how_many_questions_the_commonest_one_answers(labelled: Run, plain_run: Run) -> None:
+    questions, _ = stored_questions(LogReader(labelled.log_path), "messages")
+    gold, report = {question.id: question.gold for question in questions}, copied(labelled)
+    committed = LogReader(labelled.log_path).of(SplitCommitted)
+    counts = Counter(gold[name] for name in recorded_splits(committed, questions).evolution)
+    assert report.commonest
+    answer, right = report.commonest
+    assert counts[answer] == max(counts.values())
+    assert right == [gold[name] for name, _ in report.answers].count(answer)
+    assert exam(plain_run, questions=1).commonest is None, "its answers are numbers, none like another"
 
 
 def test_an_exam_of_one_question_has_nothing_to_shuffle(labelled: Run) -> None:

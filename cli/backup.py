@@ -35,8 +35,7 @@ def backup(
 ) -> None:
     """Back up a run's logs, also while it is working.
 
-    Copies what is new or missing, and refuses a folder in which a file is damaged. Without a destination, runs/first
-    goes to runs-backups/first.
+    Copies what is new, missing or damaged there. Without a destination, runs/first goes to runs-backups/first.
     For buckets, endpoint, region and credentials come from the AWS_* environment variables.
     """
     from mage_es.engine.verbs.backup import backup as back_up
@@ -67,4 +66,6 @@ def restore(
     exams = f" and {report.exams} exams" if report.exams else ""
     text = f"{report.path}: restored up to event {report.head_seq}{exams} and verified."
     out.report(report, text, f"head {report.head_chain}")
+    if not report.is_newest:
+        out.say("A later backup lies there that is not complete: it was interrupted, or files of it are missing.")
     out.next(settings.again("verify", name), settings.again("resume", name))

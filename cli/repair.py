@@ -34,9 +34,10 @@ def repair(
 
     found = settings.find_run(run)
     report = repair_run(found, confirmed=yes)
-    out.report(report, *_shown(report, found.id))
-    if report.problems and not report.done:
-        out.say("Nothing was changed. If you have a backup of the run, restore that instead.")
+    out.report(report, *_shown(report, found.id, done=yes))
+    if not yes and (report.problems or report.mends):
+        instead = " If you have a backup of the run, restore that instead." if report.problems else ""
+        out.say(f"Nothing was changed.{instead}")
         out.next(settings.again("repair", found.id, "--yes"))
         raise typer.Exit(MageError.exit_code)
     if report.left:
@@ -45,11 +46,15 @@ def repair(
     out.next(settings.again("verify", found.id), settings.again("resume", found.id))
 
 
-def _shown(report: RepairReport, run_id: str) -> list[TextTable | str]:
+def _shown(report: RepairReport, run_id: str, *, done: bool) -> list[TextTable | str]:
     left = TextTable(f"Run {run_id}: no repair mends this", ("problem",), [(problem,) for problem in report.left])
     rest: list[TextTable | str] = [left] if report.left else []
+    if report.mends:
+        title = f"Run {run_id}: {'mended' if done else 'opening the log mends this'}, and no event is lost"
+        return [TextTable(title, ("problem",), [(problem,) for problem in report.mends]), *rest]
     if not report.problems:
-        return [f"Run {run_id}: nothing to repair, the log opens (head {report.head_chain}).", *rest]
+        well = "no event would be saved by a cut" if report.left else "nothing to repair"
+        return [f"Run {run_id}: {well}, the log opens (head {report.head_chain}).", *rest]
     verb = "was" if report.done else "would be"
     lost = f"No event {verb} lost."
     if report.lost_first:

@@ -26,7 +26,9 @@ import msgspec
 from mage_es.events import vocabulary
 from mage_es.events.digests import token_of
 from mage_es.events.disk import LocalFileSystem, write_new
+from mage_es.events.disk.documents import UNREADABLE
 from mage_es.events.disk.keys import keys_of
+from mage_es.events.disk.opening import LARGEST, opened
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Digest, IterationClosed
 from mage_es.projections.fold import Source, State, fold_into, uncollected
@@ -59,11 +61,16 @@ def write_snapshot(folder: Path, state: State, *, chain: str, digests: Sequence[
     disk = LocalFileSystem()
     disk.make_folder(folder)
     path = folder / f"{state.seq:020d}.{fold_fingerprint()[:8]}.msgpack"
-    write_new(disk, path, b"".join((_MAGIC, hashlib.sha256(body).digest(), body)))
+    write_new(disk, path, kept_as(body))
     # The first is kept: it is the start of the run, which every exam compares its end with.
     for superseded in _found(folder)[1:-KEPT]:
         disk.unlink(superseded)
     return path
+
+
+def kept_as(body: bytes) -> bytes:
+    """Return the bytes of a file that keeps an encoded state: they say of themselves that they are whole."""
+    return b"".join((_MAGIC, hashlib.sha256(body).digest(), body))
 
 
 def latest_snapshot(folder: Path, source: Source, *, until: int | None = None) -> State | None:
@@ -165,8 +172,10 @@ def _covered(state: State) -> list[Projection]:
 
 def _contained(path: Path) -> _Content | None:
     try:
-        data = path.read_bytes()
-    except OSError:  # another process may have replaced it by a newer one
+        with opened(path, LARGEST) as file:
+            magic = file.read(len(_MAGIC))  # first: what is none, however large, is not read
+            data = magic + file.readall() if magic == _MAGIC else b""
+    except OSError:  # another process may have replaced it by a newer one, or something else lies there
         return None
     magic, digest, body = data[:4], data[4:36], memoryview(data)[36:]
     # The hash first: what it does not cover is never decoded.
@@ -174,7 +183,7 @@ def _contained(path: Path) -> _Content | None:
         return None
     try:
         return msgspec.msgpack.decode(body, type=_Content)
-    except msgspec.MsgspecError:  # whole, but what another release writes
+    except UNREADABLE:  # whole, but what another release writes
         return None
 
 

@@ -6,9 +6,11 @@ import gzip
 import os
 import tomllib
 import zlib
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
+from mage_es.events.disk.opening import opened
 from mage_es.events.errors import PrerequisiteError, UsageError
 
 VARIABLE = "MAGE_ES_MAX_FILE_MIB"
@@ -36,7 +38,7 @@ def contents(path: Path, most: int = 0) -> bytes:
     """Return the bytes of a file, of a gzipped one unpacked. Raises `PrerequisiteError`; `most` is the limit if any."""
     most, pieces, held = most or most_bytes(), list[bytes](), 0
     try:
-        with path.open("rb") as plain:
+        with BufferedReader(opened(path)) as plain:
             is_packed = plain.peek(2)[:2] == b"\x1f\x8b" or path.suffix == ".gz"
             file = gzip.GzipFile(fileobj=plain) if is_packed else plain
             while piece := file.read(MIB):
@@ -51,12 +53,12 @@ def contents(path: Path, most: int = 0) -> bytes:
     return b"".join(pieces)
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, most: int = _LONGEST_SETTINGS) -> str:
     """Return the text of a short file. Raises `OSError`, and `UsageError` for a long one or one that is no UTF-8."""
-    with path.open("rb") as file:
-        raw = file.read(_LONGEST_SETTINGS + 1)
-    if len(raw) > _LONGEST_SETTINGS:
-        raise UsageError(f"{path} has more than {_LONGEST_SETTINGS:,} bytes. Is it the file that you meant?")
+    with opened(path) as file:
+        raw = file.read(most + 1)
+    if len(raw) > most:
+        raise UsageError(f"{path} has more than {most:,} bytes. Is it the file that you meant?")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -64,9 +66,9 @@ def read_text(path: Path) -> str:
         raise UsageError(f"{path}, line {line}, is not UTF-8 text: {error}. Save it as UTF-8.") from error
 
 
-def read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path, most: int = _LONGEST_SETTINGS) -> dict[str, Any]:
     """Return what a file of settings holds. Raises as `read_text` does, also where it is malformed or nested deep."""
-    text = read_text(path)
+    text = read_text(path, most)
     try:
         found = tomllib.loads(text)
         level: list[Any] = [found]

@@ -12,12 +12,14 @@ Rules
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from io import FileIO
 from pathlib import Path
 from typing import IO, Literal, NamedTuple
 
@@ -27,6 +29,7 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import exam_records, is_own, learner_of
 from mage_es.engine.run.world import first_event
 from mage_es.events.disk import Layout, LocalFileSystem
+from mage_es.events.disk.opening import LARGEST, open_regular, read_small
 from mage_es.events.errors import MageError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ExamClosed, IterationClosed, RunFinished
@@ -228,7 +231,7 @@ def _run(job: Job, desk: Desk, lease: Lease, words: tuple[str, ...]) -> int:
 
 def _begun(path: Path, command: str) -> IO[bytes]:
     """Return the output file of a step, opened for appending, with the command written to it."""
-    log = path.open("ab", buffering=0)
+    log = FileIO(open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab")
     log.write(f"{_BEGAN}{command}\n".encode())
     return log
 
@@ -251,7 +254,7 @@ def _complaint(job: Job, desk: Desk) -> str:
 
 def _lines(job: Job, desk: Desk) -> list[str]:
     path = printed(job, desk)
-    text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+    text = read_small(path, LARGEST).decode(errors="replace") if path.exists() else ""
     return [line.strip() for line in text.rpartition(_BEGAN)[2].splitlines()[1:] if line.strip()]
 
 

@@ -6,8 +6,11 @@ The head is a list of names and values after the counts of tensors and of these 
 
 import struct
 from collections.abc import Callable, Mapping
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
+
+from mage_es.events.disk.opening import opened
 
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _TEXT, _LIST = 8, 9
@@ -21,7 +24,7 @@ def read_head(path: Path) -> Mapping[str, Any]:
     Raises `ValueError` for a file of another format or with a damaged head, and `OSError` for one that cannot be read.
     """
     size = path.stat().st_size
-    with path.open("rb") as file:
+    with BufferedReader(opened(path)) as file:
 
         def taken(count: int) -> bytes:
             data = file.read(count) if count <= size else b""

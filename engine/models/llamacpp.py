@@ -38,6 +38,7 @@ from mage_es.engine.models.openai_compatible import put_together, read_completio
 from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.seams.spec import ModelSpec, parse_spec
+from mage_es.events.disk.opening import read_small
 from mage_es.events.errors import PrerequisiteError, UsageError
 
 OPTIONS = ("context", "slots", "threads", "template", "seed", "thinking", "system")
@@ -261,7 +262,7 @@ def _template(spec: ModelSpec) -> str:
     if given in ("", _CHATML):
         return given
     try:
-        return Path(given).expanduser().read_text()
+        return read_small(Path(given).expanduser()).decode()
     except (OSError, ValueError) as error:
         raise UsageError(
             f"{spec.text}: template={given!r} is neither chatml nor a file with a chat template ({error})."

@@ -24,6 +24,8 @@ import msgspec
 from mage_es.engine.config import Config
 from mage_es.engine.run.budget import UNLIMITED, Limits
 from mage_es.events.disk import FileSystem, Layout, LocalFileSystem, WriterLock, write_new
+from mage_es.events.disk.documents import UNREADABLE
+from mage_es.events.disk.opening import read_small
 from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError, nearest
 from mage_es.events.log import Log, LogReader
 
@@ -103,8 +105,8 @@ class Run(NamedTuple):
     def beginning(self) -> Beginning | None:
         """Return what a run without an event is to begin with, None where nothing tells, or where it has begun."""
         try:
-            told = msgspec.json.decode(self.beginning_path.read_bytes(), type=Beginning)
-        except (OSError, msgspec.MsgspecError):
+            told = msgspec.json.decode(read_small(self.beginning_path), type=Beginning)
+        except (OSError, *UNREADABLE):
             return None
         return None if self.events else told
 
@@ -199,7 +201,10 @@ def _taken(path: Path) -> str:
 def _holds_log(path: Path) -> bool:
     """Return whether a log is in a folder, whole or not."""
     disk, layout = LocalFileSystem(), Layout(path)
-    return disk.exists(layout.format) or bool(layout.events(disk))
+    try:
+        return disk.exists(layout.format) or bool(layout.events(disk))
+    except (LogDamaged, OSError):  # something lies in the place of its files
+        return True
 
 
 def is_run(path: Path) -> bool:
@@ -240,8 +245,8 @@ def other_than_run(path: Path) -> str:
 def _log_name(path: Path) -> str:
     """Return what a log calls itself, "" where its FORMAT cannot tell."""
     try:
-        return str(msgspec.json.decode((path / "log" / "FORMAT").read_bytes(), type=dict[str, object])["run"])
-    except (OSError, ValueError, msgspec.DecodeError, KeyError):
+        return str(msgspec.json.decode(read_small(path / "log" / "FORMAT"), type=dict[str, object])["run"])
+    except (OSError, ValueError, KeyError, *UNREADABLE):
         return ""
 
 

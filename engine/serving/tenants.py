@@ -18,7 +18,6 @@ import ipaddress
 import json
 import math
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -26,7 +25,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from mage_es.engine.benchmarks.files import read_toml
 from mage_es.engine.serving.refusals import Refused
+from mage_es.events.disk.opening import SMALL
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.vocabulary.serving import Trust
 
@@ -83,10 +84,10 @@ class KeyRing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 def read_keys(path: Path) -> KeyRing:
     """Return a TOML file of keys. Raises `UsageError` for one that is not valid."""
     try:
-        keys = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), KeyRing)
+        keys = msgspec.convert(read_toml(path, SMALL), KeyRing)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}. Give --keys a file of keys.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+    except msgspec.ValidationError as error:
         raise UsageError(
             f"{path} is no file of keys: {error}. Each is a table [[keys]] with name and sha256; run, "
             "upstream_key_env, trust, curates, rate, paths and models are optional."

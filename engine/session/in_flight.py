@@ -15,6 +15,7 @@ from pathlib import Path
 from mage_es.engine.seams.clock import SYSTEM_CLOCK, Clock
 from mage_es.engine.seams.model import Completion, Model, Request, reply_of
 from mage_es.events.disk import LocalFileSystem
+from mage_es.events.disk.opening import open_regular, read_small
 
 _SIZE = 48
 """Bytes of the file: a number and the machine's boot id, padded so that a write replaces the whole content."""
@@ -34,8 +35,8 @@ class CallsInFlight:
         """Return, in words, how many calls were in flight when the last process ended."""
         unknown = "not known (this is a copy of the run, or the machine was rebooted)"
         try:
-            number, _, boot = self._path.read_text().partition(" ")
-        except FileNotFoundError:
+            number, _, boot = read_small(self._path, _SIZE).decode().partition(" ")
+        except (OSError, ValueError):
             return unknown
         return number if self._boot and boot.strip() == self._boot else unknown
 
@@ -61,7 +62,7 @@ class CallsInFlight:
         self._count = count
         # Not before the first call: a session that calls no model leaves the run's folder as it was.
         if self._file is None:
-            self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o644)
+            self._file = open_regular(self._path, os.O_WRONLY | os.O_CREAT)
         # One write of a fixed size: a process killed here leaves the old number or the new one.
         os.pwrite(self._file, f"{count} {self._boot}\n".ljust(_SIZE).encode(), 0)
 

@@ -2,6 +2,8 @@
 
     log/...             the objects of the run's log and its questions, see `mage_es.events.care.backup`
     exams/<n>/log/...   those of each exam's
+    keys                of no subject, where tasks name some
+    whole/<n>           all objects of a complete backup with their hashes, see `mage_es.events.care.manifest`
 
 Everything else in a run directory can be rebuilt from the logs and is not copied.
 """
@@ -16,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from mage_es.engine.run.directory import Run, require_name
-from mage_es.events.care import back_up
+from mage_es.events.care import CompleteBackup, back_up, complete, item_of
 from mage_es.events.care import restore as restore_log
 from mage_es.events.disk import SCHEME, FolderObjects, LocalFileSystem, Objects, S3Objects, create_once, write_new
 from mage_es.events.disk.keys import keys_of, no_keys
@@ -48,42 +50,45 @@ class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
     head_seq: int
     head_chain: str
     exams: int
+    is_newest: bool = True
+    """Whether nothing there is of a later backup, one that was interrupted or whose record is lost."""
 
 
 def backup(run: Run, destination: str | None = None, *, gold: bool = True) -> BackupReport:
     """Copy what is new in a run's logs to a folder or to `s3://bucket/prefix`; the run may be at work.
 
     By default the copy of `runs/first` is `runs-backups/first`: beside the runs, where nothing takes it for one.
-    What is in a folder already is read again; a bucket vouches for its own. No copy has the keys of subjects: their
-    texts in it read as erased until the run's own file of keys lies there. Without `gold` it lacks the right answers:
-    it can be read and asked, but neither examined nor resumed.
+    What is there already is compared, in a folder by reading it, in a bucket by size and MD5 where the bucket knows
+    that; what is damaged is stored anew. No copy has the keys of subjects: their texts in it read as erased until the
+    run's own file of keys lies there. Without `gold` it lacks the right answers: it can be read and asked, but neither
+    examined nor resumed.
 
     Raises:
         UsageError: The destination is neither.
         SequenceConflict: It holds another run, a later or different state of this one, or the answers that it should
             be without.
-        LogDamaged: A log, or an object in the folder, is not what was written.
+        LogDamaged: A log, or a head of one in the place, is not what was written.
         PrerequisiteError: The destination is not accessible, or the run has no event yet.
     """
     objects = open_objects(destination or str(_beside(run.path)))
     # Listed before the run's log is copied, and copied after it: the copy knows each of them, and each reaches as far.
     begun = [exam for exam in run.exams() if LogReader(exam.log_path).head.seq]
-    fs, is_near = LocalFileSystem(), isinstance(objects, FolderObjects)
-    stored = back_up(run.log_path, objects, at=_LOG, fs=fs, gold=gold, read_again=is_near)
-    exams = [
-        back_up(exam.log_path, objects, at=f"exams/{exam.path.name}/{_LOG}", fs=fs, read_again=is_near)
-        for exam in begun
-    ]
+    fs = LocalFileSystem()
+    stored = [back_up(run.log_path, objects, at=_LOG, fs=fs, gold=gold)]
+    stored += [back_up(exam.log_path, objects, at=f"exams/{exam.path.name}/{_LOG}", fs=fs) for exam in begun]
+    items = [item for each in stored for item in each.items]
     if keys_of(run.log_path):
         create_once(objects, _KEYS, no_keys())
+        items.append(item_of(_KEYS, no_keys()))
+    added = complete(objects, items)
     return BackupReport(
         run_id=run.id,
         place=objects.place,
-        head_seq=stored.head.seq,
-        head_chain=stored.head.chain,
-        exams=len(exams),
-        objects=sum(each.objects for each in (stored, *exams)),
-        bytes=sum(each.bytes for each in (stored, *exams)),
+        head_seq=stored[0].head.seq,
+        head_chain=stored[0].head.chain,
+        exams=len(begun),
+        objects=sum(each.objects for each in stored) + bool(added),
+        bytes=sum(each.bytes for each in stored) + added,
     )
 
 
@@ -100,26 +105,33 @@ def restore(source: str, *, runs_dir: Path, name: str) -> RestoreReport:
     if target.exists():
         raise UsageError(f"{runs_dir} already has a run {name!r}: restore it under another name.")
     objects = open_objects(source)
-    names = objects.names()
-    if not names:
+    if not objects.names():
         raise UsageError(f"There is no backup in {source}. Pass the destination that `mage-es backup` wrote to.")
+    backed_up = CompleteBackup(objects)
+    names = backed_up.names()
     exams = sorted({match[1] for each in names if (match := _EXAM.match(each)) and match[1] not in (".", "..")})
     runs_dir.mkdir(parents=True, exist_ok=True)
     # One level deeper than runs are looked for, so that nothing takes it for a run while it is incomplete.
     building = Path(tempfile.mkdtemp(prefix=".restoring-", dir=runs_dir))
     try:
-        head = restore_log(objects, building / name / "log", at=_LOG, fs=LocalFileSystem())
+        head = restore_log(backed_up, building / name / "log", at=_LOG, fs=LocalFileSystem())
         for exam in exams:
             path = building / name / "exams" / exam / "log"
-            restore_log(objects, path, at=f"exams/{exam}/{_LOG}", fs=LocalFileSystem())
+            restore_log(backed_up, path, at=f"exams/{exam}/{_LOG}", fs=LocalFileSystem())
         if _KEYS in names:
-            write_new(LocalFileSystem(), building / name / _KEYS, objects.read(_KEYS))
+            write_new(LocalFileSystem(), building / name / _KEYS, backed_up.read(_KEYS))
         (building / name).rename(target)
         LocalFileSystem().sync_folder(runs_dir)
     finally:
         shutil.rmtree(building)
     return RestoreReport(
-        run_id=name, place=objects.place, path=str(target), head_seq=head.seq, head_chain=head.chain, exams=len(exams)
+        run_id=name,
+        place=objects.place,
+        path=str(target),
+        head_seq=head.seq,
+        head_chain=head.chain,
+        exams=len(exams),
+        is_newest=not backed_up.beyond(),
     )
 
 

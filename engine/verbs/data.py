@@ -30,6 +30,8 @@ from mage_es.engine.run.target_leaks import target_leaks
 from mage_es.engine.run.world import divide
 from mage_es.engine.seams.benchmark import SPLITS, Repeat, column_roles_of
 from mage_es.engine.verbs.download import download
+from mage_es.events.disk.documents import UNREADABLE
+from mage_es.events.disk.opening import opened, read_small
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest, redacted
 
 
@@ -254,15 +256,15 @@ def fetch_source(
 def _sha256(path: Path) -> str:
     if not path.is_file():
         return ""
-    with path.open("rb") as file:
+    with opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _recorded(folder: Path) -> tuple[FetchedFile, ...]:
     """Return the files that `SOURCE.json` lists; none if it is missing or malformed, so that all are fetched again."""
     try:
-        return msgspec.json.decode((folder / "SOURCE.json").read_bytes(), type=_SourceRecord).files
-    except (OSError, msgspec.MsgspecError):
+        return msgspec.json.decode(read_small(folder / "SOURCE.json"), type=_SourceRecord).files
+    except (OSError, *UNREADABLE):
         return ()
 
 

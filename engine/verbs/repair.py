@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -11,14 +12,19 @@ import msgspec
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.exams import exam_records
 from mage_es.engine.verbs.verify import verify
-from mage_es.events.care import RepairReport, plan_repair, repair_log
-from mage_es.events.log import LogReader
+from mage_es.events.care import RepairReport, plan_repair, repair_log, verify_log
+from mage_es.events.disk import LocalFileSystem
+from mage_es.events.errors import LogError
+from mage_es.events.log import Log, LogReader
+
+_NO_RECORD = ("snapshots", "replays", "beginning", "examining", "in-flight")
 
 
 def repair(run: Run, *, confirmed: bool) -> RepairReport:
     """Return what cutting the run's log to its last whole prefix loses; do it where that is `confirmed`.
 
-    Either way the repaired run is verified, a copy of it where nothing is to be changed yet.
+    What opening the log mends by itself is done and told, too. Either way the repaired run is verified, a copy of it
+    where nothing is to be changed yet.
 
     Raises:
         UsageError: That is no run.
@@ -26,21 +32,40 @@ def repair(run: Run, *, confirmed: bool) -> RepairReport:
         RunLocked, PrerequisiteError: Another process is writing it, or the disk refuses.
     """
     if confirmed:
-        return _verified(run, repair_log(run.log_path, clock=clock))
+        return _repaired(run)
     plan = plan_repair(run.log_path)
-    if not plan.problems:
+    if not plan.problems and verify_log(run.log_path).is_sound:
         return _verified(run, plan)
     with tempfile.TemporaryDirectory() as folder:
         copy = Run(run.id, Path(folder) / run.path.name)
-        shutil.copytree(run.path, copy.path, ignore=shutil.ignore_patterns("snapshots", "replays"))
-        found = _verified(copy, repair_log(copy.log_path, clock=clock))
-        left = tuple(problem.replace(str(copy.path), str(run.path)) for problem in found.left)
-        return msgspec.structs.replace(plan, left=left, exams=found.exams)
+        shutil.copytree(run.path, copy.path, ignore=shutil.ignore_patterns(*_NO_RECORD), copy_function=_copied)
+        found = _repaired(copy)
+        left, mends = (
+            tuple(problem.replace(str(copy.path), str(run.path)) for problem in told)
+            for told in (found.left, found.mends)
+        )
+        return msgspec.structs.replace(plan, left=left, mends=mends, exams=found.exams)
+
+
+def _copied(source: str, target: str) -> None:
+    Path(target).write_bytes(LocalFileSystem().read(Path(source)))  # which refuses what has no end
+
+
+def _repaired(run: Run) -> RepairReport:
+    report = repair_log(run.log_path, clock=clock)
+    before = verify_log(run.log_path)
+    if report.problems or before.is_sound:
+        return _verified(run, report)
+    with suppress(LogError):  # one that does not open either is left as it is, and verified below
+        Log.open(run.log_path, clock=clock).close()
+    still = {(found.file, found.problem) for found in verify_log(run.log_path).findings}
+    mended = (found for found in before.findings if (found.file, found.problem) not in still)
+    mends = tuple(f"{found.file}: {found.problem}" for found in mended)
+    return _verified(run, msgspec.structs.replace(report, mends=mends))
 
 
 def _verified(run: Run, report: RepairReport) -> RepairReport:
-    # Where nothing is cut, opening the log mends what else the check of its bytes finds.
-    failed = (check for check in verify(run).checks if not check.ok and (report.problems or check.name != "log"))
+    failed = (check for check in verify(run).checks if not check.ok)
     report = msgspec.structs.replace(report, left=tuple(f"{check.name}: {check.detail}" for check in failed))
     if not report.problems:
         return report

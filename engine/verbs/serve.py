@@ -21,6 +21,7 @@ from mage_es.engine.serving.journal import Health
 from mage_es.engine.serving.live import Learn, LiveRun
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.publish import models_of
+from mage_es.events.disk.opening import read_small
 from mage_es.events.errors import MageError, PrerequisiteError, UsageError, redacted
 from mage_es.events.log.allocators import give_back_freed, give_back_large
 from mage_es.events.vocabulary import Paired
@@ -223,12 +224,12 @@ async def _rereading(
     """Read the file of keys again when it changes. A file that is not valid changes nothing, and that is said."""
     from mage_es.engine.serving.tenants import read_keys
 
-    known = path.read_bytes()
+    known = read_small(path)
     while not stop():
         await asyncio.sleep(1)
         try:
             # The bytes, not the time in its entry: a file may be mounted over, or swapped behind a link.
-            if (found := await asyncio.to_thread(path.read_bytes)) == known:
+            if (found := await asyncio.to_thread(read_small, path)) == known:
                 continue
             known, ring = found, read_keys(path)
         except (MageError, OSError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mage_es.events.care.backup import Stored, back_up
 from mage_es.events.care.chains import HeadSearch
 from mage_es.events.care.export import FORMATS, ExportReport, export
+from mage_es.events.care.manifest import CompleteBackup, complete, item_of
 from mage_es.events.care.questions import QuestionsVerdict, verify_questions
 from mage_es.events.care.repair import RepairReport, plan_repair, repair_log
 from mage_es.events.care.restore import restore
@@ -12,6 +13,7 @@ from mage_es.events.care.verify import Finding, LogVerdict, verify_log
 
 __all__ = [
     "FORMATS",
+    "CompleteBackup",
     "ExportReport",
     "Finding",
     "HeadSearch",
@@ -20,7 +22,9 @@ __all__ = [
     "RepairReport",
     "Stored",
     "back_up",
+    "complete",
     "export",
+    "item_of",
     "plan_repair",
     "repair_log",
     "restore",

@@ -8,8 +8,9 @@
     tail/<first>                            frames of what was not sealed yet, from event <first> on
     head/<seq>                              how far a complete backup reaches, with the chain value that vouches for it
 
-Nothing is overwritten or deleted, and what is missing is stored again. A log whose events differ from those in the
-backup, or that does not reach as far, is refused: the name of a tail object, its first event, can be taken only once.
+Nothing is deleted, and nothing overwritten but what is damaged; what is missing or damaged is stored again. A log whose
+events differ from those in the backup, or that does not reach as far, is refused: the name of a tail object, its first
+event, can be taken only once. Which of these objects make up a complete backup is written last, see manifest.py.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es.events import wal
-from mage_es.events.care.questions import altered_questions, back_up_questions
+from mage_es.events.care.manifest import Item, item_of
+from mage_es.events.care.questions import back_up_questions
 from mage_es.events.disk.documents import RESTORE, Head, HeadNote, pack, unpack
 from mage_es.events.disk.filesystem import FileSystem
 from mage_es.events.disk.layout import Layout, Range
-from mage_es.events.disk.objects import Objects, create_once
+from mage_es.events.disk.objects import Listed, Objects, Source, create_once
 from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflict
 from mage_es.events.log.recovery import read_format
 from mage_es.events.log.tail import Tail
@@ -42,11 +44,12 @@ _NUMBERED = re.compile(r"(tail|head)/(\d{20})")
 
 
 class Stored(NamedTuple):
-    """The result of a backup: how far it reaches, and the objects and bytes that are new."""
+    """The result of a backup: how far it reaches, the objects and bytes that are new, and all that it is made of."""
 
     head: Head
     objects: int
     bytes: int
+    items: tuple[Item, ...]
 
 
 class Held(NamedTuple):
@@ -58,7 +61,7 @@ class Held(NamedTuple):
     heads: list[int]
 
 
-def held(objects: Objects, *, at: str) -> Held:
+def held(objects: Source, *, at: str) -> Held:
     """Return what is stored under the prefix `at`. Raises `LogDamaged` if two segments begin with the same event."""
     found = Held({}, {}, [], [])
     for name in objects.names():
@@ -88,7 +91,7 @@ def head_name(seq: int) -> str:
     return f"head/{seq:020d}"
 
 
-def newest_head(objects: Objects, found: Held, *, at: str) -> HeadNote:
+def newest_head(objects: Source, found: Held, *, at: str) -> HeadNote:
     """Return how far the newest complete backup reaches; event 0 if there is none. Raises `LogDamaged`."""
     if not found.heads:
         return HeadNote(seq=0, chain="")
@@ -99,31 +102,31 @@ def newest_head(objects: Objects, found: Held, *, at: str) -> HeadNote:
     return note
 
 
-def back_up(
-    path: Path, objects: Objects, *, at: str, fs: FileSystem, gold: bool = True, read_again: bool = False
-) -> Stored:
+def back_up(path: Path, objects: Objects, *, at: str, fs: FileSystem, gold: bool = True) -> Stored:
     """Store what is new in the log in the folder `path` under the prefix `at`, with or without `gold` answers.
 
-    `read_again` is to compare every object that is there already, which is a transfer where they are far away.
+    What is there already is compared, by its size and the MD5 that the place knows of it, else by reading it; segments,
+    questions and tails that are damaged are stored anew.
 
     Raises `SequenceConflict` if the place holds another log, or a later or other state of this one; `LogDamaged` if the
-    log, or an object that is read, is not what was written; `PrerequisiteError` if it has no event yet or the place
+    log, or a head of it in the place, is not what was written; `PrerequisiteError` if it has no event yet or the place
     cannot be used.
     """
-    return _Backup(path, objects, at, fs, gold=gold, read_again=read_again).run()
+    return _Backup(path, objects, at, fs, gold=gold).run()
 
 
 class _Backup:
-    def __init__(self, path: Path, objects: Objects, at: str, fs: FileSystem, *, gold: bool, read_again: bool) -> None:
+    def __init__(self, path: Path, objects: Objects, at: str, fs: FileSystem, *, gold: bool) -> None:
         self._fs = fs
         self._gold = gold
-        self._read_again = read_again
         self._objects = objects
         self._at = at
         self._layout = Layout(path)
         self._about, start = read_format(fs, self._layout)
         self._tail = Tail(fs, self._layout, start)
         self._sealed = SealedEvents(fs, self._layout, PRESENT)
+        self._listed: dict[str, Listed] = {}
+        self._items: list[Item] = []
         self._new = 0
         self._bytes = 0
 
@@ -136,51 +139,27 @@ class _Backup:
             raise PrerequisiteError(f"{self._layout.path} has nothing to back up at this moment: try again later.")
         # FORMAT names the log: if the place holds another one, this refuses before anything else is stored.
         self._create(FORMAT, self._fs.read(self._layout.format))
+        self._listed = self._objects.listed()
         found = held(self._objects, at=self._at)
-        if self._read_again:
-            self._require_whole(found)
-        before = newest_head(self._objects, found, at=self._at)
+        before = self._newest_head(found)
         self._require_same_history(found, before)
         # Questions, tail, segments, head: in this order an interruption leaves no head without what it names.
-        back_up_questions(self._fs, self._layout, self._objects, at=self._at, create=self._create, gold=self._gold)
-        reached = 0 if self._read_again else before.seq
-        self._store_tail(found, after=max(reached, self._tail.listing.sealed))
+        back_up_questions(self._fs, self._layout, self._objects, at=self._at, store=self._store, gold=self._gold)
+        self._store_tail(found)
         for span in self._tail.listing.segments:
-            if span not in found.segments or (self._read_again and span not in found.vectors):
-                self._store_segment(span)
-        if head.seq > before.seq:
-            self._create(head_name(head.seq), pack(HeadNote(seq=head.seq, chain=head.chain)))
-        return Stored(head, self._new, self._bytes)
+            self._store_segment(span)
+        self._create(head_name(head.seq), pack(HeadNote(seq=head.seq, chain=head.chain)))
+        return Stored(head, self._new, self._bytes, tuple(self._items))
 
-    def _require_whole(self, found: Held) -> None:
-        damaged = [*self._altered_segments(found), *altered_questions(self._objects, at=self._at)]
-        for name in (*map(tail_name, found.tails), *map(head_name, found.heads)):
-            try:
-                if name.startswith("tail/"):
-                    frames_of(self._objects, self._at + name)
-                else:
-                    unpack(self._objects.read(self._at + name), HeadNote, name=name)
-            except LogDamaged:
-                damaged.append(name)
-        if damaged:
-            names = ", ".join(self._at + name for name in damaged)
+    def _newest_head(self, found: Held) -> HeadNote:
+        try:
+            return newest_head(self._objects, found, at=self._at)
+        except LogDamaged as error:
+            name = f"{self._objects.place}/{self._at}{head_name(found.heads[-1])}"
             raise LogDamaged(
-                f"{self._objects.place} is damaged, nothing was stored there: {names} is not what was backed up. Move "
-                "that away and back up again, which stores it anew, or back up to another place."
-            )
-
-    def _altered_segments(self, found: Held) -> Iterator[str]:
-        for span in (span for span in self._tail.listing.segments if span in found.segments):
-            sealed = self._sealed.seal_of(span)
-            sides = (
-                (False, found.segments.get(span), sealed.sha256),
-                (True, found.vectors.get(span), sealed.vectors_sha256),
-            )
-            for vectors, digits, sha256 in sides:
-                if digits is not None:
-                    name = segment_name(span, digits, vectors=vectors)
-                    if hashlib.sha256(self._objects.read(self._at + name)).hexdigest() != sha256:
-                        yield name
+                f"{name} is damaged, and nothing was stored. Move that file away and back up again, which stores it "
+                "anew, or back up to another place."
+            ) from error
 
     def _require_same_history(self, found: Held, before: HeadNote) -> None:
         # A copy of a run that went on by itself has the same log id, so only the events can tell the two apart.
@@ -222,21 +201,26 @@ class _Backup:
             "Restore the backup and go on with that, or back this one up to another place."
         )
 
-    def _store_tail(self, found: Held, *, after: int) -> None:
+    def _store_tail(self, found: Held) -> None:
         # An object ends with its write-ahead file, so that no segment cuts one in two.
-        frames = [frame for frame in self._tail.frames if frame.first > after]
+        frames = [frame for frame in self._tail.frames if frame.first > self._tail.listing.sealed]
         chains = {frame.last: frame.chain for frame in frames}
         while frames:
             first = frames[0].first
-            if first in found.tails:  # left there by a backup that was interrupted
-                stored = frames_of(self._objects, self._at + tail_name(first))[-1]
-                if chains.get(stored.last) != stored.chain:
-                    raise self._conflict(f"has other events {first} to {stored.last} than this log")
-                frames = [frame for frame in frames if frame.first > stored.last]
-                continue
             group = [frame for frame in frames if frame.first < _next_file(frames)]
-            self._create(tail_name(first), b"".join(map(encoded, group)))
+            if first in found.tails and (stored := self._stored_frames(first)):
+                if chains.get(stored[-1].last) != stored[-1].chain:
+                    raise self._conflict(f"has other events {first} to {stored[-1].last} than this log")
+                group = [frame for frame in frames if frame.first <= stored[-1].last]
+            self._store(tail_name(first), b"".join(map(encoded, group)))
             frames = frames[len(group) :]
+
+    def _stored_frames(self, first: int) -> list[wal.Frame]:
+        """Return the frames of a tail object, none where it is damaged."""
+        try:
+            return frames_of(self._objects, self._at + tail_name(first))
+        except LogDamaged:
+            return []
 
     def _store_segment(self, span: Range) -> None:
         sealed = self._sealed.seal_of(span)
@@ -249,15 +233,38 @@ class _Backup:
         # Compared first: a damaged segment must not spread into the backup.
         if hashlib.sha256(data).hexdigest() != sha256:
             raise LogDamaged(f"{path} is not the file that was sealed, so it is not backed up. {RESTORE}")
-        self._create(segment_name(span, sha256[:8], vectors=vectors), data)
+        self._store(segment_name(span, sha256[:8], vectors=vectors), data)
+
+    def _store(self, name: str, data: bytes) -> None:
+        """Store an object whose name tells its bytes: what differs from them there is damaged, and replaced."""
+        known = self._listed.get(self._at + name)
+        if known is None:
+            return self._create(name, data)
+        self._items.append(item_of(self._at + name, data))
+        if not self._is_whole(name, known, data):
+            self._objects.replace(self._at + name, data)
+            self._note(data)
+        return None
+
+    def _is_whole(self, name: str, known: Listed, data: bytes) -> bool:
+        if known.md5 == hashlib.md5(data, usedforsecurity=False).hexdigest():
+            return known.size == len(data)
+        try:
+            return known.size == len(data) and self._objects.read(self._at + name) == data
+        except LogDamaged:  # something that is no file lies there
+            return False
 
     def _create(self, name: str, data: bytes) -> None:
+        self._items.append(item_of(self._at + name, data))
         if create_once(self._objects, self._at + name, data):
-            self._new += 1
-            self._bytes += len(data)
+            self._note(data)
+
+    def _note(self, data: bytes) -> None:
+        self._new += 1
+        self._bytes += len(data)
 
 
-def frames_of(objects: Objects, name: str) -> list[wal.Frame]:
+def frames_of(objects: Source, name: str) -> list[wal.Frame]:
     """Return the frames of a tail object. Raises `LogDamaged` if it is not whole."""
     data = objects.read(name)
     start = wal.decode(data)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem, write_new
 from mage_es.events.disk.layout import Layout
-from mage_es.events.disk.objects import Objects
+from mage_es.events.disk.objects import Objects, Source
 from mage_es.events.errors import LogDamaged, SequenceConflict
 from mage_es.events.log import LogReader
 from mage_es.events.segments.questions import files_of, golds_of, texts_of
@@ -56,7 +56,7 @@ def damaged_golds(fs: FileSystem, layout: Layout) -> Iterator[Path]:
 
 
 def back_up_questions(
-    fs: FileSystem, layout: Layout, objects: Objects, *, at: str, create: Callable[[str, bytes], None], gold: bool
+    fs: FileSystem, layout: Layout, objects: Objects, *, at: str, store: Callable[[str, bytes], None], gold: bool
 ) -> None:
     """Store the files of a log's questions, without `gold` the texts alone.
 
@@ -72,15 +72,10 @@ def back_up_questions(
         for file in (texts, golds) if gold and fs.exists(golds) else (texts,):
             if not fs.exists(file) or not _is_whole(data := fs.read(file), _name(file)):
                 raise LogDamaged(f"{file} is missing or not the file that was stored: `mage-es verify RUN` names it.")
-            create(_name(file), data)
+            store(_name(file), data)
 
 
-def altered_questions(objects: Objects, *, at: str) -> Iterator[str]:
-    """Yield the names under the prefix `at` of backed up questions that are not what their names say."""
-    return (own for own in _backed_up(objects, at) if not _is_whole(objects.read(at + own), own))
-
-
-def restore_questions(fs: FileSystem, layout: Layout, objects: Objects, *, at: str) -> None:
+def restore_questions(fs: FileSystem, layout: Layout, objects: Source, *, at: str) -> None:
     """Write the files of questions that a backup holds. Raises `LogDamaged` for one that its name does not fit."""
     for own in _backed_up(objects, at):
         data = objects.read(at + own)
@@ -90,7 +85,7 @@ def restore_questions(fs: FileSystem, layout: Layout, objects: Objects, *, at: s
         write_new(fs, layout.path / own, data)
 
 
-def _backed_up(objects: Objects, at: str) -> list[str]:
+def _backed_up(objects: Source, at: str) -> list[str]:
     names = (name.removeprefix(at) for name in objects.names() if name.startswith(at))
     return [own for own in names if _FILE.fullmatch(own)]
 

@@ -36,8 +36,8 @@ class RepairReport(msgspec.Struct, frozen=True, kw_only=True):
 
     The prefix ends with event `whole_seq`. `lost_first` is 0 where no event is lost, `lost_last` where nothing tells
     how far the log went. `done` is whether the log was cut; `head_seq` and `head_chain` are those it has now. The
-    caller adds what verifying the repaired log told: `left`, which no repair mends, and the `exams` that do not count
-    any more because the record of them was cut off.
+    caller adds what verifying the repaired log told: `left`, which no repair mends, `mends`, which opening the log does
+    without a cut, and the `exams` that do not count any more because the record of them was cut off.
     """
 
     problems: tuple[str, ...]
@@ -49,6 +49,7 @@ class RepairReport(msgspec.Struct, frozen=True, kw_only=True):
     head_seq: int
     head_chain: str
     left: tuple[str, ...] = ()
+    mends: tuple[str, ...] = ()
     exams: tuple[str, ...] = ()
 
 

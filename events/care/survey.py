@@ -71,6 +71,7 @@ class _Surveyor:
         self._known = 0  # the last event that anything tells of
         self._is_cut = False  # whether there was more, though nothing may tell how much
         self._tails: dict[int, list[wal.Frame]] = {}
+        self._sealed_again: list[Range] = []  # segments that opening makes anew
         self._leftover: set[int] = set()  # write-ahead files whose segment is whole
 
     def run(self) -> Survey:
@@ -96,6 +97,11 @@ class _Surveyor:
         if torn and self._problems:
             self._scraps.append(torn)
         last = max(self._tails, default=self._head.seq + 1)
+        for span in self._sealed_again:
+            # Its file will have the record of the repair, too, and is more than was sealed.
+            if self._problems and span.first == last:
+                self._scrap(self._layout.segment(span))
+                self._scrap_vectors(span)
         return Survey(
             about=self._about,
             head=self._head,
@@ -158,12 +164,14 @@ class _Surveyor:
     def _drop_segments(self, sealed: SealedEvents, kept: list[Range]) -> None:
         for span in sealed.spans:
             frames = self._tails.get(span.first, [])
-            # The latter is sealed again from its frames when the log is opened.
-            if span in kept or (frames and frames[-1].last == span.last):
+            if span in kept:
+                continue
+            # Sealed again from its frames when the log is opened.
+            if frames and frames[-1].last == span.last:
+                self._sealed_again.append(span)
                 continue
             self._drop(self._layout.segment(span), follows=span.first == self._head.seq + 1)
-            if self._fs.exists(self._layout.vectors(span)):
-                self._scrap(self._layout.vectors(span))
+            self._scrap_vectors(span)
             self._known = max(self._known, span.last)
 
     def _drop_files(self, contents: dict[int, bytes], kept: list[Range]) -> None:
@@ -182,6 +190,10 @@ class _Surveyor:
         what = "is not what was written" if follows else "comes after events that are missing or damaged"
         self._problems.append(f"{path.name} {what}")
         self._scrap(path)
+
+    def _scrap_vectors(self, span: Range) -> None:
+        if self._fs.exists(self._layout.vectors(span)):
+            self._scrap(self._layout.vectors(span))
 
     def _scrap(self, path: Path) -> None:
         self._scraps.append(Scrap(path, 0, self._fs.read(path)))

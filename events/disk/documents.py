@@ -10,6 +10,9 @@ from mage_es.events.errors import LogDamaged
 
 T = TypeVar("T", bound=msgspec.Struct)
 
+UNREADABLE = (msgspec.MsgspecError, RecursionError)
+"""What decoding raises for bytes that are not what they should be; the second where they are nested too deep."""
+
 
 Chain = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{64})?$")]
 """A chain value in hexadecimal digits, or nothing."""
@@ -66,7 +69,7 @@ def unpack(data: bytes, kind: type[T], *, name: str) -> T:
     try:
         return msgspec.json.decode(body + b"}", type=kind)
     # The checksum is right, so this is no damage: another release wrote it.
-    except msgspec.MsgspecError as error:
+    except UNREADABLE as error:
         raise LogDamaged(f"{name} is whole but not what this release writes: {error}. Use a newer one.") from error
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
+from mage_es.events.disk.opening import LARGEST, OddFile, open_regular, opened
 from mage_es.events.errors import NO_WINDOWS, LogDamaged
 
 try:
@@ -124,7 +125,7 @@ class LocalFileSystem:
 
     def read(self, path: Path, offset: int = 0, length: int | None = None) -> bytes:
         # Unbuffered: a reader must see what is in the file now, and reads it once.
-        with _named(path), path.open("rb", buffering=0) as file:
+        with _named(path), opened(path, LARGEST) as file:
             file.seek(offset)
             if length is None:
                 return file.readall()
@@ -140,7 +141,7 @@ class LocalFileSystem:
 
     def append(self, path: Path) -> File:
         with _named(path):
-            return _LocalFile(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC))
+            return _LocalFile(open_regular(path, os.O_WRONLY | os.O_APPEND))
 
     def rename(self, source: Path, target: Path) -> None:
         with _named(target):
@@ -159,7 +160,7 @@ class LocalFileSystem:
 
     def lock(self, path: Path) -> Lock:
         with _named(path):
-            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            fd = open_regular(path, os.O_RDWR | os.O_CREAT)
         try:
             # flock, not a lock file: the kernel releases it when the process ends, however that happens.
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -209,8 +210,8 @@ def _named(path: Path) -> Iterator[None]:
     """Say of which file a failure is: a read that fails names none. Raises `LogDamaged` for what is no file."""
     try:
         yield
-    except (IsADirectoryError, NotADirectoryError) as error:
-        what = "a folder, where a file belongs" if isinstance(error, IsADirectoryError) else "a file, or is in one"
+    except (OddFile, NotADirectoryError) as error:
+        what = error.strerror if isinstance(error, OddFile) else "no folder, or is in one that is none"
         raise LogDamaged(f"{path} is {what}. Restore it from a copy of the run.") from error
     except OSError as error:
         if path.is_symlink() and error.errno in (errno.ENOENT, errno.ELOOP):

@@ -2,7 +2,7 @@
 
 import hashlib
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from mage_es.events.disk.filesystem import TEMPORARY, FileSystem, write_new
 from mage_es.events.errors import PrerequisiteError, SequenceConflict
@@ -10,8 +10,15 @@ from mage_es.events.errors import PrerequisiteError, SequenceConflict
 _LOCK = ".lock"
 
 
-class Objects(Protocol):
-    """Named bytes. `place` is how people call the whole; names are relative paths with slashes."""
+class Listed(NamedTuple):
+    """What a place says of an object without sending it: its size in bytes, and its MD5 where the place knows that."""
+
+    size: int
+    md5: str
+
+
+class Source(Protocol):
+    """Named bytes to read. `place` is how people call the whole; names are relative paths with slashes."""
 
     place: str
 
@@ -20,6 +27,16 @@ class Objects(Protocol):
 
     def read(self, name: str) -> bytes:
         """Return an object. Raises `FileNotFoundError`, `PrerequisiteError`."""
+
+
+class Objects(Source, Protocol):
+    """Named bytes to read and write."""
+
+    def listed(self) -> dict[str, Listed]:
+        """Return what is said of each object. Raises as `names` does."""
+
+    def replace(self, name: str, data: bytes) -> None:
+        """Store an object durably in the place of a damaged one. Raises `PrerequisiteError`, `OSError`."""
 
     def create(self, name: str, data: bytes) -> None:
         """Store a new object durably. Raises `FileExistsError`, and `PrerequisiteError` or `OSError` otherwise."""
@@ -35,14 +52,24 @@ class FolderObjects:
         self._fs = fs
 
     def names(self) -> list[str]:
-        # The lock and temporary files are ours, not objects.
-        files = (path.relative_to(self._folder).as_posix() for path in self._folder.rglob("*") if path.is_file())
-        return sorted(name for name in files if name != _LOCK and not name.endswith(TEMPORARY))
+        return sorted(self.listed())
+
+    def listed(self) -> dict[str, Listed]:
+        # Whatever is no folder: reading it says what it is. The lock and temporary files are ours, not objects.
+        files = [path for path in self._folder.rglob("*") if path.is_symlink() or not path.is_dir()]
+        found = {path.relative_to(self._folder).as_posix(): Listed(path.lstat().st_size, "") for path in files}
+        return {name: each for name, each in found.items() if name != _LOCK and not name.endswith(TEMPORARY)}
 
     def read(self, name: str) -> bytes:
         return self._fs.read(self._folder / name)
 
     def create(self, name: str, data: bytes) -> None:
+        self._write(name, data, is_new=True)
+
+    def replace(self, name: str, data: bytes) -> None:
+        self._write(name, data, is_new=False)
+
+    def _write(self, name: str, data: bytes, *, is_new: bool) -> None:
         path = self._folder / name
         self._make_folder(path.parent)
         try:
@@ -51,7 +78,7 @@ class FolderObjects:
         except BlockingIOError as error:
             raise PrerequisiteError(f"another backup is being written to {self.place}: wait until it ends.") from error
         try:
-            if self._fs.exists(path):
+            if is_new and self._fs.exists(path):
                 raise FileExistsError(f"{path} exists")
             write_new(self._fs, path, data)
         finally:

@@ -7,6 +7,7 @@ with `If-None-Match: *`, which pyarrow's file system silently ignores.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from mage_es.events.disk.objects import Listed
 from mage_es.events.errors import PrerequisiteError, redacted
 
 SCHEME = "s3://"
@@ -25,10 +26,15 @@ class S3Objects:
             self._store = from_url(url)
 
     def names(self) -> list[str]:
+        return sorted(self.listed())
+
+    def listed(self) -> dict[str, Listed]:
         import obstore
 
+        # The entity tag of what was stored in one part is its MD5, unless the bucket encrypts with keys of its own.
         with self._refusals():
-            return sorted(entry["path"] for page in obstore.list(self._store) for entry in page)
+            entries = [entry for page in obstore.list(self._store) for entry in page]
+        return {each["path"]: Listed(each["size"], (each["e_tag"] or "").strip('"')) for each in entries}
 
     def read(self, name: str) -> bytes:
         import obstore
@@ -50,6 +56,12 @@ class S3Objects:
             # What obstore raises for a bucket that does not exist.
             except FileNotFoundError as error:
                 raise self._refusal(error) from error
+
+    def replace(self, name: str, data: bytes) -> None:
+        import obstore
+
+        with self._refusals():
+            obstore.put(self._store, name, data, use_multipart=False)
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:

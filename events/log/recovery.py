@@ -15,10 +15,13 @@ from mage_es.events.disk.documents import RESTORE, Format, Head, HeadNote, genes
 from mage_es.events.disk.filesystem import TEMPORARY, FileSystem, write_new
 from mage_es.events.disk.layout import Layout, Listing
 from mage_es.events.disk.lock import watermark
+from mage_es.events.disk.opening import SMALL
 from mage_es.events.errors import LogDamaged, UsageError
 from mage_es.events.segments.sealed import seals_in
 from mage_es.events.segments.sealing import whole_wal
 from mage_es.events.vocabulary import SegmentSealed
+
+_LARGEST_HEAD = 1 << 26  # bytes; it lists what each segment holds
 
 
 class Recovered(NamedTuple):
@@ -41,7 +44,7 @@ def read_format(fs: FileSystem, layout: Layout) -> tuple[Format, bytes]:
     if not fs.exists(layout.format):
         require_nothing(fs, layout)
         raise UsageError(f"{layout.path} is not a log: it has no file FORMAT. Give the folder of a run.")
-    data = fs.read(layout.format)
+    data = fs.read(layout.format, 0, SMALL)
     about = unpack(data, Format, name=str(layout.format))
     if about.format != 1 or about.hash != "sha256":
         raise UsageError(f"{layout.path} has log format {about.format}, this release reads 1: use a newer release.")
@@ -61,7 +64,7 @@ def read_head(fs: FileSystem, layout: Layout) -> HeadNote:
     """Return what HEAD says; sequence number 0 if there is no such file. Raises `LogDamaged`."""
     if not fs.exists(layout.head):
         return HeadNote(seq=0, chain="")
-    return unpack(fs.read(layout.head), HeadNote, name=str(layout.head))
+    return unpack(fs.read(layout.head, 0, _LARGEST_HEAD), HeadNote, name=str(layout.head))
 
 
 def recover(fs: FileSystem, layout: Layout, start: bytes) -> Recovered:

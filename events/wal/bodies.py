@@ -16,6 +16,7 @@ from typing import Annotated, Any, NamedTuple, Union
 import msgspec
 
 from mage_es.events.digests import token_of
+from mage_es.events.disk.documents import UNREADABLE
 from mage_es.events.errors import LogDamaged, UsageError
 from mage_es.events.vocabulary import EVENT_TYPES, Event, Phase, SegmentSealed
 from mage_es.events.vocabulary.envelope import Coordinates, Draft, Record, event_id
@@ -138,7 +139,7 @@ def rows_of(frame: Frame) -> list[Row]:
     try:
         ts_us, versions, drafts = _written.decode(frame.body)
         tags = [_tagged.decode(draft.payload).type for draft in drafts]
-    except msgspec.MsgspecError as error:
+    except UNREADABLE as error:
         raise LogDamaged(f"the frame of events {frame.first} to {frame.last} holds no records: {error}.") from error
     if len(drafts) != frame.events:
         raise LogDamaged(f"the frame of events {frame.first} to {frame.last} holds {len(drafts)} records.")
@@ -163,7 +164,7 @@ class FrameReader:
                 return self._registry.upcast(row.type, row.version, payload)
             decoder = self._decoders.get(row.type) or self._decoders.setdefault(row.type, msgspec.msgpack.Decoder(cls))
             event: Event = decoder.decode(row.draft.payload)
-        except msgspec.MsgspecError as error:
+        except UNREADABLE as error:
             raise LogDamaged(f"an event {row.type} in version {row.version} cannot be read: {error}.") from error
         return event
 
@@ -173,7 +174,7 @@ class FrameReader:
         if self._registry.types is EVENT_TYPES:
             try:
                 ts_us, versions, drafts = _present.decode(frame.body)
-            except msgspec.MsgspecError:
+            except UNREADABLE:
                 pass  # another release wrote it, or it holds no records: the slow way below finds out which
             else:
                 if versions == _VERSIONS and len(drafts) == frame.events:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from mage_es.events.disk import LocalFileSystem
+from mage_es.events.errors import WriterPoisoned
 from mage_es.events.log import Log
 from mage_es.events.vocabulary import Draft, RunResumed
 
@@ -84,3 +86,48 @@ def test_another_head_fails_the_check_and_nonsense_is_a_usage_error(mage: Comman
     assert outcome.code == 1 and "not a head of this log" in outcome.out
     outcome = mage("verify", "first", "--head", "latest")
     assert outcome.code == 2 and "is not a head" in outcome.err
+
+
+class Stopping(LocalFileSystem):
+    """A disk that stops the writer when a segment has its name and nothing records it yet."""
+
+    armed = False
+
+    def sync_folder(self, path: Path) -> None:
+        super().sync_folder(path)
+        if self.armed and path.name == "seg":
+            raise OSError("stopped")
+
+
+def stop_sealing(log: Path) -> list[Path]:
+    """Leave a log in the window of a seal; return the files of the segment that is not recorded yet."""
+    before, disk = set((log / "seg").iterdir()), Stopping()
+    writer = Log.open(log, clock=lambda: 1_700_000_000_000_000, fs=disk)
+    writer.append([Draft(event=RunResumed(package_version="0", attempt=99), iteration=0, phase="open", ordinal=99)])
+    disk.armed = True
+    with pytest.raises(WriterPoisoned):
+        writer.close()
+    return sorted(set((log / "seg").iterdir()) - before)
+
+
+@pytest.mark.parametrize("harm", ["flip", "cut", "empty", "missing"])
+def test_a_segment_that_is_damaged_while_it_is_sealed_is_mended_without_a_loss(
+    mage: Command, runs_dir: Path, harm: str
+) -> None:
+    [segment] = stop_sealing(runs_dir / "first" / "log")
+    assert mage("verify", "first").code == 0
+    data = segment.read_bytes()
+    harmed = {"flip": bytes([data[0] ^ 1]) + data[1:], "cut": data[:-1], "empty": b""}
+    segment.unlink()
+    if harm in harmed:
+        segment.write_bytes(harmed[harm])
+    red = mage("verify", "first").code
+    assert red == (0 if harm == "missing" else 5)
+    shown = mage("repair", "first")
+    assert (shown.code == 0) == (red == 0) and ("nothing to repair" in shown.out) == (red == 0)
+    if red:
+        assert segment.name in shown.out and "no event is lost" in shown.out and not shown.out.count("would be")
+        assert segment.read_bytes() == harmed[harm]  # only --yes changes anything
+    assert mage("repair", "first", "--yes").code == 0
+    assert mage("verify", "first").code == 0 and "nothing to repair" in mage("repair", "first").out
+    assert red == 0 or segment.read_bytes() == data

@@ -128,7 +128,7 @@ def test_other_machines_get_in_with_keys_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("keys = [", "is no file of keys"),
+        ("keys = [", "is not valid TOML"),
         ("keys = []", "has no keys"),
         (f'[[keys]]\nname = "a"\nsha256 = "{hashed("k")}"\ntrusted = 1', "unknown field `trusted`"),
         ('[[keys]]\nname = "a"\nsha256 = "the key itself"', "matching regex"),

@@ -116,7 +116,7 @@ def test_a_repeated_backup_stores_only_what_is_new_and_changes_nothing(folder: F
     first = save(tmp_path / "log", folder)
     before = {name: folder.read(name) for name in folder.names()}
     assert (first.objects, first.bytes) == (4, sum(map(len, before.values())))
-    assert save(tmp_path / "log", folder)[1:] == (0, 0)
+    assert save(tmp_path / "log", folder)[1:3] == (0, 0)
     append(tmp_path / "log", 2)
     second = save(tmp_path / "log", folder)
     after = {name: folder.read(name) for name in folder.names()}
@@ -157,7 +157,7 @@ def test_a_damaged_segment_is_not_backed_up(folder: FolderObjects, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_a_copy_that_is_damaged_is_named_and_one_that_lacks_something_is_completed(
+def test_what_is_damaged_in_a_copy_is_named_or_stored_anew_as_what_is_missing_is(
     folder: FolderObjects, tmp_path: Path
 ) -> None:
     path = tmp_path / "log"
@@ -171,11 +171,15 @@ def test_a_copy_that_is_damaged_is_named_and_one_that_lacks_something_is_complet
         data = file.read_bytes()
         for damaged in (data[:-1], data + data, data[:9] + bytes([data[9] ^ 1]) + data[10:], b""):
             file.write_bytes(damaged)
-            with pytest.raises((LogDamaged, SequenceConflict), match=name):
-                back_up(path, folder, at="log/", fs=FS, read_again=True)
+            try:
+                save(path, folder)
+            except (LogDamaged, SequenceConflict) as error:
+                assert name in str(error)
+                file.write_bytes(data)
+            assert restored(folder, tmp_path / "again" / name / str(len(damaged))) == contents(path)
         file.unlink()
-        back_up(path, folder, at="log/", fs=FS, read_again=True)
-        assert restored(folder, tmp_path / "again" / name) == contents(path)
+        save(path, folder)
+        assert restored(folder, tmp_path / "again" / name / "missing") == contents(path)
     abandon(log)
 
 
@@ -183,7 +187,7 @@ class Counting:
     """A place that notes what is asked of it."""
 
     def __init__(self, objects: Objects) -> None:
-        self.place, self.names = objects.place, objects.names
+        self.place, self.names, self.listed = objects.place, objects.names, objects.listed
         self.asked: list[str] = []
         self._objects = objects
 
@@ -195,17 +199,37 @@ class Counting:
         self.asked.append(name)
         self._objects.create(name, data)
 
+    def replace(self, name: str, data: bytes) -> None:
+        self.asked.append(f"replace {name}")
+        self._objects.replace(name, data)
 
-def test_what_is_stored_is_neither_sent_nor_fetched_again(folder: FolderObjects, tmp_path: Path) -> None:
-    write(tmp_path / "log", [judged(1)])
+
+def test_of_a_bucket_no_segment_that_is_stored_is_sent_or_fetched_again(address: str, tmp_path: Path) -> None:
+    objects = S3Objects(f"{address}/prefix/{tmp_path.name}")
+    write(tmp_path / "log", [judged(1), remembered(1)])
     log = Log.open(tmp_path / "log", clock=clock(), fs=FS)
     for number in (2, 3):
         log.append([judged(number)])
-        save(tmp_path / "log", folder)
-    again = Counting(folder)
+        save(tmp_path / "log", objects)
+    again = Counting(objects)
     save(tmp_path / "log", again)
-    assert again.asked == ["log/FORMAT", "log/FORMAT", f"log/head/{log.head.seq:020d}"]
+    assert again.asked and not [name for name in again.asked if "/seg/" in name]
     abandon(log)
+
+
+def test_segments_that_are_damaged_in_a_place_are_stored_anew_and_nothing_else(
+    objects: Objects, tmp_path: Path
+) -> None:
+    write(tmp_path / "log", [judged(1), remembered(1)])
+    save(tmp_path / "log", objects)
+    for name in [name for name in objects.names() if "/seg/" in name]:
+        data = objects.read(name)
+        for damaged in (data[:-1], data[:9] + bytes([data[9] ^ 1]) + data[10:], b""):
+            objects.replace(name, damaged)
+            again = Counting(objects)
+            assert save(tmp_path / "log", again)[1:3] == (1, len(data))
+            assert [asked for asked in again.asked if "replace" in asked] == [f"replace {name}"]
+            assert objects.read(name) == data
 
 
 class Unsealing(Unsynced):
@@ -319,6 +343,7 @@ class Raced:
     def __init__(self, objects: Objects, name: str) -> None:
         self.place = objects.place
         self.names, self.read = objects.names, objects.read
+        self.listed, self.replace = objects.listed, objects.replace
         self._objects, self._name = objects, name
 
     def create(self, name: str, data: bytes) -> None:
@@ -343,6 +368,7 @@ class Failing:
     def __init__(self, objects: Objects, at: int, *, stores: bool) -> None:
         self.place = objects.place
         self.names, self.read = objects.names, objects.read
+        self.listed, self.replace = objects.listed, objects.replace
         self._objects, self._left, self._stores = objects, at, stores
 
     def create(self, name: str, data: bytes) -> None:

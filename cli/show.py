@@ -12,6 +12,7 @@ from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import asked, bundle
+from mage_es.events.vocabulary.private import quotes_erased
 
 if TYPE_CHECKING:
     from mage_es.engine.serving.inferences import InferenceReport
@@ -88,6 +89,8 @@ def _texts(number: int, move: MoveReport) -> list[str]:
     from mage_es.engine.verbs.transcript import CallReport, SearchReport, ToolReport, TrimReport
 
     mismatch = "" if getattr(move, "verified", True) else " (DOES NOT MATCH the recorded hash)"
+    if mismatch and quotes_erased(getattr(move, "prompt", "")):
+        mismatch = " (cannot be compared with the recorded hash: what is erased was in it)"
     match move:
         case CallReport():
             sources = ", ".join(f"{source.source} at {source.offset}" for source in move.sources)

@@ -11,6 +11,7 @@
     |   `-- RunLocked               4   another process is writing this run
     `-- LogError                    5   the log cannot be used as it is
         |-- LogDamaged              5   bytes do not match what was written: file, range, events affected
+        |   `-- KeysUnusable        5   so it is with the file of subjects' keys, and the log is whole
         |-- UnknownEvent            5   a type or schema version that this release cannot read
         |-- WriterPoisoned          5   a write or sync failed; the writer must be reopened
         `-- SequenceConflict        5   another writer appended in between
@@ -92,6 +93,10 @@ class LogError(MageError):
 
 class LogDamaged(LogError):
     """Stored bytes are not what was written; names the file, the range and the events affected."""
+
+
+class KeysUnusable(LogDamaged):
+    """The file of subjects' keys is not what was written, or another log's."""
 
 
 class UnknownEvent(LogError):

@@ -8,8 +8,9 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from mage_es.events.digests import digest, digest_of_set
+from mage_es.events.vocabulary.private import is_erased, texts_in
 
-T = TypeVar("T")
+T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Kept(Generic[T]):
@@ -41,7 +42,8 @@ class Kept(Generic[T]):
         return key in self._quarantined
 
     def in_use(self, keys: list[str]) -> Iterator[T]:
-        return (self._rows[key] for key in keys if key not in self._quarantined)
+        rows = (self._rows[key] for key in keys if key not in self._quarantined)
+        return (row for row in rows if not any(map(is_erased, texts_in(row))))
 
     def get(self, key: str) -> T | None:
         return self._rows.get(key)

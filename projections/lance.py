@@ -18,7 +18,7 @@ import msgspec
 
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.vocabulary import Outcome
-from mage_es.events.vocabulary.private import under_of
+from mage_es.events.vocabulary.private import is_sealed
 from mage_es.projections.memory import Memory, MemoryRow, digest_of_rows
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _write(path: Path, memory: Memory) -> None:
 
 
 def open_to_all(memory: Memory) -> list[MemoryRow]:
-    return [row for row in memory.rows() if not under_of(row.question, row.reasoning)]
+    return [row for row in memory.rows() if not (is_sealed(row.question) or is_sealed(row.reasoning))]
 
 
 def read_rows(path: Path) -> list[MemoryRow]:

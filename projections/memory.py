@@ -32,7 +32,7 @@ from mage_es.events.vocabulary import (
     Phase,
     Step,
 )
-from mage_es.events.vocabulary.private import clear_vector
+from mage_es.events.vocabulary.private import clear_vector, is_erased
 from mage_es.projections.protocol import Order, unread
 from mage_es.projections.slices import Birth, Slice, VectorSlice, birth_of
 
@@ -73,6 +73,12 @@ class MemoryRow(msgspec.Struct, frozen=True, array_like=True):
     @property
     def birth(self) -> Birth:
         return birth_of(self.iteration, self.phase, self.ordinal)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether prompts may quote it: it is active, and none of its texts is erased."""
+        texts = (self.question, self.recognise, self.reasoning, self.answer, self.wrong_answer)
+        return self.status == "active" and not any(map(is_erased, texts))
 
 
 class Memory:
@@ -163,7 +169,7 @@ class Memory:
     def principles(self, skill: str) -> list[MemoryRow]:
         # One in quarantine keeps its place by birth, for when it is released.
         rows = (self._rows[memory_id] for _, memory_id in self._principles.get(skill, ()))
-        return [row for row in rows if row.status == "active"]
+        return [row for row in rows if row.is_shown]
 
     def latest_failure(self, question_id: str) -> MemoryRow | None:
         """Return the latest failure memory about this very question (type strategies are not) out of quarantine."""
@@ -197,7 +203,7 @@ class Memory:
     def _add(self, row: MemoryRow) -> None:
         self._put(row)
         self._counts[row.outcome] += 1
-        if row.status == "active":
+        if row.is_shown:
             self._place(row)
         # By birth and not by arrival: answers of one iteration may be recorded in any order.
         if row.outcome == "principle":
@@ -231,9 +237,9 @@ class Memory:
         self._put(changed)
         # Slices hold active memories only, so that a search needs no mask.
         index = INDEXES.get(row.outcome)
-        if index and row.status == "active" and changed.status != "active":
+        if index and row.is_shown and not changed.is_shown:
             self._slices[index, row.task_type].remove(row.memory_id)
-        elif row.status != "active" and changed.status == "active":
+        elif not row.is_shown and changed.is_shown:
             self._place(changed)
 
 

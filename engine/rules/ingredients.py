@@ -14,6 +14,7 @@ import msgspec
 from mage_es.engine.courses import Ask
 from mage_es.engine.rules.prompt import BARE, Demonstration, Quote, Section, worked
 from mage_es.events.vocabulary import ActionRecipeHarvested, BundleTrimmed, QuestionPlanned, ToolAuthored
+from mage_es.events.vocabulary.private import is_erased
 from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow
 
@@ -178,7 +179,7 @@ def _actions(recipe: ActionRecipeHarvested) -> str:
 
 
 def _labelled(label: str, text: str) -> list[str]:
-    return [f"{label}: {text}"] if text else []
+    return [f"{label}: {text}"] if text and not is_erased(text) else []
 
 
 def _shown(state: State, memory_id: str, answer_of: str) -> MemoryRow:

@@ -45,6 +45,7 @@ from mage_es.events.vocabulary import (
     ToolAuthored,
     tag_of,
 )
+from mage_es.events.vocabulary.private import is_erased
 
 LEARNED = "evolution"  # the split that memories are about; the questions of every other one must not be learned
 
@@ -83,7 +84,7 @@ class Guarded:
                 # Same order in all of them, by question id; see splits.py.
                 for name, text, packed in zip(hashes, split.question_hashes, split.shingles, strict=False):
                     self._names.append(name)
-                    self._index.add(_unpacked(packed or bytes.fromhex(text.partition(":")[2])))
+                    self._index.add(_unpacked(packed or bytes.fromhex(text.removeprefix(name)[1:])))
 
     def __len__(self) -> int:
         return len(self._splits)
@@ -112,8 +113,11 @@ class Guarded:
 
 
 def hashes_of(split: SplitCommitted) -> list[str]:
-    """Return the hash of each question; what is private to a subject has its shingles behind it, in hexadecimal."""
-    return [text.partition(":")[0] for text in split.question_hashes]
+    """Return the hash of each question; what is private to a subject has its shingles behind it, in hexadecimal.
+
+    Of one that is erased it is what is left of it.
+    """
+    return [text if is_erased(text) else text.partition(":")[0] for text in split.question_hashes]
 
 
 def packed_shingles(text: str, *, common: Container[str] = ()) -> bytes:

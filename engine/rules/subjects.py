@@ -29,7 +29,7 @@ from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import Question
 from mage_es.events.digests import sha256_text
 from mage_es.events.vocabulary import CallFailed, Draft, EmbeddingCalled, Event, MemoryRefused
-from mage_es.events.vocabulary.private import marked, texts_in, under_of
+from mage_es.events.vocabulary.private import ERASED, marked, texts_in, under_of
 from mage_es.projections.fold import State
 
 _WORD = re.compile(r"[^\W\d_][\w'-]{2,}|\d{5,}")
@@ -38,7 +38,7 @@ _WORD = re.compile(r"[^\W\d_][\w'-]{2,}|\d{5,}")
 
 def own_words(questions: Iterable[Question]) -> dict[str, str]:
     """Return the words that only the questions of one subject have, with that subject; none where no one has any."""
-    questions = list(questions)
+    questions = [question for question in questions if not question.subject.startswith(ERASED)]
     owners: dict[str, set[str]] = {}
     for question in questions if any(question.subject for question in questions) else ():
         for word in _words(f"{question.question} {question.context} {question.gold} {question.solution}"):

@@ -96,7 +96,7 @@ class Run(NamedTuple):
             if exams := self.exams():
                 raise LogDamaged(f"{self.log_path} is missing, the log of the run that took exam {exams[0].path.name}.")
             return 0
-        return LogReader(self.log_path).head.seq
+        return LogReader(self.log_path, opened=False).head.seq
 
     @property
     def beginning_path(self) -> Path:

@@ -142,7 +142,13 @@ class NearestType:
         self._names = sorted(induced)
         described = [f"{name.replace('-', ' ')}: {induced[name].description}" for name in self._names]
         self._descriptions = on_grid(embedder.encode(described))
-        examples = [(place, each) for place, name in enumerate(self._names) for each in induced[name].examples]
+        # What is erased is an example no more.
+        examples = [
+            (place, each)
+            for place, name in enumerate(self._names)
+            for each in induced[name].examples
+            if each in questions
+        ]
         self._types = np.array([place for place, _ in examples], dtype=np.int64)
         self._examples = on_grid(embedder.encode([questions[each].question for _, each in examples]))
 
@@ -151,9 +157,12 @@ class NearestType:
         found = list[tuple[str, str]]()
         for start in range(0, len(vectors), _ROWS):
             rows = on_grid(vectors[start : start + _ROWS])
-            near, scores = cosines(rows, self._examples), cosines(rows, self._descriptions)
+            scores = cosines(rows, self._descriptions)
+            near = cosines(rows, self._examples) if len(self._types) else np.empty((len(rows), 0), scores.dtype)
             for place in range(len(self._names)):
-                scores[:, place] += near[:, self._types == place].max(axis=1)
+                # A type without an example has its description in place of one.
+                own = near[:, self._types == place]
+                scores[:, place] += own.max(axis=1) if own.size else scores[:, place]
             for row, order in zip(scores, np.argsort(-scores, axis=1, kind="stable"), strict=True):
                 best, second = order[0], order[min(1, len(order) - 1)]
                 is_close = best != second and row[best] - row[second] <= _CLOSE

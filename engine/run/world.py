@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import msgspec
 
@@ -38,7 +38,16 @@ from mage_es.engine.seams.method import Preparing
 from mage_es.engine.search.registry import Searches
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import BaselineStarted, ColumnRole, Purpose, RunInherited, RunStarted, SplitCommitted
+from mage_es.events.segments.questions import named
+from mage_es.events.vocabulary import (
+    BaselineStarted,
+    ColumnRole,
+    Phase,
+    Purpose,
+    RunInherited,
+    RunStarted,
+    SplitCommitted,
+)
 from mage_es.events.vocabulary.private import ERASED
 from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import latest_snapshot
@@ -229,6 +238,16 @@ def require_scoring(world: World, what: str) -> None:
     require()
 
 
+def require_readable(world: World, state: State) -> None:
+    """Raise `PrerequisiteError` where questions of what is under way belong to a subject whose key is gone."""
+    plans = (plan for phase in get_args(Phase) for plan in state.progress.plans(phase))
+    if gone := sorted({p.question_id for p in plans if world.questions[p.question_id].subject.startswith(ERASED)}):
+        raise PrerequisiteError(
+            f"What is under way cannot be finished, since {len(gone)} of its questions cannot be read ({named(gone)}): "
+            "the key of their subject was destroyed, or is not in this copy. What was learned before can be asked."
+        )
+
+
 def require_ontology(state: State, marker: str) -> None:
     """Raises `UsageError` for a marker before the run had a skill."""
     if not state.graph.skills():
@@ -334,7 +353,7 @@ def _open(
         guarded=Guarded(splits.events if learns else ()),
         traits=traits_of(benchmark),
         guidance_room=guidance_room,
-        subjects={question.id: question.subject for question in questions.values() if question.subject},
+        subjects={q.id: q.subject for q in questions.values() if q.subject and not q.subject.startswith(ERASED)},
         own_words=own_words(questions.values()),
         first=begun.iteration + 1 if begun else 0,
         is_labelled=are_labels(golds) and not any(map(options_of, known)),

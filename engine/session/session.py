@@ -49,7 +49,7 @@ from mage_es.engine.run.budget import UNLIMITED, Limits
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.questions import rows_of
 from mage_es.engine.run.runtime import ACCURACY, ProgressNote, RunningScore, Runtime, measure_of
-from mage_es.engine.run.world import World
+from mage_es.engine.run.world import World, require_readable
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.seams.benchmark import Verdict, scored
 from mage_es.engine.seams.environment import is_sequential
@@ -83,7 +83,6 @@ from mage_es.events.vocabulary import (
     Record,
     Tier,
 )
-from mage_es.events.vocabulary.private import ERASED
 from mage_es.projections.fold import State
 from mage_es.projections.progress import CallKey, trial_of
 
@@ -93,7 +92,8 @@ MOST_UNREADABLE = 3
 
 class Session:
     def __init__(self, *, run: Run, world: World, log: Log, state: State, models: Models, runtime: Runtime) -> None:
-        log.seal_texts_of({name for name in world.setting.subjects.values() if not name.startswith(ERASED)})
+        require_readable(world, state)
+        log.seal_texts_of(set(world.setting.subjects.values()))
         if log.keys:
             world = world._replace(setting=world.setting._replace(salt=log.keys.salt))
         self.run, self.world, self.log, self.state, self.models = run, world, log, state, models

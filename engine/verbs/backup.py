@@ -21,9 +21,8 @@ from mage_es.engine.run.directory import Run, require_name
 from mage_es.events.care import CompleteBackup, back_up, complete, item_of
 from mage_es.events.care import restore as restore_log
 from mage_es.events.disk import SCHEME, FolderObjects, LocalFileSystem, Objects, S3Objects, create_once, write_new
-from mage_es.events.disk.keys import keys_of, no_keys
+from mage_es.events.disk.keys import key_file, no_keys
 from mage_es.events.errors import UsageError
-from mage_es.events.log import LogReader
 
 _LOG, _KEYS = "log/", "keys"
 _EXAM = re.compile(r"exams/([^/\\]+)/log/")
@@ -72,12 +71,12 @@ def backup(run: Run, destination: str | None = None, *, gold: bool = True) -> Ba
     """
     objects = open_objects(destination or str(_beside(run.path)))
     # Listed before the run's log is copied, and copied after it: the copy knows each of them, and each reaches as far.
-    begun = [exam for exam in run.exams() if LogReader(exam.log_path).head.seq]
+    begun = [exam for exam in run.exams() if exam.events]
     fs = LocalFileSystem()
     stored = [back_up(run.log_path, objects, at=_LOG, fs=fs, gold=gold)]
     stored += [back_up(exam.log_path, objects, at=f"exams/{exam.path.name}/{_LOG}", fs=fs) for exam in begun]
     items = [item for each in stored for item in each.items]
-    if keys_of(run.log_path):
+    if key_file(run.log_path).exists():
         create_once(objects, _KEYS, no_keys())
         items.append(item_of(_KEYS, no_keys()))
     added = complete(objects, items)

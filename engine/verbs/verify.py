@@ -30,6 +30,7 @@ from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.engine.verbs.runs import exam_rows
 from mage_es.engine.verbs.summary import ExamRow
 from mage_es.events.care import verify_log, verify_questions
+from mage_es.events.errors import KeysUnusable
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import RunStarted
 
@@ -67,9 +68,12 @@ def verify(run: Run | Path | str, *, head: str | None = None) -> VerifyReport:
         checks.append(check_head(verdict.search, verdict.head))
     exams: tuple[ExamRow, ...] = ()
     if checks[0].ok:
-        reader = LogReader(run.log_path)
-        checks += _theorems(run, reader)
-        exams = exam_rows(reader)
+        try:
+            reader = LogReader(run.log_path)
+            checks += _theorems(run, reader)
+            exams = exam_rows(reader)
+        except KeysUnusable as error:  # what was checked before it was needed stays checked
+            checks.append(Check(name="keys", ok=False, detail=str(error), damaged=True))
     return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks), exams=exams)
 
 

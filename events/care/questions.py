@@ -32,7 +32,7 @@ def verify_questions(path: Path, fs: FileSystem | None = None) -> QuestionsVerdi
     fs, layout = fs or LocalFileSystem(), Layout(path)
     problems, known = list[str](), set[Path]()
     questions = golds = 0
-    for stored in LogReader(path, fs).of(QuestionsStored):
+    for stored in LogReader(path, fs, opened=False).of(QuestionsStored):
         known.update(files_of(layout, stored))
         questions += len(stored.ids)
         try:
@@ -67,7 +67,7 @@ def back_up_questions(
             f"{objects.place} holds the gold answers already, from an earlier backup, and nothing there is deleted. "
             "Back up without them to another place."
         )
-    for stored in LogReader(layout.path, fs).of(QuestionsStored):
+    for stored in LogReader(layout.path, fs, opened=False).of(QuestionsStored):
         texts, golds = files_of(layout, stored)
         for file in (texts, golds) if gold and fs.exists(golds) else (texts,):
             if not fs.exists(file) or not _is_whole(data := fs.read(file), _name(file)):

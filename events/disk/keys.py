@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import hmac
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,7 +21,7 @@ import msgspec
 from mage_es.events.digests import token_of
 from mage_es.events.disk.documents import pack, unpack
 from mage_es.events.disk.filesystem import TEMPORARY, LocalFileSystem, sync_fully
-from mage_es.events.errors import LogDamaged, PrerequisiteError
+from mage_es.events.errors import KeysUnusable, LogDamaged, PrerequisiteError
 from mage_es.events.vocabulary import MemoryAppended
 from mage_es.events.vocabulary.envelope import Draft
 from mage_es.events.vocabulary.private import ERASED, NONCE, PREFIX, TAG, Private, mapped
@@ -55,12 +56,17 @@ def key_file(log: Path) -> Path:
 
 
 def keys_of(log: Path) -> Keys | None:
-    """Return the keys for a log, None where there is no file of them. Raises `LogDamaged`."""
+    """Return the keys for a log, None where there is no file of them. Raises `KeysUnusable`."""
     file = key_file(log)
     try:
-        return Keys(unpack(LocalFileSystem().read(file, 0, _LARGEST), _Document, name=str(file)))
+        document = unpack(LocalFileSystem().read(file, 0, _LARGEST), _Document, name=str(file))
     except FileNotFoundError:
         return None
+    except LogDamaged as error:
+        raise _unusable(str(file), "is damaged") from error
+    if any(each.id != _id_of(document.salt, each.subject) for each in document.subjects):
+        raise _unusable(str(file), "has another salt than the log was written with")
+    return Keys(document, str(file))
 
 
 def make_keys(log: Path, subjects: Iterable[str]) -> Keys:
@@ -68,11 +74,11 @@ def make_keys(log: Path, subjects: Iterable[str]) -> Keys:
     file, held = key_file(log), keys_of(log)
     known = held.document if held else _Document(salt=os.urandom(32).hex(), subjects=())
     new = sorted({*subjects} - {each.subject for each in known.subjects})
-    made = [_Subject(name, os.urandom(_ID).hex(), os.urandom(32).hex()) for name in new]
+    made = [_Subject(name, _id_of(known.salt, name), os.urandom(32).hex()) for name in new]
     document = _Document(salt=known.salt, subjects=(*known.subjects, *made))
     if made:
         _write(file, document)
-    return Keys(document)
+    return Keys(document, str(file))
 
 
 def destroy_key(log: Path, subject: str) -> bool:
@@ -93,6 +99,18 @@ def no_keys() -> bytes:
     return pack(_Document(salt="", subjects=()))
 
 
+def _id_of(salt: str, subject: str) -> str:
+    # Keyed, for the log has it; and not by chance, so that a file whose salt is another's is noticed.
+    return hmac.digest(bytes.fromhex(salt), subject.encode(), "sha256")[:_ID].hex()
+
+
+def _unusable(file: str, what: str) -> KeysUnusable:
+    return KeysUnusable(
+        f"{file} {what}, and it has the keys of subjects' texts: put your own copy of that file in its place (no backup "
+        "has it). Without one move it away: everything else can be read, and those texts are gone."
+    )
+
+
 def _write(file: Path, document: _Document) -> None:
     draft, disk = file.with_name(f"{file.name}{TEMPORARY}"), LocalFileSystem()
     draft.unlink(missing_ok=True)
@@ -108,8 +126,8 @@ def _write(file: Path, document: _Document) -> None:
 class Keys:
     """The keys of a run. `salt` is the secret that ids are salted with."""
 
-    def __init__(self, document: _Document) -> None:
-        self.document, self.salt = document, document.salt
+    def __init__(self, document: _Document, file: str) -> None:
+        self.document, self.salt, self._file = document, document.salt, file
         self._subjects = {each.subject: each for each in document.subjects}
         self._names = {bytes.fromhex(each.id): each.subject for each in document.subjects}
         self._ciphers: dict[frozenset[str], AESGCM] = {}
@@ -169,7 +187,7 @@ class Keys:
         try:
             text = cipher.decrypt(data[end : end + NONCE], data[end + NONCE :], data[:end]).decode()
         except Exception as error:  # InvalidTag, of a library that may not be there to name it
-            raise LogDamaged("The file of keys does not open this log: it belongs to another run.") from error
+            raise _unusable(self._file, "does not open this log") from error
         return Private(text, under, token=token, cipher=cipher)
 
     def _encrypted(self, under: frozenset[str], data: bytes, header: bytes) -> bytes:

@@ -11,8 +11,9 @@ Theory of operation
     snapshots and digests hold ciphertext, and are the same with keys and without. A token is made once, is recorded,
     and is what a replay reads: nothing is encrypted a second time.
 
-    How. `sealed:` and, in base64, the number of subjects in 2 bytes, 8 random bytes that stand for each, a random nonce
-    of 12 bytes, AES-256-GCM ciphertext. The key is the SHA-256 of the keys of all its subjects: whichever is destroyed,
+    How. `sealed:` and, in base64, the number of subjects in 2 bytes, 8 bytes that stand for each, a random nonce of 12
+    bytes, AES-256-GCM ciphertext. The 8 bytes are a hash of the name, keyed with a secret of the run: so a file of keys
+    fits its log, or is found not to. The key is the SHA-256 of the keys of all its subjects: whichever is destroyed,
     the text is lost. Nonces are random, so equal texts have different tokens. The vector of a memory is sealed like its
     texts. Names of subjects are in the file of keys only.
 
@@ -21,9 +22,9 @@ Theory of operation
     skills and the names of tools stay readable: they must say nothing of a subject. So do the hashes that are ids of
     tools and recipes, and of passages that many questions of a type share: who can guess those has the whole text.
 
-    Without the key a text is `[erased <8 digits of its token's hash>]`, a vector is zeros, and everything else, each
-    digest included, is what it was. A backup has a file of no keys. In a copy without any such file a text is its
-    token.
+    Without the key a text is `[erased <8 digits of its token's hash>]`, and everything else, each digest included, is
+    what it was; what was learned with such a text is in no view that prompts are made from. A backup has a file of no
+    keys. In a copy without any such file a text is its token.
 
     What follows for a fold: texts may be assigned, kept and compared by `recorded`, not cut or joined, for a new text
     has no token. That is why `beginning` leaves a subject's whole.
@@ -31,6 +32,7 @@ Theory of operation
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
@@ -44,6 +46,7 @@ ERASED = "?"
 """What the name of a subject without a key begins with."""
 NONCE, TAG = 12, 16
 """Bytes that AES-GCM adds before and behind a ciphertext."""
+_ERASED = re.compile(rf"\[erased [0-9a-f]{{8}}\]|\b{PREFIX}")
 
 _FIELDS: dict[type[msgspec.Struct], str] = {
     v.AnswerJudged: "answer",
@@ -150,6 +153,11 @@ def is_erased(text: str) -> bool:
     return text.token != "" and text.cipher is None if isinstance(text, Private) else text.startswith(PREFIX)
 
 
+def quotes_erased(text: str) -> bool:
+    """Return whether what was made of texts, such as a prompt, has one in it that cannot be read here."""
+    return _ERASED.search(text) is not None
+
+
 def recorded(text: str) -> str:
     """Return what is recorded of a text: the same whether it can be read or not, so that folds may compare it."""
     return text.token if isinstance(text, Private) else text
@@ -161,10 +169,8 @@ def beginning(text: str, most: int) -> str:
 
 
 def clear_vector(vector: bytes, *beside: str) -> bytes:
-    """Return a memory's vector in clear, given the texts beside it; zeros once they are erased."""
-    sealed = next((text for text in beside if isinstance(text, Private)), None)
-    if sealed is None:
-        return vector
-    if sealed.cipher is None:
-        return bytes(len(vector) - NONCE - TAG)
-    return sealed.cipher.decrypt(vector[:NONCE], vector[NONCE:], b"")
+    """Return a memory's vector in clear, given the texts beside it, none of which is erased."""
+    for text in beside:
+        if isinstance(text, Private) and text.cipher:
+            return text.cipher.decrypt(vector[:NONCE], vector[NONCE:], b"")
+    return vector

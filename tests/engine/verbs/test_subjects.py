@@ -159,11 +159,16 @@ def test_the_vector_of_a_memory_is_sealed_like_its_texts(run: Run) -> None:
         vector = clear_vector(memory.embedding, memory.question, memory.reasoning)
         assert np.linalg.norm(np.frombuffer(vector, "<f4")) == pytest.approx(1)
         assert vector not in memory.embedding
-    destroy_key(run.log_path, "customer-1")
-    for memory in LogReader(run.log_path).of(MemoryAppended):
-        if any(map(is_erased, texts_of(memory))):
-            assert not any(clear_vector(memory.embedding, memory.question, memory.reasoning))
     assert learned
+
+
+def test_what_is_erased_is_in_nothing_that_prompts_are_made_from(run: Run) -> None:
+    destroy_key(run.log_path, "customer-1")
+    reader = LogReader(run.log_path)
+    memory = state_of(run, reader).memory
+    erased = {row.memory_id for row in memory.rows() if any(map(is_erased, (row.question, row.answer)))}
+    shown = {name for index in ("success", "failure") for name in memory.slice(index, ONE_TYPE).ids}
+    assert erased and shown and not erased & shown
 
 
 def test_with_its_key_a_customer_is_gone_and_nothing_else(run: Run) -> None:

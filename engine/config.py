@@ -94,7 +94,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     retrieval: Literal["nearest", "cosine", "quotas"] = "nearest"
     """What is retrieved where no bandit chooses: the nearest cases, right or missed alike, or the paper's quotas of
     success and failure memories (`balanced`), section 3.5. `nearest` is by a metric that is learned from the cases
-    where questions share a few answers and it was shown to be better, else by the cosine, as `cosine` always is."""
+    where answers are labels or short and it was shown to be better, else by the cosine, as `cosine` always is."""
     form: Literal["turns", "lines", "sections", "auto"] = "turns"
     """How a prompt shows cases: as turns of the chat, each a question and its right answer, as plain `Q:` and `A:`
     lines in one message, or quoted under headings, as the paper has them; `auto`: lines where a trial of at most 30

@@ -8,13 +8,14 @@ seeds, and what is right by it; where none was, by the cosine.
 from __future__ import annotations
 
 import argparse
+import re
 from collections import Counter
 
 import numpy as np
 
 from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.rules.metric import shown
-from mage_es.engine.rules.setting import are_labels
+from mage_es.engine.rules.setting import are_labels, are_short
 from mage_es.engine.rules.splits import make_splits
 from mage_es.engine.seams.benchmark import SPLITS
 from mage_es.engine.worlds.private.benchmark import KINDS, PrivateSet
@@ -24,7 +25,7 @@ LEARNED, ASKED = 120, 60
 
 def right(name: str, seed: int) -> Counter[str]:
     """Return how many answers each way gets right; `one of five`: a right one is among the five nearest; `of five`:
-    how many of them are right."""
+    how many of them are right; `words of the nearest`: how many words of the right answers (`words`) its answer has."""
     opened = PrivateSet(name, seed)
     questions = {question.id: question for split in SPLITS for question in opened.questions(split)}
     splits = make_splits(*map(opened.questions, SPLITS), seed=seed, anchors=30, held_out=ASKED)
@@ -33,9 +34,12 @@ def right(name: str, seed: int) -> Counter[str]:
     embedder = HashEmbedder()
     sought, known = (embedder.encode([q.question for q in each]).astype(np.float64) for each in (asked, cases))
     common = Counter(case.gold for case in cases).most_common(1)[0][0]
-    counted = Counter({"asked": len(asked), "commonest": sum(question.gold == common for question in asked)})
+    words = sum(len(_words(question.gold)) for question in asked)
+    counted = Counter(
+        {"asked": len(asked), "words": words, "commonest": sum(question.gold == common for question in asked)}
+    )
     golds = [case.gold for case in cases]
-    metric = shown(known, np.unique(golds, return_inverse=True)[1]) if are_labels(golds) else None
+    metric = shown(known, golds) if are_labels(golds) or are_short(golds) else None
     counted["metric"] += metric is not None
     for prefix, move in (("", np.asarray), ("metric: ", metric.moved if metric else np.asarray)):
         moved = [move(each) / np.linalg.norm(move(each), axis=1)[:, None] for each in (sought, known)]
@@ -45,15 +49,20 @@ def right(name: str, seed: int) -> Counter[str]:
             counted[prefix + "vote of five"] += question.gold == Counter(five).most_common(1)[0][0]
             counted[prefix + "one of five"] += question.gold in five
             counted[prefix + "of five"] += five.count(question.gold)
+            counted[prefix + "words of the nearest"] += sum(word in _words(five[0]) for word in _words(question.gold))
     return counted
+
+
+def _words(answer: str) -> set[str]:
+    return set(re.findall(r"[^\W_]+", answer.casefold()))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
     seeds = range(1, parser.parse_args().seeds + 1)
-    ways = ("nearest", "vote of five", "one of five", "of five")
-    columns = ("commonest", *ways, "metric", *(f"metric: {way}" for way in ways), "asked")
+    ways = ("nearest", "vote of five", "one of five", "of five", "words of the nearest")
+    columns = ("commonest", *ways, "metric", *(f"metric: {way}" for way in ways), "words", "asked")
     print("| set |", " | ".join(columns), "|")
     for kind in KINDS:
         for level in (1, 2, 3):

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from mage_es.engine.config import Config, configured
-from mage_es.engine.rules.metric import learned, metric_of
+from mage_es.engine.rules.metric import metric_of, shown
 from mage_es.engine.rules.retrieval import Query, Terms, retrieve
 from mage_es.engine.rules.setting import Setting
 from mage_es.events.vocabulary import MemoryAppended, MemoryQuarantined
@@ -98,12 +98,23 @@ def test_the_similarity_is_the_cosine_of_what_the_metric_moves() -> None:
     np.testing.assert_allclose(metric.similarity(rows, asked), cosines, atol=1e-5)
 
 
-def test_directions_in_which_no_cases_of_one_answer_differ_keep_their_scale() -> None:
-    vectors = np.array([[1.0, 0, 0], [0, 1, 0], [1, 0, 1], [0, 1, 1]])
-    metric = learned(vectors, np.array([0, 0, 1, 1]))
-    centred = metric.moved(vectors)
-    np.testing.assert_allclose(centred[2:, 2] - centred[:2, 2], 1.0)
-    assert abs(centred[0, 0] - centred[1, 0]) < 0.25
+def test_an_answer_that_shares_a_part_is_nearer_than_one_that_shares_none() -> None:
+    draw = np.random.default_rng(11)
+    unseen = [(wording, wording % TOPICS) for wording in range(WORDINGS)]
+    places = sorted({*product(range(WORDINGS), range(TOPICS))} - {*unseen})
+    codes = [f"{draw.integers(1000, 9999)}/T{topic}" for _, topic in places]
+    vectors = np.array([text(*place, draw) for place in places])
+    metric = shown(vectors, codes)
+    assert metric is not None
+    asked = np.array([text(*place, draw) for place in unseen])
+
+    def parts(sought: np.ndarray, known: np.ndarray) -> list[str]:
+        known = known / np.linalg.norm(known, axis=1)[:, None]
+        return [codes[place].partition("/")[2] for place in (sought @ known.T).argmax(axis=1)]
+
+    assert parts(metric.moved(asked), metric.moved(vectors)) == [f"T{topic}" for _, topic in unseen]
+    assert parts(asked, vectors) != [f"T{topic}" for _, topic in unseen]
+    assert shown(vectors, [str(number) for number in range(len(codes))]) is None
 
 
 def test_a_floor_is_of_the_cosine() -> None:
@@ -115,12 +126,12 @@ def test_a_floor_is_of_the_cosine() -> None:
     assert not any(retrieve("nearest", asked, memory, TERMS._replace(floor=0.9)))
 
 
-def test_only_labels_have_a_metric_and_not_where_the_cosine_or_quotas_are_asked_for() -> None:
+def test_only_labels_and_short_answers_have_a_metric_and_not_where_the_cosine_or_quotas_are_asked_for() -> None:
     def is_measured(config: Config, **changes: bool) -> bool:
         return Setting(config, (), (), (), ("t",), "", **changes).terms.is_measured
 
     default = configured("default", benchmark="wordmath")
-    assert is_measured(default, is_labelled=True)
+    assert is_measured(default, is_labelled=True) and is_measured(default, is_short=True)
     assert not is_measured(default)
     assert not is_measured(configured("paper", benchmark="wordmath"), is_labelled=True)
     assert not is_measured(configured("default", benchmark="wordmath", retrieval="cosine"), is_labelled=True)

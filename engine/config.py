@@ -91,9 +91,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     bundle: Amount = 5
     """K, section 3.5: most memories in a prompt; the paper's is 3."""
-    retrieval: Literal["nearest", "quotas"] = "nearest"
+    retrieval: Literal["nearest", "cosine", "quotas"] = "nearest"
     """What is retrieved where no bandit chooses: the nearest cases, right or missed alike, or the paper's quotas of
-    success and failure memories (`balanced`), section 3.5."""
+    success and failure memories (`balanced`), section 3.5. `nearest` is by a metric that is learned from the cases
+    where answers are labels or short and it was shown to be better, else by the cosine, as `cosine` always is."""
     form: Literal["turns", "lines", "sections", "auto"] = "turns"
     """How a prompt shows cases: as turns of the chat, each a question and its right answer, as plain `Q:` and `A:`
     lines in one message, or quoted under headings, as the paper has them; `auto`: lines where a trial of at most 30

@@ -54,6 +54,7 @@ from mage_es.engine.commands import (
 )
 from mage_es.engine.environments.playing import sightings
 from mage_es.engine.rules.authoring import sources_of
+from mage_es.engine.rules.benefit import to_ask_bare
 from mage_es.engine.rules.forms import is_due, to_try
 from mage_es.engine.rules.snapshot import is_decided, is_mastered, looks
 from mage_es.engine.rules.task_types import BATCH, BATCHES, settled, task_types_brief, with_reply
@@ -288,6 +289,7 @@ async def compare(session: Session, k: int) -> None:
             if is_decided(session.world.setting, session.state, k, asked):
                 break
         await try_form(session, k, asked)
+        await ask_more_bare(session, k)
         session.do(TakeSnapshot(k))
         verdict = session.state.scores.verdict(k)
         if verdict.endswith("rollback"):
@@ -298,11 +300,18 @@ async def compare(session: Session, k: int) -> None:
 
 async def ask_bare(session: Session, k: int) -> None:
     """Have the anchors answered without what was learned, once; the start of a run that began with nothing has them."""
-    begun = {plan.question_id for plan in session.state.progress.plans("open")}
+    begun = {plan.question_id for plan in session.state.progress.plans("open")} & {*session.world.setting.anchors}
     is_known = k == START or (session.state.scores.bare_answers() and not begun)
     if session.world.setting.config.gate == "paired" and not is_known:
         anchors: dict[str, Purpose] = dict.fromkeys(session.world.setting.anchors, "bare")
         await session.ask(k, "open", anchors, frozen=True)
+
+
+async def ask_more_bare(session: Session, k: int) -> None:
+    """Have questions that were learned from answered without what was learned, too, where the anchors are too few."""
+    more: dict[str, Purpose] = dict.fromkeys(to_ask_bare(session.world.setting, session.state, k), "bare")
+    if more and not is_sequential(session.world.benchmark):
+        await session.ask(k, "open", more, frozen=True)
 
 
 async def try_form(session: Session, k: int, asked: Sequence[str]) -> None:

@@ -15,6 +15,9 @@ Rules
       at what effect, with how many anchors and types: tests/bench/benefit.py.
     - An anchor that the guard need not have asked has the answer that it gave when it was last asked, by what had been
       learned then: it counts, and `stale` says how many do. At the last snapshot of a run all are asked.
+    - Where at the last snapshot more pairs are won than lost and too few to tell, questions of that iteration are asked
+      bare as well, at most MORE: what little a few anchors show of a small gain would else be given up. That is another
+      look at what does nothing, which passes it with a probability of at most `gate_p` as well.
     - Questions that a new learner is asked again are pairs as well (rules/reproof.py).
     - A rollback takes back no memory, so the record stays what it is after it.
     - Without anchors nothing is tested: what was learned is served, and every page says that it was not tested.
@@ -29,6 +32,9 @@ from mage_es.engine.rules.guard import sign_test
 from mage_es.engine.rules.setting import Setting
 from mage_es.events.vocabulary import BenefitDecided, Paired
 from mage_es.projections.fold import State
+
+MORE = 60
+"""Most questions beside the anchors that a run asks bare."""
 
 
 class Pair(NamedTuple):
@@ -61,6 +67,22 @@ def decide_benefit(
         return msgspec.structs.replace(record, served="learned" if is_own else pooled.served, is_own=is_own)
 
     return tuple(decided(_counted(name, found)) for name, found in sorted(pairs.items())), pooled
+
+
+def to_ask_bare(setting: Setting, state: State, iteration: int) -> list[str]:
+    """Return the questions that were learned from in an iteration and are to be asked bare, since the anchors leave
+    open whether what was learned helps; none before the last iteration, which what is served depends on."""
+    if setting.config.gate != "paired" or setting.is_served or iteration != setting.end - 1:
+        return []
+    bare = state.scores.bare_answers()
+    # By the anchors alone, so a resumed snapshot comes to the same questions.
+    last = {name: state.scores.last_asked(name) for name in setting.anchors if name in bare}
+    pairs = [Pair(asked.correct, bare[name]) for name, asked in last.items() if asked]
+    record = _counted("", pairs)
+    if record.won <= record.lost or _is_shown(record, setting.config.gate_p):
+        return []
+    fresh = [verdict.question_id for verdict in state.progress.verdicts("evaluate") if verdict.purpose == "fresh"]
+    return fresh[:MORE]
 
 
 def benefit_of(setting: Setting, state: State, iteration: int) -> list[BenefitDecided]:

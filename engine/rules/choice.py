@@ -46,7 +46,7 @@ def default_arm(setting: Setting, bandit: Literal["search", "routing"]) -> str:
     """Return what a key serves frozen until an arm has enough pulls, and every key where there are no bandits."""
     if bandit == "routing":
         return setting.route
-    return NEAREST if setting.config.retrieval == "nearest" else "balanced"
+    return "balanced" if setting.config.retrieval == "quotas" else NEAREST
 
 
 class Given(NamedTuple):

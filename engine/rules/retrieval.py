@@ -10,6 +10,7 @@ Rules
       into it: corrections and examples only. A retrieval recipe may ask a least cosine of every memory.
     - Of the nearest, solved cases that chance may have brought (`guess`, rules/harvest.py) come after all others.
     - A question that was missed and later solved is shown once, by its correction.
+    - Where a metric was learned from the cases (rules/metric.py) they are ranked by that; floors are always cosines.
     - `nearest` has no quotas: of the cases of both indexes it takes the K nearest, those of one question text once, and
       with `is_reasoned` only those that show how their answer was reached, or are a reply that a client gave.
     - No arm takes more than K memories. `cascade` takes those of `balanced`: its four parts (rules/cascade.py) come
@@ -18,6 +19,7 @@ Rules
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from heapq import nsmallest
 from itertools import chain, islice
 from operator import itemgetter
@@ -27,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mage_es.engine.rules.harvest import GUESS
+from mage_es.engine.rules.metric import Metric, metric_of
 from mage_es.engine.rules.own import normal_form
 from mage_es.engine.seams.embedder import Vector, Vectors
 from mage_es.events.vocabulary import RetrievalRecipeAuthored
@@ -68,7 +71,8 @@ class Terms(NamedTuple):
     whether to leave out self.
 
     `least_similarity` is a retrieval recipe's, `floor` what a memory of a case must have to be served; no cosine is
-    below -1. `is_reasoned` is whether cases without reasoning are left out.
+    below -1. `is_reasoned` is whether cases without reasoning are left out, `is_measured` whether they are ranked by a
+    learned metric where there is one.
     """
 
     bundle: int
@@ -78,6 +82,7 @@ class Terms(NamedTuple):
     least_similarity: float = -1.0
     floor: float = -1.0
     is_reasoned: bool = False
+    is_measured: bool = False
 
 
 class Bundle(NamedTuple):
@@ -94,9 +99,11 @@ Quotas = tuple[int, int]
 
 
 class Pool(NamedTuple):
-    """A slice, the cosine of each of its rows, and the row numbers of the nearest that a query may have, best first."""
+    """A slice, the cosine of each of its rows, the similarity by which they are ranked, and the row numbers of the
+    nearest that a query may have, best first."""
 
     rows: Slice
+    cosine: Vector
     similarity: Vector
     nearest: list[int]
 
@@ -122,19 +129,25 @@ class Candidates:
         if (index, task_type) not in self._pools:
             rows = self._memory.slice(index, task_type)
             # Unit vectors, so this is the cosine.
-            similarity = rows.vectors @ self.query.vector if rows.ids else np.zeros(0, dtype=np.float32)
+            cosine = rows.vectors @ self.query.vector if rows.ids else np.zeros(0, dtype=np.float32)
+            similarity = self._metric.similarity(rows, self.query.vector) if self._metric and rows.ids else cosine
+            pool = Pool(rows, cosine, similarity, [])
             most = max(_DIVERSE_POOL, self._terms.bundle)
-            eligible = _eligible(self._memory, rows, similarity, self.query, self._terms, most) if rows.ids else ()
+            eligible = _eligible(self._memory, pool, self.query, self._terms, most) if rows.ids else ()
             nearest = sorted(islice(eligible, most), key=lambda row: rows.kinds[row] == GUESS)
             if not self._terms.strategy_floor and task_type == self.query.task_type:
-                nearest = [*_strategies(rows, similarity, self.query, self._terms), *nearest]
-            self._pools[index, task_type] = Pool(rows, similarity, nearest)
+                nearest = [*_strategies(rows, cosine, self.query, self._terms), *nearest]
+            self._pools[index, task_type] = pool._replace(nearest=nearest)
         return self._pools[index, task_type]
+
+    @cached_property
+    def _metric(self) -> Metric | None:
+        return metric_of(self._memory, self.query.task_type) if self._terms.is_measured else None
 
     def nearest(self) -> float:
         """Return the cosine of the nearest memory of a case, -1 where there is none."""
         pools = chain.from_iterable(map(self._searched, get_args(Index)))
-        cases = (pool.similarity[row] for pool in pools for row in pool.nearest if _is_case(pool.rows, row))
+        cases = (pool.cosine[row] for pool in pools for row in pool.nearest if _is_case(pool.rows, row))
         return float(max(cases, default=-1.0))
 
     def bundle(self, find: Find, most: Quotas) -> Bundle:
@@ -178,7 +191,7 @@ class Candidates:
         return hits
 
     def _is_left(self, pool: Pool, row: int, without: Collection[str]) -> bool:
-        is_near = pool.similarity[row] >= self._terms.floor or not _is_case(pool.rows, row)
+        is_near = pool.cosine[row] >= self._terms.floor or not _is_case(pool.rows, row)
         return bool(is_near) and pool.rows.question_ids[row] not in without
 
     def _searched(self, index: Index) -> list[Pool]:
@@ -243,7 +256,7 @@ def _diverse(pool: Pool, count: int) -> list[int]:
     rows = pool.nearest[:_DIVERSE_POOL]
     if not rows or count < 1:
         return []
-    relevance, closest = pool.similarity[rows], np.full(len(rows), -1, dtype=np.float32)
+    relevance, closest = pool.cosine[rows], np.full(len(rows), -1, dtype=np.float32)
     chosen = [int(relevance.argmax())]
     while len(chosen) < min(count, len(rows)):
         vectors = pool.rows.vectors[rows]
@@ -254,14 +267,15 @@ def _diverse(pool: Pool, count: int) -> list[int]:
     return [rows[place] for place in chosen]
 
 
-def _eligible(memory: Memory, rows: Slice, similarity: Vector, query: Query, terms: Terms, count: int) -> Iterator[int]:
+def _eligible(memory: Memory, pool: Pool, query: Query, terms: Terms, count: int) -> Iterator[int]:
     """Yield row numbers, best first, without the question's own memories and what is below its floor."""
+    rows = pool.rows
     # The best rows in steps that grow fourfold: filters leave out few, and sorting a whole slice costs far more.
     own_text = normal_form(query.question) if terms.exclude_self else ""
     yielded: set[int] = set()
     wanted = count + 8
     while True:
-        for row in _top(similarity, wanted):
+        for row in _top(pool.similarity, wanted):
             if row in yielded:
                 continue
             yielded.add(row)
@@ -272,7 +286,7 @@ def _eligible(memory: Memory, rows: Slice, similarity: Vector, query: Query, ter
             if terms.is_reasoned and not is_strategy and not _is_told(memory.row(rows.ids[row])):
                 continue
             floor = max(terms.least_similarity, terms.strategy_floor) if is_strategy else terms.least_similarity
-            if similarity[row] < floor or (rows.ids[row] in query.apart and not is_strategy):
+            if pool.cosine[row] < floor or (rows.ids[row] in query.apart and not is_strategy):
                 continue
             is_own = terms.exclude_self and (
                 rows.question_ids[row] == query.question_id
@@ -280,7 +294,7 @@ def _eligible(memory: Memory, rows: Slice, similarity: Vector, query: Query, ter
             )
             if not is_own:
                 yield row
-        if wanted >= len(similarity):
+        if wanted >= len(rows.ids):
             return
         wanted *= 4
 

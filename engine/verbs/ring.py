@@ -286,7 +286,7 @@ def _require(methods: Sequence[str], seeds: int) -> None:
 def _row(method: str, sats: Sequence[_Sat], right: Mapping[str, Mapping[tuple[int, str], bool]]) -> RingRow:
     own = right[method]
     differences = tuple(
-        _difference(own, right[other], other) for other in (PLAIN, NOTHING) if other in right and other != method
+        difference_of(own, right[other], other) for other in (PLAIN, NOTHING) if other in right and other != method
     )
     uses = [use for sat in sats for use in sat.examined]
     correct, total = sum(own.values()), len(own)
@@ -305,9 +305,10 @@ def _row(method: str, sats: Sequence[_Sat], right: Mapping[str, Mapping[tuple[in
     )
 
 
-def _difference(
+def difference_of(
     own: Mapping[tuple[int, str], bool], other: Mapping[tuple[int, str], bool], name: str
 ) -> RingDifference:
+    """Return the difference between two methods, each right or not by seed and question, to the one of this name."""
     differences = [float(own[key]) - float(other[key]) for key in sorted(own.keys() & other.keys())]
     return RingDifference(
         to=name,

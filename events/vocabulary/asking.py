@@ -27,11 +27,11 @@ class IterationPlanned(Event, frozen=True, kw_only=True, tag="iteration.planned"
 
 
 class Retrieved(Part, frozen=True, kw_only=True):
-    """A memory placed in a bundle, with the cosine that brought it there."""
+    """A memory placed in a bundle, with the similarity that brought it there."""
 
     memory_id: str
     similarity: float
-    """Cosine between the question and the memory."""
+    """Cosine between the question and the memory, both moved by the metric of the task type where it has one."""
     answer_of: str = ""
     """Memory whose answer is shown in place of its own (the permuted control of an exam); else empty."""
 

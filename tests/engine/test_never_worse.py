@@ -112,6 +112,23 @@ def test_where_notes_help_they_are_served_and_a_run_that_goes_on_asks_its_anchor
     assert verify(own).ok
 
 
+def test_a_gain_that_few_anchors_show_is_told_by_other_questions(tmp_path: Path) -> None:
+    class Sometimes(Learner):
+        async def complete(self, request: mage_es.Request) -> mage_es.Completion:
+            a, b = map(int, re.findall(r"How much is (\d+) plus (\d+)\?", request.prompt)[-1])
+            knows = (a + b) % 5 == 0 or ((a + b) % 4 == 1 and bool(request.turns))
+            return mage_es.Completion(text=f"I add them.\n{a + b if knows else 1000}", input_tokens=1, output_tokens=1)
+
+    learner = Sometimes(bool)
+    run = begin(tmp_path, learner)
+    judged = [event for event in LogReader(run.log_path).of(AnswerJudged) if event.purpose == "bare"]
+    assert len(judged) == CONFIG.pool and {event.iteration for event in judged} == {CONFIG.iterations - 1}
+    [*_, told] = LogReader(run.log_path).of(BenefitDecided)
+    assert told.pooled.pairs > CONFIG.pool and told.pooled.served == "learned"
+    assert examine(run, execution=learner).benefit[-1].served == "learned"
+    assert verify(run).ok
+
+
 def test_without_anchors_or_with_the_gate_off_notes_are_served_all_the_same(tmp_path: Path) -> None:
     untested = begin(tmp_path / "untested", HARMED, guard="off")
     report = examine(untested, execution=HARMED)

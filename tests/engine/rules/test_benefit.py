@@ -8,7 +8,7 @@ import pytest
 
 from mage_es.engine.commands import TakeSnapshot
 from mage_es.engine.config import PAPER, Config
-from mage_es.engine.rules.benefit import Pair, decide_benefit
+from mage_es.engine.rules.benefit import Pair, decide_benefit, to_ask_bare
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.snapshot import is_decided, take_snapshot
 from mage_es.events.vocabulary import AnswerJudged, BenefitDecided, IterationClosed, Purpose
@@ -60,12 +60,13 @@ def setting(**changes: object) -> Setting:
     return Setting(config, (), tuple(f"q{place}" for place in range(10)), (), (), "")
 
 
-def answered(state: State, k: int, right: int, *, purpose: Purpose = "anchor", total: int = 10) -> None:
+def answered(
+    state: State, k: int, right: int, *, purpose: Purpose = "anchor", total: int = 10, letter: str = "q"
+) -> None:
     for place in range(total):
         answer = judged(k, "t", correct=place < right, purpose=purpose)
-        state.apply(
-            AnswerJudged(**{**{f: getattr(answer, f) for f in answer.__struct_fields__}, "question_id": f"q{place}"})
-        )
+        name = f"{letter}{place}"
+        state.apply(AnswerJudged(**{**{f: getattr(answer, f) for f in answer.__struct_fields__}, "question_id": name}))
 
 
 def decided(setting: Setting, state: State, k: int) -> BenefitDecided | None:
@@ -131,3 +132,30 @@ def test_in_the_last_iteration_every_anchor_is_asked() -> None:
         answered(state, k, 9)
         assert is_decided(setting(), state, k, asked) == is_enough
     assert is_decided(setting(gate="off"), state, 8, asked)
+
+
+def after_anchors(right: int, *, k: int = 8) -> State:
+    """Return a state after an iteration whose anchors have so many right, for 2 before, and 6 of 20 other questions."""
+    state = State()
+    answered(state, -1, 2)
+    decided(setting(), state, -1)
+    answered(state, k, 6, purpose="fresh", total=20, letter="f")
+    answered(state, k, right)
+    return state
+
+
+def test_where_few_anchors_speak_for_what_was_learned_other_questions_are_asked_bare_at_the_end() -> None:
+    state = after_anchors(4)
+    assert set(to_ask_bare(setting(), state, 8)) == {f"f{place}" for place in range(20)}
+    assert to_ask_bare(setting(), after_anchors(4, k=7), 7) == []
+    assert to_ask_bare(setting(gate="off"), state, 8) == []
+    answered(state, 8, 1, purpose="bare", total=3, letter="f")
+    assert len(to_ask_bare(setting(), state, 8)) == 20  # as before, for a snapshot that is resumed
+    answered(state, 8, 1, purpose="bare", total=20, letter="f")
+    found = decided(setting(), state, 8)
+    assert found is not None and (found.pooled.pairs, found.pooled.won, found.pooled.served) == (30, 7, "learned")
+
+
+@pytest.mark.parametrize("right", [0, 2, 6])
+def test_no_more_are_asked_where_the_anchors_tell_or_show_no_gain(right: int) -> None:
+    assert to_ask_bare(setting(), after_anchors(right), 8) == []

@@ -1,0 +1,137 @@
+"""The metric of cases: what those of one answer differ in does not count, where that finds more right answers."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+from mage_es.engine.config import Config, configured
+from mage_es.engine.rules.metric import metric_of, shown
+from mage_es.engine.rules.retrieval import Query, Terms, retrieve
+from mage_es.engine.rules.setting import Setting
+from mage_es.events.vocabulary import MemoryAppended, MemoryQuarantined
+from mage_es.projections.memory import Memory
+from tests.engine.rules.test_retrieval import memory_of, remembered, unit
+
+TERMS = Terms(bundle=1, long_context=500, strategy_floor=0.0, exclude_self=True, is_measured=True)
+WORDINGS, TOPICS = 6, 4
+
+
+def text(wording: int, topic: int, draw: np.random.Generator) -> np.ndarray:
+    """Return the vector of a text that is mostly its wording, a little its topic, and some chance."""
+    vector = draw.normal(scale=0.02, size=WORDINGS + TOPICS)
+    vector[wording] += 1.0
+    vector[WORDINGS + topic] += 0.3
+    return unit(*vector)
+
+
+def cases(count: int = 60, *, are_paired: bool = False) -> list[MemoryAppended]:
+    """Return cases of both indexes whose answer is their topic; or follows from wording and topic together."""
+    draw = np.random.default_rng(7)
+    places = list(product(range(WORDINGS), range(TOPICS)))
+    draw.shuffle(places)
+    found = []
+    for at in range(count):
+        wording, topic = places[at % len(places)]
+        answer = (wording + topic) % 2 if are_paired else topic
+        outcome = {"outcome": "failure_memory", "kind": "case"} if at % 2 else {}
+        vector = text(wording, topic, draw)
+        found.append(
+            remembered(f"{at:03}", vector, ordinal=at, question=f"case {at}", answer=f"team {answer}", **outcome)
+        )
+    return found
+
+
+def few() -> Memory:
+    """Return cases so few that most texts have no case of their own wording and topic."""
+    return memory_of(*(case for case in cases() if int(case.memory_id) % 5 < 3))
+
+
+def answers(memory: Memory, terms: Terms = TERMS) -> list[bool]:
+    """Return for new texts of every wording and topic whether the nearest case has the answer of the topic."""
+    draw, right = np.random.default_rng(8), []
+    for wording, topic in product(range(WORDINGS), range(TOPICS)):
+        asked = Query(text(wording, topic, draw), "t", "asked", "What is asked?", 0)
+        bundle = retrieve("nearest", asked, memory, terms)
+        [hit] = (*bundle.success, *bundle.failure)
+        right.append(memory.row(hit.memory_id).answer == f"team {topic}")
+    return right
+
+
+def test_cases_are_near_by_what_tells_their_answers_and_not_by_their_wording() -> None:
+    assert all(answers(few()))
+    assert not all(answers(few(), TERMS._replace(is_measured=False)))
+
+
+def test_the_cosine_stays_where_the_answer_is_no_sum_of_what_a_text_has() -> None:
+    assert metric_of(memory_of(*cases(are_paired=True)), "t") is None
+
+
+def test_there_is_no_metric_of_too_few_cases_of_one_answer_or_of_none() -> None:
+    assert metric_of(memory_of(), "t") is None
+    assert metric_of(memory_of(*cases(4)), "t") is None
+    same = [remembered(f"{at}", unit(1, at), ordinal=at, question=f"case {at}") for at in range(40)]
+    assert metric_of(memory_of(*same), "t") is None
+
+
+def test_a_metric_is_learned_once_and_again_after_a_change_of_either_index() -> None:
+    memory = few()
+    first = metric_of(memory, "t")
+    assert first is not None
+    assert metric_of(memory, "t") is first
+    seen = [first]
+    for name in ("000", "001"):  # one that was right, and one that was missed
+        memory.apply(MemoryQuarantined(memory_id=name, reason="", by=""))
+        seen.append(metric_of(memory, "t"))
+        assert metric_of(memory, "t") is seen[-1]
+    assert len({id(each) for each in seen}) == 3
+
+
+def test_the_similarity_is_the_cosine_of_what_the_metric_moves() -> None:
+    memory = few()
+    metric, rows = metric_of(memory, "t"), memory.slice("success", "t")
+    assert metric is not None
+    asked = text(2, 3, np.random.default_rng(9))
+    moved, own = metric.moved(rows.vectors), metric.moved(asked)
+    cosines = moved @ own / np.linalg.norm(moved, axis=1) / np.linalg.norm(own)
+    np.testing.assert_allclose(metric.similarity(rows, asked), cosines, atol=1e-5)
+
+
+def test_an_answer_that_shares_a_part_is_nearer_than_one_that_shares_none() -> None:
+    draw = np.random.default_rng(11)
+    unseen = [(wording, wording % TOPICS) for wording in range(WORDINGS)]
+    places = sorted({*product(range(WORDINGS), range(TOPICS))} - {*unseen})
+    codes = [f"{draw.integers(1000, 9999)}/T{topic}" for _, topic in places]
+    vectors = np.array([text(*place, draw) for place in places])
+    metric = shown(vectors, codes)
+    assert metric is not None
+    asked = np.array([text(*place, draw) for place in unseen])
+
+    def parts(sought: np.ndarray, known: np.ndarray) -> list[str]:
+        known = known / np.linalg.norm(known, axis=1)[:, None]
+        return [codes[place].partition("/")[2] for place in (sought @ known.T).argmax(axis=1)]
+
+    assert parts(metric.moved(asked), metric.moved(vectors)) == [f"T{topic}" for _, topic in unseen]
+    assert parts(asked, vectors) != [f"T{topic}" for _, topic in unseen]
+    assert shown(vectors, [str(number) for number in range(len(codes))]) is None
+
+
+def test_a_floor_is_of_the_cosine() -> None:
+    memory = few()
+    asked = Query(unit(*np.eye(WORDINGS + TOPICS)[WORDINGS]), "t", "asked", "What is asked?", 0)
+    found = retrieve("nearest", asked, memory, TERMS._replace(bundle=5, floor=0.2))
+    cosines = [memory.slice(index, "t").vectors @ asked.vector for index in ("success", "failure")]
+    assert len((*found.success, *found.failure)) == min(5, sum(int((each >= 0.2).sum()) for each in cosines))
+    assert not any(retrieve("nearest", asked, memory, TERMS._replace(floor=0.9)))
+
+
+def test_only_labels_and_short_answers_have_a_metric_and_not_where_the_cosine_or_quotas_are_asked_for() -> None:
+    def is_measured(config: Config, **changes: bool) -> bool:
+        return Setting(config, (), (), (), ("t",), "", **changes).terms.is_measured
+
+    default = configured("default", benchmark="wordmath")
+    assert is_measured(default, is_labelled=True) and is_measured(default, is_short=True)
+    assert not is_measured(default)
+    assert not is_measured(configured("paper", benchmark="wordmath"), is_labelled=True)
+    assert not is_measured(configured("default", benchmark="wordmath", retrieval="cosine"), is_labelled=True)

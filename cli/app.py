@@ -19,12 +19,14 @@ from mage_es.cli import (
     explain,
     export,
     gain,
+    key,
     log,
     matrix,
     mcp,
     memory,
     new,
     publish,
+    receipt,
     repair,
     replay,
     report,
@@ -138,6 +140,15 @@ _command("Serve", gain.gain, gain.EXAMPLES)
 
 _command("Check and keep", replay.replay, replay.EXAMPLES)
 _command("Check and keep", verify.verify, verify.EXAMPLES)
+_command("Check and keep", receipt.receipt, receipt.EXAMPLES)
+_group(
+    "Check and keep",
+    "key",
+    "Make a key, sign a run's head, witness one.",
+    new=(key.new, key.NEW_EXAMPLES),
+    sign=(key.sign, key.SIGN_EXAMPLES),
+    cosign=(key.cosign, key.COSIGN_EXAMPLES),
+)
 _command("Check and keep", repair.repair, repair.EXAMPLES)
 _command("Check and keep", export.export, export.EXAMPLES)
 _command("Check and keep", backup.backup, backup.BACKUP_EXAMPLES)

@@ -47,7 +47,7 @@ OPTIONS = (
         "scorer_seconds",
     ),
     *("embedder", "teacher_sees", "answer_temperature", "task_types", "episode_steps", "episode_history"),
-    *("workers", "max_connections", "guidance_batch", "runs_dir", "data_dir", *SPENDING),
+    *("workers", "max_connections", "guidance_batch", "sign", "runs_dir", "data_dir", *SPENDING),
 )
 
 

@@ -32,7 +32,16 @@ EXAMPLES = examples(
 
 
 @takes(
-    "preset", *CONFIG, "workers", "max_connections", "guidance_batch", "runs_dir", "data_dir", *SPENDING, own_tasks=True
+    "preset",
+    *CONFIG,
+    "workers",
+    "max_connections",
+    "guidance_batch",
+    "sign",
+    "runs_dir",
+    "data_dir",
+    *SPENDING,
+    own_tasks=True,
 )
 def evolve(
     benchmark: Annotated[

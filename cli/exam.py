@@ -31,7 +31,7 @@ EXAMPLES = examples(
 )
 
 
-@takes("workers", "max_connections", "guidance_batch", "runs_dir", "data_dir", *BUDGET)
+@takes("workers", "max_connections", "guidance_batch", "sign", "runs_dir", "data_dir", *BUDGET)
 def exam(
     run: RunArgument = None,
     *,
@@ -182,4 +182,4 @@ def _again(settings: Settings, run_id: str, at: str, questions: int | None, cont
     words += ["--questions", str(questions)] if questions else []
     words += ["--control", control] if control != "none" else []
     words += ["--execution", execution] if execution else []
-    return settings.again("exam", run_id, *words, names=("runs_dir", "data_dir", "guidance_batch", *BUDGET))
+    return settings.again("exam", run_id, *words, names=("runs_dir", "data_dir", "guidance_batch", "sign", *BUDGET))

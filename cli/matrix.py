@@ -126,7 +126,9 @@ def _job(cell: MatrixCell, exams: tuple[str, ...], settings: Settings) -> Job:
 
     own = _settings(cell)
     config = own.config()
-    places = ("--data-dir", str(settings.data_dir.absolute()), "--workers", str(settings.workers))
+    key = str(settings.entries["sign"].value)
+    signing = ("--sign", str(Path(key).absolute())) if key else ()
+    places = ("--data-dir", str(settings.data_dir.absolute()), "--workers", str(settings.workers), *signing)
     # Defaults are the same on every machine, and without them the command stays short enough to read.
     chosen = {name: entry.value for name, entry in own.entries.items() if entry.origin.split()[0] not in _UNSAID}
     learning = {name: chosen[name] for name in Config.__struct_fields__ if name in chosen and name != "benchmark"}

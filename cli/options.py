@@ -87,7 +87,7 @@ _KINDS: Mapping[object, str] = {int: "INTEGER", float: "NUMBER"}
 _METAVARS: Mapping[str, str] = {
     **dict.fromkeys(("execution", "guidance", "judge"), "MODEL"),
     **dict.fromkeys(("runs_dir", "data_dir"), "FOLDER"),
-    "prices": "FILE",
+    **dict.fromkeys(("prices", "sign"), "FILE"),
     "embedder": "EMBEDDER",
     "search": "SEARCH",
     **dict.fromkeys(("recency_weight", "serve_holdback"), "FRACTION"),

@@ -23,7 +23,7 @@ EXAMPLES = examples(
 ALL = "zero_shot,nearest_label,knn,full_history,mage"
 
 
-OPTIONS = ("preset", *CONFIG, "workers", "max_connections", "guidance_batch", "runs_dir", "data_dir", *SPENDING)
+OPTIONS = ("preset", *CONFIG, "workers", "max_connections", "guidance_batch", "sign", "runs_dir", "data_dir", *SPENDING)
 NameOption = Annotated[
     str | None, typer.Option("--name", metavar="NAME", help="What the names of the runs begin with. [default: made up]")
 ]

@@ -75,7 +75,9 @@ def repeatable(out: Output, settings: Settings) -> Iterator[Runtime]:
 
 def _way_back(settings: Settings, progress: ProgressDisplay, more: str = "") -> str:
     """Return the command that resumes the run, with the limit that must be raised: the run keeps the others."""
-    again = settings.again("resume", progress.run_id, names=("runs_dir", "data_dir", "guidance_batch", "prices"))
+    again = settings.again(
+        "resume", progress.run_id, names=("runs_dir", "data_dir", "guidance_batch", "sign", "prices")
+    )
     return f"Resume it with: {again} {more}".rstrip()
 
 

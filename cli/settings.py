@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mage_es.engine.run.directory import Run
     from mage_es.engine.run.pricing import Prices
     from mage_es.engine.run.runtime import Observer, Runtime
+    from mage_es.events.care.notes import Signer
 
 FILE = "mage-es.toml"
 PREFIX = "MAGE_ES_"
@@ -62,6 +63,9 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     guidance_batch: bool = False
     """Send independent calls of guidance and judge as batches, if the provider has them: half the price at Anthropic,
     replies within minutes or hours."""
+    sign: str = ""
+    """File of a key, made by `mage-es key new`: heads of each log are signed with it when a run begins and ends, and
+    before and after each exam."""
     prices: str = ""
     """File of prices that override those of the package, in the form of its prices.toml."""
 
@@ -181,6 +185,13 @@ class Settings:
 
         return find_run(self.runs_dir, name)
 
+    def signer(self) -> Signer | None:
+        """Return the key that heads are signed with, None where no file is named. Raises `PrerequisiteError`."""
+        from mage_es.events.care.notes import read_signer
+
+        file = str(self.entries["sign"].value)
+        return read_signer(Path(file)) if file else None
+
     def runtime(self, observer: Observer, stop: Callable[[], bool]) -> Runtime:
         from mage_es.engine.run.runtime import Runtime
 
@@ -192,6 +203,7 @@ class Settings:
             limits=self.limits,
             prices=self.prices(),
             batches=self.batches,
+            signer=self.signer(),
         )
 
     def config(self, *, benchmark: str | None = None) -> Config:

@@ -10,6 +10,7 @@ from mage_es.cli.output import TextTable, percent
 if TYPE_CHECKING:
     from mage_es.engine.serving.frozen import BundleMember
     from mage_es.engine.theorems.check import Check
+    from mage_es.engine.theorems.grounds import Ground
     from mage_es.engine.theorems.recheck import IterationCheck
     from mage_es.engine.verbs.agents import MissingGuidance
     from mage_es.engine.verbs.baseline import BaselineReport
@@ -398,6 +399,17 @@ def checks(title: str, found: Iterable[Check]) -> TextTable:
         for check in found
     ]
     return TextTable(title, ("check", "result", "measured", "allowed", "breaks at event", "detail"), rows)
+
+
+def grounds(rows: Iterable[Ground]) -> list[TextTable]:
+    """Return what each claim rests on; [] of a damaged log, which claims nothing."""
+    words = {
+        "recomputed": "proved by recomputing",
+        "a head you kept": "proved if you kept the head",
+        "belief": "must be believed",
+    }
+    lines = [(words[row.rests_on], row.claim, row.state) for row in rows]
+    return [TextTable("What this rests on", ("how", "claim", "this run"), lines)] if lines else []
 
 
 def bundle(members: tuple[BundleMember, ...]) -> TextTable | str:

@@ -7,10 +7,15 @@ import typer
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
-from mage_es.cli.tables import checks, exams
+from mage_es.cli.tables import checks, exams, grounds
 from mage_es.events.errors import LogDamaged, MageError
 
-EXAMPLES = examples("mage-es verify", "mage-es verify RUN --head 5c0f0e8a9d1b7f43", "mage-es verify RUN --json")
+EXAMPLES = examples(
+    "mage-es verify",
+    "mage-es verify RUN --head 5c0f0e8a9d1b7f43",
+    "mage-es verify RUN --key example.org/audit+KEY",
+    "mage-es verify RUN --json",
+)
 
 
 @takes("runs_dir")
@@ -21,7 +26,16 @@ def verify(
     out: Output,
     head: Annotated[
         str | None,
-        typer.Option(metavar="HASH", help="A head printed earlier (16 digits or more) that the log must still hold."),
+        typer.Option(
+            metavar="HASH|FILE",
+            help="A head printed earlier (16 digits or more), or a file of a signed one, that the log must still hold.",
+        ),
+    ] = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY", help="Verifier key that must have signed or cosigned a head; several in several --key."
+        ),
     ] = None,
 ) -> None:
     """Verify every byte of a run and every theorem on its log.
@@ -31,9 +45,15 @@ def verify(
     from mage_es.engine.theorems.target_leaks import NAME as TARGET_LEAKS
     from mage_es.engine.verbs.verify import verify as verify_run
 
-    report = verify_run(settings.find_run(run), head=head)
+    report = verify_run(settings.find_run(run), head=head, keys=key or ())
     head_line = [f"head {report.head}"] if report.head else []  # unknown where the end of the log is damaged
-    out.report(report, checks(f"Run {report.run_id}", report.checks), *exams(report.exams), *head_line)
+    out.report(
+        report,
+        checks(f"Run {report.run_id}", report.checks),
+        *exams(report.exams),
+        *grounds(report.grounds),
+        *head_line,
+    )
     if not report.ok:
         if {check.name for check in report.checks if not check.ok} == {TARGET_LEAKS}:
             out.next(settings.again("runs", "show", report.run_id))

@@ -92,6 +92,7 @@ async def run_iterations(session: Session) -> None:
         await iterate(session, k)
     if not session.state.progress.finished:
         session.do(FinishRun())
+        session.sign()
 
 
 async def iterate(session: Session, k: int) -> None:
@@ -132,6 +133,7 @@ async def open_run(session: Session) -> None:
     setting = session.world.setting
     if session.state.seq == 0:
         session.do(session.opening())
+        session.sign()
     if not session.state.progress.is_completed(START, "open") and session.state.graph.skills():
         new = set(setting.task_types).difference(session.state.graph.task_types())
         session.do(InduceOntology(() if session.world.typing.is_induced else sorted(new), None))

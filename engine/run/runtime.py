@@ -6,6 +6,7 @@ Nothing here is recorded or changes a run's result: with one worker or sixty-fou
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 
 import msgspec
 
@@ -13,7 +14,10 @@ from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryPolicy
 from mage_es.engine.run.budget import UNLIMITED, Budget, Limits, require_prices
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.seams.model import Model
+from mage_es.events.care import sign_head
+from mage_es.events.care.notes import Signer
 from mage_es.events.errors import UsageError
+from mage_es.events.log import Log
 from mage_es.events.vocabulary import MICRO, AnswerJudged, AnswerUnanswered, Phase
 from mage_es.projections.ledger import Ledger
 
@@ -63,6 +67,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     """What models cost; by default the package's own table."""
     batches: bool = False
     """Whether independent calls of guidance and judge are batched, if the provider has batches."""
+    signer: Signer | None = None
+    """Key that signs heads of a run's log (events/care/notes.py, `read_signer`)."""
 
     def __post_init__(self) -> None:
         for name, number in (("workers", self.workers), ("max_connections", self.max_connections)):
@@ -76,6 +82,11 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
         """
         most = self.max_connections or self.workers
         return min(most, getattr(model, "slots", most))
+
+    def sign(self, log: Log, path: Path) -> None:
+        """Sign the head of the log in a folder, where there is a key."""
+        if self.signer:
+            sign_head(log, path, self.signer)
 
     def within(self, recorded: Limits) -> Runtime:
         """Return the same with a run's recorded limits, unless it has its own."""

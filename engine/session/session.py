@@ -64,6 +64,7 @@ from mage_es.engine.session.following import CompletedMove, PendingCourse, answe
 from mage_es.engine.session.in_flight import BusySlots, CallsInFlight, TrackedModel
 from mage_es.engine.session.judge import judged, template_of
 from mage_es.engine.session.streak import Streak
+from mage_es.events.care import naming
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import Interrupted, LogError, PrerequisiteError
 from mage_es.events.log import Appended, Log
@@ -173,6 +174,12 @@ class Session:
         if parent := self.world.parent:
             return opening._replace(parent=[parent.event], inherited=parent.drafts)
         return opening
+
+    def sign(self) -> None:
+        """Sign the head of the run's log, where there is a key."""
+        if self.runtime.signer:
+            self.commit([naming(self.runtime.signer)])
+            self.runtime.sign(self.log, self.run.log_path)
 
     def keep_budget(self, recorded: Limits) -> None:
         """Record limits that differ from the run's, and say which hold from here on."""

@@ -17,7 +17,7 @@ from mage_es.engine.run.questions import stored_questions
 from mage_es.engine.run.world import first_event
 from mage_es.engine.theorems.check import Check
 from mage_es.engine.theorems.log import problems_of
-from mage_es.events.care import verify_log
+from mage_es.events.care import root_of, verify_log
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
@@ -136,6 +136,8 @@ def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:
     evolved = reader.events({QuestionPlanned: ("question_id",), AnswerJudged: ("question_id",)})
     known = {event.question_id for _, event in evolved if isinstance(event, QuestionPlanned | AnswerJudged)}
     problem, seq = _untrue(record, [each.event for each in records], sorted(asked)), 0
+    if not problem and record.closed and record.closed.root != root_of(path).hex():
+        problem = "the root over its events is not the one that the run recorded"
     if not problem and guidance:
         problem, seq = f"{len(guidance)} guidance calls at inference", guidance[0]
     if not problem and learned:

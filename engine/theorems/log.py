@@ -1,7 +1,7 @@
 """The log itself: files and hashes, the chain, whether it had a head known from earlier, the questions beside it."""
 
 from mage_es.engine.theorems.check import Check
-from mage_es.events.care import Finding, HeadSearch, LogVerdict, QuestionsVerdict
+from mage_es.events.care import Finding, HeadSearch, HeadsVerdict, LogVerdict, QuestionsVerdict
 from mage_es.events.disk import Head
 
 
@@ -39,6 +39,26 @@ def check_head(search: HeadSearch, present: Head) -> Check:
             "they were recorded by another release (verify with that one), or replaced"
         )
     return Check(name="head", ok=False, detail=detail)
+
+
+SIGNED = "signed heads"
+
+
+def check_signed(verdict: HeadsVerdict) -> Check:
+    signed = sorted({line.seq for line in verdict.seen})
+    names = ", ".join(dict.fromkeys(line.verifier.name for line in verdict.seen))
+    after = f"after {', '.join(f'event {seq}' for seq in signed[-3:])}" if signed else "none"
+    found = f"{len(signed)} by {names}, {'the newest ' if len(signed) > 3 else ''}{after}" if signed else "none"
+    detail = "; ".join((*verdict.problems, *filter(None, [verdict.missing]))) or "; ".join((found, *verdict.cut))
+    return Check(
+        name=SIGNED,
+        ok=not verdict.problems and not verdict.missing,
+        detail=detail,
+        measured=f"{len(signed)} of {verdict.heads} hold",
+        bound="all hold",
+        seq=verdict.first,
+        damaged=bool(verdict.problems),
+    )
 
 
 def _affected(finding: Finding) -> str:

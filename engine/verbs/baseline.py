@@ -165,6 +165,7 @@ async def abaseline(
         begun = decide(world.setting, session.state, session.opening())
         # One commit: a run killed between the two would not be recognisable as a baseline.
         session.commit([*begun, *(method or _beginning(session, name, chosen))])
+        session.sign()
         run.forget_beginning()
         if world.setting.config.search != config.search:
             session.announce(f"{name} searches the paragraphs that come with the questions, as with --search {RECORD}.")
@@ -413,3 +414,4 @@ async def _answer(session: Session) -> None:
         await session.answer(-1, "exam")
     ends = (exam_closed(session), RunFinished(iterations=0))
     session.commit([Draft(event=event, iteration=-1, phase="exam") for event in ends])
+    session.sign()

@@ -43,6 +43,7 @@ from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.exam_report import ExamReport, families_of, report_of
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.trials import require_room
+from mage_es.events.care import root_of
 from mage_es.events.digests import sha256_text
 from mage_es.events.disk import LocalFileSystem, Lock
 from mage_es.events.errors import BudgetReached, Interrupted, UsageError, nearest
@@ -166,12 +167,18 @@ class _Sitting(NamedTuple):
                     opened = msgspec.structs.replace(wanted, exam=exam.path.name)
                     [seq] = log.append([Draft(event=opened, iteration=-1, phase="exam")]).seqs
                     record = ExamRecord(seq, opened, None)
+                    self.runtime.sign(log, self.run.log_path)
                 result = await self._answered(exam, own, record.opened)
             # Only now is the head final: closing a log seals it.
             closed = msgspec.structs.replace(
-                result, exam=exam.path.name, head_seq=own.head.seq, head_chain=own.head.chain
+                result,
+                exam=exam.path.name,
+                head_seq=own.head.seq,
+                head_chain=own.head.chain,
+                root=root_of(exam.log_path).hex(),
             )
             log.append([Draft(event=closed, iteration=-1, phase="exam")])
+            self.runtime.sign(log, self.run.log_path)
             return record._replace(closed=closed)
 
     @asynccontextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,10 +14,11 @@ from mage_es.engine.theorems.benefit import check_benefit
 from mage_es.engine.theorems.check import Check
 from mage_es.engine.theorems.coverage import check_coverage
 from mage_es.engine.theorems.forms import check_forms
+from mage_es.engine.theorems.grounds import Ground, grounds_of
 from mage_es.engine.theorems.growth import check_growth
 from mage_es.engine.theorems.inference import check_inference
 from mage_es.engine.theorems.leaks import check_leaks, check_splits
-from mage_es.engine.theorems.log import check_head, check_log, check_questions
+from mage_es.engine.theorems.log import check_head, check_log, check_questions, check_signed
 from mage_es.engine.theorems.origins import check_origins
 from mage_es.engine.theorems.own import check_own
 from mage_es.engine.theorems.publishing import check_proposals
@@ -29,7 +30,9 @@ from mage_es.engine.theorems.target_leaks import check_target_leaks
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.engine.verbs.runs import exam_rows
 from mage_es.engine.verbs.summary import ExamRow
-from mage_es.events.care import verify_log, verify_questions
+from mage_es.events.care import verify_heads, verify_log, verify_questions
+from mage_es.events.care.heads import read_head_file
+from mage_es.events.care.notes import read_verifier
 from mage_es.events.errors import KeysUnusable
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import RunStarted
@@ -38,13 +41,15 @@ from mage_es.events.vocabulary import RunStarted
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     """Every check of a run, and `head`: the hash to keep elsewhere and pass to `verify` later.
 
-    `exams` are all that were ever taken, as far as the log is sound enough to tell.
+    `exams` are all that were ever taken, as far as the log is sound enough to tell; `grounds` says of each claim what
+    it rests on.
     """
 
     run_id: str
     head: str
     checks: tuple[Check, ...]
     exams: tuple[ExamRow, ...] = ()
+    grounds: tuple[Ground, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -52,29 +57,44 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @typed
-def verify(run: Run | Path | str, *, head: str | None = None) -> VerifyReport:
+def verify(run: Run | Path | str, *, head: str | None = None, keys: Sequence[str] = ()) -> VerifyReport:
     """Check every byte of a run, and every theorem on its log.
 
-    With a `head` printed earlier (64 hexadecimal digits, or at least the first 16), check also that this log had it.
-    Of a damaged log nothing else is checked.
+    With a `head` printed earlier (64 hexadecimal digits, or at least the first 16) or the file of a signed head that
+    was kept, check also that this log had it. Each of the verifier `keys` must have signed or cosigned a head. Of a
+    damaged log nothing else is checked.
 
     Raises:
-        UsageError: `head` is malformed.
+        UsageError: `head` or a key is malformed.
+        PrerequisiteError: Heads are signed, and the package that checks signatures is missing.
     """
     run = as_run(run)
-    verdict = verify_log(run.log_path, head=head)
+    known = [read_verifier(key) for key in keys]
+    kept = [read_head_file(Path(head))] if head and Path(head).is_file() else []
+    verdict = verify_log(run.log_path, head=None if kept else head)
     checks = [check_log(verdict)]
     if verdict.search:
         checks.append(check_head(verdict.search, verdict.head))
-    exams: tuple[ExamRow, ...] = ()
-    if checks[0].ok:
-        try:
-            reader = LogReader(run.log_path)
-            checks += _theorems(run, reader)
-            exams = exam_rows(reader)
-        except KeysUnusable as error:  # what was checked before it was needed stays checked
-            checks.append(Check(name="keys", ok=False, detail=str(error), damaged=True))
-    return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks), exams=exams)
+    if not checks[0].ok:
+        return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks))
+    signed = verify_heads(run.log_path, known=known, also=kept)
+    if signed.heads or signed.named or known or signed.problems:
+        checks.append(check_signed(signed))
+    try:
+        reader = LogReader(run.log_path)
+        checks += _theorems(run, reader)
+    except KeysUnusable as error:  # what was checked before it was needed stays checked
+        checks.append(Check(name="keys", ok=False, detail=str(error), damaged=True))
+        return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks))
+    until = verdict.search.found.seq if verdict.search and verdict.search.found else 0
+    until = max([until, *(each.checkpoint.size for each in kept)])
+    return VerifyReport(
+        run_id=run.id,
+        head=verdict.head.chain,
+        checks=tuple(checks),
+        exams=exam_rows(reader),
+        grounds=grounds_of(checks, signed, reader, kept=until, known=known),
+    )
 
 
 averify = in_thread(verify)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mage_es.events.care.backup import Stored, back_up
 from mage_es.events.care.chains import HeadSearch
 from mage_es.events.care.export import FORMATS, ExportReport, export
+from mage_es.events.care.heads import HeadsVerdict, cosign_head, naming, root_of, sign_head, verify_heads
 from mage_es.events.care.manifest import CompleteBackup, complete, item_of
 from mage_es.events.care.questions import QuestionsVerdict, verify_questions
 from mage_es.events.care.repair import RepairReport, plan_repair, repair_log
@@ -17,17 +18,23 @@ __all__ = [
     "ExportReport",
     "Finding",
     "HeadSearch",
+    "HeadsVerdict",
     "LogVerdict",
     "QuestionsVerdict",
     "RepairReport",
     "Stored",
     "back_up",
     "complete",
+    "cosign_head",
     "export",
     "item_of",
+    "naming",
     "plan_repair",
     "repair_log",
     "restore",
+    "root_of",
+    "sign_head",
+    "verify_heads",
     "verify_log",
     "verify_questions",
 ]

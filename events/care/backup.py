@@ -5,6 +5,7 @@
     seg/<first>-<last>-<sha8>.vec.parquet   their vectors
     questions/<sha256>.parquet              texts of questions
     golds/<sha256>.parquet                  their gold answers, unless they are left out
+    heads/<seq>-<root8>-<sha8>.note         signed heads, of one that was cosigned each state
     tail/<first>                            frames of what was not sealed yet, from event <first> on
     head/<seq>                              how far a complete backup reaches, with the chain value that vouches for it
 
@@ -24,6 +25,7 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es.events import wal
+from mage_es.events.care.heads import back_up_heads
 from mage_es.events.care.manifest import Item, item_of
 from mage_es.events.care.questions import back_up_questions
 from mage_es.events.disk.documents import RESTORE, Head, HeadNote, pack, unpack
@@ -148,6 +150,7 @@ class _Backup:
         self._store_tail(found)
         for span in self._tail.listing.segments:
             self._store_segment(span)
+        back_up_heads(self._fs, self._layout, create=self._store)
         self._create(head_name(head.seq), pack(HeadNote(seq=head.seq, chain=head.chain)))
         return Stored(head, self._new, self._bytes, tuple(self._items))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mage_es.events import wal
 from mage_es.events.care.backup import FORMAT, Held, encoded, frames_of, held, newest_head, segment_name, tail_name
+from mage_es.events.care.heads import restore_heads
 from mage_es.events.care.questions import restore_questions, verify_questions
 from mage_es.events.care.verify import verify_log
 from mage_es.events.disk.documents import Head, HeadNote, pack
@@ -49,6 +50,7 @@ class _Restoration:
         for span in spans:
             self._restore_segment(span, found)
         restore_questions(self._fs, layout, self._objects, at=self._at)
+        restore_heads(self._fs, layout, self._objects, at=self._at)
         write_new(self._fs, layout.wal(frames[0].first), b"".join(map(encoded, frames)))
         write_new(self._fs, layout.head, pack(head))
         # FORMAT last: until then the folder is no log, and a broken restore cannot be taken for one.

@@ -5,6 +5,7 @@
     seg/<first>-<last>.parquet          sealed events (and <first>-<last>.vec.parquet: their vectors)
     questions/<sha256>.parquet          texts of questions; a file's name is its hash
     golds/<sha256>.parquet              their gold answers, which a copy may be without
+    heads/<seq>-<root8>.note            signed heads, each of events 1 to <seq>
     quarantine/                         what recovery cut off; no code deletes it
 
 Numbers have twenty digits, so names sort as the events do. There is no manifest: the listing must be contiguous.
@@ -56,6 +57,7 @@ class Layout:
         self.segments = path / "seg"
         self.questions = path / "questions"
         self.golds = path / "golds"
+        self.heads = path / "heads"
         self.quarantine = path / "quarantine"
 
     def wal(self, first: int) -> Path:

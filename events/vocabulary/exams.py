@@ -56,6 +56,8 @@ class ExamClosed(Event, frozen=True, kw_only=True, tag="exam.closed"):
     """Last seq of the exam's own log."""
     head_chain: str = ""
     """Chain value there, which vouches for every answer."""
+    root: str = ""
+    """Root of the Merkle tree over the same events, 64 hexadecimal digits: it proves a single answer."""
 
 
 class NoteWritten(Event, frozen=True, kw_only=True, tag="note.written"):

@@ -96,6 +96,19 @@ class RunInherited(Event, frozen=True, kw_only=True, tag="run.inherited"):
     """How many questions of the parent's are asked again in the first iteration, with what was learned and without."""
 
 
+class RunRegistered(Event, frozen=True, kw_only=True, tag="run.registered"):
+    """What will count as the result, committed to before the first call."""
+
+    metric: str
+    """What is compared: accuracy, score or strict."""
+    questions: int
+    """Number of held-out questions of the exam that counts, on the state at the end."""
+    exams: int
+    """How many such exams will be taken; the first one counts."""
+    seeds: tuple[int, ...]
+    """Seeds of the runs that are reported together, this one's among them."""
+
+
 class SplitCommitted(Event, frozen=True, kw_only=True, tag="split.committed"):
     """One of the three disjoint splits, as hashes: an auditor can check any memory against it without the data set."""
 

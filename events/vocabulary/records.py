@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from mage_es.events.vocabulary.form import Event
 
 
@@ -21,6 +23,15 @@ class SegmentSealed(Event, frozen=True, kw_only=True, tag="log.segment_sealed"):
     """SHA-256 of the bytes of the segment's vectors; empty if it has none."""
     chain: str
     """Chain value of its last frame, 64 hexadecimal digits."""
+
+
+class SignerNamed(Event, frozen=True, kw_only=True, tag="signer.named"):
+    """Heads of this log are signed with a key from here on (care/heads.py)."""
+
+    # In the log, so that every head which it signs covers its name, and a head that is missing is missed.
+    stream: ClassVar[str] = "signer/{0.verifier}"
+    verifier: str
+    """Its verifier key, as C2SP signed notes write it."""
 
 
 class LogRepaired(Event, frozen=True, kw_only=True, tag="log.repaired"):

@@ -1,0 +1,315 @@
+"""Signed heads: checkpoints of a log, in files beside it, that its own events are held against.
+
+    heads/<seq>-<root8>.note    a C2SP checkpoint of events 1 to <seq>, signed (notes.py); <root8>: of its root
+
+Rules
+    - A leaf of the tree is an event as it is recorded, private texts as their tokens: a JSON object with the columns of
+      `export --format jsonl`, without the fields that have their default. So one event can be shown by itself, and a
+      field that a later release adds, which needs a default, changes no root.
+    - The event `signer.named` names the key before the first head is signed with it, so every signed head covers it.
+      From there on each `exam.opened`, `exam.closed` and `run.finished` needs a signed head behind it.
+    - A file beside the log can get further lines, of witnesses, without the log changing. Who can write the folder can
+      also remove it: only a head kept elsewhere, or a key known from elsewhere, shows that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from mage_es.events.care.notes import (
+    LOG,
+    WITNESS,
+    Checkpoint,
+    SignedNote,
+    Signer,
+    Verifier,
+    checkpoint_in,
+    read_note,
+    read_verifier,
+    require_cryptography,
+    seen_at,
+)
+from mage_es.events.care.tree import Tree, leaf_hash
+from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem, write_new
+from mage_es.events.disk.layout import Layout
+from mage_es.events.disk.objects import Objects
+from mage_es.events.errors import LogDamaged, UsageError
+from mage_es.events.log import Log, LogReader
+from mage_es.events.log.recovery import read_format
+from mage_es.events.vocabulary import (
+    Draft,
+    Event,
+    ExamClosed,
+    ExamOpened,
+    LogRepaired,
+    RunFinished,
+    SignerNamed,
+    plain,
+    tag_of,
+)
+from mage_es.events.vocabulary.envelope import Record
+
+SIGNED_AFTER = (ExamOpened, ExamClosed, RunFinished)
+"""What must not happen without a signed head behind it, once a signer is named."""
+_FILE = re.compile(r"\d{20}-[0-9a-f]{8}\.note")
+_OBJECT = re.compile(r"heads/(\d{20}-[0-9a-f]{8})-([0-9a-f]{8})\.note")
+_LONGEST = 1 << 16
+"""Bytes of a note: some hundred witnesses."""
+
+
+class KeptHead(NamedTuple):
+    """A signed head: where it is from, what it says, who signed it."""
+
+    file: Path
+    checkpoint: Checkpoint
+    note: SignedNote
+
+
+class SeenHead(NamedTuple):
+    """A line below a head that is true: whose, of which event, and when a witness saw it (seconds since 1970)."""
+
+    verifier: Verifier
+    seq: int
+    at: int
+
+
+class HeadsVerdict(NamedTuple):
+    """What the signed heads of a log show. `problems` are those of a log that is not what was signed.
+
+    `named` are the signers that the log names, `seen` every true line below a head, `missing` the signed head that
+    there should be, `first` the event that it should be behind, `cut` what a recorded repair cut off although it was
+    signed.
+    """
+
+    heads: int
+    named: tuple[Verifier, ...]
+    seen: tuple[SeenHead, ...]
+    problems: tuple[str, ...]
+    missing: str = ""
+    first: int = 0
+    cut: tuple[str, ...] = ()
+
+
+def leaf_of(record: Record) -> bytes:
+    """Return the leaf of an event that was read as it is recorded (`LogReader(path, opened=False)`)."""
+    return msgspec.json.encode({**plain.plain_header(record), "event": _set(record.event)})
+
+
+def root_of(path: Path, fs: FileSystem | None = None) -> bytes:
+    """Return the root over every event of the log in a folder. Raises `LogDamaged`."""
+    return Tree(leaf_hash(leaf_of(record)) for record in LogReader(path, fs, opened=False).records()).root
+
+
+def naming(signer: Signer) -> Draft:
+    """Return the fact that a signer is named, which a log records once."""
+    return Draft(event=SignerNamed(verifier=str(signer.verifier)), iteration=-1, phase="log")
+
+
+def sign_head(log: Log, path: Path, signer: Signer) -> Path:
+    """Sign the head of the open log in the folder `path`, once that names the signer; return the file.
+
+    Raises `UsageError` for a key that is a witness's.
+    """
+    if signer.verifier.kind != LOG:
+        raise UsageError(f"{signer.verifier.name} is a witness's key: it cosigns heads that another key signed.")
+    log.append([naming(signer)])
+    fs, layout = LocalFileSystem(), Layout(path)
+    about, _ = read_format(fs, layout)
+    checkpoint = Checkpoint(origin_of(signer.verifier, about.log_id), log.head.seq, root_of(path))
+    return _keep(fs, layout, signer.sign(SignedNote(str(checkpoint))))
+
+
+def cosign_head(path: Path, witness: Signer, *, now: int) -> Path:
+    """Add the line of a witness that sees it `now` (seconds since 1970) to the newest signed head of a log, whose heads
+    must all be true; return the file.
+
+    Raises `UsageError` for a key that is no witness's or where no head is signed, `LogDamaged` for a log that is not
+    what was signed.
+    """
+    if witness.verifier.kind != WITNESS:
+        raise UsageError(f"{witness.verifier.name} is no witness's key: `mage-es key new FILE --witness` makes one.")
+    fs, layout, heads = LocalFileSystem(), Layout(path), kept_heads(path)
+    if not heads:
+        raise UsageError(f"No head of {path} is signed: sign one with `mage-es key sign`.")
+    if problems := verify_heads(path).problems:
+        raise LogDamaged(f"Not cosigned, for the log is not what was signed: {'; '.join(problems)}.")
+    newest = heads[-1]
+    return _keep(fs, layout, witness.sign(newest.note, now=now))
+
+
+def origin_of(verifier: Verifier, log_id: str) -> str:
+    return f"{verifier.name}/{log_id}"
+
+
+def kept_heads(path: Path, fs: FileSystem | None = None) -> list[KeptHead]:
+    """Return the signed heads beside a log, oldest first. Raises `LogDamaged` for a file that is none."""
+    fs, layout = fs or LocalFileSystem(), Layout(path)
+    return [read_head_file(file, fs) for file in _files(fs, layout)]
+
+
+def read_head_file(file: Path, fs: FileSystem | None = None) -> KeptHead:
+    """Return the signed head in a file, be it beside a log or kept elsewhere. Raises `LogDamaged`."""
+    data = (fs or LocalFileSystem()).read(file, 0, _LONGEST)
+    try:
+        note = read_note(data.decode(), name=str(file))
+    except UnicodeDecodeError as error:
+        raise LogDamaged(f"{file} is no signed note: it is not UTF-8.") from error
+    return KeptHead(file, checkpoint_in(note, name=str(file)), note)
+
+
+def verify_heads(
+    path: Path, *, known: Iterable[Verifier] = (), also: Iterable[KeptHead] = (), fs: FileSystem | None = None
+) -> HeadsVerdict:
+    """Hold the log in a folder against its signed heads, and against `also`, which were kept elsewhere.
+
+    `known` are keys that are trusted: each must have signed or cosigned a head. Raises `PrerequisiteError` without the
+    package that checks signatures, `LogDamaged` for a log that cannot be read.
+    """
+    return _Heads(path, [*known], [*also], fs or LocalFileSystem()).verify()
+
+
+class _Heads:
+    def __init__(self, path: Path, known: Sequence[Verifier], also: Sequence[KeptHead], fs: FileSystem) -> None:
+        self._path, self._known, self._also, self._fs = path, known, also, fs
+        self._problems: list[str] = []
+        self._cut: list[str] = []
+
+    def verify(self) -> HeadsVerdict:
+        kept, layout = [*self._also], Layout(self._path)
+        for file in _files(self._fs, layout):
+            try:
+                kept.append(read_head_file(file, self._fs))
+            except LogDamaged as error:
+                self._problems.append(str(error))
+        reader = LogReader(self._path, self._fs, opened=False)
+        # Most logs are not signed: they need neither the tree nor the package that checks signatures.
+        if not kept and not self._known and not self._problems and not reader.last(SignerNamed):
+            return HeadsVerdict(0, (), (), ())
+        require_cryptography()
+        named = self._named(reader)
+        verifiers = [*dict.fromkeys((*named.values(), *self._known))]
+        roots = self._roots(reader, {head.checkpoint.size for head in kept})
+        repairs = {seq: event.cut_first for seq, event in reader.numbered(LogRepaired)}
+        log_id = read_format(self._fs, layout)[0].log_id
+        seen: list[SeenHead] = []
+        for head in kept:
+            if problem := self._untrue(head, log_id, roots, reader.head.seq):
+                # What was kept elsewhere is what such a record is held against: it excuses nothing there.
+                cuts = (seq for seq, cut in repairs.items() if 0 < cut <= head.checkpoint.size)
+                by = next(cuts, 0) if head not in self._also else 0
+                told = f"{problem}; the repair at event {by} cut it off" if by else problem
+                (self._cut if by else self._problems).append(told)
+            else:
+                seen += self._lines(head, verifiers)
+        missing, first = self._missing(reader, named, seen)
+        for verifier in self._known:
+            if not any(line.verifier == verifier for line in seen):
+                self._problems.append(f"no head is signed by {verifier}")
+        problems, cut = tuple(self._problems), tuple(self._cut)
+        return HeadsVerdict(len(kept), tuple(named.values()), tuple(seen), problems, missing, first, cut)
+
+    def _named(self, reader: LogReader) -> dict[int, Verifier]:
+        found = dict[int, Verifier]()
+        for seq, event in reader.numbered(SignerNamed):
+            try:
+                found[seq] = read_verifier(event.verifier)
+            except UsageError as error:
+                self._problems.append(f"the signer that event {seq} names: {error}")
+        return found
+
+    def _roots(self, reader: LogReader, sizes: set[int]) -> dict[int, bytes]:
+        # One pass for all heads: the root at each size is at hand when the tree has grown to it.
+        tree, found = Tree(), dict[int, bytes]()
+        for record in reader.records(until=max(sizes, default=0)):
+            tree.add(leaf_hash(leaf_of(record)))
+            if tree.size in sizes:
+                found[tree.size] = tree.root
+        return found
+
+    def _untrue(self, head: KeptHead, log_id: str, roots: dict[int, bytes], end: int) -> str:
+        told = head.checkpoint
+        if told.origin.rpartition("/")[2] != log_id:
+            return f"{head.file} is of another log, {told.origin}"
+        if told.size > end:
+            return f"{head.file} was signed after event {told.size}, and the log ends with event {end}"
+        if told.size not in roots or roots[told.size] != told.root:
+            return f"the events up to {told.size} are not those that were signed ({head.file})"
+        return ""
+
+    def _lines(self, head: KeptHead, verifiers: Sequence[Verifier]) -> Iterator[SeenHead]:
+        signed = False
+        for line in head.note.signatures:
+            # A line of an unknown key says nothing, true or false.
+            for verifier in (each for each in verifiers if each.signed(line)):
+                if not verifier.is_by(head.note.text, line):
+                    self._problems.append(f"{head.file}: the signature of {verifier.name} is false")
+                    continue
+                signed = signed or verifier.kind == LOG
+                yield SeenHead(verifier, head.checkpoint.size, seen_at(line))
+        if not signed:
+            self._problems.append(f"{head.file}: no key that the log or you name signed it")
+
+    def _missing(self, reader: LogReader, named: dict[int, Verifier], seen: Sequence[SeenHead]) -> tuple[str, int]:
+        # A later head covers all before it, so only what came after the newest one can be uncovered.
+        end = max((line.seq for line in seen if line.verifier.kind == LOG), default=0)
+        types: tuple[type[Event], ...] = SIGNED_AFTER
+        for seq, event in reader.numbered(*types, since=max(end + 1, min(named, default=reader.head.seq + 1))):
+            told = f"no head behind event {seq} ({tag_of(event)}) is signed: it was removed, or signing was stopped"
+            return f"{told}; `mage-es key sign` signs the present one", seq
+        return "", 0
+
+
+def back_up_heads(fs: FileSystem, layout: Layout, *, create: Callable[[str, bytes], None]) -> None:
+    """Store the signed heads of a log; one that was cosigned since is another object."""
+    for file in _files(fs, layout):
+        data = fs.read(file)
+        create(f"heads/{file.stem}-{sha256(data).hexdigest()[:8]}.note", data)
+
+
+def restore_heads(fs: FileSystem, layout: Layout, objects: Objects, *, at: str) -> None:
+    """Write the signed heads that a backup holds, each with all the lines it ever had. Raises `LogDamaged`."""
+    found: dict[str, SignedNote] = {}
+    for name in sorted(name for name in objects.names() if name.startswith(at)):
+        if match := _OBJECT.fullmatch(name, len(at)):
+            data = objects.read(name)
+            if not sha256(data).hexdigest().startswith(match[2]):
+                raise LogDamaged(f"{objects.place}/{name} is damaged (its hash differs). Use another backup.")
+            note = read_note(data.decode(), name=name)
+            before = found.get(match[1], note)
+            found[match[1]] = SignedNote(note.text, tuple(dict.fromkeys((*before.signatures, *note.signatures))))
+    for note in found.values():
+        _keep(fs, layout, note)
+
+
+def _keep(fs: FileSystem, layout: Layout, note: SignedNote) -> Path:
+    told = checkpoint_in(note, name="the note")
+    fs.make_folder(layout.heads)
+    # The root in the name: after a repair another head may be after the same event, and both are kept.
+    file = layout.heads / f"{told.size:020d}-{told.root.hex()[:8]}.note"
+    write_new(fs, file, str(note).encode())
+    return file
+
+
+def _files(fs: FileSystem, layout: Layout) -> list[Path]:
+    names = fs.names(layout.heads) if fs.exists(layout.heads) else []
+    return [layout.heads / name for name in sorted(names) if _FILE.fullmatch(name)]
+
+
+def _set(value: object) -> object:
+    """Return a value in plain types, of a struct only the fields that are not at their default."""
+    if isinstance(value, msgspec.Struct):
+        found = ((name, getattr(value, name), default) for name, default in _defaults(type(value)))
+        return {name: _set(each) for name, each, default in found if each != default}
+    return [_set(each) for each in value] if isinstance(value, tuple | list) else value
+
+
+@cache
+def _defaults(struct: type[msgspec.Struct]) -> list[tuple[str, object]]:
+    return [(field.name, field.default) for field in msgspec.structs.fields(struct)]

@@ -8,8 +8,12 @@ from pathlib import Path
 import msgspec
 
 from mage_es.engine.config import parse
+from mage_es.engine.embedders.registry import LateEmbedder
+from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.inheriting import last_inherited
+from mage_es.engine.run.world import reopen_world, require_scoring
+from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.theorems.benefit import check_benefit
 from mage_es.engine.theorems.check import Check
 from mage_es.engine.theorems.coverage import check_coverage
@@ -27,13 +31,14 @@ from mage_es.engine.theorems.recheck import check_replay
 from mage_es.engine.theorems.reproof import check_reproof
 from mage_es.engine.theorems.serving import check_injections
 from mage_es.engine.theorems.target_leaks import check_target_leaks
+from mage_es.engine.theorems.verdicts import Surroundings, check_verdicts
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.engine.verbs.runs import exam_rows
 from mage_es.engine.verbs.summary import ExamRow
 from mage_es.events.care import verify_heads, verify_log, verify_questions
 from mage_es.events.care.heads import read_head_file
 from mage_es.events.care.notes import read_verifier
-from mage_es.events.errors import KeysUnusable
+from mage_es.events.errors import KeysUnusable, PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import RunStarted
 
@@ -57,12 +62,20 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @typed
-def verify(run: Run | Path | str, *, head: str | None = None, keys: Sequence[str] = ()) -> VerifyReport:
-    """Check every byte of a run, and every theorem on its log.
+def verify(
+    run: Run | Path | str,
+    *,
+    head: str | None = None,
+    keys: Sequence[str] = (),
+    data_dir: Path | str | None = None,
+    benchmark: Benchmark | None = None,
+) -> VerifyReport:
+    """Check every byte of a run, and every theorem on its log, and score every answer again.
 
     With a `head` printed earlier (64 hexadecimal digits, or at least the first 16) or the file of a signed head that
     was kept, check also that this log had it. Each of the verifier `keys` must have signed or cosigned a head. Of a
-    damaged log nothing else is checked.
+    damaged log nothing else is checked. `benchmark` is the object that the run began with, where Python gave it
+    one; a scorer of the user's is imported by its name.
 
     Raises:
         UsageError: `head` or a key is malformed.
@@ -82,7 +95,7 @@ def verify(run: Run | Path | str, *, head: str | None = None, keys: Sequence[str
         checks.append(check_signed(signed))
     try:
         reader = LogReader(run.log_path)
-        checks += _theorems(run, reader)
+        checks += _theorems(run, reader, data_dir, benchmark)
     except KeysUnusable as error:  # what was checked before it was needed stays checked
         checks.append(Check(name="keys", ok=False, detail=str(error), damaged=True))
         return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks))
@@ -100,7 +113,7 @@ def verify(run: Run | Path | str, *, head: str | None = None, keys: Sequence[str
 averify = in_thread(verify)
 
 
-def _theorems(run: Run, reader: LogReader) -> Iterator[Check]:
+def _theorems(run: Run, reader: LogReader, data_dir: Path | str | None, benchmark: Benchmark | None) -> Iterator[Check]:
     stored = check_questions(verify_questions(run.log_path))
     yield stored
     yield check_replay(reader, run.snapshots_path)
@@ -122,3 +135,20 @@ def _theorems(run: Run, reader: LogReader) -> Iterator[Check]:
     yield from check_injections(reader)
     yield from check_proposals(reader)
     yield from check_inference(run, reader)
+    if started and stored.ok:
+        yield from check_verdicts(run, reader, _surroundings(reader, started, data_dir, benchmark))
+
+
+def _surroundings(
+    reader: LogReader, started: RunStarted, data_dir: Path | str | None, benchmark: Benchmark | None
+) -> Surroundings:
+    try:
+        late = LateEmbedder(started)
+        world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=late, frozen=True)
+        if world.has_gold:
+            require_scoring(world, "scoring again")
+    except (UsageError, PrerequisiteError) as missing:
+        return Surroundings(None, str(missing))
+    # A frozen world guards nothing, and what a method's writer wrote is heard only where it quotes no guarded question.
+    setting = world.setting._replace(guarded=Guarded(world.splits.events))
+    return Surroundings(world._replace(setting=setting))

@@ -174,14 +174,14 @@ def read_question_prompt(request: Request) -> QuestionPrompt:
 
 
 def _examples(sections: Mapping[str, Sequence[str]], marks: Sequence[str]) -> tuple[Example, ...]:
-    """Return examples, whose answer is what follows the first of these marks that is in them."""
+    """Return examples, whose answer is what follows the first of these marks that is in them, else their last line."""
     found = []
     for field in (field for name in ("Solved earlier", "Corrected earlier") for field in _read(sections, name)):
         if "Question" not in field:
             continue
         # Of a case without reasoning the answer follows the question at once.
         told = field.get("Reply") or field["Question"]
-        mark = next((mark for mark in marks if mark in told), marks[0])
+        mark = next((mark for mark in marks if mark in told), "\n")  # served cases have no mark
         before, _, answer = told.rpartition(mark)
         question, reasoning = (field["Question"], before) if "Reply" in field else (before, "")
         found.append(Example(question=question.strip(), reasoning=reasoning.strip(), answer=answer.strip(" []\n")))

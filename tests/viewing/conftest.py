@@ -70,7 +70,7 @@ def look(browser: Any) -> Iterator[Callable[..., Looked]]:
     def opened(url: str, *, width: int = 1280, height: int = 800, scheme: str = "light", script: str = "") -> Looked:
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
         contexts.append(context)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(120_000)
         if script:
             context.add_init_script(script)
         page, problems = context.new_page(), list[str]()

@@ -58,7 +58,7 @@ def apart(request: pytest.FixtureRequest) -> Iterator[Apart]:
 
 
 def is_gone(process_id: int) -> bool:
-    for _ in range(500):
+    for _ in range(15_000):
         try:
             os.kill(process_id, 0)
             if Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
@@ -140,7 +140,7 @@ def test_no_process_outlives_the_one_that_it_works_for(way: str, end: str) -> No
         "threading.Thread(target=lambda: apart('hang'), daemon=True).start()\n"
         f"time.sleep(0.5)\n{end}\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600)
     assert is_gone(int(done.stdout)), done.stderr
 
 

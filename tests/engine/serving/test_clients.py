@@ -32,7 +32,7 @@ QUESTION = (
 )
 TOOL = {"name": "add", "description": "Add.", "parameters": {"type": "object", "properties": {}}}
 IMAGE = "data:image/png;base64," + "iVBORw0KGgo" * 20
-PATIENT = {"patience_s": 60.0, "holdback": 0.0}
+PATIENT = {"patience_s": 300.0, "holdback": 0.0}
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def opened(frozen: OpenedRun, *names: str) -> list[InferenceOpened]:
 
 def closed(frozen: OpenedRun, *names: str) -> list[InferenceClosed]:
     """Return how inferences ended, which is recorded soon after."""
-    for _ in range(1000):
+    for _ in range(30_000):
         found = {event.inference: event for event in log_of(frozen).of(InferenceClosed)}
         if found.keys() >= set(names):
             break
@@ -274,7 +274,7 @@ def test_what_is_late_or_cannot_be_recorded_goes_on_as_it_came_and_the_run_verif
 
 def test_unrecorded_it_writes_nothing_and_every_turn_keeps_its_note(server: Api, frozen: OpenedRun) -> None:
     files = sorted(frozen.run.path.parent.rglob("*"))
-    client = frozen.wrap(clients(server)["chat"], record=False, patience_s=60.0)
+    client = frozen.wrap(clients(server)["chat"], record=False, patience_s=300.0)
     first = [{"role": "user", "content": QUESTION}]
     more = [{"role": "assistant", "content": "7"}, {"role": "user", "content": "And with 2 more?"}]
     raw = client.chat.completions.with_raw_response.create(model="m", messages=first)
@@ -294,7 +294,7 @@ def test_all_other_requests_of_a_client_pass(server: Api, frozen: OpenedRun) -> 
 
 
 def test_a_copy_of_a_wrapped_client_is_wrapped_and_the_first_one_may_go(server: Api, frozen: OpenedRun) -> None:
-    client = frozen.wrap(openai.OpenAI(base_url=f"{server.url}/v1", api_key="k"), **PATIENT).with_options(timeout=9)
+    client = frozen.wrap(openai.OpenAI(base_url=f"{server.url}/v1", api_key="k"), **PATIENT).with_options(timeout=300)
     gc.collect()
     assert mage_es.inference_of(client.chat.completions.create(**request_of("chat")))
     client.close()

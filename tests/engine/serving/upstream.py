@@ -98,6 +98,8 @@ class Upstream:
         self.port = 0
         self.go_on = threading.Event()
         """What `wait` waits for, in the middle of its reply."""
+        self.always = ""
+        """How to treat requests that do not say it."""
 
     @property
     def url(self) -> str:
@@ -125,7 +127,7 @@ class Upstream:
 
     async def _treat(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
         """Answer a request; return whether the connection goes on."""
-        do, path = asked.header("x-do"), asked.target.partition("?")[0]
+        do, path = asked.header("x-do") or self.always, asked.target.partition("?")[0]
         wish = _wish(asked.body)
         has_call = bool(wish.get("tools"))
         reply = reply_of(path, has_call=has_call) if path in REPLIES else {"data": [], "asked": asked.target}
@@ -134,7 +136,7 @@ class Upstream:
             writer.transport.abort()
             return False
         if do == "silence":
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
         if do == "429 once":
             do = "" if asked.header("x-stainless-retry-count") == "1" else "429"
         if do.isdigit():
@@ -178,9 +180,10 @@ class Upstream:
                     writer.transport.abort()
                     return False
                 if do == "stall":
-                    await asyncio.sleep(60)
+                    await asyncio.sleep(600)
                 if do == "wait":
-                    await asyncio.to_thread(self.go_on.wait, 30)
+                    while not self.go_on.is_set():
+                        await asyncio.sleep(0.01)
         writer.write(b"0\r\n\r\n")
         await writer.drain()
         return True

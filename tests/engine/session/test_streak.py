@@ -6,10 +6,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from mage_es.engine.benchmarks.tasks.scorers import Scoring
-from mage_es.engine.config import Config
+from mage_es.engine.config import Config, parse
 from mage_es.engine.courses import Finish
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.directory import Run, find_run
@@ -35,6 +36,7 @@ from mage_es.events.vocabulary import (
     MasteryUpdated,
     MemoryAppended,
     ModelCalled,
+    RunStarted,
 )
 from mage_es.projections.fold import fold
 from tests.paper_parts import PAPER_PARTS
@@ -198,7 +200,9 @@ def test_three_failures_in_a_row_stop_the_run_and_the_mended_scorer_judges_the_r
     broken.unlink()
     learner = Adder()
     models = Models(learner, open_model("builtin/reference", "guidance"))
-    resume(run, models=models, runtime=Runtime(workers=4))
+    [started] = of(run, RunStarted)
+    patient = msgspec.structs.replace(parse(started.config), scorer_seconds=SUMS.scorer_seconds)
+    resume(run, config=patient, models=models, runtime=Runtime(workers=4))
     calls = Counter((e.iteration, e.tier, e.purpose, e.about, e.attempt) for e in of(run, ModelCalled))
     assert set(calls.values()) == {1}
     made = [event.about for event in of(run, ModelCalled) if event.tier == "execution"]

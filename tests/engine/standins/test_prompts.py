@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.engine.seams.model import Request
+from mage_es.engine.seams.model import BETWEEN_TURNS, Request
 from mage_es.engine.standins.prompts import (
     QuestionPrompt,
     dice_of,
@@ -70,6 +72,16 @@ def test_every_part_is_found_where_it_stands() -> None:
     assert (read.examples[3].question, read.examples[3].reasoning) == ("Four?", "")
     assert read.advice[0].splitlines() == ["Step 1: multiply A by B.", "Step 2: subtract C from result 1."]
     assert (read.before, read.after, read.is_direct) == ("#### ", "", False)
+
+
+def test_a_case_of_a_served_request_has_its_answer_in_its_last_line() -> None:
+    said = ["4 boxes of 6 jars, 5 break?", "4 * 6 = 24\n24 - 5 = 19\n19", "One?", "1", "How many are left?"]
+    pieces = [*(f"{each}{BETWEEN_TURNS}" for each in said[:-1]), said[-1]]
+    turns = tuple(accumulate(map(len, pieces[:-1])))
+    read = read_question_prompt(Request(system='End with "#### ".', prompt="".join(pieces), turns=turns))
+    assert [each.answer for each in read.examples] == ["19", "1"]
+    assert [each.reasoning for each in read.examples] == ["4 * 6 = 24\n24 - 5 = 19", ""]
+    assert read.question == "How many are left?"
 
 
 MOVES = """## Skill

@@ -46,7 +46,7 @@ def ask(
 ) -> tuple[HTTPResponse, bytes]:
     """Ask for a path exactly as it is written; one without a leading slash is below the secret address."""
     base = urlsplit(server.url)
-    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=300)
     connection.putrequest(method, path if path.startswith("/") else base.path + path, skip_host=True)
     for header, value in {"Host": base.netloc, **(headers or {})}.items():
         connection.putheader(header, value)

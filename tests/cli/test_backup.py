@@ -6,11 +6,18 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
+from mage_es.engine.run.directory import Run
+from mage_es.engine.verbs.backup import backup, restore
+from mage_es.events.disk import S3Objects
+from mage_es.events.errors import LogError, PrerequisiteError
 from tests.events.bucket import bucket
+from tests.events.damage import harm
+from tests.hostile.odd import not_for_ever, put
 
 pytestmark = pytest.mark.slow
 
@@ -68,3 +75,81 @@ def test_a_damaged_backup_is_exit_code_five_and_no_run(mage: Command, runs_dir: 
     outcome = mage("restore", "saved", "again")
     assert (outcome.code, "damaged" in outcome.err) == (5, True)
     assert [path.name for path in runs_dir.iterdir()] == ["first"]
+
+
+def recorded(run: Path) -> dict[str, bytes]:
+    """Return every file of a run's logs but the locks, which say who wrote last."""
+    files = [path for log in (run / "log", *run.glob("exams/*/log")) for path in log.rglob("*") if path.is_file()]
+    return {str(path.relative_to(run)): path.read_bytes() for path in files if path.name != "LOCK"}
+
+
+@pytest.fixture
+def saved(mage: Command, runs_dir: Path, tmp_path: Path) -> Path:
+    """Return a folder with two backups of a run, with an exam and without."""
+    mage("backup", "first", "saved")
+    mage("exam", "first", "--questions", "3")
+    assert mage("backup", "first", "saved").code == 0
+    return tmp_path / "saved"
+
+
+def test_no_damage_of_a_backup_is_restored_and_the_next_backup_mends_or_names_it(runs_dir: Path, saved: Path) -> None:
+    """Each file, harmed in each way: what is restored is the run as it was backed up last, or nothing."""
+    first, whole, random = (
+        Run("first", runs_dir / "first"),
+        shutil.copytree(saved, saved.with_name("whole")),
+        Random(26),
+    )
+    restore(str(saved), runs_dir=runs_dir, name="again")
+    right = recorded(runs_dir / "again")
+    outcomes = dict[str, int]()
+    for name in sorted(
+        str(path.relative_to(whole)) for path in whole.rglob("*") if path.is_file() and path.name != ".lock"
+    ):
+        for kind in ("flip", "cut", "zeros", "extra", "missing", "pipe", "terabyte"):
+            case = f"{kind} of {name}"
+            if kind in ("pipe", "terabyte"):
+                put(kind, saved / name)
+            else:
+                harm(saved / name, kind, random)
+            with not_for_ever(case):
+                outcome = _restored(saved, runs_dir, right, case, name)
+                outcomes[outcome] = outcomes.get(outcome, 0) + 1
+                # Without its record the newest backup is as one that was interrupted: the one before is restored.
+                assert outcome != "earlier" or (kind, name) == ("missing", "whole/00000002"), case
+                try:
+                    backup(first, str(saved))
+                except (LogError, PrerequisiteError) as error:
+                    assert Path(name).name in str(error), case
+                else:
+                    assert _restored(saved, runs_dir, right, case, name) == "same"
+            shutil.rmtree(saved)
+            shutil.copytree(whole, saved)
+    assert outcomes["refused"] > outcomes["same"] and outcomes["earlier"] == 1
+
+
+def _restored(saved: Path, runs_dir: Path, right: dict[str, bytes], case: str, name: str) -> str:
+    """Return what became of a restore: `refused`, the `same` run, or the `earlier` one, which is said."""
+    shutil.rmtree(runs_dir / "again", ignore_errors=True)
+    try:
+        report = restore(str(saved), runs_dir=runs_dir, name="again")
+    except (LogError, PrerequisiteError) as error:
+        assert Path(name).name in str(error), case
+        return "refused"
+    if not report.is_newest:
+        return "earlier"
+    assert recorded(runs_dir / "again") == right, case
+    return "same"
+
+
+def test_what_is_damaged_in_a_bucket_is_stored_anew(mage: Command, runs_dir: Path) -> None:
+    with bucket() as address:
+        place = f"{address}/first"
+        mage("backup", "first", place)
+        objects = S3Objects(place)
+        segment = next(name for name in objects.names() if "/seg/" in name)
+        data = objects.read(segment)
+        objects.replace(segment, data[:-1] + bytes([data[-1] ^ 1]))
+        refused = mage("restore", place, "again")
+        assert (refused.code, segment in refused.err) == (5, True)
+        assert "1 new objects" in mage("backup", "first", place).out
+        assert mage("restore", place, "again").code == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -12,12 +13,9 @@ from typing import Any
 import pytest
 
 from mage_es.engine.run.directory import Run
-from mage_es.engine.verbs.backup import backup, restore
 from mage_es.events.disk import S3Objects
-from mage_es.events.errors import LogError, PrerequisiteError
 from tests.events.bucket import bucket
-from tests.events.damage import harm
-from tests.hostile.odd import not_for_ever, put
+from tests.hostile.backups import KINDS, backed_up, judge, objects_in
 
 pytestmark = pytest.mark.slow
 
@@ -77,12 +75,6 @@ def test_a_damaged_backup_is_exit_code_five_and_no_run(mage: Command, runs_dir: 
     assert [path.name for path in runs_dir.iterdir()] == ["first"]
 
 
-def recorded(run: Path) -> dict[str, bytes]:
-    """Return every file of a run's logs but the locks, which say who wrote last."""
-    files = [path for log in (run / "log", *run.glob("exams/*/log")) for path in log.rglob("*") if path.is_file()]
-    return {str(path.relative_to(run)): path.read_bytes() for path in files if path.name != "LOCK"}
-
-
 @pytest.fixture
 def saved(mage: Command, runs_dir: Path, tmp_path: Path) -> Path:
     """Return a folder with two backups of a run, with an exam and without."""
@@ -94,51 +86,15 @@ def saved(mage: Command, runs_dir: Path, tmp_path: Path) -> Path:
 
 def test_no_damage_of_a_backup_is_restored_and_the_next_backup_mends_or_names_it(runs_dir: Path, saved: Path) -> None:
     """Each file, harmed in each way: what is restored is the run as it was backed up last, or nothing."""
-    first, whole, random = (
-        Run("first", runs_dir / "first"),
-        shutil.copytree(saved, saved.with_name("whole")),
-        Random(26),
-    )
-    restore(str(saved), runs_dir=runs_dir, name="again")
-    right = recorded(runs_dir / "again")
-    outcomes = dict[str, int]()
-    for name in sorted(
-        str(path.relative_to(whole)) for path in whole.rglob("*") if path.is_file() and path.name != ".lock"
-    ):
-        for kind in ("flip", "cut", "zeros", "extra", "missing", "pipe", "terabyte"):
-            case = f"{kind} of {name}"
-            if kind in ("pipe", "terabyte"):
-                put(kind, saved / name)
-            else:
-                harm(saved / name, kind, random)
-            with not_for_ever(case):
-                outcome = _restored(saved, runs_dir, right, case, name)
-                outcomes[outcome] = outcomes.get(outcome, 0) + 1
-                # Without its record the newest backup is as one that was interrupted: the one before is restored.
-                assert outcome != "earlier" or (kind, name) == ("missing", "whole/00000002"), case
-                try:
-                    backup(first, str(saved))
-                except (LogError, PrerequisiteError) as error:
-                    assert Path(name).name in str(error), case
-                else:
-                    assert _restored(saved, runs_dir, right, case, name) == "same"
+    whole, random = shutil.copytree(saved, saved.with_name("whole")), Random(26)
+    first, right = Run("first", runs_dir / "first"), backed_up(runs_dir, saved)
+    outcomes = Counter[str]()
+    for name in objects_in(whole):
+        for kind in KINDS:
+            outcomes[judge(first, saved, right, name, kind, random)] += 1
             shutil.rmtree(saved)
             shutil.copytree(whole, saved)
     assert outcomes["refused"] > outcomes["same"] and outcomes["earlier"] == 1
-
-
-def _restored(saved: Path, runs_dir: Path, right: dict[str, bytes], case: str, name: str) -> str:
-    """Return what became of a restore: `refused`, the `same` run, or the `earlier` one, which is said."""
-    shutil.rmtree(runs_dir / "again", ignore_errors=True)
-    try:
-        report = restore(str(saved), runs_dir=runs_dir, name="again")
-    except (LogError, PrerequisiteError) as error:
-        assert Path(name).name in str(error), case
-        return "refused"
-    if not report.is_newest:
-        return "earlier"
-    assert recorded(runs_dir / "again") == right, case
-    return "same"
 
 
 def test_what_is_damaged_in_a_bucket_is_stored_anew(mage: Command, runs_dir: Path) -> None:

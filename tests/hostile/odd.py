@@ -162,7 +162,7 @@ def places(run: Path) -> list[str]:
     return sorted({*there, *could, "log/LOCK"})
 
 
-def require_told(runs: Path, place: str, kind: str, words: Sequence[str]) -> None:
+def require_told(place: str, kind: str, words: Sequence[str]) -> None:
     """Run a command where the run `odd` has something odd and `whole` has nothing.
 
     Raises `AssertionError` unless it ends with a clear line, and shows the other run where it shows all.

@@ -96,7 +96,7 @@ def test_each_command_ends_with_a_clear_line_and_shows_the_other_runs(made: Path
             shutil.copytree(made, folder / "runs", symlinks=True)
             put(kind, folder / "runs" / "odd" / place)
             before = place, kind
-        require_told(folder / "runs", place, kind, words)
+        require_told(place, kind, words)
 
 
 @pytest.mark.parametrize("kind", ODD)
@@ -105,4 +105,4 @@ def test_what_lies_among_the_runs_hides_none_of_them(made: Path, folder: Path, k
     shutil.copytree(made / "whole", folder / "runs" / "whole")
     put(kind, folder / "runs" / "odd")
     for words in EVERYWHERE[:2]:
-        require_told(folder / "runs", ".", kind, words)
+        require_told(".", kind, words)

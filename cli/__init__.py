@@ -112,6 +112,11 @@ def _message(error: Exception) -> str:
         return str(error)
     if isinstance(error, OSError):
         return _of_system(error)
+    if isinstance(error, MemoryError):
+        return (
+            f"There is too little memory for this ({str(error) or 'none is left'}). Nothing that is recorded is lost: "
+            "run the same command with fewer --workers, or where more memory is free."
+        )
     if worded := getattr(error, "format_message", None):
         return str(worded())
     return f"{type(error).__name__}: {error}. This is a bug in mage-es: the same command with --debug shows where."
@@ -135,7 +140,7 @@ def _of_system(error: OSError) -> str:
 def _exit_code(error: Exception) -> int:
     from mage_es.events.errors import MageError, PrerequisiteError
 
-    if isinstance(error, OSError):
+    if isinstance(error, OSError | MemoryError):  # pyarrow's is a kind of the latter
         return PrerequisiteError.exit_code
     code: int = getattr(error, "exit_code", MageError.exit_code)
     return code

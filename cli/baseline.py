@@ -10,6 +10,7 @@ from mage_es.cli.own_tasks import with_learner
 from mage_es.cli.session import session
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import baseline_table, episodes
+from mage_es.engine.config import MOST
 
 EXAMPLES = examples(
     "mage-es baseline zero_shot_cot gsm8k --data-dir data",
@@ -23,15 +24,17 @@ LEARNING = (
 )
 """The methods that learn, as help names them."""
 QuestionsOption = Annotated[
-    int | None, typer.Option("--questions", min=1, help="Number of held-out questions. [default: all]")
+    int | None, typer.Option("--questions", min=1, max=MOST, help="Number of held-out questions. [default: all]")
 ]
 LearnFromOption = Annotated[
     int | None,
-    typer.Option("--learn-from", min=1, help="Questions to learn from. [default: 120, or all there are]"),
+    typer.Option("--learn-from", min=1, max=MOST, help="Questions to learn from. [default: 120, or all there are]"),
 ]
 BudgetTokensOption = Annotated[
     int,
-    typer.Option("--budget-tokens", min=0, help="Tokens of all models after which no more is learned; 0: any."),
+    typer.Option(
+        "--budget-tokens", min=0, max=10**12, help="Tokens of all models after which no more is learned; 0: any."
+    ),
 ]
 OPTIONS = (
     *(

@@ -14,6 +14,7 @@ from mage_es.cli.session import watched
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import benefit, by_kind, episodes, form_in_words
 from mage_es.cli.tables import exam as exam_table
+from mage_es.engine.config import MOST
 from mage_es.events.errors import BudgetReached, Interrupted
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def exam(
         typer.Option(
             "--questions",
             min=1,
+            max=MOST,
             help="Number of held-out questions; those of a smaller exam are among them. [default: all of the run]",
         ),
     ] = None,

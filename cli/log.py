@@ -11,6 +11,7 @@ import typer
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, clean, in_json
 from mage_es.cli.settings import Settings
+from mage_es.engine.config import MOST
 from mage_es.events.errors import Interrupted
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def tail(
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Continue with new events until the run ends.")
     ] = False,
-    last: Annotated[int, typer.Option("-n", min=0, help="Number of events to start with.")] = 20,
+    last: Annotated[int, typer.Option("-n", min=0, max=MOST, help="Number of events to start with.")] = 20,
 ) -> None:
     """Show the last records of a run's log, one line each.
 

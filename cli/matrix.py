@@ -48,7 +48,7 @@ def matrix(
         Literal["processes", "ray"],
         typer.Option("--runner", help="Where cells run: processes on this machine, or tasks of a Ray cluster."),
     ] = "processes",
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Cells to run at the same time (processes).")] = 1,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, max=256, help="Cells to run at the same time (processes).")] = 1,
     store: Annotated[
         str, typer.Option("--store", help="Where Ray keeps the cells: a shared folder, or s3://bucket/prefix.")
     ] = "",

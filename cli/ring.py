@@ -43,7 +43,9 @@ def ring(
             help=f"{LEARNING}, mage, a baseline, or one of a plug-in.",
         ),
     ] = ALL,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of seeds: --seed and those after it.")] = 1,
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=1, max=1000, help="Number of seeds: --seed and those after it.")
+    ] = 1,
     questions: QuestionsOption = None,
     learn_from: LearnFromOption = None,
     budget_tokens: BudgetTokensOption = 0,

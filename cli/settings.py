@@ -22,7 +22,7 @@ import msgspec
 
 from mage_es.engine.benchmarks.files import VARIABLE, read_toml
 from mage_es.engine.benchmarks.registry import needs_learner, own_defaults, own_models
-from mage_es.engine.config import BENCHMARK, PRESETS, Amount, Config, Count, Preset, Starting
+from mage_es.engine.config import BENCHMARK, MOST_WORKERS, PRESETS, Amount, Config, Preset, Starting
 from mage_es.events.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -45,18 +45,18 @@ NO_LIMIT = "none"
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
     """How fast a run goes and where its files are: nothing in here changes what a run does."""
 
-    workers: Count = 8
+    workers: Annotated[int, msgspec.Meta(ge=1, le=MOST_WORKERS)] = 8
     """Questions in work at the same time."""
-    max_connections: Amount = 0
+    max_connections: Annotated[int, msgspec.Meta(ge=0, le=MOST_WORKERS)] = 0
     """Most calls to one model in flight, fewer while its provider is busy; 0: as many as workers."""
     runs_dir: str = "runs"
     """Folder of the runs."""
     data_dir: str = "data"
     """Folder of the benchmarks' files; also MAGE_ES_DATA."""
-    max_usd: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    max_usd: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0.0
     """Dollars that a run may cost, over all its sessions. A reply without token counts is charged at its highest
     possible cost; a model that never reports tokens cannot be limited this way."""
-    max_calls: Amount = 0
+    max_calls: Annotated[int, msgspec.Meta(ge=0, le=10**12)] = 0
     """Calls that a run may make, over all its sessions, with failed attempts and those of a served embedder."""
     max_iterations: Amount = 0
     """Iterations after which a run pauses."""
@@ -100,11 +100,11 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     layout: Literal["auto", "turns", "lines", "sections"] = "auto"
     """How cases are put into requests, and into the anchors and exams of the run that records it: as turns of the chat,
     as plain lines or under headings; auto: as the run learned with them."""
-    retrieval_timeout: Annotated[float, msgspec.Meta(ge=1)] = 50.0
+    retrieval_timeout: Annotated[float, msgspec.Meta(ge=1, le=3_600_000)] = 50.0
     """Milliseconds after which a request goes on without memories."""
-    publish_every: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    publish_every: Annotated[float, msgspec.Meta(ge=0, le=525_600)] = 0.0
     """Publish what clients said every so many minutes; 0: never."""
-    max_body: Annotated[float, msgspec.Meta(gt=0)] = 64.0
+    max_body: Annotated[float, msgspec.Meta(gt=0, le=4096)] = 64.0
     """MiB above which a request is refused."""
     access_log: bool = False
     """Print a line for each request: no keys, texts or query strings."""

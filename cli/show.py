@@ -12,6 +12,7 @@ from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import asked, bundle
+from mage_es.engine.config import MOST
 from mage_es.events.vocabulary.private import quotes_erased
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def show(
         int | None, typer.Option("--iteration", help="Iteration in which it was asked. [default: the last]")
     ] = None,
     exam: Annotated[
-        int | None, typer.Option("--exam", metavar="N", min=1, help="Exam in which it was asked, by its number.")
+        int | None,
+        typer.Option("--exam", metavar="N", min=1, max=MOST, help="Exam in which it was asked, by its number."),
     ] = None,
 ) -> None:
     """Show a question as a run or an exam asked it, or an inference as it was served: memories, exact text, outcome."""

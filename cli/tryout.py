@@ -15,6 +15,7 @@ from mage_es.cli.ring import OPTIONS, NameOption, ring_table
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import form_in_words
+from mage_es.engine.config import MOST
 
 if TYPE_CHECKING:
     from mage_es.engine.verbs.ring import RingDifference, RingRow
@@ -33,7 +34,7 @@ def tryout(
     settings: Settings,
     out: Output,
     questions: Annotated[
-        int, typer.Option("--questions", min=1, help="Most held-out questions that each method is asked.")
+        int, typer.Option("--questions", min=1, max=MOST, help="Most held-out questions that each method is asked.")
     ] = 60,
     learn_from: LearnFromOption = None,
     name: NameOption = None,

@@ -13,6 +13,7 @@ from mage_es.cli.output import Output, TextTable, agreed, percent
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import benefit
+from mage_es.engine.config import MOST
 from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,12 +45,16 @@ def upgrade(
         str, typer.Option("--at", metavar="MARKER", help="Where to go on from: start, iter-9, latest (closed).")
     ] = "latest",
     sample: Annotated[
-        int, typer.Option("--sample", min=1, help="Recorded questions that the new model is asked, each twice.")
+        int,
+        typer.Option("--sample", min=1, max=MOST, help="Recorded questions that the new model is asked, each twice."),
     ] = 40,
     questions: Annotated[
         int | None,
         typer.Option(
-            "--questions", min=1, help="Held-out questions of each exam. [default: as many as the run's last exam]"
+            "--questions",
+            min=1,
+            max=MOST,
+            help="Held-out questions of each exam. [default: as many as the run's last exam]",
         ),
     ] = None,
     run_id: RunIdOption = None,

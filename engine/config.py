@@ -13,9 +13,13 @@ import msgspec
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import UsageError
 
-Count = Annotated[int, msgspec.Meta(ge=1)]
+MOST = 10_000_000
+"""More than anybody means of questions, iterations, tokens or passages: a slip of the finger, which ends here."""
+Count = Annotated[int, msgspec.Meta(ge=1, le=MOST)]
+MOST_WORKERS = 4096
+"""Questions in work at the same time: each takes memory of this process, whatever the provider allows."""
 Seed = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-Amount = Annotated[int, msgspec.Meta(ge=0)]
+Amount = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Ratio = Annotated[str, msgspec.Meta(pattern=r"^\d+(/[1-9]\d*)?$")]
 

@@ -32,6 +32,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
+from mage_es.engine.config import MOST
 from mage_es.engine.models.clients import SYSTEMS, chat_of, template_of
 from mage_es.engine.models.gguf import bytes_of_a_token, read_head, trained_context
 from mage_es.engine.models.openai_compatible import put_together, read_completion
@@ -214,7 +215,7 @@ def loading_of(spec: ModelSpec) -> Loading:
         trained,
         context=_at_least_one(spec, "context", min(trained or _CONTEXT, _CONTEXT)),
         slots=_at_least_one(spec, "slots", 1),
-        threads=_at_least_one(spec, "threads", min(_cores(), _THREADS)),
+        threads=_at_least_one(spec, "threads", min(_cores(), _THREADS), most=_MOST_SLOTS),
         template=_template(spec),
     )
     if loading.slots > _MOST_SLOTS:
@@ -269,9 +270,9 @@ def _template(spec: ModelSpec) -> str:
         ) from None
 
 
-def _at_least_one(spec: ModelSpec, option: str, default: int) -> int:
-    if not (number := spec.whole(option, default)):
-        raise UsageError(f"{spec.text}: {option} must be at least 1.")
+def _at_least_one(spec: ModelSpec, option: str, default: int, *, most: int = MOST) -> int:
+    if not 0 < (number := spec.whole(option, default)) <= most:
+        raise UsageError(f"{spec.text}: {option} must be from 1 to {most}.")
     return number
 
 

@@ -17,7 +17,7 @@ from mage_es.engine.reporting.systems import Placement
 from mage_es.engine.run.directory import Run, age, is_run
 from mage_es.engine.run.exams import RecordedExam, reasons
 from mage_es.engine.run.pricing import Prices
-from mage_es.events.errors import LogError, PrerequisiteError, UsageError
+from mage_es.events.errors import MageError, UsageError
 
 Measure = Literal["accuracy", "score", "strict"]
 """Right answers, the mean score, or the answers that are right by the strict rule; each in percent."""
@@ -142,7 +142,7 @@ def open_study(folder: Path, *, prices: Prices | None = None, data_dir: Path | N
     for run in find_runs(folder):
         try:
             found.append(RecordedRun(run))
-        except (LogError, PrerequisiteError, OSError) as error:
+        except (MageError, OSError) as error:  # whatever it is, it hides no other run
             problems.append(f"{run.id} is left out: {error}")
     if not found:
         why = f" {problems[0]}" if problems else ""

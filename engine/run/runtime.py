@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from mage_es.engine.config import MOST_WORKERS
 from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryPolicy
 from mage_es.engine.run.budget import UNLIMITED, Budget, Limits, require_prices
 from mage_es.engine.run.pricing import Prices
@@ -72,8 +73,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         for name, number in (("workers", self.workers), ("max_connections", self.max_connections)):
-            if not ((isinstance(number, int) and number > 0) or (number is None and name != "workers")):
-                raise UsageError(f"Runtime: {name} is {number!r}; give a whole number from 1 on.")
+            if not ((isinstance(number, int) and 0 < number <= MOST_WORKERS) or (number is None and name != "workers")):
+                raise UsageError(f"Runtime: {name} is {number!r}; give a whole number from 1 to {MOST_WORKERS}.")
 
     def connections(self, model: Model) -> int:
         """Return how many calls to a model may be in flight: no more than it has slots, if it runs in this process.

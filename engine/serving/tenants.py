@@ -63,7 +63,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """What its feedback may do: `full` rates and writes (demonstrations), `scores` rates, `none` is recorded only."""
     curates: bool = False
     """Whether it may take memories of its run out of use, and back."""
-    rate: Annotated[float, msgspec.Meta(ge=0)] = 0
+    rate: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0
     """Requests to the upstream per minute; 0 for no limit."""
     paths: tuple[_Path, ...] = PATHS
     """What it may ask of the upstream: a method (none: any) and a path, which may end in `*` for any that begin so."""

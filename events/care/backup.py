@@ -31,7 +31,7 @@ from mage_es.events.care.questions import back_up_questions
 from mage_es.events.disk.documents import RESTORE, Head, HeadNote, pack, unpack
 from mage_es.events.disk.filesystem import FileSystem
 from mage_es.events.disk.layout import Layout, Range
-from mage_es.events.disk.objects import Listed, Objects, Source, create_once
+from mage_es.events.disk.objects import Listed, Objects, ObjectSource, create_once
 from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflict
 from mage_es.events.log.recovery import read_format
 from mage_es.events.log.tail import Tail
@@ -63,7 +63,7 @@ class Held(NamedTuple):
     heads: list[int]
 
 
-def held(objects: Source, *, at: str) -> Held:
+def held(objects: ObjectSource, *, at: str) -> Held:
     """Return what is stored under the prefix `at`. Raises `LogDamaged` if two segments begin with the same event."""
     found = Held({}, {}, [], [])
     for name in objects.names():
@@ -93,7 +93,7 @@ def head_name(seq: int) -> str:
     return f"head/{seq:020d}"
 
 
-def newest_head(objects: Source, found: Held, *, at: str) -> HeadNote:
+def newest_head(objects: ObjectSource, found: Held, *, at: str) -> HeadNote:
     """Return how far the newest complete backup reaches; event 0 if there is none. Raises `LogDamaged`."""
     if not found.heads:
         return HeadNote(seq=0, chain="")
@@ -267,7 +267,7 @@ class _Backup:
         self._bytes += len(data)
 
 
-def frames_of(objects: Source, name: str) -> list[wal.Frame]:
+def frames_of(objects: ObjectSource, name: str) -> list[wal.Frame]:
     """Return the frames of a tail object. Raises `LogDamaged` if it is not whole."""
     data = objects.read(name)
     start = wal.decode(data)

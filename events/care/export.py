@@ -15,6 +15,7 @@ Rules
 from __future__ import annotations
 
 import csv
+import re
 import shutil
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -33,6 +34,8 @@ from mage_es.events.vocabulary import Event, plain
 from mage_es.events.vocabulary.envelope import Record
 from mage_es.events.vocabulary.shapes import shapes_of
 
+# Everything but tabs and line breaks, with the marks that reorder what is shown.
+_CONTROLS = re.compile("\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 ExportFormat = Literal["parquet", "csv", "jsonl"]
 FORMATS: tuple[str, ...] = get_args(ExportFormat)
@@ -150,9 +153,10 @@ class _Csv:
 def _cell(value: object, is_text: bool) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    if is_text and isinstance(value, str) and value.startswith(_FORMULA):
-        return f"'{value}"
-    return str(value) if isinstance(value, str | int | float) else msgspec.json.encode(value).decode()
+    text = str(value) if isinstance(value, str | int | float) else msgspec.json.encode(value).decode()
+    # A spreadsheet takes it for a formula, and a terminal for a command.
+    text = f"'{text}" if is_text and text.startswith(_FORMULA) else text
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 class _JsonLines:

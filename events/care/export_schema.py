@@ -52,7 +52,8 @@ _HEADER_TEXT = {
 _NOTES = {
     "parquet": "Vectors are lists of float32.",
     "csv": "Lists and parts are JSON text; bytes are base64, vectors base64 of little-endian float32. "
-    "A text that begins with =, +, -, @, a tab or a return has an apostrophe before it: a spreadsheet would run it.",
+    "A text that begins with =, +, -, @, a tab or a return has an apostrophe before it: a spreadsheet would run it. "
+    "Control characters and marks that reorder a text are written as in JSON, such as \\u001b.",
     "jsonl": "One JSON object per line, in order; the columns of a type are members of its `event`. "
     "Bytes are base64, vectors base64 of little-endian float32.",
 }

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es.events.disk.documents import pack, unpack
-from mage_es.events.disk.objects import Objects, Source, create_once
+from mage_es.events.disk.objects import Objects, ObjectSource, create_once
 from mage_es.events.errors import LogDamaged, PrerequisiteError
 
 _NUMBERED = re.compile(r"whole/(\d{8})")
@@ -56,7 +56,7 @@ class CompleteBackup:
     Raises `LogDamaged` if the record of them cannot be read, `PrerequisiteError` if there is none.
     """
 
-    def __init__(self, objects: Source) -> None:
+    def __init__(self, objects: ObjectSource) -> None:
         self.place, self._objects = objects.place, objects
         if not (number := _newest(objects)):
             raise PrerequisiteError(f"{self.place} holds no complete backup: make one with `mage-es backup`.")
@@ -86,7 +86,7 @@ class CompleteBackup:
         return data
 
 
-def _newest(objects: Source) -> int:
+def _newest(objects: ObjectSource) -> int:
     return max((int(match[1]) for name in objects.names() if (match := _NUMBERED.fullmatch(name))), default=0)
 
 

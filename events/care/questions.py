@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem, write_new
 from mage_es.events.disk.layout import Layout
-from mage_es.events.disk.objects import Objects, Source
+from mage_es.events.disk.objects import Objects, ObjectSource
 from mage_es.events.errors import LogDamaged, SequenceConflict
 from mage_es.events.log import LogReader
 from mage_es.events.segments.questions import files_of, golds_of, texts_of
@@ -75,7 +75,7 @@ def back_up_questions(
             store(_name(file), data)
 
 
-def restore_questions(fs: FileSystem, layout: Layout, objects: Source, *, at: str) -> None:
+def restore_questions(fs: FileSystem, layout: Layout, objects: ObjectSource, *, at: str) -> None:
     """Write the files of questions that a backup holds. Raises `LogDamaged` for one that its name does not fit."""
     for own in _backed_up(objects, at):
         data = objects.read(at + own)
@@ -85,7 +85,7 @@ def restore_questions(fs: FileSystem, layout: Layout, objects: Source, *, at: st
         write_new(fs, layout.path / own, data)
 
 
-def _backed_up(objects: Source, at: str) -> list[str]:
+def _backed_up(objects: ObjectSource, at: str) -> list[str]:
     names = (name.removeprefix(at) for name in objects.names() if name.startswith(at))
     return [own for own in names if _FILE.fullmatch(own)]
 

@@ -13,12 +13,12 @@ from mage_es.events.care.verify import verify_log
 from mage_es.events.disk.documents import Head, HeadNote, pack
 from mage_es.events.disk.filesystem import FileSystem, write_new
 from mage_es.events.disk.layout import Layout, Range
-from mage_es.events.disk.objects import Source
+from mage_es.events.disk.objects import ObjectSource
 from mage_es.events.errors import LogDamaged, PrerequisiteError
 from mage_es.events.segments.sealed import seals_in
 
 
-def restore(objects: Source, path: Path, *, at: str, fs: FileSystem) -> Head:
+def restore(objects: ObjectSource, path: Path, *, at: str, fs: FileSystem) -> Head:
     """Build the log that the newest complete backup under the prefix `at` holds, in the new folder `path`.
 
     Raises `LogDamaged` if an object is missing or damaged; the folder is of no use then. Raises `PrerequisiteError`.
@@ -27,7 +27,7 @@ def restore(objects: Source, path: Path, *, at: str, fs: FileSystem) -> Head:
 
 
 class _Restoration:
-    def __init__(self, objects: Source, path: Path, at: str, fs: FileSystem) -> None:
+    def __init__(self, objects: ObjectSource, path: Path, at: str, fs: FileSystem) -> None:
         self._objects = objects
         self._layout = Layout(path)
         self._at = at

@@ -17,7 +17,7 @@ class Listed(NamedTuple):
     md5: str
 
 
-class Source(Protocol):
+class ObjectSource(Protocol):
     """Named bytes to read. `place` is how people call the whole; names are relative paths with slashes."""
 
     place: str
@@ -29,7 +29,7 @@ class Source(Protocol):
         """Return an object. Raises `FileNotFoundError`, `PrerequisiteError`."""
 
 
-class Objects(Source, Protocol):
+class Objects(ObjectSource, Protocol):
     """Named bytes to read and write."""
 
     def listed(self) -> dict[str, Listed]:

@@ -27,6 +27,9 @@ _KINDS = {
 class OddFile(OSError):
     """What lies there is no file, or none that can be what it should be; `strerror` says what it is."""
 
+    def __str__(self) -> str:
+        return f"{self.filename} is {self.strerror}"
+
 
 def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
     """Return a descriptor of a regular file, or of what a link to one leads to. Raises `OddFile`, `OSError`."""

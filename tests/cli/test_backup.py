@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
+from mage_es.engine.run.directory import Run
+from mage_es.events.disk import S3Objects
 from tests.events.bucket import bucket
+from tests.hostile.backups import KINDS, backed_up, judge, objects_in
 
 pytestmark = pytest.mark.slow
 
@@ -68,3 +73,39 @@ def test_a_damaged_backup_is_exit_code_five_and_no_run(mage: Command, runs_dir: 
     outcome = mage("restore", "saved", "again")
     assert (outcome.code, "damaged" in outcome.err) == (5, True)
     assert [path.name for path in runs_dir.iterdir()] == ["first"]
+
+
+@pytest.fixture
+def saved(mage: Command, runs_dir: Path, tmp_path: Path) -> Path:
+    """Return a folder with two backups of a run, with an exam and without."""
+    mage("backup", "first", "saved")
+    mage("exam", "first", "--questions", "3")
+    assert mage("backup", "first", "saved").code == 0
+    return tmp_path / "saved"
+
+
+def test_no_damage_of_a_backup_is_restored_and_the_next_backup_mends_or_names_it(runs_dir: Path, saved: Path) -> None:
+    """Each file, harmed in each way: what is restored is the run as it was backed up last, or nothing."""
+    whole, random = shutil.copytree(saved, saved.with_name("whole")), Random(26)
+    first, right = Run("first", runs_dir / "first"), backed_up(runs_dir, saved)
+    outcomes = Counter[str]()
+    for name in objects_in(whole):
+        for kind in KINDS:
+            outcomes[judge(first, saved, right, name, kind, random)] += 1
+            shutil.rmtree(saved)
+            shutil.copytree(whole, saved)
+    assert outcomes["refused"] > outcomes["same"] and outcomes["earlier"] == 1
+
+
+def test_what_is_damaged_in_a_bucket_is_stored_anew(mage: Command, runs_dir: Path) -> None:
+    with bucket() as address:
+        place = f"{address}/first"
+        mage("backup", "first", place)
+        objects = S3Objects(place)
+        segment = next(name for name in objects.names() if "/seg/" in name)
+        data = objects.read(segment)
+        objects.replace(segment, data[:-1] + bytes([data[-1] ^ 1]))
+        refused = mage("restore", place, "again")
+        assert (refused.code, segment in refused.err) == (5, True)
+        assert "1 new objects" in mage("backup", "first", place).out
+        assert mage("restore", place, "again").code == 0

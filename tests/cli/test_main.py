@@ -10,6 +10,7 @@ import sys
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import typer
 
@@ -36,6 +37,8 @@ def failing(error: BaseException) -> typer.Typer:
         (errors.RunLocked("it failed"), 4),
         (errors.LogDamaged("it \x1b[31mfailed"), 5),
         (OSError(28, "No space left on device"), 4),
+        (MemoryError("it failed"), 4),
+        (pa.ArrowMemoryError("it failed"), 4),
         (ValueError("it failed"), 1),
         (KeyboardInterrupt(), 130),
     ],

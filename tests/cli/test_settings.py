@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.cli.settings import SERVING, Serving, fields, flag_of, resolve
+from mage_es.cli.settings import SERVING, Serving, fields, flag_of, kind, resolve
 from mage_es.engine.benchmarks.registry import with_own_models
 from mage_es.engine.config import Config
 from mage_es.engine.run.budget import Limits
@@ -65,6 +65,10 @@ def test_variables_of_others_are_none_of_our_business(tmp_path: Path) -> None:
         ({"guard": "pared"}, {}, "", ["--guard", "'pared'", "Did you mean paired"]),
         ({}, {"MAGE_ES_POOOL": "4"}, "", ["MAGE_ES_POOOL", "MAGE_ES_POOL"]),
         ({}, {"MAGE_ES_WORKERS": "-1"}, "", ["MAGE_ES_WORKERS", "'-1'"]),
+        ({}, {"MAGE_ES_WORKERS": "1000000000"}, "", ["MAGE_ES_WORKERS", "at most 4096"]),
+        ({}, {}, "max_connections = 100_000", ["mage-es.toml: max_connections", "at most 4096"]),
+        ({"iterations": "99999999999"}, {}, "", ["--iterations", "at most 10000000"]),
+        ({"serve_max_body": "1e300"}, {}, "", ["--max-body", "at most 4096"]),
         ({}, {}, "sede = 4", ["mage-es.toml", "`sede`", "seed"]),
         ({}, {}, "pool = 'many'", ["mage-es.toml: pool", "'many'", "a whole number"]),
         ({}, {}, "principles = 'perhaps'", ["mage-es.toml: principles", "true or false"]),
@@ -217,3 +221,11 @@ def test_an_option_of_serve_that_does_not_fit_is_refused_wherever_it_is_from(
         with pytest.raises(UsageError) as told:
             resolve(flags, environment=environment, folder=tmp_path)
         assert place in str(told.value) and hint in str(told.value)
+
+
+def test_every_number_among_the_settings_has_a_largest_value() -> None:
+    numbers = [name for name in fields() if kind(name) in (int, float) and name != "seed"]
+    assert {"workers", "serve_port", "iterations", "max_usd"} <= {*numbers}
+    for name in numbers:
+        with pytest.raises(UsageError, match=f"{flag_of(name)}: .* at most"):
+            resolve({name: "1e300" if kind(name) is float else "9" * 15}, environment={}, folder=Path("absent"))

@@ -45,7 +45,7 @@ def test_a_model_without_a_chat_template_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "problem"),
     [
-        ("context=0", "context must be at least 1"),
+        ("context=0", "context must be from 1 to 10000000"),
         ("slots=300", "slots=300, but llama.cpp has 256 at most"),
         ("threads=1.5", "threads must be a whole number"),
         ("template=nowhere.jinja", "neither chatml nor a file with a chat template"),

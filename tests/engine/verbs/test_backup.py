@@ -11,12 +11,13 @@ import pytest
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run, find_run, list_runs
 from mage_es.engine.run.runtime import ProgressNote, Runtime
-from mage_es.engine.verbs.backup import backup, restore
+from mage_es.engine.verbs.backup import backup, open_objects, restore
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.verify import verify
+from mage_es.events.care import complete, item_of
 from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.projections.fold import fold
@@ -122,6 +123,8 @@ def test_what_is_refused(small_run: Run, tmp_path: Path) -> None:
 def test_a_backup_cannot_name_a_place_outside_the_run(small_run: Run, tmp_path: Path) -> None:
     backup(small_run, str(tmp_path / "backup"))
     shutil.copytree(tmp_path / "backup" / "log", tmp_path / "backup" / "exams" / "..evil" / "log")
+    objects = open_objects(str(tmp_path / "backup"))
+    complete(objects, (item_of(name, objects.read(name)) for name in objects.names() if "whole/" not in name))
     report = restore(str(tmp_path / "backup"), runs_dir=tmp_path / "runs", name="again")
     own = {exam.path.name for exam in small_run.exams()}  # whatever other tests have set
     assert report.exams == len(own) + 1

@@ -73,7 +73,7 @@ def test_csv_has_the_same_columns_with_nested_values_as_json(tmp_path: Path) -> 
     draft = remembered(1, vector=VECTOR)
     assert isinstance(draft.event, MemoryAppended)
     fields = {name: getattr(draft.event, name) for name in MemoryAppended.__struct_fields__}
-    text = 'He said "no",\r\nthen =1+1'
+    text = 'He said "no",\r\nthen =1+1 \x1b[2J\rand \u202eback\x9b'
     fields["answer"] = '=cmd|"x"'
     event = MemoryAppended(**{**fields, "steps": (Step(skill="add", output="7, or so"),), "question": text})
     write_log(tmp_path / "log", [Draft(event=event, iteration=0, phase="update"), judged(1)])
@@ -83,7 +83,8 @@ def test_csv_has_the_same_columns_with_nested_values_as_json(tmp_path: Path) -> 
         row = next(csv.DictReader(file))
     assert list(row) == pq.read_schema(tmp_path / "parquet" / "memory.appended.parquet").names
     assert json.loads(row["steps"]) == [{"skill": "add", "output": "7, or so"}]
-    assert (row["question"], row["answer"]) == (text, '\'=cmd|"x"')
+    harmless = 'He said "no",\r\nthen =1+1 \\u001b[2J\\u000dand \\u202eback\\u009b'
+    assert (row["question"], row["answer"]) == (harmless, '\'=cmd|"x"')
     assert base64.b64decode(row["embedding"]) == VECTOR
     with (tmp_path / "csv" / "answer.judged.csv").open(newline="", encoding="utf-8") as file:
         row = next(csv.DictReader(file))

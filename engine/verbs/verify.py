@@ -17,7 +17,7 @@ from mage_es.engine.theorems.forms import check_forms
 from mage_es.engine.theorems.growth import check_growth
 from mage_es.engine.theorems.inference import check_inference
 from mage_es.engine.theorems.leaks import check_leaks, check_splits
-from mage_es.engine.theorems.log import check_head, check_log, check_questions
+from mage_es.engine.theorems.log import check_head, check_keys, check_log, check_questions
 from mage_es.engine.theorems.origins import check_origins
 from mage_es.engine.theorems.own import check_own
 from mage_es.engine.theorems.publishing import check_proposals
@@ -102,3 +102,4 @@ def _theorems(run: Run, reader: LogReader) -> Iterator[Check]:
     yield from check_injections(reader)
     yield from check_proposals(reader)
     yield from check_inference(run, reader)
+    yield from check_keys(reader)

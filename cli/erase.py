@@ -59,8 +59,8 @@ def erase(
 
 def _planned(plan: ErasurePlan) -> list[str]:
     lines = [
-        f"The subject {plan.subject_id} of {plan.run_id}: {plan.questions} questions, {plan.replies} replies of models.",
-        "Its key is destroyed: no copy of the log tells its texts any more, here or elsewhere.",
+        f"Subject {plan.subject_id} of {plan.run_id}: {plan.questions} questions, {plan.replies} replies of models.",
+        "Its key is destroyed: no copy of the log, here or elsewhere, tells its texts any more.",
         f"Quarantined: {len(plan.to_quarantine)} things that were learned from its questions.",
     ]
     if plan.under_way:
@@ -81,7 +81,7 @@ def _shown(receipt: ErasureReceipt) -> list[TextTable | str]:
     again = "was erased already" if receipt.is_repeated else "is erased"
     columns = ("store", "place", "files", "in clear", "done", "what you must do")
     return [
-        f"The subject {event.subject_id} of {receipt.run_id} {again}: {event.questions} questions, {event.replies} "
+        f"Subject {event.subject_id} of {receipt.run_id} {again}: {event.questions} questions, {event.replies} "
         f"replies, {event.quarantined} things learned from them in quarantine.",
         TextTable("Where its texts were searched for", columns, rows),
         f"Receipt: event {receipt.seq} of the log, {receipt.path}",

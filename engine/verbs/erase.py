@@ -169,8 +169,8 @@ def _found(run: Run, reader: LogReader, subject: str) -> _Found:
     gone = {name.removeprefix(ERASED) for name in under_of(*questions) if name.startswith(ERASED)}
     if reader.keys is None:
         raise PrerequisiteError(
-            f"{run.id} has no file of keys, so there is none to destroy: no task of it names a subject, or it is a copy "
-            "whose keys are elsewhere. Erase it in the run that has them."
+            f"{run.id} has no file of keys, so there is none to destroy: no task of it names a subject, or it is a "
+            "copy whose keys are elsewhere. Erase it in the run that has them."
         )
     known = {ident: name for name, ident in reader.keys.ids.items()}
     ident = subject if subject in {*known, *gone} else reader.keys.id_of(subject)
@@ -287,7 +287,7 @@ def _searched(
         files=0,
         found=0,
         done="not looked for: the run reads its own copy",
-        left="delete the subject's rows where the tasks came from, and outputs that you made of them with a key at hand",
+        left="delete its rows where the tasks came from, and what you wrote down of its texts while they were readable",
     )
 
 

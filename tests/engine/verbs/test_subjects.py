@@ -9,7 +9,7 @@ import pytest
 from mage_es.engine.rules.harvest import memory_id
 from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.world import state_of
+from mage_es.engine.run.world import held_out_sample, reopen_world, state_of
 from mage_es.engine.verbs.backup import backup, restore
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.memory import memories
@@ -19,6 +19,7 @@ from mage_es.engine.verbs.show import show
 from mage_es.engine.verbs.verify import verify
 from mage_es.events.care.export import export
 from mage_es.events.disk.keys import destroy_key
+from mage_es.events.errors import PrerequisiteError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, MemoryAppended, ModelCalled, QuestionPlanned
 from mage_es.events.vocabulary.private import clear_vector, is_erased, under_of
@@ -131,3 +132,10 @@ def test_a_copy_has_no_key_until_it_is_given_the_file(run: Run, tmp_path: Path) 
     assert not any(canary in shown(copy) for canary in CANARIES.values())
     shutil.copy(run.path / "keys", copy.path / "keys")
     assert shown(copy) == shown(run).replace(str(run.path), str(copy.path))
+
+
+def test_where_all_that_was_held_out_is_erased_there_is_no_exam_and_the_line_says_why(run: Run) -> None:
+    world = reopen_world(LogReader(run.log_path), data_dir=None)
+    assert held_out_sample(world.setting, None)
+    with pytest.raises(PrerequisiteError, match="None of the held-out questions can be read"):
+        held_out_sample(world.setting._replace(held_out=()), None)

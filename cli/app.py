@@ -14,6 +14,7 @@ from mage_es.cli import (
     data,
     demo,
     doctor,
+    erase,
     evolve,
     exam,
     explain,
@@ -153,6 +154,7 @@ _command("Check and keep", repair.repair, repair.EXAMPLES)
 _command("Check and keep", export.export, export.EXAMPLES)
 _command("Check and keep", backup.backup, backup.BACKUP_EXAMPLES)
 _command("Check and keep", backup.restore, backup.RESTORE_EXAMPLES)
+_command("Check and keep", erase.erase, erase.EXAMPLES)
 
 _command("Set up", doctor.doctor, doctor.EXAMPLES)
 _group(

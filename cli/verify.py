@@ -55,10 +55,12 @@ def verify(
         *head_line,
     )
     if not report.ok:
-        if {check.name for check in report.checks if not check.ok} == {TARGET_LEAKS}:
+        failed = {check.name for check in report.checks if not check.ok}
+        if failed == {TARGET_LEAKS}:
             out.next(settings.again("runs", "show", report.run_id))
             raise typer.Exit(MageError.exit_code)
-        out.say("Restore the run from a backup, then verify it again.")
+        if failed != {"keys"}:  # which no backup has
+            out.say("Restore the run from a backup, then verify it again.")
         damaged = [check.name for check in report.checks if check.damaged]
         ways = ("verify", "repair") if "log" in damaged else ("verify",)
         out.next(*(settings.again(way, report.run_id) for way in ways))

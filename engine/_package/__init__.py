@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.ask import AskReport, aask, ask
     from mage_es.engine.verbs.baseline import BaselineReport, abaseline, aresume_baseline, resume_baseline
     from mage_es.engine.verbs.baseline import run_baseline as baseline
+    from mage_es.engine.verbs.erase import ErasureReceipt, aerase, erase
     from mage_es.engine.verbs.evolve import aevolve, evolve
     from mage_es.engine.verbs.exam import aexamine, examine
     from mage_es.engine.verbs.exam_report import ExamReport
@@ -70,6 +71,7 @@ __all__ = [
     "Completion",
     "Config",
     "Embedder",
+    "ErasureReceipt",
     "ExamReport",
     "FrozenRun",
     "Interrupted",
@@ -101,6 +103,7 @@ __all__ = [
     "VerifyReport",
     "aask",
     "abaseline",
+    "aerase",
     "aevolve",
     "aexamine",
     "aopen_run",
@@ -111,6 +114,7 @@ __all__ = [
     "aupgrade",
     "averify",
     "baseline",
+    "erase",
     "evolve",
     "examine",
     "find_run",
@@ -146,6 +150,7 @@ _HOMES = {
     "engine.serving.clients": ("OpenedRun", "inference_of"),
     "engine.verbs.ask": ("AskReport", "aask", "ask"),
     "engine.verbs.baseline": ("BaselineReport", "abaseline", "aresume_baseline", "baseline", "resume_baseline"),
+    "engine.verbs.erase": ("ErasureReceipt", "aerase", "erase"),
     "engine.verbs.evolve": ("aevolve", "evolve"),
     "engine.verbs.exam": ("aexamine", "examine"),
     "engine.verbs.exam_report": ("ExamReport",),

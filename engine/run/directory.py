@@ -4,6 +4,7 @@
 <runs-dir>/<run>/snapshots/    folds kept to start faster; may be deleted
 <runs-dir>/<run>/replays/      what `replay` rebuilt; may be deleted
 <runs-dir>/<run>/keys          of subjects whose texts are encrypted, for the owner alone; no backup has it
+<runs-dir>/<run>/erasures/     a receipt for each subject whose key was destroyed; the run's log has them too
 <runs-dir>/<run>/exams/<n>/    one log for each exam; the run's own log names them all
 <runs-dir>/<run>/beginning     what to begin, until the first session ends; may be deleted once the log has an event
 <runs-dir>/<run>/examining     the lock of whoever takes an exam; may be deleted while no one does
@@ -32,7 +33,7 @@ from mage_es.events.log import Log, LogReader
 RUNS_DIR = "runs"
 """The folder of the runs where none is given, in the folder of the process."""
 NAME_OF_ORDINAL = "{benchmark}-s{seed}-{ordinal:03d}"
-_OURS = ("log", "snapshots", "replays", "exams", "examining", "in-flight", "keys", "beginning")
+_OURS = ("log", "snapshots", "replays", "exams", "examining", "in-flight", "keys", "beginning", "erasures")
 FLOOR_MIB = 256
 """Free space below which no iteration starts; a long iteration writes a few MiB, its snapshot as much again."""
 
@@ -97,6 +98,10 @@ class Run(NamedTuple):
                 raise LogDamaged(f"{self.log_path} is missing, the log of the run that took exam {exams[0].path.name}.")
             return 0
         return LogReader(self.log_path, opened=False).head.seq
+
+    @property
+    def erasures_path(self) -> Path:
+        return self.path / "erasures"
 
     @property
     def beginning_path(self) -> Path:

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from mage_es.engine.commands import Curate, Curation
+from mage_es.engine.config import parse
 from mage_es.engine.rules.quarantine import status_of
+from mage_es.engine.rules.setting import Setting
 from mage_es.engine.run.inheriting import inheritance
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
@@ -28,6 +30,7 @@ from mage_es.events.vocabulary import (
     PatternPruned,
     ProposalReviewed,
     QuestionPlanned,
+    RunStarted,
     ToolAuthored,
     tag_of,
 )
@@ -135,6 +138,8 @@ def asking_of(event: Any) -> tuple[int, str, str]:
     return event.iteration, "anchor" if isinstance(event, AnswerCarried) else event.purpose, name
 
 
+CURATIONS = (MemoryQuarantined, MemoryReleased, MemorySuperseded, PatternPruned, ProposalReviewed)
+"""What changes whether something learned is in use."""
 LEAST_PREFIX = 4
 """Digits of an id that suffice if they are unambiguous."""
 
@@ -267,9 +272,20 @@ def _origin(reader: LogReader, origin: Mapping[str, Any], *, until: int) -> Iter
         yield f"and {len(missing)} more, such as {min(missing)}, which the log of {begun.parent} has"
 
 
+def bare_setting(started: RunStarted) -> Setting:
+    """Return the setting without the benchmark's part: curating does not need it, and its data may be missing."""
+    return Setting(
+        config=parse(started.config),
+        evolution=(),
+        anchors=(),
+        held_out=(),
+        task_types=(),
+        answer_format="",
+    )
+
+
 def curations(reader: LogReader, name: str, until: int | None = None) -> Iterator[tuple[int, Event]]:
-    types = (MemoryQuarantined, MemoryReleased, MemorySuperseded, PatternPruned, ProposalReviewed)
-    for seq, event in reader.numbered(*types, until=until):
+    for seq, event in reader.numbered(*CURATIONS, until=until):
         if getattr(event, "memory_id", "") == name:
             yield seq, event
 

@@ -274,9 +274,14 @@ def first_event(reader: LogReader) -> RunStarted:
 def held_out_sample(setting: Setting, count: int | None) -> Sequence[str]:
     """Return the ids of `count` held-out questions (None: all). One of fewer is part of one of more.
 
-    Raises `UsageError` for more than are held out.
+    Raises `UsageError` for more than are held out, and `PrerequisiteError` where all of them are erased.
     """
     held_out = ranked(setting.held_out, setting.config.seed, purpose="exam.questions")
+    if not held_out:
+        raise PrerequisiteError(
+            "None of the held-out questions can be read here, so there is nothing to examine: the keys of their "
+            "subjects were destroyed, or are not in this copy."
+        )
     if count is None or 0 < count <= len(held_out):
         return held_out[:count]
     raise UsageError(

@@ -1,8 +1,13 @@
-"""The log itself: files and hashes, the chain, whether it had a head known from earlier, the questions beside it."""
+"""The log itself: files and hashes, the chain, whether it had a head known from earlier, what is beside it: questions,
+and the keys of subjects."""
+
+from collections.abc import Iterator
 
 from mage_es.engine.theorems.check import Check
 from mage_es.events.care import Finding, HeadSearch, HeadsVerdict, LogVerdict, QuestionsVerdict
 from mage_es.events.disk import Head
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import KeyDestroyed
 
 
 def check_log(verdict: LogVerdict) -> Check:
@@ -73,3 +78,22 @@ def check_questions(verdict: QuestionsVerdict) -> Check:
     measured = f"{len(verdict.problems)} files differ"
     ok = not verdict.problems
     return Check(name="questions", ok=ok, detail=detail, measured=measured, bound="0 differ", damaged=not ok)
+
+
+def check_keys(reader: LogReader) -> Iterator[Check]:
+    """Yield whether each key that was destroyed is gone still; nothing for a run of which no subject was erased."""
+    destroyed = {event.subject_id: seq for seq, event in reader.numbered(KeyDestroyed)}
+    here = set(reader.keys.ids.values()) if reader.keys else set()
+    back = sorted(destroyed.keys() & here)
+    told = (
+        f"the key of {', '.join(back)} is there again, from a copy of the file of keys: erase it again, and that copy"
+    )
+    if destroyed:
+        yield Check(
+            name="keys",
+            ok=not back,
+            detail=told if back else "each key that was destroyed is gone",
+            measured=f"{len(back)} of {len(destroyed)} there",
+            bound="0 there",
+            seq=destroyed[back[0]] if back else 0,
+        )

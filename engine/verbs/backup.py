@@ -69,7 +69,7 @@ def backup(run: Run, destination: str | None = None, *, gold: bool = True) -> Ba
         LogDamaged: A log, or a head of one in the place, is not what was written.
         PrerequisiteError: The destination is not accessible, or the run has no event yet.
     """
-    objects = open_objects(destination or str(_beside(run.path)))
+    objects = open_objects(destination or str(place_beside(run.path)))
     # Listed before the run's log is copied, and copied after it: the copy knows each of them, and each reaches as far.
     begun = [exam for exam in run.exams() if exam.events]
     fs = LocalFileSystem()
@@ -134,7 +134,7 @@ def restore(source: str, *, runs_dir: Path, name: str) -> RestoreReport:
     )
 
 
-def _beside(path: Path) -> Path:
+def place_beside(path: Path) -> Path:
     """Return where a run's copy goes by default, relative where the run's path is."""
     runs = path.parent if path.parent.name else path.parent.resolve()
     return runs.with_name(f"{runs.name}-backups") / path.resolve().name

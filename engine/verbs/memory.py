@@ -5,16 +5,13 @@ from __future__ import annotations
 import msgspec
 
 from mage_es.engine.commands import Curation
-from mage_es.engine.config import parse
 from mage_es.engine.decide import decide
-from mage_es.engine.rules.setting import Setting
 from mage_es.engine.run.directory import Run, clock
-from mage_es.engine.run.memories import MemoryItem, MemoryReport, curation, items_of, report_of
+from mage_es.engine.run.memories import MemoryItem, MemoryReport, bare_setting, curation, items_of, report_of
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.serving.opening import is_served
 from mage_es.events.errors import RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import RunStarted
 from mage_es.projections.fold import State
 
 
@@ -56,7 +53,7 @@ def curate(run: Run, name: str, *, action: Curation, reason: str, by: str) -> Me
         reader, state = _folded(run, "latest")
         try:
             command = curation(reader, state, name, action=action, reason=reason, by=by)
-            drafts = decide(_bare(first_event(reader)), state, command)
+            drafts = decide(bare_setting(first_event(reader)), state, command)
         except UsageError as error:
             raise UsageError(f"{run.id}: {error}") from None
         log.append(drafts)
@@ -66,15 +63,3 @@ def curate(run: Run, name: str, *, action: Curation, reason: str, by: str) -> Me
 def _folded(run: Run, at: str) -> tuple[LogReader, State]:
     reader = LogReader(run.log_path)
     return reader, state_of(run, reader, until=reader.resolve(at))
-
-
-def _bare(started: RunStarted) -> Setting:
-    """Return the setting without the benchmark's part: curating does not need it, and its data may be missing."""
-    return Setting(
-        config=parse(started.config),
-        evolution=(),
-        anchors=(),
-        held_out=(),
-        task_types=(),
-        answer_format="",
-    )

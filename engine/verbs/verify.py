@@ -22,7 +22,7 @@ from mage_es.engine.theorems.grounds import Ground, grounds_of
 from mage_es.engine.theorems.growth import check_growth
 from mage_es.engine.theorems.inference import check_inference
 from mage_es.engine.theorems.leaks import check_leaks, check_splits
-from mage_es.engine.theorems.log import check_head, check_log, check_questions, check_signed
+from mage_es.engine.theorems.log import check_head, check_keys, check_log, check_questions, check_signed
 from mage_es.engine.theorems.origins import check_origins
 from mage_es.engine.theorems.own import check_own
 from mage_es.engine.theorems.publishing import check_proposals
@@ -135,6 +135,7 @@ def _theorems(run: Run, reader: LogReader, data_dir: Path | str | None, benchmar
     yield from check_injections(reader)
     yield from check_proposals(reader)
     yield from check_inference(run, reader)
+    yield from check_keys(reader)
     if started and stored.ok:
         yield from check_verdicts(run, reader, _surroundings(reader, started, data_dir, benchmark))
 

@@ -84,13 +84,18 @@ def make_keys(log: Path, subjects: Iterable[str]) -> Keys:
 def destroy_key(log: Path, subject: str) -> bool:
     """Destroy the key of a subject, and with it every text that is under it; return whether there was one.
 
-    The blocks of the file that it was in are the disk's to forget.
+    The file that it was in is replaced, durably, and then overwritten. What a disk keeps of overwritten blocks (flash,
+    a file system's own snapshots) is the disk's to forget.
     """
-    held = keys_of(log)
-    if held is None or subject not in {each.subject for each in held.document.subjects}:
+    held, file = keys_of(log), key_file(log)
+    if held is None or subject not in held.ids:
         return False
     left = tuple(each for each in held.document.subjects if each.subject != subject)
-    _write(key_file(log), msgspec.structs.replace(held.document, subjects=left))
+    # The old file is held open past its name, so that at no moment the keys of the others are on no disk.
+    with file.open("r+b", buffering=0) as old:
+        _write(file, msgspec.structs.replace(held.document, subjects=left))
+        old.write(bytes(os.fstat(old.fileno()).st_size))
+        sync_fully(old.fileno())
     return True
 
 
@@ -106,8 +111,8 @@ def _id_of(salt: str, subject: str) -> str:
 
 def _unusable(file: str, what: str) -> KeysUnusable:
     return KeysUnusable(
-        f"{file} {what}, and it has the keys of subjects' texts: put your own copy of that file in its place (no backup "
-        "has it). Without one move it away: everything else can be read, and those texts are gone."
+        f"{file} {what}, and it has the keys of subjects' texts: put your own copy of that file in its place (no "
+        "backup has it). Without one move it away: everything else can be read, and those texts are gone."
     )
 
 
@@ -128,9 +133,15 @@ class Keys:
 
     def __init__(self, document: _Document, file: str) -> None:
         self.document, self.salt, self._file = document, document.salt, file
+        self.ids = {each.subject: each.id for each in document.subjects}
+        """What stands for each subject in tokens, 16 digits."""
         self._subjects = {each.subject: each for each in document.subjects}
         self._names = {bytes.fromhex(each.id): each.subject for each in document.subjects}
         self._ciphers: dict[frozenset[str], AESGCM] = {}
+
+    def id_of(self, subject: str) -> str:
+        """Return what stands, or stood, for a subject in tokens."""
+        return _id_of(self.salt, subject)
 
     def sealed(self, row: Sealed) -> Sealed:
         """Return a draft or row whose private texts have tokens, its vector encrypted. Raises `PrerequisiteError`."""

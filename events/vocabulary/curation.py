@@ -1,10 +1,10 @@
-"""Curation: quarantine and release of memories, and the life of abstracted patterns."""
+"""Curation: quarantine and release of memories, the life of abstracted patterns, the end of a subject's key."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from mage_es.events.vocabulary.form import Event, Origin, Phase
+from mage_es.events.vocabulary.form import Event, Origin, Part, Phase
 
 
 class MemoryQuarantined(Event, frozen=True, kw_only=True, tag="memory.quarantined"):
@@ -83,3 +83,40 @@ class MemoryRefused(Event, frozen=True, kw_only=True, tag="memory.refused"):
     """16-digit hash of the normalised question that must not be learned."""
     similarity: float
     """How much of the question the refused text holds; 1.0 is word for word."""
+
+
+class Searched(Part, frozen=True, kw_only=True):
+    """A store that was searched for texts of a subject in clear."""
+
+    store: str
+    """What it is: log, snapshots, a backup, the provider's records."""
+    place: str
+    """Its folder or file; inside the run, relative to the run's folder."""
+    files: int
+    """Files that were read."""
+    found: int
+    """Those that had such a text."""
+    done: str
+    """What was done there."""
+    left: str = ""
+    """What a person still must do, "" for nothing."""
+
+
+class KeyDestroyed(Event, frozen=True, kw_only=True, tag="key.destroyed"):
+    """The key of a subject was destroyed, and with it every text that is under it; the receipt of that."""
+
+    stream: ClassVar[str] = "subject/{0.subject_id}"
+    subject_id: str
+    """16 digits that stand for the subject in its tokens."""
+    reason: str
+    """Why it was destroyed."""
+    by: str
+    """Who decided."""
+    questions: int
+    """Its questions."""
+    replies: int
+    """Models' replies that were under the key."""
+    quarantined: int
+    """What was learned from its questions, all of it in quarantine."""
+    stores: tuple[Searched, ...]
+    """Where its texts were searched for in clear, and what was done there."""

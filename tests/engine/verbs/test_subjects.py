@@ -1,26 +1,16 @@
 """Texts of subjects: nowhere in clear but under their keys, and gone with a key while every digest stays."""
 
-import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
-from mage_es.engine.config import Config
-from mage_es.engine.models.builtin import open_builtin
-from mage_es.engine.models.registry import Models
 from mage_es.engine.rules.harvest import memory_id
-from mage_es.engine.rules.leaks import texts_of
 from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.run.world import held_out_sample, reopen_world, state_of
 from mage_es.engine.verbs.backup import backup, restore
-from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.memory import memories
 from mage_es.engine.verbs.replay import replay
@@ -29,59 +19,24 @@ from mage_es.engine.verbs.show import show
 from mage_es.engine.verbs.verify import verify
 from mage_es.events.care.export import export
 from mage_es.events.disk.keys import destroy_key
-from mage_es.events.errors import Interrupted
+from mage_es.events.errors import PrerequisiteError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, MemoryAppended, ModelCalled, QuestionPlanned
 from mage_es.events.vocabulary.private import clear_vector, is_erased, under_of
 from mage_es.projections.snapshots import latest_snapshot
+from tests.engine.verbs.pears import CANARIES, SUBJECTS, TASKS, Echo, in_clear, models_with, stopped
 
 pytestmark = pytest.mark.slow
 
-CANARIES = {f"customer-{number}": f"zaphod{number}quux" for number in range(4)}
-TASKS = [
-    {
-        "id": f"row-{number}",
-        "question": f"{CANARIES.get(who, 'neighbour')} has {number} pears and buys {7 * number} at shop {number}. "
-        "How many pears are there?",
-        "answer": f"{8 * number} of {CANARIES.get(who, 'neighbour')}",
-        "subject": who,
-    }
-    for number in range(1, 49)
-    for who in [f"customer-{number % 8}" if number % 8 < 4 else ""]
-]
 HASHED = ("outcome", "kind", "task_type", "question", "answer", "reasoning")
-SUBJECTS = {str(task["id"]): task["subject"] for task in TASKS}
-
-
-class Echo:
-    """Answers every other question rightly, and repeats all that it was shown."""
-
-    name = "echo"
-    made = 0
-
-    async def complete(self, request: Request) -> Completion:
-        self.made += 1
-        who, rest = request.prompt.rpartition(" has ")[::2]
-        number = int(rest.split()[0])
-        right = number if number % 2 else 0
-        told = request.prompt.replace("Answer", "")
-        return Completion(text=f"{told}\nAnswer: {8 * right} of {who.split()[-1]}", input_tokens=1, output_tokens=1)
 
 
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A run over tasks of four customers and of none, stopped and resumed, with an exam. Shared: only copy it."""
-    config = Config(benchmark="tasks/pears", execution="echo", guidance="builtin/reference")
-    runs = tmp_path_factory.mktemp("runs")
+    """The run, stopped and resumed, with an exam. Shared: only copy it."""
     echo = Echo()
-    models = Models(echo, open_builtin("builtin/reference", "guidance"), None)
-    stopping = Runtime(stop=lambda: echo.made >= 20, workers=1)
-    small = {"iterations": 3, "pool": 12, "anchors": 4, "held_out": 6, "teacher_sees": "solutions"}
-    config = msgspec.structs.replace(config, **small)
-    with pytest.raises(Interrupted):
-        evolve(config, tasks=TASKS, runs_dir=runs, run_id="pears", models=models, runtime=stopping)
-    run = Run("pears", runs / "pears")
-    resume(run, models=models)
+    run = stopped(tmp_path_factory.mktemp("runs"), echo)
+    resume(run, models=models_with(echo))
     assert echo.made == sum(call.tier == "execution" for call in LogReader(run.log_path).of(ModelCalled))
     examine(run, execution=Echo())
     return run
@@ -90,25 +45,6 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Run:
 @pytest.fixture
 def run(learned: Run, tmp_path: Path) -> Run:
     return Run("pears", Path(shutil.copytree(learned.path, tmp_path / "runs" / "pears")))
-
-
-def texts_in(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Yield all that the files of a folder hold, Parquet also as values: its columns are compressed."""
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            yield path, path.read_bytes().decode(errors="replace").casefold()
-            if path.suffix == ".parquet":
-                yield path, json.dumps(pq.read_table(path).to_pylist(), default=repr).casefold()
-
-
-def in_clear(folder: Path) -> set[str]:
-    """Return the canaries that a folder holds, and where."""
-    return {
-        f"{name} in {path.relative_to(folder)}"
-        for path, text in texts_in(folder)
-        for name in (*CANARIES, *CANARIES.values())
-        if name in text and path.name != "keys"
-    }
 
 
 def digests(run: Run) -> dict[str, str]:
@@ -167,7 +103,8 @@ def test_what_is_erased_is_in_nothing_that_prompts_are_made_from(run: Run) -> No
     reader = LogReader(run.log_path)
     memory = state_of(run, reader).memory
     erased = {row.memory_id for row in memory.rows() if any(map(is_erased, (row.question, row.answer)))}
-    shown = {name for index in ("success", "failure") for name in memory.slice(index, ONE_TYPE).ids}
+    types = {row.task_type for row in memory.rows()}
+    shown = {name for index in ("success", "failure") for each in types for name in memory.slice(index, each).ids}
     assert erased and shown and not erased & shown
 
 
@@ -195,3 +132,10 @@ def test_a_copy_has_no_key_until_it_is_given_the_file(run: Run, tmp_path: Path) 
     assert not any(canary in shown(copy) for canary in CANARIES.values())
     shutil.copy(run.path / "keys", copy.path / "keys")
     assert shown(copy) == shown(run).replace(str(run.path), str(copy.path))
+
+
+def test_where_all_that_was_held_out_is_erased_there_is_no_exam_and_the_line_says_why(run: Run) -> None:
+    world = reopen_world(LogReader(run.log_path), data_dir=None)
+    assert held_out_sample(world.setting, None)
+    with pytest.raises(PrerequisiteError, match="None of the held-out questions can be read"):
+        held_out_sample(world.setting._replace(held_out=()), None)

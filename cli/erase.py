@@ -1,0 +1,88 @@
+"""`mage-es erase`: destroy the key of a subject, and account for everything that its texts left behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mage_es.cli.memory import By
+from mage_es.cli.options import RunArgument, examples, takes
+from mage_es.cli.output import Output, TextTable, agreed
+from mage_es.cli.settings import Settings
+from mage_es.events.errors import UsageError
+
+if TYPE_CHECKING:
+    from mage_es.engine.verbs.erase import ErasurePlan, ErasureReceipt
+
+EXAMPLES = examples("mage-es erase RUN --subject ann", "mage-es erase RUN --subject ann --also exported --yes")
+
+
+@takes("runs_dir")
+def erase(
+    run: RunArgument = None,
+    *,
+    settings: Settings,
+    out: Output,
+    subject: Annotated[
+        str, typer.Option("--subject", metavar="NAME", help="Its name, or the id that stands for it in the log.")
+    ],
+    reason: Annotated[
+        str | None, typer.Option("--reason", metavar="WORDS", help="The reason, recorded in the run's log.")
+    ] = None,
+    by: By = "user",
+    also: Annotated[
+        list[Path] | None,
+        typer.Option("--also", metavar="PLACE", help="Search this folder or file, too: an export, a page, a backup."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Erase without asking.")] = False,
+) -> None:
+    """Erase a subject: destroy its key, so that no copy of the log tells its texts any more, and print a receipt.
+
+    What was learned from its questions goes into quarantine. Files that can be made again are deleted where they have
+    its texts in clear. The receipt lists every store that was searched, and what you must still do yourself.
+    """
+    from mage_es.engine.verbs.erase import REASON, plan_erasure
+    from mage_es.engine.verbs.erase import erase as erase_subject
+
+    found = settings.find_run(run)
+    plan = plan_erasure(found, subject=subject)
+    if not plan.receipt:
+        out.say("\n".join(_planned(plan)))
+        if not yes and not agreed("Erase it, for good? [y/N] "):
+            raise UsageError("Nothing was erased; with --yes it is.")
+    receipt = erase_subject(found, subject=subject, reason=reason or REASON, by=by, also=also or [])
+    out.report(receipt, *_shown(receipt))
+    out.next(settings.again("verify", found.id))
+
+
+def _planned(plan: ErasurePlan) -> list[str]:
+    lines = [
+        f"Subject {plan.subject_id} of {plan.run_id}: {plan.questions} questions, {plan.replies} replies of models.",
+        "Its key is destroyed: no copy of the log, here or elsewhere, tells its texts any more.",
+        f"Quarantined: {len(plan.to_quarantine)} things that were learned from its questions.",
+    ]
+    if plan.under_way:
+        lines.append(
+            f"The run cannot be resumed after that: {len(plan.under_way)} of its questions are under way. To keep it "
+            "going, finish the iteration first."
+        )
+    if plan.beside:
+        lines.append(f"Not erased by this: {', '.join(plan.beside)}, which have a key of the same subject.")
+    return lines
+
+
+def _shown(receipt: ErasureReceipt) -> list[TextTable | str]:
+    event = receipt.event
+    rows = [
+        (each.store, each.place, str(each.files), str(each.found), each.done, each.left or "-") for each in event.stores
+    ]
+    again = "was erased already" if receipt.is_repeated else "is erased"
+    columns = ("store", "place", "files", "in clear", "done", "what you must do")
+    return [
+        f"Subject {event.subject_id} of {receipt.run_id} {again}: {event.questions} questions, {event.replies} "
+        f"replies, {event.quarantined} things learned from them in quarantine.",
+        TextTable("Where its texts were searched for", columns, rows),
+        f"Receipt: event {receipt.seq} of the log, {receipt.path}",
+    ]

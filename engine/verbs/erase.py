@@ -1,0 +1,298 @@
+"""The verb `erase`: destroy the key of a subject, and see to what its texts left behind.
+
+Rules
+    - What was learned from its questions goes into quarantine first, by events; nothing is deleted. Then the key is
+      destroyed, then every store is searched, and last the receipt is recorded. Cut off anywhere, it is begun again.
+    - Files that can be made again (snapshots, replays) go where they have a text of the subject in clear. A file that
+      the chain covers stays as it is: its texts are ciphertext.
+    - A receipt holds no name: `subject_id` stands for the subject, as in its tokens.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+import msgspec
+
+from mage_es.engine.commands import Curate
+from mage_es.engine.decide import decide
+from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
+from mage_es.engine.run.directory import Run, as_run, clock, list_runs
+from mage_es.engine.run.memories import CURATIONS, bare_setting, things_of
+from mage_es.engine.run.world import first_event, state_of
+from mage_es.engine.verbs.backup import place_beside
+from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.events.care.traces import files_in, traces
+from mage_es.events.disk import LocalFileSystem, write_new
+from mage_es.events.disk.keys import destroy_key, keys_of
+from mage_es.events.errors import KeysUnusable, PrerequisiteError, UsageError
+from mage_es.events.log import Log, LogReader
+from mage_es.events.segments.questions import named
+from mage_es.events.vocabulary import (
+    AnswerJudged,
+    Draft,
+    KeyDestroyed,
+    ModelCalled,
+    Phase,
+    Searched,
+)
+from mage_es.events.vocabulary.private import ERASED, texts_in, under_of
+from mage_es.projections.fold import State
+
+REASON = "the subject asked for it"
+_CACHES = ("snapshots", "replays", "in-flight", "beginning")
+"""What a run's folder can be without."""
+_LEAST = 20
+"""Characters of a line that is searched for; shorter ones are said of others, too."""
+_LEAST_NAME = 6
+"""Characters of a name that is searched for; shorter ones are in other words."""
+
+
+class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What erasing a subject will do. `receipt` is that of an earlier time, with the key gone since."""
+
+    run_id: str
+    subject_id: str
+    questions: int
+    replies: int
+    to_quarantine: tuple[str, ...]
+    under_way: tuple[str, ...]
+    """Its questions in what a resume would finish, which it then cannot."""
+    beside: dict[str, str]
+    """Other runs in the same folder that have a key of the same subject, with what stands for it there."""
+    receipt: KeyDestroyed | None = None
+
+
+class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True):
+    """What was done. `seq` is its event in the run's log, `path` the file of this receipt.
+
+    `provider_ids` are those of the replies that were under the key: what the provider keeps of them is the provider's
+    to delete. `is_repeated`: it was done before, and this is the receipt of then.
+    """
+
+    run_id: str
+    seq: int
+    path: str
+    event: KeyDestroyed
+    provider_ids: tuple[str, ...]
+    is_repeated: bool = False
+
+
+class _Found(NamedTuple):
+    """A subject of a run: its name ("" where its key is gone), its questions, and all that it is called in `under`."""
+
+    subject_id: str
+    name: str
+    names: frozenset[str]
+    questions: frozenset[str]
+    replies: Sequence[ModelCalled]
+    texts: frozenset[str]
+
+
+@typed
+def plan_erasure(run: Run | Path | str, *, subject: str) -> ErasurePlan:
+    """Return what `erase` would do; nothing is changed. `subject` is a name, or the id that stands for it.
+
+    Raises:
+        UsageError: The run has no such subject; the ids of those that it has are listed.
+        PrerequisiteError: The run has no file of keys.
+        KeysUnusable: It has a damaged one, or another run's.
+    """
+    run = as_run(run)
+    reader = LogReader(run.log_path)
+    state, found = state_of(run, reader), _found(run, reader, subject)
+    return _plan(run, reader, state, found)
+
+
+@typed
+def erase(
+    run: Run | Path | str,
+    *,
+    subject: str,
+    reason: str = REASON,
+    by: str = "user",
+    also: Sequence[Path | str] = (),
+) -> ErasureReceipt:
+    """Destroy the key of a subject, quarantine what was learned from its questions, and return the receipt.
+
+    `also` are other places to search: exports, pages, backups. Nothing there is changed.
+
+    Raises:
+        UsageError: The run has no such subject, or a place is not there.
+        RunLocked: Another process is writing the run.
+        PrerequisiteError: The run has no file of keys.
+        KeysUnusable: It has a damaged one, or another run's.
+    """
+    run, places = as_run(run), [Path(place) for place in also]
+    if missing := [place for place in places if not place.exists()]:
+        raise UsageError(f"There is nothing at {missing[0]} to search.")
+    with Log.open(run.log_path, clock=clock) as log:
+        reader = LogReader(run.log_path)
+        state, found = state_of(run, reader), _found(run, reader, subject)
+        plan = _plan(run, reader, state, found)
+        path = run.erasures_path / f"{found.subject_id}.json"
+        ids = tuple(sorted({reply.provider_id for reply in found.replies} - {""}))
+        if plan.receipt:
+            [*_, seq] = [seq for seq, event in reader.numbered(KeyDestroyed) if event == plan.receipt]
+            return ErasureReceipt(
+                run_id=run.id, seq=seq, path=str(path), event=plan.receipt, provider_ids=ids, is_repeated=True
+            )
+        log.append(_quarantined(reader, state, found, plan.to_quarantine, by=by))
+        destroy_key(run.log_path, found.name)
+        done = KeyDestroyed(
+            subject_id=found.subject_id,
+            reason=reason,
+            by=by,
+            questions=plan.questions,
+            replies=plan.replies,
+            quarantined=len(_derived(reader, state, found)),
+            stores=tuple(_searched(run, first_event(reader).benchmark, found, plan, ids, places)),
+        )
+        before = sum(event.subject_id == found.subject_id for event in reader.of(KeyDestroyed))
+        at = max(-1, state.progress.closed)
+        [seq] = log.append([Draft(event=done, iteration=at, phase="log", ordinal=1 + before)]).seqs
+    receipt = ErasureReceipt(run_id=run.id, seq=seq, path=str(path), event=done, provider_ids=ids)
+    disk = LocalFileSystem()
+    disk.make_folder(path.parent)
+    write_new(disk, path, msgspec.json.format(msgspec.json.encode(receipt)) + b"\n")
+    return receipt
+
+
+aerase = in_thread(erase)
+
+
+def _found(run: Run, reader: LogReader, subject: str) -> _Found:
+    questions, golds = reader.questions()
+    gone = {name.removeprefix(ERASED) for name in under_of(*questions) if name.startswith(ERASED)}
+    if reader.keys is None:
+        raise PrerequisiteError(
+            f"{run.id} has no file of keys, so there is none to destroy: no task of it names a subject, or it is a "
+            "copy whose keys are elsewhere. Erase it in the run that has them."
+        )
+    known = {ident: name for name, ident in reader.keys.ids.items()}
+    ident = subject if subject in {*known, *gone} else reader.keys.id_of(subject)
+    if ident not in {*known, *gone}:
+        raise UsageError(
+            f"{run.id} has no subject of that name. It has {len({*known, *gone})}, whose names only its file of keys "
+            f"tells: {', '.join(sorted({*known, *gone}))}."
+        )
+    names = frozenset({known.get(ident, ""), f"{ERASED}{ident}"} - {""})
+    own = frozenset(text.id for text in questions if names & under_of(text))
+    logs = (reader, *(LogReader(exam.log_path) for exam in run.exams()))
+    replies = [event for log in logs for event in log.of(ModelCalled) if names & under_of(event)]
+    rows = (row for row in (*questions, *(golds or ())) if row.id in own)
+    lines = (line for row in (*rows, *replies) for text in texts_in(row) for line in text.splitlines())
+    name = known.get(ident, "")
+    texts = {line.strip() for line in lines if len(line.strip()) >= _LEAST} | (
+        {name} if len(name) >= _LEAST_NAME else set()
+    )
+    return _Found(ident, name, names, own, replies, frozenset(texts))
+
+
+def _plan(run: Run, reader: LogReader, state: State, found: _Found) -> ErasurePlan:
+    receipts = [event for event in reader.of(KeyDestroyed) if event.subject_id == found.subject_id]
+    plans = (plan for phase in get_args(Phase) for plan in state.progress.plans(phase))
+    return ErasurePlan(
+        run_id=run.id,
+        subject_id=found.subject_id,
+        questions=len(found.questions),
+        replies=len(found.replies),
+        to_quarantine=tuple(n for n in _derived(reader, state, found) if status_of(state, n) not in OUT_OF_USE),
+        under_way=tuple(sorted({plan.question_id for plan in plans} & found.questions)),
+        beside=dict(_beside(run, found)),
+        # With the key there again, from a copy of its file, all is to be done again.
+        receipt=receipts[-1] if receipts and not found.name else None,
+    )
+
+
+def _derived(reader: LogReader, state: State, found: _Found) -> list[str]:
+    """Return the ids of what was learned from a subject's questions: by its texts, or by the answers it was made of."""
+    facts = {
+        record.fact_id.hex()
+        for record in reader.records({AnswerJudged, ModelCalled})
+        if found.names & under_of(record.event) or getattr(record.event, "question_id", "") in found.questions
+    }
+
+    def is_of(thing: Any) -> bool:
+        texts = (value for value in msgspec.structs.astuple(thing) if isinstance(value, str))
+        own = getattr(thing, "question_id", "") in found.questions
+        return own or bool(found.names & under_of(thing, *texts)) or not facts.isdisjoint(thing.origin.facts)
+
+    return [name for name, thing in things_of(state) if is_of(thing)]
+
+
+def _quarantined(reader: LogReader, state: State, found: _Found, names: Collection[str], *, by: str) -> list[Draft]:
+    setting = bare_setting(first_event(reader))
+    before = Counter(getattr(event, "memory_id", "") for event in reader.of(*CURATIONS))
+    reason = f"it was learned from the subject {found.subject_id}, which is erased"
+    commands = (Curate(name, "quarantine", reason=reason, by=by, ordinal=1 + before[name]) for name in names)
+    return [draft for command in commands for draft in decide(setting, state, command)]
+
+
+def _beside(run: Run, found: _Found) -> Iterator[tuple[str, str]]:
+    for other in list_runs(run.path.parent):
+        if other.path.resolve() != run.path.resolve():
+            try:
+                keys = keys_of(other.log_path)
+            except KeysUnusable:
+                continue
+            ident = keys.ids.get(found.name, found.subject_id) if keys else ""
+            if keys and ident in keys.ids.values():
+                yield other.id, ident
+
+
+def _searched(
+    run: Run, benchmark: str, found: _Found, plan: ErasurePlan, ids: Collection[str], also: Sequence[Path]
+) -> Iterator[Searched]:
+    """Yield each store after searching it; a cache that has a text of the subject loses it."""
+    sealed = "its texts are ciphertext, and their key is gone"
+    for name in sorted({path.name for path in run.path.iterdir()} - {"keys"}):
+        files = files_in(run.path / name)
+        holding = traces(files, found.texts)
+        for path in holding if name in _CACHES else ():
+            path.unlink()
+        done = f"{len(holding)} files deleted, which are made again" if holding and name in _CACHES else sealed
+        left = "" if name in _CACHES else _told(holding)
+        yield Searched(store=name, place=name, files=len(files), found=len(holding), done=done, left=left)
+    done = "its key was replaced by nothing, and overwritten" if found.name else "its key was gone already"
+    copies = "destroy each copy of this file that you keep elsewhere: with it, the texts can be read again"
+    yield Searched(store="keys", place="keys", files=1, found=0, done=done, left=copies)
+    backup = place_beside(run.path)
+    for place in ([backup] if backup.exists() else []) + list(also):
+        files = files_in(place)
+        holding = traces(files, found.texts)
+        yield Searched(
+            store="backup" if place == backup else "named",
+            place=str(place),
+            files=len(files),
+            found=len(holding),
+            done="searched; a text of the log is ciphertext there as well",
+            left=_told(holding),
+        )
+    for other, ident in plan.beside.items():
+        left = f"it has a key of the same subject: mage-es erase {other} --subject {ident}"
+        yield Searched(store="run beside", place=other, files=0, found=0, done="nothing", left=left)
+    goes_on = "none can be there: a run with subjects is neither gone on from nor served"
+    yield Searched(store="child and served runs", place="", files=0, found=0, done=goes_on)
+    asked = f"ask the provider to delete {len(ids)} replies by their ids, which the receipt has" if ids else ""
+    none = "no reply has a provider's id" if not ids else "cannot be reached from here"
+    yield Searched(store="provider", place="", files=0, found=0, done=none, left=asked)
+    source = benchmark.partition("?")[0]
+    yield Searched(
+        store="tasks",
+        place=source,
+        files=0,
+        found=0,
+        done="not looked for: the run reads its own copy",
+        left="delete its rows where the tasks came from, and what you wrote down of its texts while they were readable",
+    )
+
+
+def _told(holding: Sequence[Path]) -> str:
+    if not holding:
+        return ""
+    names = named([path.name for path in holding])
+    return f"{len(holding)} files have lines of its texts, which came there in clear: look at them ({names})"

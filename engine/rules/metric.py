@@ -63,15 +63,17 @@ class Metric(NamedTuple):
         # The map is symmetric: it is applied to the one vector twice, and of the rows only their lengths are kept.
         twice = own - (own @ self.axes.T * self.lost) @ self.axes
         products = rows.vectors @ twice.astype(np.float32) - np.float32(self.mean @ twice)
-        return (products / (self._lengths(rows) * _length(own))).astype(np.float32)
+        similarity: Vector = (products / (self._lengths(rows) * _length(own))).astype(np.float32)
+        return similarity
 
     def _lengths(self, rows: Slice) -> NDArray[np.float32]:
-        made_by, lengths = rows.computed.get("lengths by metric", (None, None))
+        made_by, known = rows.computed.get("lengths by metric", (None, None))
         if made_by is not self:
             blocks = range(0, len(rows.ids), _BLOCK)
-            lengths = np.concatenate([_length(self.moved(rows.vectors[at : at + _BLOCK])) for at in blocks])
-            lengths = lengths.astype(np.float32)
-            rows.computed["lengths by metric"] = self, lengths
+            known = np.concatenate([_length(self.moved(rows.vectors[at : at + _BLOCK])) for at in blocks])
+            known = known.astype(np.float32)
+            rows.computed["lengths by metric"] = self, known
+        lengths: NDArray[np.float32] = known
         return lengths
 
 
@@ -83,10 +85,11 @@ def metric_of(memory: Memory, task_type: str) -> Metric | None:
     # With the first of the indexes, as long as no other has changed.
     first, *others = slices
     known = [rows.computed for rows in others]
-    made_of, metric = first.computed.get("metric", (None, None))
+    made_of, found = first.computed.get("metric", (None, None))
     if made_of is None or len(made_of) != len(known) or any(a is not b for a, b in zip(made_of, known, strict=True)):
-        metric = _of_cases(memory, slices)
-        first.computed["metric"] = known, metric
+        found = _of_cases(memory, slices)
+        first.computed["metric"] = known, found
+    metric: Metric | None = found
     return metric
 
 
@@ -133,14 +136,15 @@ def _is_better(vectors: _Floats, features: Sequence[frozenset[str]]) -> bool:
     won = lost = 0
     folds = np.arange(len(features)) % FOLDS
     for fold in range(min(FOLDS, len(features))):
-        asked, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-        metric = _learned(vectors[others], [features[place] for place in others])
+        asked, others = (np.flatnonzero(which) for which in (folds == fold, folds != fold))
+        metric = _learned(vectors[others], [features[int(place)] for place in others])
         moved = metric.moved(vectors[others])
         moved /= _length(moved)[:, None]
         by_cosine = others[(vectors[asked] @ vectors[others].T).argmax(axis=1)]
         by_metric = others[(metric.moved(vectors[asked]) @ moved.T).argmax(axis=1)]
-        for own, near, other in zip(asked, by_metric, by_cosine, strict=True):
-            more = _common(features[own], features[near]) - _common(features[own], features[other])
+        for places in zip(asked, by_metric, by_cosine, strict=True):
+            own, near, other = (features[int(place)] for place in places)
+            more = _common(own, near) - _common(own, other)
             won, lost = won + (more > 0), lost + (more < 0)
     return won > lost and sign_test(won, won + lost) <= P
 

@@ -1,8 +1,8 @@
 """What needs no model on the task sets with private rules: the commonest answer, and the answer of the nearest case.
 
 `python -m tests.bench.private_sets` prints, for each set and difficulty, how many of 60 held-out questions are right
-after 120 to learn from: the sum over seeds. `metric` is how often a metric was learned from the cases, of so many
-seeds, and what is right by it; where none was, by the cosine.
+after 120 (`--learned`) to learn from: the sum over seeds. `metric` is how often a metric was learned from the cases, of
+so many seeds, and what is right by it; where none was, by the cosine.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from mage_es.engine.worlds.private.benchmark import KINDS, PrivateSet
 LEARNED, ASKED = 120, 60
 
 
-def right(name: str, seed: int) -> Counter[str]:
+def right(name: str, seed: int, learned: int = LEARNED) -> Counter[str]:
     """Return how many answers each way gets right; `one of five`: a right one is among the five nearest; `of five`:
     how many of them are right; `words of the nearest`: how many words of the right answers (`words`) its answer has."""
     opened = PrivateSet(name, seed)
     questions = {question.id: question for split in SPLITS for question in opened.questions(split)}
     splits = make_splits(*map(opened.questions, SPLITS), seed=seed, anchors=30, held_out=ASKED)
-    cases = [questions[name] for name in splits.evolution[:LEARNED]]
+    cases = [questions[name] for name in splits.evolution[:learned]]
     asked = [questions[name] for name in splits.held_out]
     embedder = HashEmbedder()
     sought, known = (embedder.encode([q.question for q in each]).astype(np.float64) for each in (asked, cases))
@@ -60,13 +60,15 @@ def _words(answer: str) -> set[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
-    seeds = range(1, parser.parse_args().seeds + 1)
+    parser.add_argument("--learned", type=int, default=LEARNED, help="questions to learn from")
+    given = parser.parse_args()
+    seeds = range(1, given.seeds + 1)
     ways = ("nearest", "vote of five", "one of five", "of five", "words of the nearest")
     columns = ("commonest", *ways, "metric", *(f"metric: {way}" for way in ways), "words", "asked")
     print("| set |", " | ".join(columns), "|")
     for kind in KINDS:
         for level in (1, 2, 3):
-            counted = sum((right(f"{kind}?difficulty={level}", seed) for seed in seeds), Counter[str]())
+            counted = sum((right(f"{kind}?difficulty={level}", seed, given.learned) for seed in seeds), Counter[str]())
             print(f"| {kind}, {level} |", " | ".join(str(counted[column]) for column in columns), "|")
 
 

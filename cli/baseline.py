@@ -7,6 +7,7 @@ import typer
 from mage_es.cli.options import SPENDING, BenchmarkArgument, RunIdOption, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.own_tasks import with_learner
+from mage_es.cli.registering import RegisterOption, SeedsOption, registration
 from mage_es.cli.session import session
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import baseline_table, episodes
@@ -72,6 +73,8 @@ def baseline(
     learn_from: LearnFromOption = None,
     budget_tokens: BudgetTokensOption = 0,
     run_id: RunIdOption = None,
+    register: RegisterOption = False,
+    register_seeds: SeedsOption = None,
 ) -> None:
     """Answer held-out questions with a baseline: same model, same questions, same extraction and scorer.
 
@@ -81,6 +84,7 @@ def baseline(
     from mage_es.engine.verbs.baseline import run_baseline
 
     config = with_learner(settings.config())
+    registered = registration(config.seed, register=register, questions=questions or 0, seeds=register_seeds)
     with session(out, settings) as runtime:
         report = run_baseline(
             name,
@@ -92,6 +96,7 @@ def baseline(
             learn_from=learn_from,
             budget_tokens=budget_tokens,
             run_id=run_id,
+            registration=registered,
         )
     out.report(report, baseline_table(report), *episodes(report.episodes))
     out.next(settings.again("report", str(settings.runs_dir), names=()))

@@ -10,6 +10,14 @@ from mage_es.cli.completion import benchmarks
 from mage_es.cli.options import CONFIG, SPENDING, RunIdOption, examples, takes
 from mage_es.cli.output import Output, TextTable
 from mage_es.cli.own_tasks import with_learner
+from mage_es.cli.registering import (
+    ExamsOption,
+    MetricOption,
+    RegisterOption,
+    SeedsOption,
+    SizeOption,
+    registration,
+)
 from mage_es.cli.session import conclude, session
 from mage_es.cli.settings import Settings
 from mage_es.engine.config import Config, cautions
@@ -23,6 +31,7 @@ EXAMPLES = examples(
     "mage-es evolve gsm8k --data-dir data --iterations 20",
     "mage-es evolve wordmath --no-success-memories --run-id without-successes",
     "mage-es evolve gsm8k --preset paper --guard off",
+    "mage-es evolve wordmath --register --register-questions 100 --register-seeds 42,43,44",
     "mage-es evolve gsm8k --guidance anthropic/claude-opus-4-8 --dry-run",
     "mage-es evolve gsm8k --guidance anthropic/claude-opus-4-8 --max-usd 5",
     "mage-es evolve my.jsonl --columns question=prompt,answer=label --scorer number --execution openai/MODEL",
@@ -65,6 +74,11 @@ def evolve(
     at: Annotated[
         str, typer.Option("--at", metavar="MARKER", help="Where to go on from: start, iter-9, latest (closed).")
     ] = "latest",
+    register: RegisterOption = False,
+    register_metric: MetricOption = "accuracy",
+    register_questions: SizeOption = 0,
+    register_exams: ExamsOption = 1,
+    register_seeds: SeedsOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only estimate the calls, tokens and dollars of the run.")
     ] = False,
@@ -85,6 +99,16 @@ def evolve(
         return
     config = with_learner(config)
     parent = settings.find_run(from_run) if from_run else None
+    if register_questions and not register:
+        raise UsageError("--register-questions says what is registered: add --register.")
+    registered = registration(
+        config.seed,
+        register=register,
+        metric=register_metric,
+        questions=register_questions,
+        exams=register_exams,
+        seeds=register_seeds,
+    )
     with session(out, settings) as runtime:
         summary = start(
             config,
@@ -94,6 +118,7 @@ def evolve(
             data_dir=settings.data_dir,
             runtime=runtime,
             run_id=run_id,
+            registration=registered,
         )
     conclude(out, summary, settings)
 

@@ -17,6 +17,7 @@ import typer
 from mage_es.cli.interrupts import Interrupts
 from mage_es.cli.options import examples, takes
 from mage_es.cli.output import Output, TextTable
+from mage_es.cli.registering import RegisterOption
 from mage_es.cli.settings import Settings, as_option, resolve
 from mage_es.engine.config import Config
 from mage_es.engine.matrix.sample import SAMPLE
@@ -38,7 +39,7 @@ _UNSAID = ("default", "benchmark")
 """The origins of a setting that the user left alone."""
 
 
-@takes("workers", "runs_dir", "data_dir", "prices")
+@takes("workers", "sign", "runs_dir", "data_dir", "prices")
 def matrix(
     file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="The matrix file; a sample is below.")],
     *,
@@ -52,6 +53,7 @@ def matrix(
     store: Annotated[
         str, typer.Option("--store", help="Where Ray keeps the cells: a shared folder, or s3://bucket/prefix.")
     ] = "",
+    register: RegisterOption = True,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only list the cells, their state, and the calls they need.")
     ] = False,
@@ -67,7 +69,11 @@ def matrix(
     if store and runner != "ray":
         raise UsageError("--store is where Ray keeps the cells: add --runner ray, or leave it out.")
     found = read_matrix(file)
-    wanted = [(cell, _job(cell, found.exams, settings)) for cell in cells(found)]
+    seeds = ",".join(map(str, found.seeds))
+    registering = ("--register", "--register-seeds", seeds) if register else ()
+    # Another machine of Ray's has no key: a cell's head can be signed here, once it is there.
+    signing = _signing(settings) if runner == "processes" else ()
+    wanted = [(cell, _job(cell, found.exams, settings, registering, signing)) for cell in cells(found)]
     if not wanted:
         raise UsageError(f"{file} excludes every cell: there is nothing to run.")
     _require_fits([cell for cell, _ in wanted], settings)
@@ -117,7 +123,18 @@ def _desk(out: Output, settings: Settings, stops: Any) -> Desk:
     return Desk(settings.runs_dir, PROGRAM, leases, out.say, stops.asked)
 
 
-def _job(cell: MatrixCell, exams: tuple[str, ...], settings: Settings) -> Job:
+def _signing(settings: Settings) -> tuple[str, ...]:
+    key = str(settings.entries["sign"].value)
+    return ("--sign", str(Path(key).absolute())) if key else ()
+
+
+def _job(
+    cell: MatrixCell,
+    exams: tuple[str, ...],
+    settings: Settings,
+    registering: tuple[str, ...] = (),
+    signing: tuple[str, ...] = (),
+) -> Job:
     """Return a cell as a command line that says every setting, so that it does the same on every machine."""
     from mage_es.engine.benchmarks.registry import with_own_models
     from mage_es.engine.config import canonical
@@ -126,8 +143,6 @@ def _job(cell: MatrixCell, exams: tuple[str, ...], settings: Settings) -> Job:
 
     own = _settings(cell)
     config = own.config()
-    key = str(settings.entries["sign"].value)
-    signing = ("--sign", str(Path(key).absolute())) if key else ()
     places = ("--data-dir", str(settings.data_dir.absolute()), "--workers", str(settings.workers), *signing)
     # Defaults are the same on every machine, and without them the command stays short enough to read.
     chosen = {name: entry.value for name, entry in own.entries.items() if entry.origin.split()[0] not in _UNSAID}
@@ -138,9 +153,9 @@ def _job(cell: MatrixCell, exams: tuple[str, ...], settings: Settings) -> Job:
             for name, value in learning.items()
             if name in (*OF_BASELINES, "seed", "embedder", "teacher_sees")
         }
-        words = ("baseline", cell.baseline, cell.benchmark, "--run-id", cell.name, *_words(asking))
+        words = ("baseline", cell.baseline, cell.benchmark, "--run-id", cell.name, *registering, *_words(asking))
         return Job(cell.name, words, exams, "", places)
-    begin = ("evolve", cell.benchmark, "--run-id", cell.name, *_words(learning))
+    begin = ("evolve", cell.benchmark, "--run-id", cell.name, *registering, *_words(learning))
     return Job(cell.name, begin, exams, canonical(with_own_models(config)), places)
 
 

@@ -10,6 +10,7 @@ from mage_es.cli.baseline import LEARNING, BudgetTokensOption, LearnFromOption, 
 from mage_es.cli.options import CONFIG, SPENDING, BenchmarkArgument, examples, takes
 from mage_es.cli.output import Output, TextTable, percent
 from mage_es.cli.own_tasks import with_learner
+from mage_es.cli.registering import RegisterOption
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 
@@ -50,6 +51,7 @@ def ring(
     learn_from: LearnFromOption = None,
     budget_tokens: BudgetTokensOption = 0,
     name: NameOption = None,
+    register: RegisterOption = True,
 ) -> None:
     """Let methods learn from the same number of questions, and examine each on the same others.
 
@@ -71,6 +73,7 @@ def ring(
             learn_from=learn_from,
             budget_tokens=budget_tokens,
             name=name,
+            register=register,
         )
     out.report(report, ring_table(report), *_said(report))
     out.next(settings.again("verify", report.runs[-1], names=("runs_dir",)))

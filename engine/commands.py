@@ -39,6 +39,7 @@ from mage_es.events.vocabulary import (
     QuestionPlanned,
     QuestionsStored,
     RunInherited,
+    RunRegistered,
     RunStarted,
     SplitCommitted,
     TaskTypeCreated,
@@ -55,6 +56,7 @@ class OpenRun(NamedTuple):
     budget: Sequence[BudgetSet] = ()
     parent: Sequence[RunInherited] = ()
     inherited: Sequence[Draft] = ()
+    registered: Sequence[RunRegistered] = ()
 
 
 class InduceOntology(NamedTuple):

@@ -74,7 +74,8 @@ def decide(setting: Setting, state: State, command: Command) -> list[Draft]:
 def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
     match command:
         case OpenRun():
-            begun, committed = (command.started, *command.parent), (*command.commitments, *command.budget)
+            begun = (command.started, *command.parent)
+            committed = (*command.registered, *command.commitments, *command.budget)
             before, after = ([Draft(event=e, iteration=-1, phase="open") for e in each] for each in (begun, committed))
             return [*before, *command.inherited, *after]
         case InduceOntology():

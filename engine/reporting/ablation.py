@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from mage_es.engine.reporting.accuracy import EXAM
 from mage_es.engine.reporting.cells import Cell, Entry, StudyTable, columns
-from mage_es.engine.reporting.statistics import cell_of, difference
+from mage_es.engine.reporting.statistics import cell_of
 from mage_es.engine.reporting.study import Measure, Study, percent
 from mage_es.engine.reporting.systems import FULL, NO_CASCADE, NO_SUCCESS, Placement, cascade_of
 
@@ -82,7 +82,7 @@ def _pair(study: Study, full: Placement, part: str, measures: Sequence[Measure])
             cells += [study.reached(full, measure), study.reached(without, measure), None]
             continue
         cells += [cell_of(percent(side[seed]) for seed in common) for side in (one, other)]
-        cells.append(difference(one, other))
+        cells.append(study.gain(full, without, measure))
     return cells
 
 
@@ -118,11 +118,10 @@ def cascade(study: Study) -> StudyTable:
     for place in full:
         for measure in _measures(study, place):
             base = place._replace(system=NO_CASCADE)
-            one, other = study.scores(place, measure), study.scores(base, measure)
             row: list[Entry] = [*head.cells(place), *((measure,) if sequential else ())]
             row += [study.reached(base, measure)]
             row += [study.reached(place._replace(system=name), measure) for name in some]
-            row += [study.reached(place, measure), difference(one, other)]
+            row += [study.reached(place, measure), study.gain(place, base, measure)]
             body.append(tuple(row))
     return StudyTable(
         name="cascade",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mage_es.engine.reporting.cells import Cell, Entry, StudyTable, columns, with_best
-from mage_es.engine.reporting.statistics import cell_of, difference
+from mage_es.engine.reporting.statistics import cell_of
 from mage_es.engine.reporting.study import Study, percent
 from mage_es.engine.reporting.systems import BASELINES, FULL, Placement, way_of
 
@@ -108,12 +108,12 @@ def over_strongest(study: Study, place: Placement) -> Cell | None:
 
 
 def over_start(study: Study, place: Placement) -> Cell | None:
-    return difference(study.scores(place), study.scores(place, at="start"))
+    return study.gain(place, place, over="start")
 
 
 def _over_strongest(study: Study, place: Placement, rivals: Sequence[Placement]) -> Cell | None:
     strongest = max(rivals, key=lambda rival: _mean(study.reached(rival)))
-    return difference(study.scores(place), study.scores(strongest))
+    return study.gain(place, strongest)
 
 
 def _mean(entry: Cell | None) -> float:

@@ -13,7 +13,7 @@ from mage_es.engine.reporting.accuracy import over_start, over_strongest
 from mage_es.engine.reporting.cells import Cell
 from mage_es.engine.reporting.charts import Bar, Chart, ChartMark, Series, bar_chart, line_chart, stacked_chart
 from mage_es.engine.reporting.costs import TIER_NAMES
-from mage_es.engine.reporting.statistics import cell_of, difference
+from mage_es.engine.reporting.statistics import cell_of
 from mage_es.engine.reporting.study import MEASURED, Measure, Study
 from mage_es.engine.reporting.systems import FULL, NO_SUCCESS, Placement
 from mage_es.events.digests import sha256_text
@@ -124,7 +124,7 @@ def _cost(study: Study) -> Chart | None:
 
 def _gains(study: Study, full: Sequence[Placement]) -> Chart | None:
     def by_success_memories(place: Placement) -> Cell | None:
-        return difference(study.scores(place), study.scores(place._replace(system=NO_SUCCESS)))
+        return study.gain(place, place._replace(system=NO_SUCCESS))
 
     kinds: Mapping[str, Callable[[Placement], Cell | None]] = {
         "over the exam before": lambda place: over_start(study, place),

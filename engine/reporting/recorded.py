@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Literal
 
 import polars as pl
 
@@ -40,6 +41,7 @@ from mage_es.events.vocabulary import (
     MemoryAppended,
     QuestionPlanned,
     RunFinished,
+    RunRegistered,
     RunStarted,
     SplitCommitted,
     TargetsSelected,
@@ -117,14 +119,28 @@ class RecordedRun:
 
     @property
     def final(self) -> RecordedExam | None:
-        """Return the latest complete exam on the state at the end of the run."""
-        return self._latest(max(self.closed.values(), default=0), self.reader.head.seq + 1)
+        """Return the complete exam that counts on the state at the end of the run, see `_counting`."""
+        return _counting(self.taken_of("end"), self._wanted)
 
     @property
     def initial(self) -> RecordedExam | None:
-        """Return the latest complete exam on the state before the first iteration."""
+        """Return the one that counts on the state before the first iteration."""
+        return _counting(self.taken_of("start"), self._wanted)
+
+    def taken_of(self, state: Literal["start", "end"]) -> list[RecordedExam]:
+        """Return the run's own exams on the state before the first iteration or after the last, as they were begun."""
         start, then, *_ = (*sorted(self.closed.values()), 0, 0)
-        return self._latest(start, then or self.reader.head.seq + 1) if start and not self.baseline else None
+        since, before = (start, then) if state == "start" else (max(self.closed.values(), default=0), 0)
+        if state == "start" and (not start or self.baseline):
+            return []
+        learner, before = "" if self.baseline else learner_of(self.reader), before or self.reader.head.seq + 1
+        return [exam for exam in self.exams if is_own(exam, learner) and since <= exam.head_seq < before]
+
+    @property
+    def _wanted(self) -> list[int]:
+        """The sizes of exams that count, best first: what was registered, else all that is held out."""
+        registered = [event.questions for event in self.reader.of(RunRegistered)]
+        return [*registered, self.taken.get("held_out", 0)]
 
     def by_iteration(self, purpose: str, score: str) -> pl.DataFrame:
         """Return the mean of `score`, `correct` or `strict` in each iteration's answers of one purpose, in percent."""
@@ -182,7 +198,12 @@ class RecordedRun:
         grown = pl.DataFrame(sizes, schema=dict.fromkeys(GROWN, pl.Int64))
         return grown, pl.DataFrame(masteries, columns, orient="row")
 
-    def _latest(self, since: int, before: int) -> RecordedExam | None:
-        learner = "" if self.baseline else learner_of(self.reader)
-        whole = (exam for exam in reversed(self.exams) if exam.closed and is_own(exam, learner))
-        return next((exam for exam in whole if since <= exam.head_seq < before), None)
+
+def _counting(exams: Sequence[RecordedExam], wanted: Sequence[int]) -> RecordedExam | None:
+    """Return the first complete exam of the first size that any has; of other sizes the first of the largest.
+
+    Never the newest: who may take an exam again until it pleases must not choose the result by that.
+    """
+    whole = [exam for exam in exams if exam.closed]
+    fitting = (exam for size in wanted for exam in whole if len(exam.questions) == size)
+    return next(fitting, None) or max(whole, key=lambda exam: len(exam.questions), default=None)

@@ -12,7 +12,7 @@ import polars as pl
 from mage_es.engine.reporting.cells import Cell, TableColumn, columns
 from mage_es.engine.reporting.places import Places
 from mage_es.engine.reporting.recorded import RecordedRun
-from mage_es.engine.reporting.statistics import QuestionScores, cell_of
+from mage_es.engine.reporting.statistics import QuestionScores, cell_of, difference
 from mage_es.engine.reporting.systems import Placement
 from mage_es.engine.run.directory import Run, age, is_run
 from mage_es.engine.run.exams import RecordedExam, reasons
@@ -53,6 +53,7 @@ class Study(Places):
                 self._notes.append(f"{run.run.id} has not finished: {self._command('resume', run)}")
             elif run.final is None:
                 self._notes.append(f"{run.run.id} has no exam at its end: {self._command('exam', run)}")
+            self._notes += _taken_again(run)
 
     def exams(self, place: Placement, *, at: Literal["start", "end"] = "end") -> dict[int, RecordedExam]:
         found = {
@@ -70,6 +71,35 @@ class Study(Places):
     ) -> Cell | None:
         scores = self.scores(place, measure, at=at).values()
         return cell_of(percent(each) for each in scores if each)
+
+    def gain(
+        self,
+        one: Placement,
+        other: Placement,
+        measure: Measure = "accuracy",
+        *,
+        over: Literal["start", "end"] = "end",
+    ) -> Cell | None:
+        """Return one placement minus another (`over` its exam at the start or the end) in points, see `difference`.
+
+        Exams of a seed that asked different questions are not compared, and a note names them.
+        """
+        ours, theirs = self.exams(one), self.exams(other, at=over)
+        unequal = [seed for seed in ours.keys() & theirs.keys() if ours[seed].questions != theirs[seed].questions]
+        for seed in sorted(unequal):
+            mine, rival = ours[seed].questions, theirs[seed].questions
+            names = [self.at(place)[seed].run.id for place in (one, other)]
+            told = f"{names[0]} and {names[1]}" if names[0] != names[1] else f"{names[0]} before and after"
+            note = f"Not compared: the exams of {told} asked {len(mine)} and {len(rival)} questions"
+            note += f", {len(mine & rival)} of them the same ({min(mine ^ rival)} is in one only)."
+            self._notes += [] if note in self._notes else [note]
+        if unequal and not ours.keys() & theirs.keys() - {*unequal}:
+            return None
+        sides = [
+            {seed: scored(exam.answers, measure) for seed, exam in side.items() if seed not in unequal}
+            for side in (ours, theirs)
+        ]
+        return difference(*sides)
 
     def shortfalls(self, places: Iterable[Placement]) -> tuple[str, ...]:
         """Return a note for each final exam that asked fewer questions than were held out, or left some open."""
@@ -117,6 +147,18 @@ class Study(Places):
 
     def _command(self, verb: str, run: RecordedRun) -> str:
         return shlex.join(["mage-es", verb, run.run.id, "--runs-dir", str(run.run.path.parent)])
+
+
+def _taken_again(run: RecordedRun) -> list[str]:
+    """Return a note for each state of which a run has several exams of its own, with the one that counts."""
+    notes = []
+    for state, counting in (("start", run.initial), ("end", run.final)):
+        taken = run.taken_of(state)  # type: ignore[arg-type]
+        if len(taken) > 1:
+            sizes = ", ".join(str(len(exam.questions)) for exam in taken)
+            counts = f"{counting.name} counts" if counting else "none is complete"
+            notes.append(f"{run.run.id} took {len(taken)} exams at its {state} ({sizes} questions): {counts}.")
+    return notes
 
 
 def scored(answers: pl.DataFrame, measure: Measure) -> dict[str, float]:

@@ -8,7 +8,6 @@ from typing import get_args
 from mage_es.engine.reporting.accuracy import over_strongest
 from mage_es.engine.reporting.cells import Cell
 from mage_es.engine.reporting.costs import dollars
-from mage_es.engine.reporting.statistics import difference
 from mage_es.engine.reporting.study import Measure, Study
 from mage_es.engine.reporting.systems import Placement
 from mage_es.events.vocabulary import Tier
@@ -28,7 +27,7 @@ def in_words(study: Study) -> list[str]:
     if len(results) > room:
         results[room - 1 :] = [f"... and {len(results) - room + 1} more, in the tables below."]
     words = "Right or wrong is counted on held-out questions; `mage-es explain WORD` explains any word below."
-    return [head, *results, _cost(study), words]
+    return [head, *results, _taken(study), _cost(study), words]
 
 
 def _result(study: Study, place: Placement) -> str:
@@ -41,7 +40,7 @@ def _result(study: Study, place: Placement) -> str:
     now = f"{after.mean:.0f} % {share} after learning, on questions it never saw"
     if before is None:
         return f"{name}: {now}; how many before is not known."
-    gained = difference(study.scores(place, measure), study.scores(place, measure, at="start"))
+    gained = study.gain(place, place, measure, over="start")
     rival = over_strongest(study, place)
     ahead = f"; {_points(rival)} over the strongest baseline" if rival else ""
     return f"{name}: {before.mean:.0f} % -> {now} ({_points(gained)}){ahead}."
@@ -52,6 +51,13 @@ def _points(gain: Cell | None) -> str:
         return "no difference could be paired"
     between = f", 95 % interval {gain.interval.low:+.0f} to {gain.interval.high:+.0f}" if gain.interval else ""
     return f"{gain.mean:+.0f} points{between}"
+
+
+def _taken(study: Study) -> str:
+    """Return how many exams there are of each state: of many, one could have been chosen."""
+    learning = [run for run in study.counted if not run.baseline]
+    before, after = (sum(len(run.taken_of(state)) for run in learning) for state in ("start", "end"))
+    return f"Exams taken: {before} before and {after} after learning, in {len(learning)} runs."
 
 
 def _cost(study: Study) -> str:

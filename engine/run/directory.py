@@ -29,6 +29,7 @@ from mage_es.events.disk.documents import UNREADABLE
 from mage_es.events.disk.opening import read_small
 from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError, nearest
 from mage_es.events.log import Log, LogReader
+from mage_es.events.vocabulary import RunRegistered
 
 RUNS_DIR = "runs"
 """The folder of the runs where none is given, in the folder of the process."""
@@ -41,7 +42,8 @@ FLOOR_MIB = 256
 class Beginning(msgspec.Struct, frozen=True):
     """What a run is begun with, for one that is killed before its first event: a configuration and a budget, for a
     baseline its name and the number of questions, for a method also those to learn from and its tokens, for a run that
-    goes on from another that one's folder and marker, and how many of its questions are asked again."""
+    goes on from another that one's folder and marker, and how many of its questions are asked again; and what is
+    registered."""
 
     config: Config
     limits: Limits = UNLIMITED
@@ -52,6 +54,7 @@ class Beginning(msgspec.Struct, frozen=True):
     learn_from: int | None = None
     budget_tokens: int = 0
     reproof: int = 0
+    registration: RunRegistered | None = None
 
 
 class Run(NamedTuple):

@@ -112,6 +112,11 @@ class RecordedExam(NamedTuple):
     ledger: Ledger
     seconds: float
 
+    @property
+    def questions(self) -> frozenset[str]:
+        """The ids of the questions that were put, those left undecided among them."""
+        return frozenset((*self.answers["question_id"], *self.undecided["question_id"]))
+
 
 def exam_records(reader: LogReader) -> Sequence[ExamRecord]:
     """Return every exam that a run's log knows, in order."""

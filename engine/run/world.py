@@ -45,6 +45,7 @@ from mage_es.events.vocabulary import (
     Phase,
     Purpose,
     RunInherited,
+    RunRegistered,
     RunStarted,
     SplitCommitted,
 )
@@ -269,6 +270,20 @@ def first_event(reader: LogReader) -> RunStarted:
     raise PrerequisiteError(
         f"The run {reader.run} ended before its first event: start it again, with --run-id {reader.run}."
     )
+
+
+def registered_in(world: World, registration: RunRegistered) -> RunRegistered:
+    """Return a registration as it is recorded: a number of 0 means all that are held out.
+
+    Raises `UsageError` for one that this world cannot keep.
+    """
+    questions = len(held_out_sample(world.setting, registration.questions or None))
+    seed = world.setting.config.seed
+    if registration.exams < 1:
+        raise UsageError(f"{registration.exams} exams are registered: one of the last state counts, or more are taken.")
+    if seed not in registration.seeds:
+        raise UsageError(f"The seed {seed} is not among those that are registered: {registration.seeds}.")
+    return msgspec.structs.replace(registration, questions=questions)
 
 
 def held_out_sample(setting: Setting, count: int | None) -> Sequence[str]:

@@ -50,7 +50,7 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exam_plan import asked_of
 from mage_es.engine.run.questions import rows_of
 from mage_es.engine.run.runtime import ACCURACY, ProgressNote, RunningScore, Runtime, measure_of
-from mage_es.engine.run.world import World, require_readable
+from mage_es.engine.run.world import World, registered_in, require_readable
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.seams.benchmark import Verdict, scored
 from mage_es.engine.seams.environment import is_sequential
@@ -83,6 +83,7 @@ from mage_es.events.vocabulary import (
     Purpose,
     QuestionPlanned,
     Record,
+    RunRegistered,
     Tier,
 )
 from mage_es.projections.fold import State
@@ -102,6 +103,7 @@ class Session:
         # Held while log and state change: replaced where another thread of the process writes the log as well.
         self.lock: AbstractContextManager[object] = nullcontext()
         self.runtime, self.budget = runtime, runtime.budget(state.ledger)
+        self.registration: RunRegistered | None = None
         # The sequence number of each plan, which calls and verdicts name as their cause.
         self._plan_seq: dict[tuple[Phase, str], int] = {}
         # A plan of an iteration is no part of the state once that is closed, and the next one builds on its briefs.
@@ -171,7 +173,10 @@ class Session:
         stored = self.log.store(*rows_of(self.world.benchmark))
         limits = self.runtime.limits
         budget = [limits.recorded()] if limits and any(limits) else []
-        opening = OpenRun(self.world.started(self.run.id), (*self.world.splits.events, stored), budget)
+        registered = [registered_in(self.world, self.registration)] if self.registration else []
+        opening = OpenRun(
+            self.world.started(self.run.id), (*self.world.splits.events, stored), budget, registered=registered
+        )
         if parent := self.world.parent:
             return opening._replace(parent=[parent.event], inherited=parent.drafts)
         return opening

@@ -43,7 +43,15 @@ from mage_es.engine.run.cutoffs import columns_told, cutoffs, left_out
 from mage_es.engine.run.directory import RUNS_DIR, Beginning, Run, as_run, create_run
 from mage_es.engine.run.exams import interval, read_exam, reasons
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.run.world import World, baseline_of, first_event, held_out_sample, open_world, require_scoring
+from mage_es.engine.run.world import (
+    World,
+    baseline_of,
+    first_event,
+    held_out_sample,
+    open_world,
+    registered_in,
+    require_scoring,
+)
 from mage_es.engine.seams.benchmark import Benchmark, Split
 from mage_es.engine.seams.environment import is_sequential, modes_of
 from mage_es.engine.search.record import have_paragraphs
@@ -70,7 +78,7 @@ from mage_es.engine.verbs.summary import EpisodeRow
 from mage_es.engine.verbs.trials import require_room
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import BaselineStarted, Draft, NoteWritten, RunFinished, Tier
+from mage_es.events.vocabulary import BaselineStarted, Draft, NoteWritten, RunFinished, RunRegistered, Tier
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
 
@@ -123,11 +131,12 @@ async def abaseline(
     budget_tokens: int = 0,
     run_id: str | None = None,
     models: Models | None = None,
+    registration: RunRegistered | None = None,
 ) -> BaselineReport:
     """Start a baseline and answer a sample of `questions` held-out questions (default: all) with it, an exam's own.
 
     A method learns from the first `learn_from` evolution questions (default: `LEARNED`, or all there are), until it has
-    used `budget_tokens` (0: no limit).
+    used `budget_tokens` (0: no limit). `registration` is that of `aevolve`.
 
     Raises:
         UsageError: The baseline is unknown, or does not fit the benchmark.
@@ -155,13 +164,24 @@ async def abaseline(
     chosen = held_out_sample(world.setting, questions)
     await require_room(world, models.execution, chosen[0])
     limits = runtime.limits or UNLIMITED
-    beginning = Beginning(config, limits, name, questions, learn_from=learn_from, budget_tokens=budget_tokens)
+    if registration:
+        registered_in(world, registration)  # before there is a folder
+    beginning = Beginning(
+        config,
+        limits,
+        name,
+        questions,
+        learn_from=learn_from,
+        budget_tokens=budget_tokens,
+        registration=registration,
+    )
     method = _method(world, beginning, chosen) if is_method(name) else []
     begins_with = None if benchmark else beginning
     folder = f"{title(config.benchmark)}-{name}"
     run = create_run(runs_dir, benchmark=folder, seed=config.seed, beginning=begins_with, run_id=run_id)
     with run.begin() as log:
         session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)
+        session.registration = registration
         begun = decide(world.setting, session.state, session.opening())
         # One commit: a run killed between the two would not be recognisable as a baseline.
         session.commit([*begun, *(method or _beginning(session, name, chosen))])
@@ -211,6 +231,7 @@ async def aresume_baseline(
             budget_tokens=begun.budget_tokens,
             run_id=run.id,
             models=models,
+            registration=begun.registration,
         )
     with reopened(
         run,

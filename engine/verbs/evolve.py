@@ -23,7 +23,7 @@ from mage_es.engine.run.directory import RUNS_DIR, Beginning, Run, as_run, creat
 from mage_es.engine.run.inheriting import read_parent
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.target_leaks import target_leaks
-from mage_es.engine.run.world import open_world
+from mage_es.engine.run.world import open_world, registered_in
 from mage_es.engine.seams.benchmark import Benchmark, column_roles_of
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.forms import blocking, typed
@@ -33,6 +33,7 @@ from mage_es.engine.verbs.summary import RunSummary
 from mage_es.engine.verbs.trials import require_room
 from mage_es.events.disk import FileSystem
 from mage_es.events.errors import UsageError
+from mage_es.events.vocabulary import RunRegistered
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
 
@@ -51,6 +52,7 @@ async def aevolve(
     runtime: Runtime | None = None,
     run_id: str | None = None,
     models: Models | None = None,
+    registration: RunRegistered | None = None,
     fs: FileSystem | None = None,
 ) -> RunSummary:
     """Start a run and evolve it to the end of its configuration.
@@ -60,7 +62,8 @@ async def aevolve(
     `scorer` is the name of one, or a function of reply and task. `benchmark` is an object in place of the
     configuration's name of one; other processes need it again. `from_run` is a run whose learned state at a closed
     iteration (`at`: start, iter-4, latest) this one begins with, and whose questions it has beside its own. `models`
-    replaces those that the configuration names. `fs` is the file system of the log, by default this machine's.
+    replaces those that the configuration names. `registration` is recorded before the first call as what will count
+    (its `questions` 0: all that are held out). `fs` is the file system of the log, by default this machine's.
 
     Raises:
         UsageError: Something in the configuration is unknown or out of bounds, dollars are limited and a model has no
@@ -79,6 +82,7 @@ async def aevolve(
         runtime=runtime or Runtime(),
         run_id=run_id,
         models=models,
+        registration=registration,
         fs=fs,
     )
 
@@ -97,6 +101,7 @@ async def begin(
     runtime: Runtime,
     run_id: str | None,
     models: Models | None,
+    registration: RunRegistered | None = None,
     fs: FileSystem | None = None,
     reproof: int = 0,
 ) -> RunSummary:
@@ -129,10 +134,13 @@ async def begin(
         parent=parent,
     )
     await require_room(world, opened.execution, world.setting.evolution[0])
-    begun = None if benchmark else _beginning(config, runtime, from_run, at, reproof)
+    if registration:
+        registered_in(world, registration)  # before there is a folder
+    begun = None if benchmark else _beginning(config, runtime, from_run, at, reproof, registration)
     run = create_run(runs_dir, benchmark=title(config.benchmark), seed=config.seed, beginning=begun, run_id=run_id)
     with run.begin(fs) as log:
         session = Session(run=run, world=world, log=log, state=State(), models=opened, runtime=runtime)
+        session.registration = registration
         taught = (
             []
             if models or not has_guidance
@@ -148,9 +156,17 @@ async def begin(
     return summarise(run, fs=fs)
 
 
-def _beginning(config: Config, runtime: Runtime, from_run: Run | Path | str | None, at: str, reproof: int) -> Beginning:
+def _beginning(
+    config: Config,
+    runtime: Runtime,
+    from_run: Run | Path | str | None,
+    at: str,
+    reproof: int,
+    registration: RunRegistered | None,
+) -> Beginning:
     source = str(as_run(from_run).path.resolve()) if from_run else ""
-    return Beginning(config, runtime.limits or UNLIMITED, from_run=source, at=at, reproof=reproof)
+    limits = runtime.limits or UNLIMITED
+    return Beginning(config, limits, from_run=source, at=at, reproof=reproof, registration=registration)
 
 
 def given(

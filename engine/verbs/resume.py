@@ -56,6 +56,7 @@ async def aresume(
             runtime=(runtime or Runtime()).within(begun.limits),
             run_id=run.id,
             models=models,
+            registration=begun.registration,
             fs=fs,
             reproof=begun.reproof,
         )

@@ -33,7 +33,7 @@ from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.resume import aresume
 from mage_es.events.errors import BudgetReached, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import RunFinished, Tier
+from mage_es.events.vocabulary import RunFinished, RunRegistered, Tier
 from mage_es.projections.ledger import Usage
 
 MAGE, PLAIN, NOTHING = "mage", "knn", "zero_shot"
@@ -107,6 +107,7 @@ class _Ring(NamedTuple):
     learned: int
     budget_tokens: int
     models: Models | None
+    registration: RunRegistered | None
 
     def run(self, method: str, seed: int) -> Run:
         name = f"{self.name}-{method}-s{seed}"
@@ -135,6 +136,7 @@ class _Ring(NamedTuple):
                 budget_tokens=self.budget_tokens,
                 run_id=run.id,
                 models=self._asking(config),
+                registration=self.registration,
             )
         sat = read_exam(LogReader(run.log_path))
         exam = [sat.ledger.total(tier, iteration=-1) for tier in ANSWERING]
@@ -187,6 +189,7 @@ class _Ring(NamedTuple):
             runtime=runtime,
             run_id=run.id,
             models=self.models,
+            registration=self.registration,
         )
 
     def _sized(self, config: Config) -> Config:
@@ -214,12 +217,14 @@ async def aring(
     budget_tokens: int = 0,
     name: str | None = None,
     models: Models | None = None,
+    register: bool = True,
 ) -> RingReport:
     """Let methods learn from the same number of questions and examine each, for the configuration's seed and the next.
 
     `methods` are names of methods, baselines, or `mage`: an evolution with this configuration, in as many iterations as
     the questions are enough for. `learn_from` and `budget_tokens` are those of `abaseline`; `name` begins the names of
-    the runs.
+    the runs. With `register` each run records before its first call how many questions its one exam will have, and of
+    which seeds it is a part.
 
     Raises:
         UsageError: A method is unknown or named twice, or an unfinished run of this name has another configuration.
@@ -236,6 +241,8 @@ async def aring(
     learned = min(learn_from or LEARNED, len(own.evolution))
     if learn_from and learn_from > learned:
         raise UsageError(f"There are {learned} questions to learn from, and not {learn_from}: choose fewer.")
+    each_seed = range(config.seed, config.seed + seeds)
+    registration = RunRegistered(metric="accuracy", questions=questions or 0, exams=1, seeds=tuple(each_seed))
     ring = _Ring(
         config,
         name or f"ring-{title(config.benchmark)}",
@@ -246,9 +253,9 @@ async def aring(
         learned,
         budget_tokens,
         models,
+        registration if register else None,
     )
     found: dict[str, dict[int, _Sat]] = {method: {} for method in methods}
-    each_seed = range(config.seed, config.seed + seeds)
     for seed in each_seed:
         for method in methods:
             found[method][seed] = await ring.take(method, seed)

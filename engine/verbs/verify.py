@@ -28,6 +28,7 @@ from mage_es.engine.theorems.own import check_own
 from mage_es.engine.theorems.publishing import check_proposals
 from mage_es.engine.theorems.ratchet import check_ratchet
 from mage_es.engine.theorems.recheck import check_replay
+from mage_es.engine.theorems.registered import check_registered
 from mage_es.engine.theorems.reproof import check_reproof
 from mage_es.engine.theorems.serving import check_injections
 from mage_es.engine.theorems.target_leaks import check_target_leaks
@@ -126,6 +127,7 @@ def _theorems(run: Run, reader: LogReader, data_dir: Path | str | None, benchmar
     yield check_origins(reader)
     if started:  # a run that ended before its first event has taken no step
         config = parse(started.config)
+        yield from check_registered(reader, started)
         yield check_coverage(reader, config)
         yield check_ratchet(reader, config)
         yield check_own(reader, config)

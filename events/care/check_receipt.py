@@ -28,6 +28,7 @@ def root(proved: dict[str, Any], size: int) -> bytes:
     for beside in map(b64decode, proved["path"]):
         if last == 0:
             return b""
+        # A right neighbour is there unless this is the last of its row; then the row above is gone to.
         if place % 2 or place == last:
             found = sha(b"\1" + beside + found)
             while not place % 2 and place:
@@ -47,6 +48,7 @@ def signers(note: str, keys: Sequence[str]) -> Iterator[str]:
     for key in keys:
         name, digits, encoded = key.split("+", 2)
         kind, public = b64decode(encoded)[0], b64decode(encoded)[1:]
+        # The digits are a hash of name, kind and key: a key under another's name has others.
         require(sha(f"{name}\n".encode() + bytes([kind]) + public)[:4].hex() == digits, f"{key} is no verifier key")
         for _, who, line in (line.split(" ") for line in lines.splitlines()):
             data = b64decode(line)
@@ -65,12 +67,14 @@ def main(file: str, keys: Sequence[str]) -> None:
     origin, size, head = receipt["checkpoint"].split("\n")[:3]
     trees = [("log", receipt["events"], int(size), b64decode(head))]
     if receipt["exam_events"]:
+        # The exam's own log is vouched for by the event with which the run's log closed it, proved above it.
         closed = json.loads(receipt["events"][-1]["leaf"])["event"]
         trees.append(("exam", receipt["exam_events"], closed["head_seq"], bytes.fromhex(closed["root"])))
     for name, proofs, leaves, wanted in trees:
         for proved in proofs:
             told = json.loads(proved["leaf"])
             require(root(proved, leaves) == wanted, f"event {told['seq']} is not in the {name}")
+            # A leaf says its own place: with a path of another one it would pass for a different event.
             require(told["seq"] == proved["index"] + 1, f"event {told['seq']} is in the place of another")
             print(
                 f"{told['run']}, event {told['seq']}, {told['type']}: {json.dumps(told['event'], ensure_ascii=False)}"

@@ -122,6 +122,7 @@ def sign_head(log: Log, path: Path, signer: Signer) -> Path:
     log.append([naming(signer)])
     fs, layout = LocalFileSystem(), Layout(path)
     about, _ = read_format(fs, layout)
+    # Read again from the disk: what is signed is what a reader finds there, not what this process believes.
     checkpoint = Checkpoint(origin_of(signer.verifier, about.log_id), log.head.seq, root_of(path))
     return _keep(fs, layout, signer.sign(SignedNote(str(checkpoint))))
 
@@ -138,6 +139,7 @@ def cosign_head(path: Path, witness: Signer, *, now: int) -> Path:
     fs, layout, heads = LocalFileSystem(), Layout(path), kept_heads(path)
     if not heads:
         raise UsageError(f"No head of {path} is signed: sign one with `mage-es key sign`.")
+    # A witness that signs without looking would vouch for a log that was replaced since.
     if problems := verify_heads(path).problems:
         raise LogDamaged(f"Not cosigned, for the log is not what was signed: {'; '.join(problems)}.")
     newest = heads[-1]
@@ -156,6 +158,7 @@ def kept_heads(path: Path, fs: FileSystem | None = None) -> list[KeptHead]:
 
 def read_head_file(file: Path, fs: FileSystem | None = None) -> KeptHead:
     """Return the signed head in a file, be it beside a log or kept elsewhere. Raises `LogDamaged`."""
+    # Bounded: whatever lies there under the name of a note may be anything.
     data = (fs or LocalFileSystem()).read(file, 0, _LONGEST)
     try:
         note = read_note(data.decode(), name=str(file))
@@ -184,6 +187,7 @@ class _Heads:
     def verify(self) -> HeadsVerdict:
         kept, layout = [*self._also], Layout(self._path)
         for file in _files(self._fs, layout):
+            # One file that is no note hides no other.
             try:
                 kept.append(read_head_file(file, self._fs))
             except LogDamaged as error:
@@ -235,6 +239,7 @@ class _Heads:
 
     def _untrue(self, head: KeptHead, log_id: str, roots: dict[int, bytes], end: int) -> str:
         told = head.checkpoint
+        # The id is that of FORMAT, with which the chain begins: a head of a twin with other events has it, too.
         if told.origin.rpartition("/")[2] != log_id:
             return f"{head.file} is of another log, {told.origin}"
         if told.size > end:
@@ -282,6 +287,7 @@ def restore_heads(fs: FileSystem, layout: Layout, objects: Objects, *, at: str) 
             if not sha256(data).hexdigest().startswith(match[2]):
                 raise LogDamaged(f"{objects.place}/{name} is damaged (its hash differs). Use another backup.")
             note = read_note(data.decode(), name=name)
+            # Backed up before and after a witness signed: the same text, and every line that was ever below it.
             before = found.get(match[1], note)
             found[match[1]] = SignedNote(note.text, tuple(dict.fromkeys((*before.signatures, *note.signatures))))
     for note in found.values():
@@ -305,6 +311,7 @@ def _files(fs: FileSystem, layout: Layout) -> list[Path]:
 def _set(value: object) -> object:
     """Return a value in plain types, of a struct only the fields that are not at their default."""
     if isinstance(value, msgspec.Struct):
+        # NaN is not equal to itself, so a field of that stays in: leaves differ by it, never by chance.
         found = ((name, getattr(value, name), default) for name, default in _defaults(type(value)))
         return {name: _set(each) for name, each, default in found if each != default}
     return [_set(each) for each in value] if isinstance(value, tuple | list) else value

@@ -154,6 +154,7 @@ def read_verifier(text: str) -> Verifier:
         data = b64decode(key, validate=True)
     except binascii.Error:
         data = b""
+    # The base64 may hold `+` as well, which is why the text is parted from the left only.
     found = Verifier(name, data[0], data[1:]) if len(data) == 1 + _PUBLIC else None
     if found is None or found.kind not in (LOG, WITNESS) or found.key_id.hex() != digits or not name:
         raise UsageError(

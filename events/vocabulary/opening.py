@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from mage_es.events.vocabulary.form import Event, Part
 from mage_es.events.vocabulary.marks import Digest
+
+RegisteredMetric = Literal["accuracy", "score", "strict"]
 
 
 class ColumnRole(Part, frozen=True, kw_only=True):
@@ -99,8 +101,8 @@ class RunInherited(Event, frozen=True, kw_only=True, tag="run.inherited"):
 class RunRegistered(Event, frozen=True, kw_only=True, tag="run.registered"):
     """What will count as the result, committed to before the first call."""
 
-    metric: str
-    """What is compared: accuracy, score or strict."""
+    metric: RegisteredMetric
+    """What is compared: right answers, the mean score, or answers right by the strict rule."""
     questions: int
     """Number of held-out questions of the exam that counts, on the state at the end."""
     exams: int

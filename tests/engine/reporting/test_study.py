@@ -10,12 +10,14 @@ import pytest
 from mage_es.engine.reporting.cells import Cell
 from mage_es.engine.reporting.study import open_study
 from mage_es.engine.reporting.systems import FULL, Placement
+from mage_es.engine.reporting.words import in_words
 from mage_es.events.errors import UsageError
+from mage_es.events.vocabulary import RunRegistered
 
 HERE = Placement("wordmath", "analogist", "reference", "", FULL)
 
 
-def test_the_exam_of_a_run_is_the_latest_whole_one_at_its_end_without_a_control(bench: Any) -> None:
+def test_the_exam_of_a_run_is_the_first_at_its_end_without_a_control_however_often_it_is_repeated(bench: Any) -> None:
     run = bench.run("one", before="0011", after="0111")
     end = bench.study().runs[0].reader.head.seq
     bench.exam(run, "latest", "1111", head=end, control="shuffled")
@@ -23,8 +25,42 @@ def test_the_exam_of_a_run_is_the_latest_whole_one_at_its_end_without_a_control(
     study = bench.study()
     assert study.reached(HERE) == Cell(mean=75.0, sd=None, n=1)
     assert study.reached(HERE, at="start") == Cell(mean=50.0, sd=None, n=1)
-    bench.exam(run, "latest", "1000", head=end)
-    assert bench.study().reached(HERE) == Cell(mean=25.0, sd=None, n=1)
+    bench.exam(run, "latest", "1111", head=end)
+    study = bench.study()
+    assert study.reached(HERE) == Cell(mean=75.0, sd=None, n=1)
+    assert "one took 2 exams at its end (4, 4 questions): 0002-latest counts." in study.notes
+    assert "Exams taken: 1 before and 2 after learning, in 1 runs." in in_words(study)
+
+
+def test_the_first_exam_of_all_held_out_questions_counts_before_smaller_ones(bench: Any) -> None:
+    run = bench.run("one", taken={"held_out": 4})
+    end = bench.study().runs[0].reader.head.seq
+    bench.exam(run, "latest", "11", head=end)
+    assert bench.study().reached(HERE) == Cell(mean=100.0, sd=None, n=1), "there is no other yet"
+    bench.exam(run, "latest", "0101", head=end)
+    bench.exam(run, "latest", "1111", head=end)
+    assert bench.study().reached(HERE) == Cell(mean=50.0, sd=None, n=1)
+
+
+def test_the_exam_that_was_registered_counts_before_a_larger_one(bench: Any) -> None:
+    told = RunRegistered(metric="accuracy", questions=2, exams=1, seeds=(0,))
+    run = bench.run("one", taken={"held_out": 4}, events=[told])
+    end = bench.study().runs[0].reader.head.seq
+    bench.exam(run, "latest", "1111", head=end)
+    bench.exam(run, "latest", "10", head=end)
+    assert bench.study().reached(HERE) == Cell(mean=50.0, sd=None, n=1)
+
+
+def test_exams_that_asked_other_questions_are_not_compared_and_named(bench: Any) -> None:
+    bench.run("one", before="00", after="0111")
+    study = bench.study()
+    assert study.gain(HERE, HERE, over="start") is None
+    [note] = study.notes
+    assert note == (
+        "Not compared: the exams of one before and after asked 4 and 2 questions, 2 of them the same (q2 is in one only)."
+    )
+    study.gain(HERE, HERE, over="start")
+    assert study.notes == [note]
 
 
 def test_of_two_runs_of_one_place_and_seed_the_newer_counts_and_the_other_is_named(bench: Any) -> None:

@@ -392,7 +392,7 @@ def rechecked(checks: Iterable[IterationCheck]) -> TextTable:
 def checks(title: str, found: Iterable[Check]) -> TextTable:
     rows = [
         (
-            *(check.name, "ok" if check.ok else "FAILED", check.measured, check.bound),
+            *(check.name, check.result, check.measured, check.bound),
             *(str(check.seq) if check.seq else "", check.detail),
         )
         for check in found

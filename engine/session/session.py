@@ -47,6 +47,7 @@ from mage_es.engine.rules.ingredients import trimming_of
 from mage_es.engine.rules.snapshot import anchors_so_far
 from mage_es.engine.run.budget import UNLIMITED, Limits
 from mage_es.engine.run.directory import Run
+from mage_es.engine.run.exam_plan import asked_of
 from mage_es.engine.run.questions import rows_of
 from mage_es.engine.run.runtime import ACCURACY, ProgressNote, RunningScore, Runtime, measure_of
 from mage_es.engine.run.world import World
@@ -260,9 +261,7 @@ class Session:
 
     def asked(self, purposes: Mapping[str, Purpose]) -> list[Asked]:
         """Return the questions with their task types and vectors, in id order."""
-        questions = [self.world.questions[name] for name in sorted(purposes)]
-        types = self.world.typing.types_of(questions, self.state.graph.induced_types())
-        return self.world.asked(self.state, questions, types, [purposes[question.id] for question in questions])
+        return asked_of(self.world, self.state, purposes)
 
     async def answer(self, iteration: int, phase: Phase, names: Collection[str] | None = None) -> None:
         """Follow the course of every planned question (of those named) that is not settled yet, from its first

@@ -1,5 +1,7 @@
 """What the check of a theorem reports."""
 
+from typing import Literal
+
 import msgspec
 
 
@@ -8,7 +10,8 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
     `measured` and `bound`, in words, are what was found and what is allowed; `seq` is the first event that breaks it
     (0: none, or unknown), in the log of the run or, for an exam, in its own. `damaged` says that bytes are not what was
-    written, of which a claim can be neither true nor false.
+    written, of which a claim can be neither true nor false. A `doubt` breaks nothing: something is odd that can be
+    honest, or could not be checked here.
     """
 
     name: str
@@ -18,3 +21,8 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     bound: str = ""
     seq: int = 0
     damaged: bool = False
+    doubt: bool = False
+
+    @property
+    def result(self) -> Literal["ok", "doubt", "FAILED"]:
+        return ("doubt" if self.doubt else "ok") if self.ok else "FAILED"

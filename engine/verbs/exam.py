@@ -22,11 +22,11 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es import __version__
-from mage_es.engine.commands import PlanAnswers
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import Models, open_model, require_models
-from mage_es.engine.rules.controls import CONTROLS, donors, permutation
+from mage_es.engine.rules.controls import CONTROLS
 from mage_es.engine.run.directory import Run, as_run, clock
+from mage_es.engine.run.exam_plan import exam_plan, families_of
 from mage_es.engine.run.exams import (
     ExamRecord,
     exam_records,
@@ -40,7 +40,7 @@ from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.model import Model
 from mage_es.engine.session.session import Session
-from mage_es.engine.verbs.exam_report import ExamReport, families_of, report_of
+from mage_es.engine.verbs.exam_report import ExamReport, report_of
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.trials import require_room
 from mage_es.events.digests import sha256_text
@@ -51,7 +51,6 @@ from mage_es.events.vocabulary import (
     Draft,
     ExamClosed,
     ExamOpened,
-    Purpose,
     Record,
     RunResumed,
 )
@@ -247,13 +246,7 @@ def _new_name(run: Run, wanted: ExamOpened) -> str:
 async def _sit(session: Session, names: Sequence[str], control: str) -> None:
     session.enter_phase(-1, "exam")
     if not session.state.progress.plans("exam"):
-        purposes: dict[str, Purpose] = dict.fromkeys(names, "exam")
-        asked = session.asked(purposes)
-        seed = session.world.setting.config.seed
-        given = donors(asked, seed) if control == "shuffled" else {}
-        answers = permutation(session.state.memory, seed) if control == "permuted" else {}
-        is_bare = control == "bare"
-        session.do(PlanAnswers(-1, "exam", asked, frozen=True, donors=given, answers=answers, is_bare=is_bare))
+        session.do(exam_plan(session.world, session.state, names, control))
     try:
         async with aclosing(session):
             await session.answer(-1, "exam")

@@ -8,6 +8,7 @@ import msgspec
 
 from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.run.directory import Run
+from mage_es.engine.run.exam_plan import families_of
 from mage_es.engine.run.exams import (
     ExamRecord,
     Interval,
@@ -245,11 +246,6 @@ def _paired(then: ExamOpened, was: Mapping[str, bool], now: Mapping[str, bool]) 
         worse=differences.count(-1.0),
         interval=by_question(differences),
     )
-
-
-def families_of(world: World) -> set[str]:
-    """Return the phrasing families of the evolution questions; none if the benchmark has no families."""
-    return {world.questions[name].family for name in world.setting.evolution} - {""}
 
 
 def _score(name: str, correct: Sequence[bool]) -> GroupScore:

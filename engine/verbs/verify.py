@@ -10,6 +10,7 @@ import msgspec
 from mage_es.engine.config import parse
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.inheriting import last_inherited
+from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.theorems.benefit import check_benefit
 from mage_es.engine.theorems.check import Check
 from mage_es.engine.theorems.coverage import check_coverage
@@ -26,6 +27,7 @@ from mage_es.engine.theorems.recheck import check_replay
 from mage_es.engine.theorems.reproof import check_reproof
 from mage_es.engine.theorems.serving import check_injections
 from mage_es.engine.theorems.target_leaks import check_target_leaks
+from mage_es.engine.theorems.verdicts import basis_of, check_verdicts
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.engine.verbs.runs import exam_rows
 from mage_es.engine.verbs.summary import ExamRow
@@ -51,11 +53,18 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @typed
-def verify(run: Run | Path | str, *, head: str | None = None) -> VerifyReport:
-    """Check every byte of a run, and every theorem on its log.
+def verify(
+    run: Run | Path | str,
+    *,
+    head: str | None = None,
+    data_dir: Path | str | None = None,
+    benchmark: Benchmark | None = None,
+) -> VerifyReport:
+    """Check every byte of a run, and every theorem on its log, and score every answer again.
 
     With a `head` printed earlier (64 hexadecimal digits, or at least the first 16), check also that this log had it.
-    Of a damaged log nothing else is checked.
+    Of a damaged log nothing else is checked. `benchmark` is the object that the run began with, where Python gave it
+    one; a scorer of the user's is imported by its name.
 
     Raises:
         UsageError: `head` is malformed.
@@ -68,7 +77,7 @@ def verify(run: Run | Path | str, *, head: str | None = None) -> VerifyReport:
     exams: tuple[ExamRow, ...] = ()
     if checks[0].ok:
         reader = LogReader(run.log_path)
-        checks += _theorems(run, reader)
+        checks += _theorems(run, reader, data_dir, benchmark)
         exams = exam_rows(reader)
     return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks), exams=exams)
 
@@ -76,7 +85,7 @@ def verify(run: Run | Path | str, *, head: str | None = None) -> VerifyReport:
 averify = in_thread(verify)
 
 
-def _theorems(run: Run, reader: LogReader) -> Iterator[Check]:
+def _theorems(run: Run, reader: LogReader, data_dir: Path | str | None, benchmark: Benchmark | None) -> Iterator[Check]:
     stored = check_questions(verify_questions(run.log_path))
     yield stored
     yield check_replay(reader, run.snapshots_path)
@@ -98,3 +107,5 @@ def _theorems(run: Run, reader: LogReader) -> Iterator[Check]:
     yield from check_injections(reader)
     yield from check_proposals(reader)
     yield from check_inference(run, reader)
+    if started and stored.ok:
+        yield from check_verdicts(run, reader, basis_of(reader, data_dir=data_dir, benchmark=benchmark))

@@ -46,6 +46,14 @@ def _drafts(record: Record, change: Change) -> list[Draft]:
     ]
 
 
+def replace(log: Path, folder: Path, change: Change) -> Path:
+    """Write a log anew in its place, with its events changed."""
+    forged(log, folder / "forged", change)
+    shutil.rmtree(log)
+    (folder / "forged").rename(log)
+    return log
+
+
 def after(sort: type[Event], *events: Event, which: Callable[[Event], bool] = lambda event: True) -> Change:
     """Return a change that puts events behind the first of a sort."""
     waiting = list(events)

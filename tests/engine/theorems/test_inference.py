@@ -31,7 +31,7 @@ from mage_es.events.vocabulary import (
     Record,
     ToolAuthored,
 )
-from tests.engine.forgery import Change, after, forged, instead
+from tests.engine.forgery import Change, after, forged, instead, replace
 
 
 @pytest.fixture
@@ -44,14 +44,6 @@ def examined(small_run: Run, tmp_path: Path) -> Run:
 
 def checked(run: Run) -> list[Check]:
     return list(check_inference(run, LogReader(run.log_path)))
-
-
-def replace(log: Path, folder: Path, change: Change) -> Path:
-    """Write a log anew in its place, with its events changed."""
-    forged(log, folder / "forged", change)
-    shutil.rmtree(log)
-    (folder / "forged").rename(log)
-    return log
 
 
 def forge_exam(run: Run, folder: Path, change: Change) -> Path:

@@ -1,0 +1,152 @@
+"""Every answer scored again: from its recorded replies and the right answers in the run's folder.
+
+Rules
+    - The course of each planned question is led again through what the log has of it, on the state that the log makes
+      up to its plan (for an exam: at its marker). So every prompt follows from that state, every reply answers such a
+      prompt, nothing is answered without a reply but what was rightly recalled, and the verdict is the one that the
+      rule, or the recorded reply of the judge, gives.
+    - An exam asks the questions that its size and the seed give, with plans that the state gives again where texts can
+      be embedded here, has one verdict for each, and the replies of no other model than it names. What a stand-in
+      replies is a function of the request, and is computed again.
+    - What cannot be checked here is counted with its reason, and leaves a doubt: a copy without right answers, a scorer
+      or a benchmark that is not installed, erased texts, another release of this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from mage_es.engine.agents.learner import plan_answers
+from mage_es.engine.benchmarks.registry import reopening
+from mage_es.engine.embedders.registry import LateEmbedder
+from mage_es.engine.rules.leaks import Guarded
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.exam_plan import exam_plan, families_of
+from mage_es.engine.run.exams import ExamRecord, exam_records
+from mage_es.engine.run.inheriting import last_inherited
+from mage_es.engine.run.questions import changes, stored_questions
+from mage_es.engine.run.world import World, first_event, held_out_sample, reopen_world, require_scoring
+from mage_es.engine.seams.benchmark import Benchmark
+from mage_es.engine.seams.environment import is_sequential
+from mage_es.engine.theorems.check import Check
+from mage_es.engine.theorems.recount import BOUND, Basis, Recount
+from mage_es.events.errors import LogError, PrerequisiteError, UsageError
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import QuestionPlanned, Record
+from mage_es.events.vocabulary.private import ERASED
+from mage_es.projections.fold import State
+from mage_es.projections.ledger import Ledger
+
+NAME = "verdicts"
+_NEAR = 1e-4
+"""How much a cosine may differ from one machine to the next."""
+
+
+def basis_of(reader: LogReader, *, data_dir: Path | str | None, benchmark: Benchmark | None) -> Basis:
+    """Return what a run is checked with, as far as it is there."""
+    try:
+        late = LateEmbedder(first_event(reader))
+        world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=late, frozen=True)
+        if world.has_gold:
+            require_scoring(world, "scoring again")
+    except (UsageError, PrerequisiteError) as missing:
+        return Basis(None, str(missing))
+    # A frozen world guards nothing, and what a method's writer wrote is heard only where it quotes no guarded question.
+    setting = world.setting._replace(guarded=Guarded(world.splits.events))
+    return Basis(world._replace(setting=setting))
+
+
+def check_verdicts(run: Run, reader: LogReader, given: Basis) -> Iterator[Check]:
+    """Yield the check of the run's own answers, and one for each exam that can be read."""
+    if problem := _regolded(reader, given.world):
+        yield Check(name=NAME, ok=False, detail=problem, bound=BOUND)
+    records = sorted(exam_records(reader), key=lambda record: record.opened.head_seq)
+    state, own, exams = State(), Recount(given), dict[str, Check]()
+    problem, seq, inherited = "", 0, last_inherited(reader)
+
+    def examine(until: int) -> None:
+        while records and records[0].opened.head_seq < until:
+            record = records.pop(0)
+            with suppress(LogError):  # `check_inference` says what is wrong with it
+                exams[record.opened.exam] = _exam(record, list(record.log(run).records()), state, given)
+
+    with suppress(KeyError):  # of what cannot be folded `check_replay` says so
+        for record in reader.records():
+            examine(record.seq)
+            if record.seq > inherited and not problem:
+                problem, seq = own.problem_of(record, state), record.seq
+            state.apply(record.event)
+            state.seq = record.seq
+        examine(reader.head.seq + 1)
+    if own.settled or problem:
+        yield own.check(NAME, problem, seq if problem else 0)
+    yield from (exams[name] for name in sorted(exams))
+
+
+def _regolded(reader: LogReader, world: World | None) -> str:
+    """Return where the questions in the folder are not those that the benchmark itself gives, "" if they are."""
+    if world is None or reopening(world.benchmark.name):  # where there is nothing but the folder
+        return ""
+    stored, has_gold = stored_questions(reader, world.benchmark.name)
+    told = changes(stored, [world.questions[each.id] for each in stored if each.id in world.questions], gold=has_gold)
+    return f"the questions beside the log are not those of {world.benchmark.name}: {told}" if told else ""
+
+
+def _exam(record: ExamRecord, events: Sequence[Record], state: State, given: Basis) -> Check:
+    opened, world = record.opened, given.world
+    name = f"{NAME} {opened.exam}"
+    recount = Recount(given, execution=opened.execution, judge=opened.judge)
+    for each in events:
+        if problem := recount.problem_of(each, state):
+            return recount.check(name, problem, each.seq)
+    first = next((each.seq for each in events if isinstance(each.event, QuestionPlanned)), 0)
+    if world and recount.plans and (problem := _misasked(record, recount.plans, state, given)):
+        return recount.check(name, problem, first)
+    if record.closed:
+        problem = recount.unsettled() or recount.miscounted(record.closed, families_of(world) if world else None)
+        if problem:
+            return recount.check(name, problem, 0)
+    return recount.check(name, "", 0)
+
+
+def _misasked(record: ExamRecord, plans: Sequence[QuestionPlanned], state: State, given: Basis) -> str:
+    """Return where an exam asked other questions, or asked them otherwise, than its state and the seed say."""
+    world, opened = given.world, record.opened
+    assert world is not None
+    if any(question.subject.startswith(ERASED) for question in world.questions.values()):
+        return ""
+    names = sorted(plan.question_id for plan in plans)
+    if opened.asked > len(world.setting.held_out) or names != sorted(held_out_sample(world.setting, opened.asked)):
+        return f"it did not ask the {opened.asked} held-out questions that the seed chooses"
+    # Only what counts words gives the same vectors anywhere, and costs nothing; the route depends on right answers.
+    is_planned_anywhere = world.embedder.name == "hash" and not is_sequential(world.benchmark)
+    if not (is_planned_anywhere and world.has_gold and given.is_release):
+        return ""
+    ledger, state.ledger = state.ledger, Ledger()  # an exam's own account begins at nothing
+    try:
+        drafts = plan_answers(world.setting, state, exam_plan(world, state, names, opened.control))
+    finally:
+        state.ledger = ledger
+    recorded = {plan.question_id: plan for plan in plans}
+    for draft in drafts:
+        made = draft.event
+        if isinstance(made, QuestionPlanned) and (told := _otherwise(recorded[made.question_id], made)):
+            return f"{made.question_id}: its plan is not what its state makes: {told}"
+    return ""
+
+
+def _otherwise(recorded: QuestionPlanned, made: QuestionPlanned) -> str:
+    """Return the fields in which two plans differ, cosines apart that two machines round differently."""
+    near = len(recorded.memories) == len(made.memories) and all(
+        one.memory_id == other.memory_id
+        and one.answer_of == other.answer_of
+        and abs(one.similarity - other.similarity) < _NEAR
+        for one, other in zip(recorded.memories, made.memories, strict=True)
+    )
+    made = msgspec.structs.replace(made, memories=recorded.memories if near else made.memories)
+    fields = (name for name in made.__struct_fields__ if getattr(made, name) != getattr(recorded, name))
+    return ", ".join(fields)

@@ -28,6 +28,7 @@ from mage_es.cli import (
     repair,
     replay,
     report,
+    reproduce,
     resume,
     ring,
     runs,
@@ -138,6 +139,7 @@ _command("Serve", gain.gain, gain.EXAMPLES)
 
 _command("Check and keep", replay.replay, replay.EXAMPLES)
 _command("Check and keep", verify.verify, verify.EXAMPLES)
+_command("Check and keep", reproduce.reproduce, reproduce.EXAMPLES)
 _command("Check and keep", repair.repair, repair.EXAMPLES)
 _command("Check and keep", export.export, export.EXAMPLES)
 _command("Check and keep", backup.backup, backup.BACKUP_EXAMPLES)

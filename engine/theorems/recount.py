@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -52,15 +52,27 @@ _Settled = AnswerJudged | AnswerUnanswered | AnswerUndecided
 _Key = tuple[int, str, str]
 
 
+class Heard(NamedTuple):
+    """A call of the learner's whose request was made again; `exam` asked it, "" for the run itself."""
+
+    world: World
+    exam: str
+    planned: QuestionPlanned
+    request: Request
+    called: ModelCalled
+
+
 class Basis(msgspec.Struct, frozen=True):
     """What a log is checked with: the world it began in, None where `missing` says why it cannot be opened.
 
     `is_release`: whether this release of the package is the one that recorded it, so that it must render the same.
+    `heard`, if given, collects the calls whose requests were made again.
     """
 
     world: World | None
     missing: str = ""
     is_release: bool = True
+    heard: list[Heard] | None = None
 
 
 class _Asking:
@@ -75,7 +87,8 @@ class _Asking:
 class Recount:
     """The answers of one log. `execution` and `judge` are the models that an exam names; of a run anyone may answer."""
 
-    def __init__(self, given: Basis, *, execution: str = "", judge: str | None = None) -> None:
+    def __init__(self, given: Basis, *, exam: str = "", execution: str = "", judge: str | None = None) -> None:
+        self._exam, self._heard = exam, given.heard
         self._world, self._is_release, self._execution = given.world, given.is_release, execution
         self._judge = judge if judge is not None or given.world is None else given.world.setting.config.judge
         self._missing, self._has_gold = given.missing, given.world is not None and given.world.has_gold
@@ -272,8 +285,11 @@ class Recount:
             if isinstance(fact, CallFailed) and not (isinstance(move, Ask) and move.is_spare):
                 move = Finish("", lost=f"{fact.fault}: {fact.problem}")
                 break
-            if problem := self._otherwise_replied(move, fact):
-                return problem
+            if isinstance(move, Ask) and isinstance(fact, ModelCalled) and move.tier == "execution":
+                if self._heard is not None and self._world:
+                    self._heard.append(Heard(self._world, self._exam, asking.planned, move.request, fact))
+                if problem := self._otherwise_replied(move.request, fact):
+                    return problem
             assert isinstance(fact, Fact)
             move = advance(asking.course, fact)
         # Without right answers it is not known what a judge was asked.
@@ -299,11 +315,9 @@ class Recount:
         what = f"the reply to {move.about} is to the request {same[0].request_sha256[:16]}, its state makes"
         return self._differs(asking, move.request.text, f"{what} {move.request.sha256[:16]}")
 
-    def _otherwise_replied(self, move: Move, called: Event) -> str:
+    def _otherwise_replied(self, request: Request, called: ModelCalled) -> str:
         """Return how the reply of a stand-in differs from the one that is recorded."""
-        if self._player is None or not (isinstance(move, Ask) and isinstance(called, ModelCalled)):
-            return ""
-        if move.tier != "execution" or (said := _replied(self._player, move.request)) == called.text:
+        if self._player is None or (said := _replied(self._player, request)) == called.text:
             return ""
         return f"{called.model} replies {said[-60:]!r} to this request, and recorded is {called.text[-60:]!r}"
 

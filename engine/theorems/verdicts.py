@@ -27,6 +27,7 @@ from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exam_plan import exam_plan, families_of
 from mage_es.engine.run.exams import ExamRecord, exam_records
+from mage_es.engine.run.fingerprints import fingerprints, package_sha256, scorer_in_words, scorer_of
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.run.questions import changes, stored_questions
 from mage_es.engine.run.world import World, first_event, held_out_sample, reopen_world, require_scoring
@@ -36,12 +37,12 @@ from mage_es.engine.theorems.check import Check
 from mage_es.engine.theorems.recount import BOUND, Basis, Recount
 from mage_es.events.errors import LogError, PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import QuestionPlanned, Record
+from mage_es.events.vocabulary import ExamOpened, QuestionPlanned, Record, RunStarted
 from mage_es.events.vocabulary.private import ERASED
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
 
-NAME = "verdicts"
+NAME, SCORER = "verdicts", "scorer"
 _NEAR = 1e-4
 """How much a cosine may differ from one machine to the next."""
 
@@ -60,19 +61,46 @@ def basis_of(reader: LogReader, *, data_dir: Path | str | None, benchmark: Bench
     return Basis(world._replace(setting=setting))
 
 
+def check_scorer(reader: LogReader, given: Basis) -> Check:
+    """Return whether one scorer scored the run and all its exams."""
+    started = first_event(reader)
+    taken = [(seq, opened.exam, opened) for seq, opened in reader.numbered(ExamOpened)]
+    scorers = {scorer_of(event) for event in (started, *(opened for _, _, opened in taken))}
+    told = scorer_in_words(scorer_of(started))
+    if other := next((each for each in taken if scorer_of(each[2]) != scorer_of(started)), None):
+        seq, name, opened = other
+        detail = (
+            f"exam {name} was scored by another scorer ({scorer_in_words(scorer_of(opened))}) than the run ({told})"
+        )
+        return Check(
+            name=SCORER, ok=False, detail=detail, measured=f"{len(scorers)} scorers", bound="1 scorer", seq=seq
+        )
+    packages = {event.package_sha256 for event in (started, *(opened for _, _, opened in taken))}
+    detail = f"{told}; package {started.package_version}, {started.package_sha256[:16] or 'unknown'}"
+    doubts = [f"{len(packages)} releases of the package took part"] if len(packages) > 1 else []
+    if not packages <= {package_sha256()}:
+        doubts.append(f"installed is {package_sha256()[:16]}, so prompts that it makes otherwise are not checked")
+    if given.world and fingerprints(given.world)[1:] != scorer_of(started):
+        doubts.append(f"the scorer that is here now is another: {scorer_in_words(fingerprints(given.world)[1:])}")
+    detail = "; ".join((detail, *doubts))
+    return Check(name=SCORER, ok=True, detail=detail, measured="1 scorer", bound="1 scorer", doubt=bool(doubts))
+
+
 def check_verdicts(run: Run, reader: LogReader, given: Basis) -> Iterator[Check]:
     """Yield the check of the run's own answers, and one for each exam that can be read."""
     if problem := _regolded(reader, given.world):
         yield Check(name=NAME, ok=False, detail=problem, bound=BOUND)
     records = sorted(exam_records(reader), key=lambda record: record.opened.head_seq)
-    state, own, exams = State(), Recount(given), dict[str, Check]()
+    state, exams = State(), dict[str, Check]()
+    own = Recount(_at(given, first_event(reader)))
     problem, seq, inherited = "", 0, last_inherited(reader)
 
     def examine(until: int) -> None:
         while records and records[0].opened.head_seq < until:
             record = records.pop(0)
             with suppress(LogError):  # `check_inference` says what is wrong with it
-                exams[record.opened.exam] = _exam(record, list(record.log(run).records()), state, given)
+                events = list(record.log(run).records())
+                exams[record.opened.exam] = _exam(record, events, state, _at(given, record.opened))
 
     with suppress(KeyError):  # of what cannot be folded `check_replay` says so
         for record in reader.records():
@@ -87,6 +115,11 @@ def check_verdicts(run: Run, reader: LogReader, given: Basis) -> Iterator[Check]
     yield from (exams[name] for name in sorted(exams))
 
 
+def _at(given: Basis, event: RunStarted | ExamOpened) -> Basis:
+    is_release = event.package_sha256 in ("", package_sha256())
+    return msgspec.structs.replace(given, is_release=is_release)
+
+
 def _regolded(reader: LogReader, world: World | None) -> str:
     """Return where the questions in the folder are not those that the benchmark itself gives, "" if they are."""
     if world is None or reopening(world.benchmark.name):  # where there is nothing but the folder
@@ -99,7 +132,7 @@ def _regolded(reader: LogReader, world: World | None) -> str:
 def _exam(record: ExamRecord, events: Sequence[Record], state: State, given: Basis) -> Check:
     opened, world = record.opened, given.world
     name = f"{NAME} {opened.exam}"
-    recount = Recount(given, execution=opened.execution, judge=opened.judge)
+    recount = Recount(given, exam=opened.exam, execution=opened.execution, judge=opened.judge)
     for each in events:
         if problem := recount.problem_of(each, state):
             return recount.check(name, problem, each.seq)

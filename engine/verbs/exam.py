@@ -33,8 +33,17 @@ from mage_es.engine.run.exams import (
     number_of,
     repair_that_cut,
 )
+from mage_es.engine.run.fingerprints import fingerprints, scorer_in_words, scorer_of
 from mage_es.engine.run.runtime import ACCURACY, ProgressNote, Runtime
-from mage_es.engine.run.world import World, held_out_sample, reopen_world, require_ontology, require_scoring, state_of
+from mage_es.engine.run.world import (
+    World,
+    first_event,
+    held_out_sample,
+    reopen_world,
+    require_ontology,
+    require_scoring,
+    state_of,
+)
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.environment import is_sequential
@@ -45,7 +54,7 @@ from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.trials import require_room
 from mage_es.events.digests import sha256_text
 from mage_es.events.disk import LocalFileSystem, Lock
-from mage_es.events.errors import BudgetReached, Interrupted, UsageError, nearest
+from mage_es.events.errors import BudgetReached, Interrupted, PrerequisiteError, UsageError, nearest
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (
     Draft,
@@ -116,7 +125,10 @@ async def aexamine(
         asked=len(names),
         asked_sha256=sha256_text("\n".join(sorted(names))),
         digests=state.digests(),
+        package_version=__version__,
+        **fingerprints(world)._asdict(),
     )
+    _require_scorer(reader, wanted)
     record, is_repeated = _recorded(run, wanted), True
     if not record or not record.closed:
         await require_room(world, models.execution, names[0])
@@ -131,10 +143,25 @@ def _recorded(run: Run, wanted: ExamOpened) -> ExamRecord | None:
     """Return the newest recorded exam that is the same and still has its log."""
     for record in reversed(exam_records(LogReader(run.log_path))):
         # Exams of one state are opened at different heads of the log; the digests tell whether it is the same state.
-        same = msgspec.structs.replace(record.opened, exam="", head_seq=wanted.head_seq) == wanted
+        # The package may have changed since, as long as the scorer has not.
+        given = {name: getattr(wanted, name) for name in ("head_seq", "package_version", "package_sha256")}
+        same = msgspec.structs.replace(record.opened, exam="", **given) == wanted
         if same and record.is_there(run):
             return record
     return None
+
+
+def _require_scorer(reader: LogReader, wanted: ExamOpened) -> None:
+    """Raise `PrerequisiteError` where the run, or an exam of it, was scored by another scorer than there is now."""
+    scorer = scorer_of(wanted)
+    others = [(record.opened.exam, scorer_of(record.opened)) for record in exam_records(reader)]
+    for name, other in [(reader.run, scorer_of(first_event(reader))), *others]:
+        if other != scorer:
+            raise PrerequisiteError(
+                f"The scorer changed since {name} was scored: {scorer_in_words(other)} then, "
+                f"{scorer_in_words(scorer)} now. Verdicts of the two cannot be compared: bring the scorer back that "
+                "the run began with, or begin a new run with this one."
+            )
 
 
 class _Sitting(NamedTuple):

@@ -24,10 +24,11 @@ from mage_es.engine.theorems.own import check_own
 from mage_es.engine.theorems.publishing import check_proposals
 from mage_es.engine.theorems.ratchet import check_ratchet
 from mage_es.engine.theorems.recheck import check_replay
+from mage_es.engine.theorems.recount import Heard
 from mage_es.engine.theorems.reproof import check_reproof
 from mage_es.engine.theorems.serving import check_injections
 from mage_es.engine.theorems.target_leaks import check_target_leaks
-from mage_es.engine.theorems.verdicts import basis_of, check_verdicts
+from mage_es.engine.theorems.verdicts import basis_of, check_scorer, check_verdicts
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.engine.verbs.runs import exam_rows
 from mage_es.engine.verbs.summary import ExamRow
@@ -69,7 +70,21 @@ def verify(
     Raises:
         UsageError: `head` is malformed.
     """
-    run = as_run(run)
+    return verified(as_run(run), head=head, data_dir=data_dir, benchmark=benchmark)
+
+
+averify = in_thread(verify)
+
+
+def verified(
+    run: Run,
+    *,
+    head: str | None = None,
+    data_dir: Path | str | None = None,
+    benchmark: Benchmark | None = None,
+    heard: list[Heard] | None = None,
+) -> VerifyReport:
+    """Do what `verify` does; `heard` gets the calls whose requests were made again."""
     verdict = verify_log(run.log_path, head=head)
     checks = [check_log(verdict)]
     if verdict.search:
@@ -77,15 +92,18 @@ def verify(
     exams: tuple[ExamRow, ...] = ()
     if checks[0].ok:
         reader = LogReader(run.log_path)
-        checks += _theorems(run, reader, data_dir, benchmark)
+        checks += _theorems(run, reader, data_dir, benchmark, heard)
         exams = exam_rows(reader)
     return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks), exams=exams)
 
 
-averify = in_thread(verify)
-
-
-def _theorems(run: Run, reader: LogReader, data_dir: Path | str | None, benchmark: Benchmark | None) -> Iterator[Check]:
+def _theorems(
+    run: Run,
+    reader: LogReader,
+    data_dir: Path | str | None,
+    benchmark: Benchmark | None,
+    heard: list[Heard] | None,
+) -> Iterator[Check]:
     stored = check_questions(verify_questions(run.log_path))
     yield stored
     yield check_replay(reader, run.snapshots_path)
@@ -108,4 +126,6 @@ def _theorems(run: Run, reader: LogReader, data_dir: Path | str | None, benchmar
     yield from check_proposals(reader)
     yield from check_inference(run, reader)
     if started and stored.ok:
-        yield from check_verdicts(run, reader, basis_of(reader, data_dir=data_dir, benchmark=benchmark))
+        basis = msgspec.structs.replace(basis_of(reader, data_dir=data_dir, benchmark=benchmark), heard=heard)
+        yield check_scorer(reader, basis)
+        yield from check_verdicts(run, reader, basis)

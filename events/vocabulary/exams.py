@@ -30,6 +30,14 @@ class ExamOpened(Event, frozen=True, kw_only=True, tag="exam.opened"):
     asked_sha256: str
     """SHA-256 of their ids."""
     digests: tuple[Digest, ...]
+    # As in `run.started`, at the time of the exam.
+    package_version: str = ""
+    package_sha256: str = ""
+    """SHA-256 of the package's modules and prompts."""
+    scorer_sha256: str = ""
+    """SHA-256 of the file of a scorer that is not the package's; empty for one that is, or without a source."""
+    probes_sha256: str = ""
+    """SHA-256 of the scorer's verdicts on fixed replies; empty where no rule of the package's scores."""
 
 
 class ExamClosed(Event, frozen=True, kw_only=True, tag="exam.closed"):

@@ -19,8 +19,10 @@ from mage_es.engine.theorems.growth import check_growth
 from mage_es.engine.theorems.inference import check_inference
 from mage_es.engine.theorems.leaks import check_leaks, check_splits
 from mage_es.engine.theorems.log import check_head, check_log, check_questions
+from mage_es.engine.theorems.oddities import check_oddities
 from mage_es.engine.theorems.origins import check_origins
 from mage_es.engine.theorems.own import check_own
+from mage_es.engine.theorems.parent import check_parent
 from mage_es.engine.theorems.publishing import check_proposals
 from mage_es.engine.theorems.ratchet import check_ratchet
 from mage_es.engine.theorems.recheck import check_replay
@@ -58,19 +60,21 @@ def verify(
     run: Run | Path | str,
     *,
     head: str | None = None,
+    parent: Run | Path | str | None = None,
     data_dir: Path | str | None = None,
     benchmark: Benchmark | None = None,
 ) -> VerifyReport:
     """Check every byte of a run, and every theorem on its log, and score every answer again.
 
     With a `head` printed earlier (64 hexadecimal digits, or at least the first 16), check also that this log had it.
-    Of a damaged log nothing else is checked. `benchmark` is the object that the run began with, where Python gave it
-    one; a scorer of the user's is imported by its name.
+    Of a damaged log nothing else is checked. With a `parent` what the run took over is compared with that. `benchmark`
+    is the object that the run began with, where Python gave it one; a scorer of the user's is imported by its name.
 
     Raises:
-        UsageError: `head` is malformed.
+        UsageError: `head` is malformed, or the run has no parent.
     """
-    return verified(as_run(run), head=head, data_dir=data_dir, benchmark=benchmark)
+    found = as_run(parent) if parent is not None else None
+    return verified(as_run(run), head=head, parent=found, data_dir=data_dir, benchmark=benchmark)
 
 
 averify = in_thread(verify)
@@ -80,6 +84,7 @@ def verified(
     run: Run,
     *,
     head: str | None = None,
+    parent: Run | None = None,
     data_dir: Path | str | None = None,
     benchmark: Benchmark | None = None,
     heard: list[Heard] | None = None,
@@ -92,6 +97,7 @@ def verified(
     exams: tuple[ExamRow, ...] = ()
     if checks[0].ok:
         reader = LogReader(run.log_path)
+        checks += [check_parent(reader, parent)] if parent else []
         checks += _theorems(run, reader, data_dir, benchmark, heard)
         exams = exam_rows(reader)
     return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks), exams=exams)
@@ -129,3 +135,4 @@ def _theorems(
         basis = msgspec.structs.replace(basis_of(reader, data_dir=data_dir, benchmark=benchmark), heard=heard)
         yield check_scorer(reader, basis)
         yield from check_verdicts(run, reader, basis)
+    yield check_oddities(run, reader)

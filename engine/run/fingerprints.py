@@ -17,7 +17,7 @@ from mage_es.engine.seams.benchmark import scored
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import MageError, UsageError
-from mage_es.events.vocabulary import ExamOpened, RunStarted
+from mage_es.events.vocabulary import ExamOpened, ExamRejudged, RunStarted
 
 _LAYERS = ("mage_es.engine", "mage_es.events", "mage_es.projections")
 """What a number can depend on; the command line only prints it."""
@@ -52,7 +52,7 @@ def package_sha256() -> str:
     return found.hexdigest()
 
 
-def scorer_of(event: RunStarted | ExamOpened) -> tuple[str, str]:
+def scorer_of(event: RunStarted | ExamOpened | ExamRejudged) -> tuple[str, str]:
     """Return what an event says of the scorer."""
     return event.scorer_sha256, event.probes_sha256
 

@@ -45,6 +45,7 @@ from mage_es.projections.fold import State
 BOUND = "all agree"
 ANOTHER = "recorded with another release of this package"
 """Why prompts, plans and replies of stand-ins are not held against what this release makes of them."""
+SCORER_GONE = "scored by another scorer than the one that is here, which says something else"
 _NO_GOLD = "this copy was made without right answers"
 _ERASED = "a text of theirs was erased"
 
@@ -63,15 +64,18 @@ class Heard(NamedTuple):
 
 
 class Basis(msgspec.Struct, frozen=True):
-    """What a log is checked with: the world it began in, None where `missing` says why it cannot be opened.
+    """What a log is checked with: the world it began in, None where `missing` says why it cannot be opened, and the
+    fingerprints of its `scorer` as it is here.
 
-    `is_release`: whether this release of the package is the one that recorded it, so that it must render the same.
-    `heard`, if given, collects the calls whose requests were made again.
+    `is_release` and `is_scorer`: whether the package and the scorer that are here are those that recorded it, so that
+    they must render and score the same. `heard`, if given, collects the calls whose requests were made again.
     """
 
     world: World | None
     missing: str = ""
+    scorer: tuple[str, str] = ("", "")
     is_release: bool = True
+    is_scorer: bool = True
     heard: list[Heard] | None = None
 
 
@@ -88,7 +92,7 @@ class Recount:
     """The answers of one log. `execution` and `judge` are the models that an exam names; of a run anyone may answer."""
 
     def __init__(self, given: Basis, *, exam: str = "", execution: str = "", judge: str | None = None) -> None:
-        self._exam, self._heard = exam, given.heard
+        self._exam, self._heard, self._is_scorer = exam, given.heard, given.is_scorer
         self._world, self._is_release, self._execution = given.world, given.is_release, execution
         self._judge = judge if judge is not None or given.world is None else given.world.setting.config.judge
         self._missing, self._has_gold = given.missing, given.world is not None and given.world.has_gold
@@ -99,6 +103,8 @@ class Recount:
             self._player = open_builtin(execution, PLAYERS[execution][0])
         self._right: dict[str, bool] = {}
         self.settled: list[_Settled] = []
+        self.made: dict[str, AnswerJudged] = {}
+        """The verdicts that the scorer which is here gives."""
         self.plans: list[QuestionPlanned] = []
         self.unchecked: Counter[str] = Counter()
 
@@ -340,7 +346,12 @@ class Recount:
             return ""
         else:
             made = judgement(planned, verdict, reason=finish.reason)
+        if isinstance(made, AnswerJudged):
+            self.made[planned.question_id] = made
         if made == settled:
+            return ""
+        if not self._is_scorer:
+            asking.unchecked = SCORER_GONE
             return ""
         if isinstance(settled, AnswerUndecided) and settled.problem.startswith(FAILED):
             told = "right" if isinstance(made, AnswerJudged) and made.correct else "not right"

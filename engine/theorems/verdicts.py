@@ -37,7 +37,7 @@ from mage_es.engine.theorems.check import Check
 from mage_es.engine.theorems.recount import BOUND, Basis, Recount
 from mage_es.events.errors import LogError, PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import ExamOpened, QuestionPlanned, Record, RunStarted
+from mage_es.events.vocabulary import AnswerUnanswered, ExamOpened, QuestionPlanned, Record, RunStarted
 from mage_es.events.vocabulary.private import ERASED
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
@@ -58,31 +58,29 @@ def basis_of(reader: LogReader, *, data_dir: Path | str | None, benchmark: Bench
         return Basis(None, str(missing))
     # A frozen world guards nothing, and what a method's writer wrote is heard only where it quotes no guarded question.
     setting = world.setting._replace(guarded=Guarded(world.splits.events))
-    return Basis(world._replace(setting=setting))
+    return Basis(world._replace(setting=setting), scorer=fingerprints(world)[1:])
 
 
 def check_scorer(reader: LogReader, given: Basis) -> Check:
-    """Return whether one scorer scored the run and all its exams."""
-    started = first_event(reader)
-    taken = [(seq, opened.exam, opened) for seq, opened in reader.numbered(ExamOpened)]
-    scorers = {scorer_of(event) for event in (started, *(opened for _, _, opened in taken))}
+    """Return whether one scorer scored all exams, and whether it is the one that the run learned by."""
+    started, records = first_event(reader), exam_records(reader)
     told = scorer_in_words(scorer_of(started))
-    if other := next((each for each in taken if scorer_of(each[2]) != scorer_of(started)), None):
-        seq, name, opened = other
-        detail = (
-            f"exam {name} was scored by another scorer ({scorer_in_words(scorer_of(opened))}) than the run ({told})"
-        )
-        return Check(
-            name=SCORER, ok=False, detail=detail, measured=f"{len(scorers)} scorers", bound="1 scorer", seq=seq
-        )
-    packages = {event.package_sha256 for event in (started, *(opened for _, _, opened in taken))}
-    detail = f"{told}; package {started.package_version}, {started.package_sha256[:16] or 'unknown'}"
+    scorers = [(record, scorer_of(record.scored_by)) for record in records]
+    if other := next(((record, scorer) for record, scorer in scorers if scorer != scorers[0][1]), None):
+        first, ours, theirs = (records[0].opened.exam, *map(scorer_in_words, (scorers[0][1], other[1])))
+        detail = f"exam {other[0].opened.exam} was scored by another scorer ({theirs}) than exam {first} ({ours})"
+        measured = f"{len({scorer for _, scorer in scorers})} scorers"
+        return Check(name=SCORER, ok=False, detail=detail, measured=measured, bound="1 scorer", seq=other[0].seq)
+    packages = {started.package_sha256, *(record.opened.package_sha256 for record in records)}
     doubts = [f"{len(packages)} releases of the package took part"] if len(packages) > 1 else []
     if not packages <= {package_sha256()}:
-        doubts.append(f"installed is {package_sha256()[:16]}, so prompts that it makes otherwise are not checked")
-    if given.world and fingerprints(given.world)[1:] != scorer_of(started):
-        doubts.append(f"the scorer that is here now is another: {scorer_in_words(fingerprints(given.world)[1:])}")
-    detail = "; ".join((detail, *doubts))
+        doubts.append(f"installed is {package_sha256()[:16]}: what it renders otherwise is not checked")
+    if scorers and scorers[0][1] != scorer_of(started):
+        doubts.append(f"exams were scored by another than the run learned by: {scorer_in_words(scorers[0][1])}")
+    if given.world and given.scorer != (scorers[0][1] if scorers else scorer_of(started)):
+        doubts.append(f"the scorer that is here now is another: {scorer_in_words(given.scorer)}")
+    about = f"{told}; package {started.package_version}, {started.package_sha256[:16] or 'unknown'}"
+    detail = "; ".join((about, *doubts))
     return Check(name=SCORER, ok=True, detail=detail, measured="1 scorer", bound="1 scorer", doubt=bool(doubts))
 
 
@@ -116,8 +114,10 @@ def check_verdicts(run: Run, reader: LogReader, given: Basis) -> Iterator[Check]
 
 
 def _at(given: Basis, event: RunStarted | ExamOpened) -> Basis:
-    is_release = event.package_sha256 in ("", package_sha256())
-    return msgspec.structs.replace(given, is_release=is_release)
+    """Return what one log is checked with, by what it says of the package and the scorer of then."""
+    is_release, scorer = event.package_sha256 in ("", package_sha256()), scorer_of(event)
+    is_scorer = given.world is None or not event.package_sha256 or scorer == given.scorer
+    return msgspec.structs.replace(given, is_release=is_release, is_scorer=is_scorer)
 
 
 def _regolded(reader: LogReader, world: World | None) -> str:
@@ -141,9 +141,28 @@ def _exam(record: ExamRecord, events: Sequence[Record], state: State, given: Bas
         return recount.check(name, problem, first)
     if record.closed:
         problem = recount.unsettled() or recount.miscounted(record.closed, families_of(world) if world else None)
+        problem = problem or _misrejudged(record, recount, given)
         if problem:
             return recount.check(name, problem, 0)
     return recount.check(name, "", 0)
+
+
+def _misrejudged(record: ExamRecord, recount: Recount, given: Basis) -> str:
+    """Return where an exam was scored again otherwise than the scorer that is here does, if it is the same."""
+    anew = record.rejudged
+    if anew is None:
+        return ""
+    right = sum(each.correct for each in anew.verdicts)
+    unanswered = sum(isinstance(each, AnswerUnanswered) for each in recount.settled)
+    if (anew.correct, anew.total) != (right, len(anew.verdicts) + unanswered):
+        return f"scored again it has {right} of {len(anew.verdicts) + unanswered} right, and not {anew.correct}"
+    if given.world is None or not given.world.has_gold or scorer_of(anew) != given.scorer:
+        return ""
+    for each in anew.verdicts:
+        made = recount.made.get(each.question_id)
+        if made and (made.correct, made.score_micro) != (each.correct, each.score_micro):
+            return f"{each.question_id}: scored again it is {'wrong' if each.correct else 'right'}"
+    return ""
 
 
 def _misasked(record: ExamRecord, plans: Sequence[QuestionPlanned], state: State, given: Basis) -> str:

@@ -15,9 +15,10 @@ from mage_es.engine.run.fingerprints import package_sha256
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.theorems.verdicts import SCORER, basis_of, check_scorer
 from mage_es.engine.verbs.exam import examine
+from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import Event, ExamOpened, Record, RunStarted
+from mage_es.events.vocabulary import Event, ExamClosed, ExamOpened, ExamRejudged, Record, RunStarted
 from tests.engine.forgery import replace
 
 MODULE = "graded_by_hand"
@@ -61,20 +62,36 @@ def test_no_exam_is_taken_with_a_scorer_that_was_edited_since(run: Run, scorer: 
         examine(run, at="start", questions=4)
     ok, doubt, detail = checked(run)
     assert ok and doubt and "the scorer that is here now is another" in detail
+    before = examined_right(run)
+    report = examine(run, at="start", questions=4, rejudge=True)
+    [anew] = LogReader(run.log_path).of(ExamRejudged)
+    assert anew.exam == "0001-latest" and anew.total == 4 and (anew.correct, report.correct) == (4, 4)
+    assert report.before is None and examined_right(run) == [*before, 4]  # the old verdicts stay
+    ok, doubt, detail = checked(run)
+    assert ok and doubt and "exams were scored by another than the run learned by" in detail
+    found = {check.name: check for check in verify(run).checks}
+    assert all(check.ok for check in found.values()) and found["verdicts 0002-start"].measured == "4 of 4 scored again"
+    assert examine(run, questions=4).correct == 4  # what is compared is what the scorer of now says
 
 
-def test_an_exam_by_another_scorer_than_the_runs_is_found(evolved_once: Run, tmp_path: Path) -> None:
+def examined_right(run: Run) -> list[int]:
+    return [closed.correct for closed in LogReader(run.log_path).of(ExamClosed)]
+
+
+def test_two_exams_by_two_scorers_are_found(evolved_once: Run, tmp_path: Path) -> None:
     run = Run(evolved_once.id, tmp_path / "copy")
     shutil.copytree(evolved_once.log_path, run.log_path)
-    examine(run, questions=2, runtime=Runtime(workers=2))
+    for marker in ("start", "latest"):
+        examine(run, at=marker, questions=2, runtime=Runtime(workers=2))
     started = next(LogReader(run.log_path).of(RunStarted))
     assert started.probes_sha256 and not started.scorer_sha256  # the package's own
 
     def edited(record: Record) -> Event:
         event = record.event
-        return msgspec.structs.replace(event, probes_sha256="f" * 64) if isinstance(event, ExamOpened) else event
+        is_it = isinstance(event, ExamOpened) and event.marker == "latest"
+        return msgspec.structs.replace(event, probes_sha256="f" * 64) if is_it else event
 
     assert checked(run)[:2] == (True, False)
     replace(run.log_path, tmp_path, edited)
     ok, _, detail = checked(run)
-    assert not ok and detail.startswith("exam 0001-latest was scored by another scorer")
+    assert not ok and detail.startswith("exam 0002-latest was scored by another scorer")

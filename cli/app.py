@@ -31,6 +31,7 @@ from mage_es.cli import (
     repair,
     replay,
     report,
+    reproduce,
     resume,
     ring,
     runs,
@@ -150,6 +151,7 @@ _group(
     sign=(key.sign, key.SIGN_EXAMPLES),
     cosign=(key.cosign, key.COSIGN_EXAMPLES),
 )
+_command("Check and keep", reproduce.reproduce, reproduce.EXAMPLES)
 _command("Check and keep", repair.repair, repair.EXAMPLES)
 _command("Check and keep", export.export, export.EXAMPLES)
 _command("Check and keep", backup.backup, backup.BACKUP_EXAMPLES)

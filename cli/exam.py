@@ -66,6 +66,12 @@ def exam(
             show_default=False,
         ),
     ] = None,
+    rejudge: Annotated[
+        bool,
+        typer.Option(
+            "--rejudge", help="First score all exams again from their recorded replies, where the scorer has changed."
+        ),
+    ] = False,
 ) -> None:
     """Examine a run on questions that it never saw.
 
@@ -90,6 +96,7 @@ def exam(
                 data_dir=settings.data_dir,
                 runtime=runtime,
                 execution=learner,
+                rejudge=rejudge,
             )
     except Interrupted as stopped:
         why = f" {stopped}" if isinstance(stopped, BudgetReached) else ""

@@ -1,5 +1,6 @@
 """`mage-es verify`: check a run's hashes, its splits and its theorems."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,7 +19,7 @@ EXAMPLES = examples(
 )
 
 
-@takes("runs_dir")
+@takes("runs_dir", "data_dir")
 def verify(
     run: RunArgument = None,
     *,
@@ -37,15 +38,20 @@ def verify(
             metavar="KEY", help="Verifier key that must have signed or cosigned a head; several in several --key."
         ),
     ] = None,
+    parent: Annotated[
+        Path | None,
+        typer.Option("--parent", metavar="FOLDER", help="The run that this one goes on from, to compare it with."),
+    ] = None,
 ) -> None:
-    """Verify every byte of a run and every theorem on its log.
+    """Verify every byte of a run and every theorem on its log, and score every answer again.
 
-    Exits with 5 if bytes are not what was written, with 1 if another check fails.
+    A doubt fails nothing: its detail says what is odd, or could not be checked here. Exits with 5 if bytes are not what
+    was written, with 1 if another check fails.
     """
     from mage_es.engine.theorems.target_leaks import NAME as TARGET_LEAKS
     from mage_es.engine.verbs.verify import verify as verify_run
 
-    report = verify_run(settings.find_run(run), head=head, keys=key or ())
+    report = verify_run(settings.find_run(run), head=head, keys=key or (), parent=parent, data_dir=settings.data_dir)
     head_line = [f"head {report.head}"] if report.head else []  # unknown where the end of the log is damaged
     out.report(
         report,

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.exam_report import ExamReport
     from mage_es.engine.verbs.open_run import aopen_run, open_run
     from mage_es.engine.verbs.replay import ReplayReport, areplay, replay
+    from mage_es.engine.verbs.reproduce import ReproduceReport, areproduce, reproduce
     from mage_es.engine.verbs.resume import aresume, resume
     from mage_es.engine.verbs.runs import summarise
     from mage_es.engine.verbs.show import QuestionReport, show
@@ -87,6 +88,7 @@ __all__ = [
     "Question",
     "QuestionReport",
     "ReplayReport",
+    "ReproduceReport",
     "Request",
     "RetryPolicy",
     "Run",
@@ -108,6 +110,7 @@ __all__ = [
     "aexamine",
     "aopen_run",
     "areplay",
+    "areproduce",
     "aresume",
     "aresume_baseline",
     "ask",
@@ -124,6 +127,7 @@ __all__ = [
     "open_run",
     "read_prices",
     "replay",
+    "reproduce",
     "resume",
     "resume_baseline",
     "show",
@@ -156,6 +160,7 @@ _HOMES = {
     "engine.verbs.exam_report": ("ExamReport",),
     "engine.verbs.open_run": ("aopen_run", "open_run"),
     "engine.verbs.replay": ("ReplayReport", "areplay", "replay"),
+    "engine.verbs.reproduce": ("ReproduceReport", "areproduce", "reproduce"),
     "engine.verbs.resume": ("aresume", "resume"),
     "engine.verbs.runs": ("summarise",),
     "engine.verbs.show": ("QuestionReport", "show"),

@@ -30,6 +30,7 @@ from mage_es.events.vocabulary import (
     Event,
     ExamClosed,
     ExamOpened,
+    ExamRejudged,
     LogRepaired,
     ModelCalled,
 )
@@ -58,11 +59,18 @@ _RESAMPLES = 10_000
 
 
 class ExamRecord(NamedTuple):
-    """What a run's log says of an exam: event `seq` opened it; `closed` is None while it is not complete."""
+    """What a run's log says of an exam: event `seq` opened it; `closed` is None while it is not complete, `rejudged`
+    where one scorer scored it."""
 
     seq: int
     opened: ExamOpened
     closed: ExamClosed | None
+    rejudged: ExamRejudged | None = None
+
+    @property
+    def scored_by(self) -> ExamOpened | ExamRejudged:
+        """The event that says which scorer its verdicts are of."""
+        return self.rejudged or self.opened
 
     @property
     def number(self) -> int:
@@ -121,11 +129,13 @@ class RecordedExam(NamedTuple):
 def exam_records(reader: LogReader) -> Sequence[ExamRecord]:
     """Return every exam that a run's log knows, in order."""
     opened: dict[str, ExamRecord] = {}
-    for seq, event in reader.numbered(ExamOpened, ExamClosed):
+    for seq, event in reader.numbered(ExamOpened, ExamClosed, ExamRejudged):
         if isinstance(event, ExamOpened):
             opened[event.exam] = ExamRecord(seq, event, None)
         elif isinstance(event, ExamClosed) and event.exam in opened:  # a baseline has only its end
             opened[event.exam] = opened[event.exam]._replace(closed=event)
+        elif isinstance(event, ExamRejudged) and event.exam in opened:
+            opened[event.exam] = opened[event.exam]._replace(rejudged=event)
     return list(opened.values())
 
 
@@ -161,6 +171,8 @@ def read_exam(reader: LogReader, told: ExamRecord | None = None) -> RecordedExam
     """Return the exam in a log: of which the run's log has `told`, else a baseline's own. Raises `LogDamaged`."""
     found = frames(reader, _READS)
     answers = asked(found).filter(purpose="exam")
+    if told and told.rejudged:
+        answers = _anew(answers, told.rejudged)
     return RecordedExam(
         name=told.opened.exam if told else "",
         marker=told.opened.marker if told else "latest",
@@ -174,6 +186,16 @@ def read_exam(reader: LogReader, told: ExamRecord | None = None) -> RecordedExam
         ledger=ledger_of(reader),
         seconds=_seconds(found[ModelCalled], answers["question_id"]),
     )
+
+
+def _anew(answers: pl.DataFrame, rejudged: ExamRejudged) -> pl.DataFrame:
+    """Return answers with the verdicts of the scorer that scored them again."""
+    verdicts = {each.question_id: each for each in rejudged.verdicts}
+    now = [verdicts.get(name) for name in answers["question_id"]]  # no verdict: a question without an answer
+    right = pl.Series([bool(each and each.correct) for each in now], dtype=pl.Boolean)
+    score = pl.Series([each.score_micro if each else 0 for each in now], dtype=answers.schema["score_micro"])
+    lost = pl.when(right).then(pl.lit("")).otherwise("problem")
+    return answers.with_columns(correct=right, score_micro=score, score=score / MICRO, problem=lost)
 
 
 def asked(found: Mapping[type[Event], pl.DataFrame]) -> pl.DataFrame:

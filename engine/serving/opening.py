@@ -22,6 +22,7 @@ from mage_es.engine.config import Config, parse
 from mage_es.engine.decide import decide
 from mage_es.engine.rules.forms import USUAL
 from mage_es.engine.run.directory import Run, clock, create_run
+from mage_es.engine.run.fingerprints import fingerprints
 from mage_es.engine.run.inheriting import Parent, inheritance, read_parent
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.questions import recorded_benchmark, rows_of
@@ -215,9 +216,8 @@ def _begun(served: Run, log: Log, world: World, parent: Parent) -> State:
 def _commands(served: Run, log: Log, world: World, parent: Parent, state: State) -> Iterator[Command]:
     k = parent.event.iteration
     stored = log.store(*rows_of(world.benchmark))
-    yield OpenRun(
-        world.started(served.id), (*world.splits.events, stored), parent=[parent.event], inherited=parent.drafts
-    )
+    started = msgspec.structs.replace(world.started(served.id), **fingerprints(world)._asdict())
+    yield OpenRun(started, (*world.splits.events, stored), parent=[parent.event], inherited=parent.drafts)
     require_ontology(state, f"iteration {k}")
     yield CompletePhase(_START, "open")
     yield CloseIteration(k, state.digests())

@@ -37,6 +37,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 
+import msgspec
+
 from mage_es.engine.agents.critic import judgement
 from mage_es.engine.commands import Asked, Command, OpenRun, PlanAnswers, RecordEmbedding, RecordFact
 from mage_es.engine.courses import Act, Ask, Fact, Grade, Look, Move, Use, begin, catch_up
@@ -48,6 +50,7 @@ from mage_es.engine.rules.snapshot import anchors_so_far
 from mage_es.engine.run.budget import UNLIMITED, Limits
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exam_plan import asked_of
+from mage_es.engine.run.fingerprints import fingerprints
 from mage_es.engine.run.questions import rows_of
 from mage_es.engine.run.runtime import ACCURACY, ProgressNote, RunningScore, Runtime, measure_of
 from mage_es.engine.run.world import World, registered_in, require_readable
@@ -174,9 +177,8 @@ class Session:
         limits = self.runtime.limits
         budget = [limits.recorded()] if limits and any(limits) else []
         registered = [registered_in(self.world, self.registration)] if self.registration else []
-        opening = OpenRun(
-            self.world.started(self.run.id), (*self.world.splits.events, stored), budget, registered=registered
-        )
+        started = msgspec.structs.replace(self.world.started(self.run.id), **fingerprints(self.world)._asdict())
+        opening = OpenRun(started, (*self.world.splits.events, stored), budget, registered=registered)
         if parent := self.world.parent:
             return opening._replace(parent=[parent.event], inherited=parent.drafts)
         return opening

@@ -33,8 +33,17 @@ from mage_es.engine.run.exams import (
     number_of,
     repair_that_cut,
 )
+from mage_es.engine.run.fingerprints import fingerprints, scorer_in_words, scorer_of
 from mage_es.engine.run.runtime import ACCURACY, ProgressNote, Runtime
-from mage_es.engine.run.world import World, held_out_sample, reopen_world, require_ontology, require_scoring, state_of
+from mage_es.engine.run.world import (
+    World,
+    first_event,
+    held_out_sample,
+    reopen_world,
+    require_ontology,
+    require_scoring,
+    state_of,
+)
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.environment import is_sequential
@@ -42,11 +51,12 @@ from mage_es.engine.seams.model import Model
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.exam_report import ExamReport, report_of
 from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.engine.verbs.rejudge import judged_anew
 from mage_es.engine.verbs.trials import require_room
 from mage_es.events.care import root_of
 from mage_es.events.digests import sha256_text
 from mage_es.events.disk import LocalFileSystem, Lock
-from mage_es.events.errors import BudgetReached, Interrupted, UsageError, nearest
+from mage_es.events.errors import BudgetReached, Interrupted, PrerequisiteError, UsageError, nearest
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (
     Draft,
@@ -75,10 +85,12 @@ async def aexamine(
     execution: Model | None = None,
     judge: Model | None = None,
     embedder: Embedder | None = None,
+    rejudge: bool = False,
 ) -> ExamReport:
     """Examine a run at a marker on a sample of `questions` of its held-out split (default: all of it).
 
-    `execution`, `judge` and `embedder` replace those of the run's configuration: the exam records who answers.
+    `execution`, `judge` and `embedder` replace those of the run's configuration: the exam records who answers. With
+    `rejudge` the run's exams are first scored again from their recorded replies, where another scorer scored them.
 
     [section 3.2, frozen inference] An exam has a log of its own and is given no guidance model.
 
@@ -88,6 +100,7 @@ async def aexamine(
     Raises:
         UsageError: An unknown marker or control, more questions than are held out, a control that they do not allow, or
             dollars are limited and a model has no price.
+        PrerequisiteError: The scorer is another one than that of the exams before, or of the run.
         RunLocked: Another process is writing the run. Another exam of it is waited for.
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call resumes it.
     """
@@ -117,7 +130,13 @@ async def aexamine(
         asked=len(names),
         asked_sha256=sha256_text("\n".join(sorted(names))),
         digests=state.digests(),
+        package_version=__version__,
+        **fingerprints(world)._asdict(),
     )
+    if rejudge:
+        _rejudge(run, world)
+    else:
+        _require_scorer(reader, wanted)
     record, is_repeated = _recorded(run, wanted), True
     if not record or not record.closed:
         await require_room(world, models.execution, names[0])
@@ -132,10 +151,33 @@ def _recorded(run: Run, wanted: ExamOpened) -> ExamRecord | None:
     """Return the newest recorded exam that is the same and still has its log."""
     for record in reversed(exam_records(LogReader(run.log_path))):
         # Exams of one state are opened at different heads of the log; the digests tell whether it is the same state.
-        same = msgspec.structs.replace(record.opened, exam="", head_seq=wanted.head_seq) == wanted
+        # The package may have changed since, as long as the scorer has not.
+        names = ("head_seq", "package_version", "package_sha256", "scorer_sha256", "probes_sha256")
+        given = {name: getattr(wanted, name) for name in names}
+        same = msgspec.structs.replace(record.opened, exam="", **given) == wanted
+        same = same and scorer_of(record.scored_by) == scorer_of(wanted)
         if same and record.is_there(run):
             return record
     return None
+
+
+def _require_scorer(reader: LogReader, wanted: ExamOpened) -> None:
+    """Raise `PrerequisiteError` where an exam of the run, or the run if it has none, was scored by another scorer."""
+    scorer = scorer_of(wanted)
+    scored = [(record.opened.exam, scorer_of(record.scored_by)) for record in exam_records(reader)]
+    for name, other in scored or [(reader.run, scorer_of(first_event(reader)))]:
+        if other != scorer:
+            raise PrerequisiteError(
+                f"The scorer changed since {name} was scored: {scorer_in_words(other)} then, "
+                f"{scorer_in_words(scorer)} now. Verdicts of the two cannot be compared: bring the old one back, or "
+                "score all exams again from their recorded replies with --rejudge."
+            )
+
+
+def _rejudge(run: Run, world: World) -> None:
+    with Log.open(run.log_path, clock=clock) as log:
+        if drafts := list(judged_anew(run, LogReader(run.log_path), world)):
+            log.append(drafts)
 
 
 class _Sitting(NamedTuple):

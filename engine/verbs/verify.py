@@ -8,11 +8,8 @@ from pathlib import Path
 import msgspec
 
 from mage_es.engine.config import parse
-from mage_es.engine.embedders.registry import LateEmbedder
-from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.inheriting import last_inherited
-from mage_es.engine.run.world import reopen_world, require_scoring
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.theorems.benefit import check_benefit
 from mage_es.engine.theorems.check import Check
@@ -23,23 +20,26 @@ from mage_es.engine.theorems.growth import check_growth
 from mage_es.engine.theorems.inference import check_inference
 from mage_es.engine.theorems.leaks import check_leaks, check_splits
 from mage_es.engine.theorems.log import check_head, check_keys, check_log, check_questions, check_signed
+from mage_es.engine.theorems.oddities import check_oddities
 from mage_es.engine.theorems.origins import check_origins
 from mage_es.engine.theorems.own import check_own
+from mage_es.engine.theorems.parent import check_parent
 from mage_es.engine.theorems.publishing import check_proposals
 from mage_es.engine.theorems.ratchet import check_ratchet
 from mage_es.engine.theorems.recheck import check_replay
+from mage_es.engine.theorems.recount import Heard
 from mage_es.engine.theorems.registered import check_registered
 from mage_es.engine.theorems.reproof import check_reproof
 from mage_es.engine.theorems.serving import check_injections
 from mage_es.engine.theorems.target_leaks import check_target_leaks
-from mage_es.engine.theorems.verdicts import Surroundings, check_verdicts
+from mage_es.engine.theorems.verdicts import basis_of, check_scorer, check_verdicts
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.engine.verbs.runs import exam_rows
 from mage_es.engine.verbs.summary import ExamRow
 from mage_es.events.care import verify_heads, verify_log, verify_questions
 from mage_es.events.care.heads import read_head_file
 from mage_es.events.care.notes import read_verifier
-from mage_es.events.errors import KeysUnusable, PrerequisiteError, UsageError
+from mage_es.events.errors import KeysUnusable
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import RunStarted
 
@@ -68,6 +68,7 @@ def verify(
     *,
     head: str | None = None,
     keys: Sequence[str] = (),
+    parent: Run | Path | str | None = None,
     data_dir: Path | str | None = None,
     benchmark: Benchmark | None = None,
 ) -> VerifyReport:
@@ -75,14 +76,31 @@ def verify(
 
     With a `head` printed earlier (64 hexadecimal digits, or at least the first 16) or the file of a signed head that
     was kept, check also that this log had it. Each of the verifier `keys` must have signed or cosigned a head. Of a
-    damaged log nothing else is checked. `benchmark` is the object that the run began with, where Python gave it
-    one; a scorer of the user's is imported by its name.
+    damaged log nothing else is checked. With a `parent` what the run took over is compared with that. `benchmark`
+    is the object that the run began with, where Python gave it one; a scorer of the user's is imported by its name.
 
     Raises:
-        UsageError: `head` or a key is malformed.
+        UsageError: `head` or a key is malformed, or the run has no parent.
         PrerequisiteError: Heads are signed, and the package that checks signatures is missing.
     """
-    run = as_run(run)
+    found = as_run(parent) if parent is not None else None
+    return verified(as_run(run), head=head, keys=keys, parent=found, data_dir=data_dir, benchmark=benchmark)
+
+
+averify = in_thread(verify)
+
+
+def verified(
+    run: Run,
+    *,
+    head: str | None = None,
+    keys: Sequence[str] = (),
+    parent: Run | None = None,
+    data_dir: Path | str | None = None,
+    benchmark: Benchmark | None = None,
+    heard: list[Heard] | None = None,
+) -> VerifyReport:
+    """Do what `verify` does; `heard` gets the calls whose requests were made again."""
     known = [read_verifier(key) for key in keys]
     kept = [read_head_file(Path(head))] if head and Path(head).is_file() else []
     verdict = verify_log(run.log_path, head=None if kept else head)
@@ -96,7 +114,8 @@ def verify(
         checks.append(check_signed(signed))
     try:
         reader = LogReader(run.log_path)
-        checks += _theorems(run, reader, data_dir, benchmark)
+        checks += [check_parent(reader, parent)] if parent else []
+        checks += _theorems(run, reader, data_dir, benchmark, heard)
     except KeysUnusable as error:  # what was checked before it was needed stays checked
         checks.append(Check(name="keys", ok=False, detail=str(error), damaged=True))
         return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks))
@@ -111,10 +130,13 @@ def verify(
     )
 
 
-averify = in_thread(verify)
-
-
-def _theorems(run: Run, reader: LogReader, data_dir: Path | str | None, benchmark: Benchmark | None) -> Iterator[Check]:
+def _theorems(
+    run: Run,
+    reader: LogReader,
+    data_dir: Path | str | None,
+    benchmark: Benchmark | None,
+    heard: list[Heard] | None,
+) -> Iterator[Check]:
     stored = check_questions(verify_questions(run.log_path))
     yield stored
     yield check_replay(reader, run.snapshots_path)
@@ -139,19 +161,7 @@ def _theorems(run: Run, reader: LogReader, data_dir: Path | str | None, benchmar
     yield from check_inference(run, reader)
     yield from check_keys(reader)
     if started and stored.ok:
-        yield from check_verdicts(run, reader, _surroundings(reader, started, data_dir, benchmark))
-
-
-def _surroundings(
-    reader: LogReader, started: RunStarted, data_dir: Path | str | None, benchmark: Benchmark | None
-) -> Surroundings:
-    try:
-        late = LateEmbedder(started)
-        world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=late, frozen=True)
-        if world.has_gold:
-            require_scoring(world, "scoring again")
-    except (UsageError, PrerequisiteError) as missing:
-        return Surroundings(None, str(missing))
-    # A frozen world guards nothing, and what a method's writer wrote is heard only where it quotes no guarded question.
-    setting = world.setting._replace(guarded=Guarded(world.splits.events))
-    return Surroundings(world._replace(setting=setting))
+        basis = msgspec.structs.replace(basis_of(reader, data_dir=data_dir, benchmark=benchmark), heard=heard)
+        yield check_scorer(reader, basis)
+        yield from check_verdicts(run, reader, basis)
+    yield check_oddities(run, reader)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mage_es.events.vocabulary.form import Event
+from mage_es.events.vocabulary.form import Event, Part
 from mage_es.events.vocabulary.marks import Digest
 
 
@@ -30,6 +30,14 @@ class ExamOpened(Event, frozen=True, kw_only=True, tag="exam.opened"):
     asked_sha256: str
     """SHA-256 of their ids."""
     digests: tuple[Digest, ...]
+    # As in `run.started`, at the time of the exam.
+    package_version: str = ""
+    package_sha256: str = ""
+    """SHA-256 of the package's modules and prompts."""
+    scorer_sha256: str = ""
+    """SHA-256 of the file of a scorer that is not the package's; empty for one that is, or without a source."""
+    probes_sha256: str = ""
+    """SHA-256 of the scorer's verdicts on fixed replies; empty where no rule of the package's scores."""
 
 
 class ExamClosed(Event, frozen=True, kw_only=True, tag="exam.closed"):
@@ -58,6 +66,39 @@ class ExamClosed(Event, frozen=True, kw_only=True, tag="exam.closed"):
     """Chain value there, which vouches for every answer."""
     root: str = ""
     """Root of the Merkle tree over the same events, 64 hexadecimal digits: it proves a single answer."""
+
+
+class Rejudged(Part, frozen=True, kw_only=True):
+    """What another scorer says of a recorded answer."""
+
+    question_id: str
+    score_micro: int
+    correct: bool
+    """Whether the answer is right by it."""
+
+
+class ExamRejudged(Event, frozen=True, kw_only=True, tag="exam.rejudged"):
+    """An exam's recorded replies were scored again after the scorer had changed; the old verdicts stay.
+
+    From here on these are compared with exams by the same scorer.
+    """
+
+    stream: ClassVar[str] = "exam/{0.exam}"
+    exam: str
+    """Name of the exam."""
+    correct: int
+    """Questions answered right by this scorer."""
+    total: int
+    """Number of questions, the unanswered ones included, the undecided ones not."""
+    verdicts: tuple[Rejudged, ...]
+    """Each answer that was decided, in the order of the ids."""
+    package_version: str
+    package_sha256: str
+    """SHA-256 of the package's modules and prompts."""
+    scorer_sha256: str
+    """SHA-256 of the file of a scorer that is not the package's; empty for one that is, or without a source."""
+    probes_sha256: str
+    """SHA-256 of the scorer's verdicts on fixed replies; empty where no rule of the package's scores."""
 
 
 class NoteWritten(Event, frozen=True, kw_only=True, tag="note.written"):

@@ -55,6 +55,13 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     """Whether a question's text says of which type it is."""
     columns: tuple[ColumnRole, ...] = ()
     """Every role of own tasks with its column; none of a benchmark."""
+    # So that what scored an answer, and rendered its prompt, can be told from what is installed later.
+    package_sha256: str = ""
+    """SHA-256 of the package's modules and prompts."""
+    scorer_sha256: str = ""
+    """SHA-256 of the file of a scorer that is not the package's; empty for one that is, or without a source."""
+    probes_sha256: str = ""
+    """SHA-256 of the scorer's verdicts on fixed replies; empty where no rule of the package's scores."""
 
 
 class RunInherited(Event, frozen=True, kw_only=True, tag="run.inherited"):

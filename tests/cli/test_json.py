@@ -20,6 +20,7 @@ DONE: dict[str, tuple[str, ...]] = {
     "exam": ("first", "--questions", "3"),
     "ask": (QUESTION,),
     "verify": ("first",),
+    "reproduce": ("first",),
     "baseline": ("zero_shot_cot", "wordmath", "--held-out", "4"),
     "try": ("wordmath", "--questions", "4", "--learn-from", "8"),
     "upgrade": ("first", "--execution", "builtin/reader", "--sample", "3", "--questions", "3", "--yes"),

@@ -13,7 +13,20 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, RunRegistered
 from tests.cli.conftest import Cli
 
-EVOLVE = "evolve wordmath --iterations 1 --pool 12 --held-out 8 --anchors 6 --run-id one".split()
+EVOLVE = [
+    "evolve",
+    "wordmath",
+    "--iterations",
+    "1",
+    "--pool",
+    "12",
+    "--held-out",
+    "8",
+    "--anchors",
+    "6",
+    "--run-id",
+    "one",
+]
 
 
 def test_a_key_is_made_once_for_its_owner_and_its_verifier_key_printed(cli: Cli) -> None:

@@ -20,7 +20,7 @@ import msgspec
 from mage_es.engine.benchmarks.records import listed, read_records
 from mage_es.engine.benchmarks.tasks import HUB
 from mage_es.engine.benchmarks.tasks.columns import columns_of, question_of
-from mage_es.engine.benchmarks.tasks.scorers import OwnFunction, require_scorer, scorer_of
+from mage_es.engine.benchmarks.tasks.scorers import OwnFunction, Scoring, function_of, require_scorer, scorer_of
 from mage_es.engine.benchmarks.tasks.spec import TaskSpec, parse
 from mage_es.engine.seams.benchmark import ONE_TYPE, Question, Repeat, Split, TaskTypeSource, Verdict
 from mage_es.events.errors import PrerequisiteError, UsageError
@@ -89,6 +89,11 @@ class Tasks:
 
     def score(self, question: Question, reply: str) -> Verdict:
         return self._scorer.verdict(question, reply)
+
+    @property
+    def own_scorer(self) -> Scoring | None:
+        """The function of the user's that scores, None for a scorer by name. Raises `UsageError` if it is not there."""
+        return function_of(self._needed) if self.is_scored_apart else None
 
     @property
     def is_scored_apart(self) -> bool:

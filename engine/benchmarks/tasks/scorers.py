@@ -223,7 +223,7 @@ def scorer_of(name: str, labels: Sequence[str]) -> Scorer:
 def require_scorer(name: str) -> None:
     """Raise `UsageError` for a function that is not there, `PrerequisiteError` for a library that is missing."""
     if ":" in name:
-        _function(name)
+        function_of(name)
     else:
         structured.require(name)
 
@@ -251,11 +251,13 @@ def name_of(scorer: str | Scoring) -> str:
     return name
 
 
-def _function(name: str) -> Scoring:
+def function_of(name: str) -> Scoring:
     """Return the function that `module:function` names; the module may lie in the current folder."""
     if name in _GIVEN:
         return _GIVEN[name]
     module, _, called = name.partition(":")
+    if module.partition(".")[0] in sys.stdlib_module_names:  # a run's folder must not name what executes its replies
+        raise UsageError(f"The scorer {name} is of Python's own library, of which none scores: give a module of yours.")
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
     try:
@@ -297,7 +299,7 @@ class OwnFunction:
 
 def _by_function(name: str, question: Question, reply: str) -> Verdict:
     """Return the verdict of a function, which may raise."""
-    given = _function(name)(reply, question)
+    given = function_of(name)(reply, question)
     if isinstance(given, Verdict):
         return given
     score = given if isinstance(given, TaskScore) else TaskScore(given)

@@ -1,0 +1,97 @@
+"""What scored an answer is on record, so that a scorer that was edited in between shows."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from mage_es.engine.config import Config
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.fingerprints import package_sha256
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.theorems.verdicts import SCORER, basis_of, check_scorer
+from mage_es.engine.verbs.exam import examine
+from mage_es.engine.verbs.verify import verify
+from mage_es.events.errors import PrerequisiteError
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import Event, ExamClosed, ExamOpened, ExamRejudged, Record, RunStarted
+from tests.engine.forgery import replace
+
+MODULE = "graded_by_hand"
+SCORE = "def score(reply, task):\n    return reply.strip().endswith(task.gold)\n"
+
+
+@pytest.fixture
+def scorer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A module of the user's that scores."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    path = tmp_path / f"{MODULE}.py"
+    path.write_text(SCORE)
+    return path
+
+
+@pytest.fixture
+def run(scorer: Path, start: Callable[..., Run], tmp_path: Path) -> Run:
+    rows = [f"What is {k} + {k + 3}?,{2 * k + 3}" for k in range(5, 35)]
+    (tmp_path / "mine.csv").write_text("\n".join(["prompt,label", *rows]) + "\n")
+    name = f"tasks/{tmp_path}/mine.csv?scorer={MODULE}:score"
+    config = Config(benchmark=name, execution="builtin/analogist", iterations=1, pool=6, anchors=4)
+    return start(tmp_path / "runs", config)
+
+
+def checked(run: Run) -> tuple[bool, bool, str]:
+    reader = LogReader(run.log_path)
+    check = check_scorer(reader, basis_of(reader, data_dir=None, benchmark=None))
+    assert check.name == SCORER
+    return check.ok, check.doubt, check.detail
+
+
+@pytest.mark.slow
+def test_no_exam_is_taken_with_a_scorer_that_was_edited_since(run: Run, scorer: Path) -> None:
+    examine(run, questions=4, runtime=Runtime(workers=2))
+    started = next(LogReader(run.log_path).of(RunStarted))
+    assert started.package_sha256 == package_sha256() and started.scorer_sha256 and not started.probes_sha256
+    assert checked(run)[:2] == (True, False)
+    scorer.write_text(SCORE.replace("endswith(task.gold)", "strip() != ''"))
+    with pytest.raises(PrerequisiteError, match="The scorer changed since small was scored"):
+        examine(run, at="start", questions=4)
+    ok, doubt, detail = checked(run)
+    assert ok and doubt and "the scorer that is here now is another" in detail
+    before = examined_right(run)
+    report = examine(run, at="start", questions=4, rejudge=True)
+    [anew] = LogReader(run.log_path).of(ExamRejudged)
+    assert anew.exam == "0001-latest" and anew.total == 4 and (anew.correct, report.correct) == (4, 4)
+    assert report.before is None and examined_right(run) == [*before, 4]  # the old verdicts stay
+    ok, doubt, detail = checked(run)
+    assert ok and doubt and "exams were scored by another than the run learned by" in detail
+    found = {check.name: check for check in verify(run).checks}
+    assert all(check.ok for check in found.values()) and found["verdicts 0002-start"].measured == "4 of 4 scored again"
+    assert examine(run, questions=4).correct == 4  # what is compared is what the scorer of now says
+
+
+def examined_right(run: Run) -> list[int]:
+    return [closed.correct for closed in LogReader(run.log_path).of(ExamClosed)]
+
+
+def test_two_exams_by_two_scorers_are_found(evolved_once: Run, tmp_path: Path) -> None:
+    run = Run(evolved_once.id, tmp_path / "copy")
+    shutil.copytree(evolved_once.log_path, run.log_path)
+    for marker in ("start", "latest"):
+        examine(run, at=marker, questions=2, runtime=Runtime(workers=2))
+    started = next(LogReader(run.log_path).of(RunStarted))
+    assert started.probes_sha256 and not started.scorer_sha256  # the package's own
+
+    def edited(record: Record) -> Event:
+        event = record.event
+        is_it = isinstance(event, ExamOpened) and event.marker == "latest"
+        return msgspec.structs.replace(event, probes_sha256="f" * 64) if is_it else event
+
+    assert checked(run)[:2] == (True, False)
+    replace(run.log_path, tmp_path, edited)
+    ok, _, detail = checked(run)
+    assert not ok and detail.startswith("exam 0002-latest was scored by another scorer")

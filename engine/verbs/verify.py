@@ -24,6 +24,7 @@ from mage_es.engine.theorems.publishing import check_proposals
 from mage_es.engine.theorems.ratchet import check_ratchet
 from mage_es.engine.theorems.recheck import check_replay
 from mage_es.engine.theorems.reproof import check_reproof
+from mage_es.engine.theorems.requests import check_requests
 from mage_es.engine.theorems.serving import check_injections
 from mage_es.engine.theorems.target_leaks import check_target_leaks
 from mage_es.engine.verbs.forms import in_thread, typed
@@ -95,6 +96,7 @@ def _theorems(run: Run, reader: LogReader) -> Iterator[Check]:
         yield check_benefit(run, reader, config)
         yield from check_reproof(reader, config)
         yield from check_forms(reader, since=last_inherited(reader))
+    yield check_requests(run, reader)
     yield from check_injections(reader)
     yield from check_proposals(reader)
     yield from check_inference(run, reader)

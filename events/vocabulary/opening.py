@@ -17,6 +17,13 @@ class ColumnRole(Part, frozen=True, kw_only=True):
     """The column, "" where no column has the role."""
 
 
+class Template(Part, frozen=True, kw_only=True):
+    """The fixed words of one kind of prompt."""
+
+    name: str
+    text: str
+
+
 class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     """The run's configuration and everything else that fixes its behaviour; the first event of every run."""
 
@@ -53,6 +60,8 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     """Whether a question's text says of which type it is."""
     columns: tuple[ColumnRole, ...] = ()
     """Every role of own tasks with its column; none of a benchmark."""
+    templates: tuple[Template, ...] = ()
+    """The templates of its prompts."""
 
 
 class RunInherited(Event, frozen=True, kw_only=True, tag="run.inherited"):

@@ -4,8 +4,7 @@ Rules
     - A text is recorded once, where it is first sent; what is sent names its texts by number. So an event gets its
       numbers when it is committed, on the state of that moment.
     - A text of subjects is theirs alone: one of other subjects, or of none, is another text with another number.
-    - No dump holds the hash of a subject's text, by which it could be guessed: after a snapshot that text gets another
-      number, and is recorded again.
+    - No snapshot has them: a hash of a subject's text would be one to guess it by. They are folded from the log.
 """
 
 from collections.abc import Iterable

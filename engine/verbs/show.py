@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.courses import Finish, begin
+from mage_es.engine.courses import Ask, Finish, begin
 from mage_es.engine.embedders.registry import LateEmbedder
 from mage_es.engine.rules.ingredients import without
 from mage_es.engine.rules.prompt import NOTES
@@ -199,11 +199,12 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
     calls = [move for move in moves if isinstance(move, CallReport)]
     trimmed = [move for move in moves if isinstance(move, TrimReport)]
     sent = (fact.sent for fact in facts if isinstance(fact, ModelCalled | CallFailed) and fact.tier == "execution")
-    request = asking.requests.request(next(sent, Sent()))
-    is_as_planned = request is None or sha256_text(request.text) == planned.prompt_sha256
+    # What was not asked yet, or never, is shown as it would be asked now.
+    first = begin(planned_course(world, state, planned))
+    request = asking.requests.request(next(sent, Sent())) or (first.request if isinstance(first, Ask) else None)
+    is_as_planned = (sha256_text(request.text) if request else "") == planned.prompt_sha256
     last = next((call for call in reversed(calls) if call.tier == "execution"), None)
-    recalled = begin(planned_course(world, state, planned)) if last is None else None
-    text = last.reply if last else recalled.reply if isinstance(recalled, Finish) else ""
+    text = last.reply if last else first.reply if isinstance(first, Finish) else ""
     verdict = next((fact for fact in facts if isinstance(fact, AnswerJudged)), None)
     open_ = next((fact for fact in facts if isinstance(fact, AnswerUndecided)), None)
     return QuestionReport(

@@ -24,6 +24,7 @@ from mage_es.engine.seams.environment import Opening
 from mage_es.engine.seams.faults import FailedAttempt
 from mage_es.engine.seams.metering import EmbeddingAttempt
 from mage_es.engine.seams.model import Completion
+from mage_es.engine.seams.pieces import Pieces, in_pieces
 from mage_es.events.vocabulary import (
     BanditUpdated,
     BudgetSet,
@@ -119,7 +120,7 @@ class PlanAnswers(NamedTuple):
 class Call(NamedTuple):
     """Which call it is: who asks which model about what, and where in the run. `causation` is what led to it.
 
-    `sources` are the questions whose texts the prompt is about.
+    `sources` are the questions whose texts the prompt is about, `pieces` what it is made of.
     """
 
     iteration: int
@@ -133,12 +134,15 @@ class Call(NamedTuple):
     model: str
     causation: int = 0
     sources: tuple[str, ...] = ()
+    pieces: Pieces = Pieces()
 
     @classmethod
     def of(cls, move: Ask, iteration: int, phase: Phase, model: str, *, purpose: str = "", causation: int = 0) -> Call:
         """Return the call that a move makes of a model; `purpose` is for a move that names none."""
         why, request = move.purpose or purpose, move.request.sha256
-        return cls(iteration, phase, move.tier, move.agent, why, move.about, move.attempt, request, model, causation)
+        pieces = in_pieces(move.request, move.spans)
+        where = (iteration, phase, move.tier, move.agent, why, move.about, move.attempt, request, model, causation)
+        return cls(*where, pieces=pieces)
 
 
 class RecordCall(NamedTuple):

@@ -132,6 +132,7 @@ def _record_call(command: RecordCall) -> list[Draft]:
         request_sha256=call.request_sha256,
         model=call.model,
         latency_us=command.latency_us,
+        sent=call.pieces.sent,
         **msgspec.structs.asdict(completion),
     )
     if not command.problem:
@@ -154,6 +155,7 @@ def _record_failure(state: State, command: RecordFailure) -> list[Draft]:
         problem=fault.message,
         final=is_lost,
         latency_us=latency_us,
+        sent=call.pieces.sent,
     )
     return [_of_call(call, failed, ordinal=before)]
 

@@ -33,6 +33,7 @@ from mage_es.projections.recall import RecallRecord
 from mage_es.projections.recipes import Recipes
 from mage_es.projections.scores import Scores
 from mage_es.projections.slots import Slots
+from mage_es.projections.texts import Texts
 from mage_es.projections.tools import Tools
 from mage_es.projections.traffic import Traffic
 
@@ -58,6 +59,7 @@ class State:
         self.benefit = Benefit()
         self.recall = RecallRecord()
         self.progress = Progress()
+        self.texts = Texts()
         # Looked up once for each type: a live run applies its events one by one, and most are read by two or three.
         self._readers: dict[type[Event], list[Callable[[Event], None]]] = {}
         for projection in self.projections():
@@ -86,8 +88,8 @@ class State:
         )
 
     def projections(self) -> tuple[Projection, ...]:
-        # Half-done work differs between a run and its resumed twin, so `progress` is folded but not compared.
-        return (*self.digested(), self.progress)
+        # Half-done work and the numbers of texts differ between a run and its resumed twin: folded, but not compared.
+        return (*self.digested(), self.progress, self.texts)
 
     def apply(self, event: Event) -> None:
         for apply in self._readers.get(type(event), ()):

@@ -118,6 +118,7 @@ class Progress:
         self._unanswered: dict[_Asking, AnswerUnanswered] = {}
         self._undecided: dict[_Asking, AnswerUndecided] = {}
         self._calls: dict[CallKey, ModelCalled] = {}
+        self._calls_at: dict[tuple[int, Tier, str, str, int], ModelCalled] = {}
         self._failures: dict[tuple[Tier, str, str, int], list[CallFailed]] = {}
         self._batches: list[BatchSubmitted] = []
         self._batched: dict[tuple[CallKey, int], tuple[str, str]] = {}
@@ -236,6 +237,15 @@ class Progress:
     def call(self, key: CallKey) -> ModelCalled | None:
         return self._calls.get(key)
 
+    def call_at(self, iteration: int, key: CallKey) -> ModelCalled | None:
+        """Return the call with a key or, of execution and guidance, with the same but for the hash of its request.
+
+        Such a one was worded by another version of this program.
+        """
+        # A judge may be asked about two answers to a question, in two phases of an iteration.
+        other = self._calls_at.get((iteration, *key[:-1])) if key.tier != "judge" else None
+        return self._calls.get(key) or other
+
     def guidance(self) -> list[ModelCalled]:
         """Return the replies of the guidance tier in the iteration that is open."""
         return [call for key, call in self._calls.items() if key.tier == "guidance"]
@@ -304,6 +314,7 @@ class Progress:
         key = CallKey(call.tier, call.purpose, call.about, call.attempt, call.request_sha256)
         # The first reply wins, as it does in a live run, which never makes a recorded call again.
         self._calls.setdefault(key, call)
+        self._calls_at.setdefault((call.iteration, *key[:-1]), call)
         if call.tier != "execution" or call.purpose not in PHASE_OF_PURPOSE:
             return
         # The last attempt is the highest, not the latest to arrive: a fold may meet calls in any order.

@@ -8,8 +8,8 @@ Rules
     - It agrees with a log where the event at its sequence number closes an iteration with exactly the digests
       that the state in it has, and, at the log's head, the hash chain is the one it was taken at. The file's own hash
       only says that it is whole: whoever changes a snapshot can change that, too.
-    - What no digest covers is not taken from a snapshot: ledger and slots are folded from the log, and of progress a
-      closed iteration leaves only its number.
+    - What no digest covers is not taken from a snapshot: ledger, slots and texts are folded from the log, and of
+      progress a closed iteration leaves only its number.
     - A write is atomic and durable: temporary file, sync, rename, sync of the folder. Nothing is compressed: that took
       longer than all the rest, for a few files whose larger part, the vectors, hardly becomes smaller.
 """
@@ -147,7 +147,7 @@ def _loaded(path: Path, content: _Content, closed: IterationClosed, source: Sour
                 view.load(keys.opened(dumped) if keys else dumped)
         except Exception:  # a forged dump may fail in any way; the log has the state
             return None
-    fold_into((state.ledger, state.slots), source, until=content.seq)
+    fold_into((state.ledger, state.slots, state.texts), source, until=content.seq)
     state.progress.apply(closed)
     state.seq = content.seq
     return None if state.differing(closed.digests) else state

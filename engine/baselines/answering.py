@@ -82,7 +82,7 @@ class BaselineTrial(NamedTuple):
         )
         sample, temperature = (0, config.answer_temperature) if sampled_at is None else (place, sampled_at)
         while True:
-            prompt = render_answer(template, sections, asked, shown)
+            prompt = render_answer(template, sections, asked, shown, templates=setting.templates)
             request = Request(
                 system=prompt.system,
                 prompt=prompt.text,

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 from mage_es.engine.briefs import Brief, Case
-from mage_es.engine.rules.prompt import render_guidance
+from mage_es.engine.rules.prompt import Templates, render_guidance
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.tokens import estimated_tokens
@@ -135,10 +135,10 @@ def fitted(
     setting: Setting, iteration: int, template: str, about: str, brief_of: Callable[[Detail], AnyOf]
 ) -> tuple[AnyOf, BriefCut | None]:
     """Return the most detailed brief that fits the budget, or else the shortest; and what was cut, if anything was."""
-    whole = tokens_of(template, brief_of(WHOLE))
+    whole = tokens_of(template, brief_of(WHOLE), setting.templates)
     for detail in DETAILS:
         brief = brief_of(detail)
-        tokens = tokens_of(template, brief)
+        tokens = tokens_of(template, brief, setting.templates)
         if tokens <= setting.guidance_context:
             break
     if tokens == whole:
@@ -149,6 +149,6 @@ def fitted(
     return brief, cut
 
 
-def tokens_of(template: str, brief: Brief) -> int:
-    prompt = render_guidance(template, brief)
+def tokens_of(template: str, brief: Brief, templates: Templates) -> int:
+    prompt = render_guidance(template, brief, templates)
     return estimated_tokens(prompt.system) + estimated_tokens(prompt.text)

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, cast, get_args
 
 from mage_es.engine.rules.forms import form_of
 from mage_es.engine.rules.ingredients import ASKS, CASES, Near, as_lines, as_turns, nearest_last, noted, remembered
-from mage_es.engine.rules.prompt import BARE, QUESTION, headed, inert, render_sections, render_turns
+from mage_es.engine.rules.prompt import BARE, NOTES, QUESTION, headed, inert, render_sections, render_turns
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.tokens import estimated_tokens
 from mage_es.events.digests import sha256_text
@@ -27,14 +27,17 @@ MinSimilarity = float | Literal["auto"]
 
 
 class CaseLayout(NamedTuple):
-    """How cases are shown, and whether as turns they have their answers alone (`is_bare`)."""
+    """How cases are shown, whether as turns they have their answers alone (`is_bare`), and what is said before notes
+    ("": as this program says it)."""
 
     form: ServedLayout = "turns"
     is_bare: bool = False
+    preface: str = ""
 
 
 def layout_of(setting: Setting, state: State) -> CaseLayout:
-    return CaseLayout(cast(ServedLayout, form_of(setting, state)), setting.route == "direct")
+    form = cast(ServedLayout, form_of(setting, state))
+    return CaseLayout(form, setting.route == "direct", setting.templates.get(NOTES, ""))
 
 
 class Note(NamedTuple):
@@ -125,7 +128,7 @@ def _rendered(state: State, memories: Collection[str], layout: CaseLayout) -> tu
         cases = as_turns(map(state.memory.row, memories), answer_format=BARE, is_bare=layout.is_bare)
         titled = {title: quotes for title, quotes in titled.items() if title not in CASES}
     shown, spans, _ = render_turns(as_lines(cases) if layout.form == "lines" else cases)
-    text, quotations = render_sections(noted(titled), offset=len(shown))
+    text, quotations = render_sections(noted(titled), offset=len(shown), preface=layout.preface)
     note = text and f"{text}{headed(QUESTION)}"
     if layout.form == "lines":
         # One message: a client's own turn goes on as the last question, and needs no role of its own.

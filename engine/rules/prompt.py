@@ -1,8 +1,8 @@
 """Rendering a prompt, with the provenance of every retrieved span.
 
 Rules
-    - The same template, sections and question give the same bytes: what the log keeps is the template's id, what
-      went into the sections and the prompt's hash; to see the prompt, it is rendered again.
+    - The same template, sections and question give the same bytes. The templates are those that the run began with,
+      which its first event has: another version of this program asks in the same words.
     - The system message is the same for all questions of a template: what to do, how to work, how the answer ends. The
       user's message has what is known, those sections first that most questions share, and ends with the question: a
       cache of prefixes serves both. Where nothing is known, not a word is spent on how to use it.
@@ -17,7 +17,8 @@ Rules
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -28,6 +29,8 @@ from mage_es.events.vocabulary import Span
 
 QUESTION = "Question"
 """What is above the question in a user's message, and above a turn's own text where a note goes before it."""
+NOTES = "notes"
+"""The template of what is said before notes of earlier work."""
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 BARE = '"<>"'
 """How an example's answer is written where no mark is asked for: as in a reply in free text, alone."""
@@ -84,17 +87,37 @@ class PromptQuestion(NamedTuple):
     heading: str = QUESTION
 
 
-@lru_cache(maxsize=64)
-def template(name: str) -> str:
+Templates = Mapping[str, str]
+"""Templates by name, those that a run began with; one that is not there is this program's."""
+
+
+@cache
+def packaged() -> Templates:
+    """Return this program's templates, each whole."""
     from importlib.resources import files
 
-    text = files("mage_es.engine.prompts").joinpath(f"{name}.md").read_text(encoding="utf-8").rstrip("\n")
+    folder = files("mage_es.engine.prompts")
+    texts = {
+        file.name.removesuffix(".md"): file.read_text(encoding="utf-8").rstrip("\n")
+        for file in sorted(folder.iterdir(), key=lambda file: file.name)
+        if file.name.endswith(".md")
+    }
     # What all templates of the guidance tier begin with.
-    return text.replace("{{teacher}}", template("teacher")) if "{{teacher}}" in text else text
+    teacher = texts.pop("teacher")
+    return {name: text.replace("{{teacher}}", teacher) for name, text in texts.items()}
+
+
+def template(name: str, templates: Templates = MappingProxyType({})) -> str:
+    return templates.get(name) or packaged()[name]
 
 
 def render_answer(
-    name: str, sections: Sequence[Section], asked: PromptQuestion, demonstrations: Sequence[Demonstration] = ()
+    name: str,
+    sections: Sequence[Section],
+    asked: PromptQuestion,
+    demonstrations: Sequence[Demonstration] = (),
+    *,
+    templates: Templates = MappingProxyType({}),
 ) -> Prompt:
     """Return the prompt of a call of the execution tier.
 
@@ -103,9 +126,10 @@ def render_answer(
     """
     # Offsets are of the final text: nothing before a span changes afterwards.
     shown, spans, turns = render_turns(demonstrations)
-    text, quotations = render_sections(sections, offset=len(shown))
+    text, quotations = render_sections(sections, offset=len(shown), preface=template(NOTES, templates))
     question = f"{asked.context}\n\n{asked.question}" if asked.context else asked.question
-    system = _filled(name, {"instruction": asked.instruction, "answer_format": _by_example(asked.answer_format)})
+    values = {"instruction": asked.instruction, "answer_format": _by_example(asked.answer_format)}
+    system = _filled(template(name, templates), values)
     shared = f"{inert(asked.shared)}\n\n" if asked.shared else ""
     # A turn is the bare question; where nothing comes before it a heading would only be copied.
     heading = "" if demonstrations and not text else headed(asked.heading)
@@ -124,13 +148,14 @@ def render_turns(demonstrations: Sequence[Demonstration]) -> tuple[str, list[Spa
     return text, spans, tuple(turns)
 
 
-def render_sections(sections: Sequence[Section], *, offset: int = 0) -> tuple[str, list[Span]]:
+def render_sections(sections: Sequence[Section], *, offset: int = 0, preface: str = "") -> tuple[str, list[Span]]:
     """Return what is known as quotations under headings, "" for nothing, and where in it each quotation is.
 
-    `offset` is what comes before it in the prompt, in characters.
+    `offset` is what comes before it in the prompt, in characters; `preface` is said before notes ("": as this program
+    says it).
     """
     has_notes = any(section.is_note and section.quotes for section in sections)
-    text, spans = f"{template('notes')}\n\n" if has_notes else "", list[Span]()
+    text, spans = f"{preface or template(NOTES)}\n\n" if has_notes else "", list[Span]()
     for title, quotes, _ in sections:
         if quotes:  # a heading without a quote would be a claim that there is nothing to know
             text += headed(title)
@@ -164,9 +189,11 @@ def without_final(reply: str, answer_format: str) -> str:
     return (head.rstrip(" *_`>#") if is_line else reply).rstrip()
 
 
-def render_guidance(name: str, brief: msgspec.Struct) -> Prompt:
+def render_guidance(name: str, brief: msgspec.Struct, templates: Templates = MappingProxyType({})) -> Prompt:
     """Return a guidance prompt: the template, the same for every brief, and the brief as one fenced JSON block."""
-    return Prompt(template(name), f"```json\n{inert_json(msgspec.json.encode(brief, enc_hook=str).decode())}\n```")
+    return Prompt(
+        template(name, templates), f"```json\n{inert_json(msgspec.json.encode(brief, enc_hook=str).decode())}\n```"
+    )
 
 
 def quoted(text: str) -> str:
@@ -184,9 +211,9 @@ def _by_example(answer_format: str) -> str:
     return _FORM.sub(r'"\1\2\3"', answer_format)
 
 
-def _filled(name: str, values: Mapping[str, str]) -> str:
+def _filled(text: str, values: Mapping[str, str]) -> str:
     """Return a template with its values filled in, each once: a `{{...}}` in a value is text."""
-    return _PLACE.sub(lambda place: values.get(place[1], place[0]), template(name))
+    return _PLACE.sub(lambda place: values.get(place[1], place[0]), text)
 
 
 _NAMES = "s|bos|eos|pad|unk|think|tool_call|tool_response|image|video|audio"

@@ -103,7 +103,8 @@ class Route:
             shared=self.setting.traits.task,
         )
         shown = as_lines(demonstrations) if are_lines else demonstrations
-        prompt = render_answer(template, [*sections, self._found], asked, shown)
+        templates = self.setting.templates
+        prompt = render_answer(template, [*sections, self._found], asked, shown, templates=templates)
         request = Request(
             system=prompt.system,
             prompt=prompt.text,

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Mapping
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -11,7 +12,7 @@ from mage_es.engine.config import Config
 from mage_es.engine.rules.bandits import warmup_pulls
 from mage_es.engine.rules.floors import NO_FLOORS, Floors
 from mage_es.engine.rules.leaks import Guarded
-from mage_es.engine.rules.prompt import BARE
+from mage_es.engine.rules.prompt import BARE, Templates
 from mage_es.engine.rules.retrieval import Terms
 from mage_es.engine.seams.benchmark import Question, Traits
 
@@ -68,6 +69,8 @@ class Setting(NamedTuple):
     """Whether the questions to learn from share a few right answers, as labels do, and none has options of its own."""
     is_short: bool = False
     """Whether a rule of the user's or of the seed is to be learned, by short answers and without worked solutions."""
+    templates: Templates = MappingProxyType({})
+    """The templates that the run began with."""
     is_served: bool = False
     """Whether anchors and exams are asked as clients' questions are: with memories, and with nothing else."""
 

@@ -70,7 +70,7 @@ def step_prompt(
         shared=question.context if is_shared else "",
         heading="Task",
     )
-    return render_answer(planned.template, sections, asked)
+    return render_answer(planned.template, sections, asked, templates=setting.templates)
 
 
 def _as_question(question: Question, moment: Moment, history: int) -> str:

@@ -8,10 +8,12 @@ Rules
       under each subject whose own words it has, those that no other subject's questions have and none without. Without
       this limit every text would soon be under every subject, as memories are made of replies to prompts with memories.
       A paraphrase without such a word, and a name that two subjects share, are not noticed.
+    - What is sent is so in pieces: a quotation is under the subjects of what it quotes, the system message, which is
+      the same for all, under none, and all else under the subjects of the questions that the call is about.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -28,8 +30,8 @@ from mage_es.engine.commands import (
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import Question
 from mage_es.events.digests import sha256_text
-from mage_es.events.vocabulary import CallFailed, Draft, EmbeddingCalled, Event, MemoryRefused
-from mage_es.events.vocabulary.private import ERASED, marked, texts_in, under_of
+from mage_es.events.vocabulary import CallFailed, Draft, EmbeddingCalled, Event, MemoryRefused, ModelCalled, Sent
+from mage_es.events.vocabulary.private import ERASED, Private, marked, texts_in, under_of
 from mage_es.projections.fold import State
 
 _WORD = re.compile(r"[^\W\d_][\w'-]{2,}|\d{5,}")
@@ -48,22 +50,55 @@ def own_words(questions: Iterable[Question]) -> dict[str, str]:
 
 def private(setting: Setting, state: State, command: Command, drafts: Sequence[Draft]) -> list[Draft]:
     """Return the drafts with their texts marked as private to the subjects that they come of."""
-    named = {setting.subjects.get(name, "") for name in _sources(command)}
+    named = frozenset(setting.subjects.get(name, "") for name in _sources(command)) - {""}
 
     def under(event: Event) -> frozenset[str]:
-        found = {*named, setting.subjects.get(getattr(event, "question_id", ""), "")}
+        found = named | {setting.subjects.get(getattr(event, "question_id", ""), "")}
         if isinstance(command, InduceOntology | PlanIteration | Evolve):
             replies = state.progress.guidance()
             own = [reply for reply in replies if reply.about == getattr(event, "task_type", None)]
             found |= under_of(*(own or replies))
-        found.update(setting.own_words.get(word, "") for text in texts_in(event) for word in _words(text))
-        return frozenset(found - {""})
+        return found.union(*(_owners(setting, text) for text in texts_in(event))) - {""}
 
-    events = (_keyed(draft.event, setting.salt) for draft in drafts)
-    return [
-        msgspec.structs.replace(draft, event=marked(event, under(event)))
-        for draft, event in zip(drafts, events, strict=True)
-    ]
+    def private_to(event: Event) -> Event:
+        event = _keyed(event, setting.salt)
+        if not isinstance(event, ModelCalled | CallFailed):
+            return marked(event, under(event))
+        bare = msgspec.structs.replace(event, sent=Sent())
+        sent = msgspec.structs.replace(event.sent, texts=tuple(_pieces(setting, state, command, named)))
+        return msgspec.structs.replace(marked(bare, under(bare)), sent=sent)
+
+    return [msgspec.structs.replace(draft, event=private_to(draft.event)) for draft in drafts]
+
+
+def _pieces(setting: Setting, state: State, command: Command, named: frozenset[str]) -> Iterator[str]:
+    """Yield the pieces of a call's request, each private to the subjects that it comes of."""
+    call = command.call if isinstance(command, RecordCall | RecordFailure | RecordTrimming) else None
+    for piece in call.pieces.pieces if call else ():
+        kind, _, name = piece.source.partition("/")
+        if kind == "memory" and state.memory.count_of(name):
+            row = state.memory.row(name)
+            under = under_of(
+                row.question, row.recognise, row.reasoning, row.answer, *(each.output for each in row.steps)
+            )
+        elif kind == "skill":
+            said = state.slots.prompt_template(name), state.slots.strategy(name), state.graph.description(piece.source)
+            under = under_of(*said)
+        elif kind == "tool":
+            under = under_of(state.tools.tool(name))
+        # What a method has learned it may say in its system message.
+        elif piece.is_system and state.progress.baseline is None:
+            yield piece.text
+            continue
+        else:
+            under = named
+        # What is erased is shown as a token, and nothing can be recorded of its subject any more.
+        under = frozenset(each for each in under | _owners(setting, piece.text) if not each.startswith(ERASED))
+        yield Private(piece.text, under) if under and piece.text else piece.text
+
+
+def _owners(setting: Setting, text: str) -> frozenset[str]:
+    return frozenset(setting.own_words.get(word, "") for word in _words(text)) - {""}
 
 
 def _keyed(event: Event, salt: str) -> Event:

@@ -20,6 +20,7 @@ from mage_es.engine.config import Config, canonical, fingerprint, parse
 from mage_es.engine.embedders.registry import PAPER, open_embedder
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.near_duplicates import LEAST_QUESTIONS
+from mage_es.engine.rules.prompt import Templates, packaged
 from mage_es.engine.rules.randomness import ranked
 from mage_es.engine.rules.retrieval import recipe_query
 from mage_es.engine.rules.setting import Setting, are_labels, are_short
@@ -48,6 +49,7 @@ from mage_es.events.vocabulary import (
     RunRegistered,
     RunStarted,
     SplitCommitted,
+    Template,
 )
 from mage_es.events.vocabulary.private import ERASED
 from mage_es.projections.fold import State, fold
@@ -131,6 +133,7 @@ class World(NamedTuple):
             guidance_room=self.setting.guidance_room,
             is_type_asked=self.setting.traits.is_type_asked,
             columns=tuple(ColumnRole(role=role, name=name) for role, name in column_roles_of(self.benchmark).items()),
+            templates=tuple(Template(name=name, text=text) for name, text in sorted(self.setting.templates.items())),
         )
 
 
@@ -143,12 +146,13 @@ def open_world(
     spending: SpendingGuard | None = None,
     guidance_room: int = 0,
     parent: Parent | None = None,
+    templates: Templates | None = None,
 ) -> World:
     """Return the world of a new run, which goes on from its `parent`, if any.
 
-    `benchmark` and `embedder` replace those that the configuration names; `spending` allows the embedder's calls and
-    books what they cost; `guidance_room` is how many tokens of a brief the guidance model's server has room for (0: it
-    does not say).
+    `benchmark` and `embedder` replace those that the configuration names, `templates` this program's; `spending` allows
+    the embedder's calls and books what they cost; `guidance_room` is how many tokens of a brief the guidance model's
+    server has room for (0: it does not say).
 
     Raises:
         UsageError: An unknown benchmark, embedder or search, a search in paragraphs that no question has, or what does
@@ -166,7 +170,9 @@ def open_world(
     else:
         benchmark = benchmark or open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
         splits = divide(config, benchmark)
-    world = _open(config, embedder, benchmark, splits, guidance_room=guidance_room, begun=parent and parent.event)
+    begun = parent and parent.event
+    asking = packaged() if templates is None else templates
+    world = _open(config, embedder, benchmark, splits, guidance_room=guidance_room, begun=begun, templates=asking)
     if parent:
         _require_same(world.started(""), parent.started, ("embedder", "embedder_sha256", "task_type_source"))
         world = world._replace(parent=parent)
@@ -214,7 +220,10 @@ def reopen_world(
         or any(question.subject.startswith(ERASED) for question in all_questions(opened))
     )
     splits = recorded_splits(committed, all_questions(opened)) if is_divided else divide(config, opened, past_of(begun))
-    world = _open(config, embedder, opened, splits, guidance_room=started.guidance_room, learns=not frozen, begun=begun)
+    room, asking = started.guidance_room, templates_of(started)
+    world = _open(
+        config, embedder, opened, splits, guidance_room=room, learns=not frozen, begun=begun, templates=asking
+    )
     world = world._replace(has_gold=has_gold)
     _require_same(world.started(""), started, ("embedder", "embedder_dimension", "embedder_sha256"))
     if committed != list(world.splits.events):
@@ -261,6 +270,10 @@ def require_ontology(state: State, marker: str) -> None:
 def state_of(run: Run, reader: LogReader, *, until: int | None = None) -> State:
     """Return the state after event `until` (default: the last), folded from the nearest snapshot before it."""
     return fold(reader, until=until, state=latest_snapshot(run.snapshots_path, reader, until=until))
+
+
+def templates_of(started: RunStarted) -> Templates:
+    return {template.name: template.text for template in started.templates}
 
 
 def first_event(reader: LogReader) -> RunStarted:
@@ -357,6 +370,7 @@ def _open(
     *,
     guidance_room: int,
     begun: RunInherited | None,
+    templates: Templates,
     learns: bool = True,
 ) -> World:
     questions = {question.id: question for question in all_questions(benchmark)}
@@ -379,6 +393,7 @@ def _open(
         is_labelled=are_labels(golds) and not any(map(options_of, known)),
         # What the world knows can be reasoned about; a rule of someone's own can only be learned from its cases.
         is_short=is_own and are_short(golds) and not any(each.solution or options_of(each) for each in known),
+        templates=templates,
         is_served=begun is not None and begun.is_served,
         reproof=begun.reproof if begun else 0,
     )

@@ -73,10 +73,10 @@ def has_session(reader: LogReader, key: str, session: str) -> bool:
     return any((key, session) in zip(each["key"], each["session"], strict=True) for each in found)
 
 
-def explained(run_id: str, state: State, found: Recorded) -> InferenceReport:
-    """Return the report of an inference; `state` is that of its marker."""
+def explained(run_id: str, state: State, found: Recorded, *, preface: str) -> InferenceReport:
+    """Return the report of an inference; `state` is that of its marker, `preface` what the run says before notes."""
     started, opened, closed, feedback = found
-    note = note_of(state, opened.memories, CaseLayout(opened.layout, started.is_bare))
+    note = note_of(state, opened.memories, CaseLayout(opened.layout, started.is_bare, preface))
     rows = map(state.memory.row, opened.memories)
     return InferenceReport(
         run_id=run_id,

@@ -395,7 +395,8 @@ class LiveRun:
         found = self._recorded(name)
         if found.opened.key != key:
             raise not_recorded(self.run.id, name)
-        return explained(self.run.id, self.frozen(found.opened.marker).state, found)
+        state = self.frozen(found.opened.marker).state
+        return explained(self.run.id, state, found, preface=self.layout.preface)
 
     def _recorded(self, name: str) -> Recorded:
         with self._reading:  # one reader, which has compared the hashes of the segments that it met

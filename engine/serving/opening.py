@@ -26,7 +26,7 @@ from mage_es.engine.run.fingerprints import fingerprints
 from mage_es.engine.run.inheriting import Parent, inheritance, read_parent
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.questions import recorded_benchmark, rows_of
-from mage_es.engine.run.world import World, open_world, reopen_world, require_ontology, state_of
+from mage_es.engine.run.world import World, open_world, reopen_world, require_ontology, state_of, templates_of
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.environment import is_sequential
@@ -188,6 +188,7 @@ def _parent(
         embedder=embedder,
         guidance_room=parent.started.guidance_room,
         parent=parent,
+        templates=templates_of(parent.started),
     )
     assert world.parent is not None
     return world.parent, world._replace(parent=None)

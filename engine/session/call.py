@@ -9,10 +9,12 @@ Rules
     - A typed reply that its limit cut is asked for again with a higher one, once; what is cut even then is given up,
       and what repeats itself at once.
     - A recorded call is never made again, repairs included: each attempt's prompt follows from the replies before it.
+      Nor is one that this program would word in another way.
     - Texts of models and data sets enter a prompt only inside JSON strings, where they cannot close a fence.
 """
 
 from collections.abc import Callable, Generator
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,7 +23,7 @@ from mage_es.engine.briefs import Brief, BundleOutcome, Case
 from mage_es.engine.commands import Call, Command, RecordCall, RecordFact, RecordFailure
 from mage_es.engine.courses import Ask, Fact
 from mage_es.engine.models.retrying import Unanswered
-from mage_es.engine.rules.prompt import inert_json, render_guidance
+from mage_es.engine.rules.prompt import Templates, inert_json, render_guidance
 from mage_es.engine.seams.extraction import without_reasoning
 from mage_es.engine.seams.faults import FailedAttempt
 from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Request, reason_of
@@ -80,7 +82,11 @@ async def make_call(call: Call, move: Ask, *, client: Client, record: RecordComm
 
 
 async def complete_typed(
-    recorder: Recorder, client: Client, typed_call: TypedCall, reply: type[Reply]
+    recorder: Recorder,
+    client: Client,
+    typed_call: TypedCall,
+    reply: type[Reply],
+    templates: Templates = MappingProxyType({}),
 ) -> tuple[Reply | None, str]:
     """Return the typed reply, None if no attempt gave one, and the fact id of the last call in hex.
 
@@ -92,17 +98,18 @@ async def complete_typed(
     iteration, phase, agent, template, about, brief, cut, tier = typed_call
     if cut:
         recorder.do(RecordFact(Draft(event=cut, iteration=iteration, phase=phase, correlation=about)))
-    first = Ask(about, typed_request(template, brief, reply), agent=agent, tier=tier, purpose=template, typed=reply)
+    request = typed_request(template, brief, reply, templates)
+    first = Ask(about, request, agent=agent, tier=tier, purpose=template, typed=reply)
     asking, fact = typed_reply(first, reply), ""
     move = next(asking)
     while True:
         call = Call.of(move, iteration, phase, client.name)._replace(sources=questions_in(brief))
         progress = recorder.state.progress
         # Looked up per attempt, not once: a process may have died between a rejected reply and its repair.
-        if progress.call(call_key(call)) is None:
+        if progress.call_at(iteration, call_key(call)) is None:
             recorder.do(await make_call(call, move, client=client, record=recorder.do))
         # Read back from the state, so that a new reply and a recorded one take the same way from here on.
-        called = progress.call(call_key(call))
+        called = progress.call_at(iteration, call_key(call))
         if called is None:
             return None, fact
         fact = Draft(event=called, iteration=iteration, phase=phase).fact_id.hex()
@@ -135,9 +142,11 @@ def typed_reply(first: Ask, form: type[Reply]) -> Generator[Ask, Fact, tuple[Rep
     return found, called
 
 
-def typed_request(template: str, brief: msgspec.Struct, reply: type[Any]) -> Request:
+def typed_request(
+    template: str, brief: msgspec.Struct, reply: type[Any], templates: Templates = MappingProxyType({})
+) -> Request:
     """Return the request for a typed reply, without a repair."""
-    prompt = render_guidance(template, brief)
+    prompt = render_guidance(template, brief, templates)
     return Request(system=prompt.system, prompt=prompt.text, max_tokens=MAX_TOKENS, reply_schema=schema_of(reply))
 
 

@@ -197,7 +197,7 @@ def after(asking: Generator[_Yielded, Any, None], answer: object) -> _Yielded | 
 
 def written(world: World, state: State, ask: Ask) -> str:
     """Return the text that the log has of a writer, "" if it was lost, is no text or quotes a guarded question."""
-    called = state.progress.call(note_key(ask))
+    called = state.progress.call_at(LEARNING_AT, note_key(ask))
     if called is None or reason_of(called) in ("looped", "empty", "refused"):
         return ""
     return "" if world.setting.guarded.likeness([called.text]).is_leak else called.text

@@ -14,11 +14,13 @@ Rules
 """
 
 from collections.abc import Generator, Mapping
+from types import MappingProxyType
 
 import msgspec
 
 from mage_es.engine.briefs import JudgeBrief, JudgeReply
 from mage_es.engine.courses import Ask, Course, Fact, score_of
+from mage_es.engine.rules.prompt import Templates
 from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict, may_be_judged, scored
 from mage_es.engine.session.call import typed_reply, typed_request
 
@@ -48,7 +50,13 @@ def template_of(benchmark: Benchmark) -> str:
 
 
 def judged(
-    course: Course, question: Question, *, benchmark: Benchmark, has_judge: bool, is_apart: bool = False
+    course: Course,
+    question: Question,
+    *,
+    benchmark: Benchmark,
+    has_judge: bool,
+    is_apart: bool = False,
+    templates: Templates = MappingProxyType({}),
 ) -> Course:
     """Follow a course to its end and add the verdict of the rule or the judge.
 
@@ -67,16 +75,18 @@ def judged(
         return finish._replace(verdict=wrong)
     if has_judge and may_be_judged(benchmark, question, verdict):
         # Without a usable reply the rule's verdict holds: a judge that fails must not make answers right or wrong.
-        verdict = (yield from opinion(question, verdict, template_of(benchmark))) or verdict
+        verdict = (yield from opinion(question, verdict, template_of(benchmark), templates)) or verdict
     return finish._replace(verdict=verdict)
 
 
-def opinion(question: Question, ruled: Verdict, template: str) -> Generator[Ask, Fact, Verdict | None]:
+def opinion(
+    question: Question, ruled: Verdict, template: str, templates: Templates = MappingProxyType({})
+) -> Generator[Ask, Fact, Verdict | None]:
     """Ask the judge about an answer and return its verdict, None if no reply could be used."""
     # Not the learner's reasoning, which could argue for its answer.
     brief = JudgeBrief(question=question.question, expected=question.gold, answer=ruled.answer)
     form = _REPLIES[template]
-    request = typed_request(template, brief, form)
+    request = typed_request(template, brief, form, templates)
     asked = Ask(question.id, request, agent="Critic", tier="judge", purpose=template, typed=form)
     reply, called = yield from typed_reply(asked, form)
     # The model of the recorded call: a resumed run may have another judge, but not for this verdict.

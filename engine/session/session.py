@@ -115,7 +115,7 @@ class Session:
         self._measure = measure_of(are_episodes=is_sequential(world.benchmark))
         self._running_score = RunningScore("open")
         self.streak = Streak()
-        self._is_new, self._unreadable = state.seq == 0, 0
+        self._is_new, self._unreadable, self._is_reworded = state.seq == 0, 0, False
         self._guided: set[tuple[int, str, str]] = set()
         self._unconnected = world.embedder if isinstance(world.embedder, Metered) else None
         self.in_flight = CallsInFlight(run.in_flight_path)
@@ -206,6 +206,7 @@ class Session:
     def commit(self, drafts: Sequence[Draft]) -> Appended:
         """Make events durable, then apply them. The log skips facts that it holds already."""
         with self.lock:
+            drafts = self.state.texts.numbered(drafts)
             appended = self.log.append(drafts)
             for seq, event, draft in zip(appended.seqs, appended.events, drafts, strict=True):
                 if seq > self.state.seq:  # else the log held it already, and so does the state
@@ -364,35 +365,32 @@ class Session:
             benchmark=self.world.benchmark,
             has_judge=self.models.judge is not None,
             is_apart=self.world.is_scored_apart,
+            templates=self.world.setting.templates,
         )
         first = begin(course)
-        # The plan has the hash of this prompt, so a changed template is noticed before a call is paid for. What was
-        # recalled has none: then the first call is the judge's.
+        # What was recalled has no prompt: then the first call is the judge's.
         request = first.request if isinstance(first, Ask) and first.tier == "execution" else None
         if request and sha256_text(request.text) != planned.prompt_sha256:
-            raise _renders_differently(planned.question_id)
+            self._announce_rewording(planned.question_id)
         recorded = partial(self._recorded, phase, planned)
         move = catch_up(course, first, recorded)
         causation = self._plan_seq.get((phase, planned.question_id), 0)
         return PendingCourse(planned, question, course, move, causation, recorded)
 
     def _recorded(self, phase: Phase, planned: QuestionPlanned, move: Move) -> Fact | None:
-        """Return the fact of a move if the log has it. Raises `LogError` if the prompt is not the recorded one."""
+        """Return the fact of a move if the log has it."""
         progress = self.state.progress
         match move:
             case Ask():
                 key = CallKey(move.tier, move.purpose or planned.purpose, move.about, move.attempt, move.request.sha256)
                 # A prompt that did not fit the model's context left a trimming on record, and no reply.
-                call = (
+                return (
                     progress.call(key)
                     or trimming_of(move, progress.trimmings(phase, planned.question_id, trial_of(planned)))
                     or (progress.lost(key) if move.is_spare else None)
+                    # A reply about this, but to another prompt: it was asked, and is not asked again.
+                    or progress.call_at(planned.iteration, key)
                 )
-                # A reply about this, but to another prompt: going on would mix two versions of a template in one run.
-                is_first = move.tier == "execution" and not move.is_spare
-                if call is None and is_first and progress.is_replied(phase, move.about, trial_of(planned)):
-                    raise _renders_differently(move.about)
-                return call
             case Use():
                 return progress.tool_run(planned.purpose, planned.question_id, move.tool_id, move.arguments)
             case Look():
@@ -433,7 +431,7 @@ class Session:
         if "guidance" not in self.clients:
             raise LogError("This session has no guidance model; it may only answer.")
         client = self.batch_queues.get("guidance", self.clients["guidance"])
-        found, fact = await complete_typed(self, client, call, reply)
+        found, fact = await complete_typed(self, client, call, reply, self.world.setting.templates)
         # What an earlier process was told is no news, and a failed call is told by its fault.
         if (call.iteration, call.template, call.about) in self._guided:
             self._unreadable = 0 if found is not None else self._unreadable + 1
@@ -454,6 +452,16 @@ class Session:
         self.announce(f"WARNING: {told}")
 
     # ------------------------------------------------------------ reporting progress
+
+    def _announce_rewording(self, question_id: str) -> None:
+        """Announce, once, that prompts render differently from when they were planned."""
+        if not self._is_reworded:
+            self._is_reworded = True
+            self.announce(
+                f"WARNING: the prompt of {question_id} renders differently from when it was planned: this program "
+                f"changed within the run, not its templates, which are the run's own. What was asked is not asked "
+                "again; what comes is asked in the words of now, and the log has both as they were sent."
+            )
 
     def announce_continuation(self, words: str) -> None:
         """Announce that the work of an earlier process continues, and how many of its calls are made again."""
@@ -492,10 +500,3 @@ class Session:
                 is_announcement=is_announcement,
             )
         )
-
-
-def _renders_differently(about: str) -> LogError:
-    return LogError(
-        f"The prompt of {about} renders differently from when it was recorded: the templates or this program changed "
-        "within the run. Continue with the version that began it."
-    )

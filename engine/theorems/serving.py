@@ -11,7 +11,9 @@ from itertools import chain, groupby
 from mage_es.engine.rules.floors import is_far
 from mage_es.engine.rules.holdback import is_held_back
 from mage_es.engine.rules.notes import CaseLayout, in_order, note_of, quotations_of
+from mage_es.engine.rules.prompt import NOTES
 from mage_es.engine.run.inheriting import last_inherited
+from mage_es.engine.run.world import templates_of
 from mage_es.engine.theorems.check import Check
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
@@ -20,6 +22,7 @@ from mage_es.events.vocabulary import (
     InferenceOpened,
     IterationClosed,
     QuestionPlanned,
+    RunStarted,
     ServingStarted,
 )
 from mage_es.projections.benefit import Benefit
@@ -34,14 +37,14 @@ _READ = (BenefitDecided, ServingStarted, InferenceOpened, InferenceClosed, Itera
 
 def check_injections(reader: LogReader) -> Iterator[Check]:
     """Yield the check of a served run, nothing for another."""
-    traffic = _Traffic()
+    traffic = _Traffic(preface := _preface(reader))
     for seq, event in reader.numbered(*_READ):
         if problem := traffic.problem_of(seq, event):
             yield Check(name=NAME, ok=False, detail=problem, bound=BOUND, seq=seq)
             return
     if not traffic.processes:
         return
-    for seq, problem in chain(traffic.misrendered(reader), _otherwise_asked(reader)):
+    for seq, problem in chain(traffic.misrendered(reader), _otherwise_asked(reader, preface)):
         yield Check(name=NAME, ok=False, detail=problem, bound=BOUND, seq=seq)
         return
     processes = "1 process" if len(traffic.processes) == 1 else f"{len(traffic.processes)} processes"
@@ -54,7 +57,8 @@ def check_injections(reader: LogReader) -> Iterator[Check]:
 class _Traffic:
     """What the log has said so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, preface: str) -> None:
+        self.preface = preface
         self.processes: dict[int, ServingStarted] = {}
         self.opened = 0
         # Marker, layout, memories and hash of each note, with the first event that has it.
@@ -117,7 +121,7 @@ class _Traffic:
         started = self.processes[process]
         if event.layout not in ("sections", started.layout):
             return f"{event.inference} has cases as {event.layout}, process {process} shows {started.layout}"
-        key = (event.marker, CaseLayout(event.layout, started.is_bare), event.memories, event.note_sha256)
+        key = (event.marker, CaseLayout(event.layout, started.is_bare, self.preface), event.memories, event.note_sha256)
         if event.memories:
             self.notes.setdefault(key, seq)
         return self._tossed(event)
@@ -145,12 +149,18 @@ class _Traffic:
                     yield self.notes[note], problem
 
 
-def _otherwise_asked(reader: LogReader) -> Iterator[tuple[int, str]]:
+def _preface(reader: LogReader) -> str:
+    """Return what the run says before notes, whatever this program says by now."""
+    started = next(reader.of(RunStarted), None)
+    return templates_of(started).get(NOTES, "") if started else ""
+
+
+def _otherwise_asked(reader: LogReader, preface: str) -> Iterator[tuple[int, str]]:
     """Yield the first anchor whose prompt does not begin as a note of its memories does, by where each of them is."""
     state, layout = State(), CaseLayout()
     for seq, event in reader.numbered(ServingStarted, QuestionPlanned, since=last_inherited(reader) + 1):
         if isinstance(event, ServingStarted):
-            layout = CaseLayout(event.layout, event.is_bare)
+            layout = CaseLayout(event.layout, event.is_bare, preface)
         elif isinstance(event, QuestionPlanned) and event.purpose == "anchor":
             state = fold(reader, until=seq - 1, state=state)
             names = (*event.principles, *(hit.memory_id for hit in in_order(state, event.memories, layout)))

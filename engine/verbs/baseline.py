@@ -413,9 +413,9 @@ async def _write(session: Session, asked: AskedNote) -> str:
     ask, name = asked.ask, asked.shown[0]
     client, progress = session.clients[ask.tier], session.state.progress
     call = Call.of(ask, LEARNING_AT, "evaluate", client.name)._replace(sources=asked.shown)
-    if progress.call(note_key(ask)) is None and progress.lost(note_key(ask)) is None:
+    if progress.call_at(LEARNING_AT, note_key(ask)) is None and progress.lost(note_key(ask)) is None:
         session.do(await make_call(call, ask, client=client, record=session.do))
-    if called := progress.call(note_key(ask)):
+    if called := progress.call_at(LEARNING_AT, note_key(ask)):
         note = NoteWritten(memory_id=ask.about, question_id=name, text=called.text)
         session.do(RecordFact(Draft(event=note, iteration=LEARNING_AT, phase="evaluate", correlation=name)))
     return written(session.world, session.state, ask)

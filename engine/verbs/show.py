@@ -11,10 +11,20 @@ import msgspec
 from mage_es.engine.courses import Ask, Finish, begin
 from mage_es.engine.embedders.registry import LateEmbedder
 from mage_es.engine.rules.ingredients import without
+from mage_es.engine.rules.prompt import NOTES
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import exam_records, number_of
 from mage_es.engine.run.inheriting import inheritance
-from mage_es.engine.run.world import World, baseline_of, first_event, reopen_world, require_scoring, state_of
+from mage_es.engine.run.requests import Requests
+from mage_es.engine.run.world import (
+    World,
+    baseline_of,
+    first_event,
+    reopen_world,
+    require_scoring,
+    state_of,
+    templates_of,
+)
 from mage_es.engine.seams.benchmark import Benchmark, Question, scored
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.serving.frozen import BundleMember, bundle_of
@@ -41,6 +51,7 @@ from mage_es.events.vocabulary import (
     QuestionPlanned,
     Record,
     SearchAnswered,
+    Sent,
     ToolRan,
 )
 from mage_es.projections.fold import State
@@ -62,10 +73,11 @@ _FACTS: set[type[Event]] = {
 class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
     """A question as it was asked: its bundle, every move with its exact prompt, the verdict.
 
-    `prompt` and `reply` are those of the execution tier's last call; `prompt_verified`: every prompt, rendered again,
-    has its recorded hash. `judge` is who decided: `rule` or a judge's model; `unanswered` is the problem of a question
-    without an answer, `undecided` why an answer is neither right nor wrong, `why` what the scorer says of the reply;
-    `exam` is the exam that asked it, "" for the run itself. `expected` is None in a copy without gold answers.
+    `prompt` and `reply` are those of the execution tier's last call; `prompt_verified`: every prompt, as it was sent,
+    has its recorded hash, and the first that of the plan. `judge` is who decided: `rule` or a judge's model;
+    `unanswered` is the problem of a question without an answer, `undecided` why an answer is neither right nor wrong,
+    `why` what the scorer says of the reply; `exam` is the exam that asked it, "" for the run itself. `expected` is None
+    in a copy without gold answers.
     """
 
     run_id: str
@@ -100,6 +112,7 @@ class Asking(NamedTuple):
 
     where: str
     reader: LogReader
+    requests: Requests
     record: Record
     planned: QuestionPlanned
     state_seq: int
@@ -152,12 +165,13 @@ def show_inference(run: Run | Path | str, name: str) -> InferenceReport:
     reader = LogReader(run.log_path)
     found = recorded(reader, name)
     state = state_of(run, reader, until=reader.resolve(str(Marker("iteration", found.opened.marker))))
-    return explained(run.id, state, found)
+    return explained(run.id, state, found, preface=templates_of(first_event(reader)).get(NOTES, ""))
 
 
 def _askings(run: Run, reader: LogReader, question_id: str) -> list[Asking]:
+    sent = Requests(reader)
     found = [
-        Asking(_place(record), reader, record, record.event, record.commit - 1)
+        Asking(_place(record), reader, sent, record, record.event, record.commit - 1)
         for record in reader.records({QuestionPlanned})
         if isinstance(record.event, QuestionPlanned) and record.event.question_id == question_id
     ]
@@ -165,8 +179,9 @@ def _askings(run: Run, reader: LogReader, question_id: str) -> list[Asking]:
         if not taken.is_there(run):
             continue  # `verify` complains of that
         opened, own = taken.opened, taken.log(run)
+        sent = Requests(own, run=reader, head_seq=opened.head_seq)
         found += [
-            Asking(f"exam {opened.exam}", own, record, record.event, opened.head_seq, opened.exam)
+            Asking(f"exam {opened.exam}", own, sent, record, record.event, opened.head_seq, opened.exam)
             for record in own.records({QuestionPlanned})
             if isinstance(record.event, QuestionPlanned) and record.event.question_id == question_id
         ]
@@ -178,12 +193,16 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
     has_judge = any(isinstance(fact, ModelCalled) and fact.tier == "judge" for fact in facts)
     course = planned_course(world, state, planned)
     if has_judge and world.has_gold:  # what a judge was asked cannot be written again without it
-        course = judged(course, question, benchmark=world.benchmark, has_judge=True)
-    moves = walk(course, state, facts)
+        templates = world.setting.templates
+        course = judged(course, question, benchmark=world.benchmark, has_judge=True, templates=templates)
+    moves = walk(course, state, facts, asking.requests)
     calls = [move for move in moves if isinstance(move, CallReport)]
     trimmed = [move for move in moves if isinstance(move, TrimReport)]
+    sent = (fact.sent for fact in facts if isinstance(fact, ModelCalled | CallFailed) and fact.tier == "execution")
+    # What was not asked yet, or never, is shown as it would be asked now.
     first = begin(planned_course(world, state, planned))
-    is_as_planned = (sha256_text(first.request.text) if isinstance(first, Ask) else "") == planned.prompt_sha256
+    request = asking.requests.request(next(sent, Sent())) or (first.request if isinstance(first, Ask) else None)
+    is_as_planned = (sha256_text(request.text) if request else "") == planned.prompt_sha256
     last = next((call for call in reversed(calls) if call.tier == "execution"), None)
     text = last.reply if last else first.reply if isinstance(first, Finish) else ""
     verdict = next((fact for fact in facts if isinstance(fact, AnswerJudged)), None)

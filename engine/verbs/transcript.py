@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Grade, Look, Move, Use, advance, begin
+from mage_es.engine.run.requests import Requests
+from mage_es.engine.seams.model import Request
 from mage_es.events.vocabulary import (
     BundleTrimmed,
     CallFailed,
@@ -15,6 +17,7 @@ from mage_es.events.vocabulary import (
     Event,
     ModelCalled,
     SearchAnswered,
+    Span,
     ToolRan,
 )
 from mage_es.projections.fold import State
@@ -29,7 +32,7 @@ class Quotation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CallReport(msgspec.Struct, frozen=True, kw_only=True, tag="call"):
-    """One call. `verified`: the prompt, rendered again, has the recorded hash.
+    """One call, with the request as it was sent. `verified`: that has the recorded hash.
 
     `turns` are where another message begins in the prompt, as of a `Request`. `served_by` is the model that the
     provider named, if it is another than the requested one.
@@ -83,17 +86,21 @@ class StepReport(msgspec.Struct, frozen=True, kw_only=True, tag="step"):
 MoveReport = CallReport | TrimReport | ToolReport | SearchReport | StepReport
 
 
-def walk(course: Course, state: State, facts: Sequence[Event]) -> list[MoveReport]:
+def walk(course: Course, state: State, facts: Sequence[Event], requests: Requests) -> list[MoveReport]:
     """Replay a course on recorded facts and return its moves, as far as they are recorded."""
     # A failure to get a longer reply is no move: the reply before it was the last.
-    return [report_of(move, state, fact) for move, fact in told(course, facts) if not isinstance(fact, CallFailed)]
+    walked = list(told(course, facts))
+    found = [report_of(move, state, fact, requests) for move, fact in walked if not isinstance(fact, CallFailed)]
+    taken = {id(fact) for _, fact in walked}
+    # What this program would not have asked was asked all the same.
+    others = [fact for fact in facts if isinstance(fact, ModelCalled) and id(fact) not in taken]
+    return [*found, *(call_report(fact, requests.request(fact.sent)) for fact in others)]
 
 
 def told(course: Course, facts: Sequence[Event]) -> Iterator[tuple[Move, Event | None]]:
     """Yield the moves of a course, each with its fact, as far as they are recorded; the first without one is the last.
 
-    A call is matched by tier, subject and attempt rather than by its prompt, so that a prompt which renders differently
-    now is reported as such.
+    A call is matched by tier, subject and attempt rather than by its prompt, which may render differently now.
     """
     move, left = begin(course), list(facts)
     while not isinstance(move, Finish):
@@ -106,29 +113,62 @@ def told(course: Course, facts: Sequence[Event]) -> Iterator[tuple[Move, Event |
         move = advance(course, fact)
 
 
-def report_of(move: Move, state: State, fact: Event | None) -> MoveReport:
-    """Return a move with its recorded outcome. Without a fact there is none yet, and the prompt counts as verified."""
+def call_report(called: ModelCalled, request: Request | None, spans: Sequence[Span] = ()) -> CallReport:
+    """Return a recorded call; `request` is None where what was sent is not on record."""
+    sent = request or Request(prompt="")
+    return CallReport(
+        about=called.about,
+        tier=called.tier,
+        agent=called.agent,
+        system=sent.system,
+        prompt=sent.prompt,
+        verified=sent.sha256 == called.request_sha256,
+        sources=tuple(Quotation(offset=span.offset, length=span.length, source=span.source) for span in spans),
+        reply=called.text,
+        served_by=called.served_by,
+        turns=sent.turns,
+    )
+
+
+def found_again(spans: Sequence[Span], rendered: str, sent: str) -> list[Span]:
+    """Return where what is quoted in a prompt as it renders now is in the one that was sent; what is not there is left
+    out."""
+    if rendered == sent:
+        return [*spans]
+    found, at = list[Span](), 0
+    for span in spans:
+        place = sent.find(rendered[span.offset : span.offset + span.length], at)
+        if place >= 0:
+            found.append(msgspec.structs.replace(span, offset=place))
+            at = place + span.length
+    return found
+
+
+def report_of(move: Move, state: State, fact: Event | None, requests: Requests | None = None) -> MoveReport:
+    """Return a move with its outcome; its prompt is the one on record or, without `requests` or a fact, that of now."""
     match move:
         case Ask() if isinstance(fact, BundleTrimmed):
             return TrimReport(
                 about=move.about,
                 memory_id=fact.memory_id,
                 problem=fact.problem,
-                verified=fact.request_sha256 == move.request.sha256,
+                # Its request is with the failed call, which is no move.
+                verified=requests is None or requests.was_refused(fact.request_sha256),
             )
+        case Ask() if isinstance(fact, ModelCalled):
+            request = requests.request(fact.sent) if requests else move.request
+            spans = found_again(move.spans, move.request.prompt, request.prompt) if request else ()
+            return call_report(fact, request, spans)
         case Ask():
-            called = fact if isinstance(fact, ModelCalled) else None
-            spans = (Quotation(offset=span.offset, length=span.length, source=span.source) for span in move.spans)
             return CallReport(
                 about=move.about,
                 tier=move.tier,
                 agent=move.agent,
                 system=move.request.system,
                 prompt=move.request.prompt,
-                verified=called is None or called.request_sha256 == move.request.sha256,
-                sources=tuple(spans),
-                reply=called.text if called else "",
-                served_by=called.served_by if called else "",
+                verified=True,
+                sources=tuple(Quotation(offset=s.offset, length=s.length, source=s.source) for s in move.spans),
+                reply="",
                 turns=move.request.turns,
             )
         case Use():

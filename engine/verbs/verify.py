@@ -30,6 +30,7 @@ from mage_es.engine.theorems.recheck import check_replay
 from mage_es.engine.theorems.recount import Heard
 from mage_es.engine.theorems.registered import check_registered
 from mage_es.engine.theorems.reproof import check_reproof
+from mage_es.engine.theorems.requests import check_requests
 from mage_es.engine.theorems.serving import check_injections
 from mage_es.engine.theorems.target_leaks import check_target_leaks
 from mage_es.engine.theorems.verdicts import basis_of, check_scorer, check_verdicts
@@ -156,6 +157,7 @@ def _theorems(
         yield check_benefit(run, reader, config)
         yield from check_reproof(reader, config)
         yield from check_forms(reader, since=last_inherited(reader))
+    yield check_requests(run, reader)
     yield from check_injections(reader)
     yield from check_proposals(reader)
     yield from check_inference(run, reader)

@@ -1,8 +1,9 @@
-"""Each asking of a question in full: plan, prompts rendered again with what they quote, replies, verdict.
+"""Each asking of a question in full: plan, prompts as they were sent with what they quote, replies, verdict.
 
 Rules
-    - No prompt is in a log: it is rendered again from the plan and the state that it was made on, as `show` does, and
-      says whether it has its recorded hash. Where that cannot be done the page says why, and shows the rest.
+    - A prompt is what the log has of it, as in `show`, and says whether that has its recorded hash. What it quotes is
+      found by rendering it again from the plan and the state that it was made on; where that cannot be done the page
+      says why, and shows the rest.
     - What many prompts quote is in a chunk once.
 """
 
@@ -20,6 +21,7 @@ from mage_es.engine.courses import Ask, Course
 from mage_es.engine.embedders.registry import LateEmbedder
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import ExamRecord
+from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.model import Request
@@ -33,13 +35,14 @@ from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import LogError, MageError, PrerequisiteError
 from mage_es.events.vocabulary import Event, Record
+from mage_es.events.vocabulary.private import is_erased
 from mage_es.projections.fold import State
 
 _FACTS: frozenset[type[Event]] = frozenset({
     *(v.ModelCalled, v.CallFailed, v.BundleTrimmed, v.ToolRan, v.SearchAnswered, v.EpisodeStepped, v.EpisodeClosed),
     *(v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided, v.AnswerCarried, v.QuestionPlanned),
 })  # fmt: skip
-_SECRET = "The texts of subjects leave this machine encrypted, so no prompt of theirs is rendered."
+_SECRET = "The texts of subjects leave this machine encrypted, so no prompt of theirs is shown."
 
 
 class _Asking(NamedTuple):
@@ -64,6 +67,7 @@ class Rendered:
     ) -> None:
         self._run, self._reader, self._exams = run, windows.reader, exams
         self._windows: dict[int | None, Windows] = {None: windows}
+        self._requests: dict[int | None, Requests] = {None: Requests(windows.reader)}
         reader = windows.reader
         self._state: State | None = None
         self._world: World | None = None
@@ -85,11 +89,14 @@ class Rendered:
         places = range(first, last + 1)
         for exam in dict.fromkeys(columns["exam"][row] for row in places):
             if exam is not None and exam not in self._windows:
-                self._windows[exam] = Windows(self._exams[exam].log(self._run), whole=True)
+                own, seq = self._exams[exam].log(self._run), self._exams[exam].opened.head_seq
+                self._windows[exam] = Windows(own, whole=True)
+                self._requests[exam] = Requests(own, run=self._reader, head_seq=seq)
             rows = [row for row in places if columns["exam"][row] == exam]
             for asking in self._askings(life, self._windows[exam], rows):
                 seq = self._exams[exam].opened.head_seq if exam is not None else None
-                found[asking.row] = self._told(life, asking, texts, state_seq=seq)
+                requests = self._requests[exam]
+                found[asking.row] = self._told(life, asking, texts, requests, state_seq=seq)
         return {"columns": columns_of([found[row] for row in places]), "texts": list(texts)}
 
     def _askings(self, life: Life, windows: Windows, rows: Sequence[int]) -> Iterable[_Asking]:
@@ -120,7 +127,9 @@ class Rendered:
                     del open_now[key]
         return found.values()
 
-    def _told(self, life: Life, asking: _Asking, texts: dict[str, int], *, state_seq: int | None) -> dict[str, Any]:
+    def _told(
+        self, life: Life, asking: _Asking, texts: dict[str, int], requests: Requests, *, state_seq: int | None
+    ) -> dict[str, Any]:
         name = life.asked.questions.columns["id"][life.asked.askings.columns["question"][asking.row]]
         question = self._world.questions.get(name) if self._world else self._known.get(name)
         verdict = next((r.event for r in asking.facts if isinstance(r.event, v.AnswerJudged)), None)
@@ -128,11 +137,11 @@ class Rendered:
             (r.event for r in asking.facts if isinstance(r.event, v.AnswerUnanswered | v.AnswerUndecided)), None
         )
         plan = asking.plan.event if asking.plan else None
-        moves, problem = _recorded(asking.facts), self.problem if plan else ""
+        moves, problem = _recorded(asking.facts, requests), self.problem if plan else ""
         if self._world and asking.plan and isinstance(plan, v.QuestionPlanned):
             try:
                 state = self._state_at(asking.plan.commit - 1 if state_seq is None else state_seq)
-                moves = self._moves(self._world, state, plan, asking.facts, texts)
+                moves = self._moves(self._world, state, plan, asking.facts, texts, requests)
             except PrerequisiteError as error:  # this machine lacks something, such as a model: for every prompt
                 self.problem = problem = str(error)
                 self._world = None
@@ -153,26 +162,35 @@ class Rendered:
         }
 
     def _moves(
-        self, world: World, state: State, plan: v.QuestionPlanned, facts: Sequence[Record], texts: dict[str, int]
+        self,
+        world: World,
+        state: State,
+        plan: v.QuestionPlanned,
+        facts: Sequence[Record],
+        texts: dict[str, int],
+        requests: Requests,
     ) -> list[dict[str, Any]]:
         if plan.routing_arm in BASELINES or is_learned(state):
             require_scoring(world, "what a baseline asked")
         course: Course = planned_course(world, state, plan)
         if world.has_gold and any(isinstance(r.event, v.ModelCalled) and r.event.tier == "judge" for r in facts):
-            course = judged(course, world.questions[plan.question_id], benchmark=world.benchmark, has_judge=True)
+            question, templates = world.questions[plan.question_id], world.setting.templates
+            course = judged(course, question, benchmark=world.benchmark, has_judge=True, templates=templates)
         seqs = {id(record.event): record.seq for record in facts}
         failures = [record.event for record in facts if isinstance(record.event, v.CallFailed)]
-        found, is_first = list[dict[str, Any]](), True
+        found, is_first, taken = list[dict[str, Any]](), True, set[int]()
         for move, fact in told(course, [record.event for record in facts]):
+            taken.add(id(fact))
             if isinstance(fact, v.CallFailed):
                 continue
-            report = report_of(move, state, fact)
+            report = report_of(move, state, fact, requests)
             if isinstance(move, Ask) and isinstance(report, CallReport):
                 called = fact if isinstance(fact, v.ModelCalled) else None
                 tried = [f for f in failures if (f.about, f.attempt) == (move.about, move.attempt)]
                 told_now = _call(called, move.about, move.tier, move.agent, seqs.get(id(fact), 0), failures=tried)
-                told_now |= _prompt(move.request, report.sources, texts)
-                is_planned = not is_first or sha256_text(move.request.text) == plan.prompt_sha256
+                sent = requests.request(called.sent) if called else move.request
+                told_now |= _prompt(sent or Request(prompt=""), report.sources, texts)
+                is_planned = not is_first or (sent is not None and sha256_text(sent.text) == plan.prompt_sha256)
                 told_now |= {"verified": report.verified and is_planned}
                 found.append(told_now | ({"sha256": plan.prompt_sha256} if is_first else {}))
                 is_first = False
@@ -186,7 +204,8 @@ class Rendered:
                 kind = str(type(report).__struct_config__.tag)
                 shown = {"memories": fact.memories} if isinstance(fact, v.EpisodeStepped) else {}
                 found.append({"kind": kind, **msgspec.structs.asdict(report), **shown})
-        return found
+        # What this program would not have asked was asked all the same.
+        return [*found, *_recorded([record for record in facts if id(record.event) not in taken], requests)]
 
     def _state_at(self, seq: int) -> State:
         """Return the state after an event; askings mostly come in order, so the last one is gone on with."""
@@ -235,14 +254,17 @@ def _call(
     }
 
 
-def _recorded(facts: Sequence[Record]) -> list[dict[str, Any]]:
-    """Return what a log alone says of an asking: replies without their prompts."""
-    empty: dict[str, Any] = {"system": "", "prompt": [], "rest": "", "verified": None}
-    return [
-        _call(record.event, record.event.about, record.event.tier, record.event.agent, record.seq) | empty
-        for record in facts
-        if isinstance(record.event, v.ModelCalled)
-    ]
+def _recorded(facts: Sequence[Record], requests: Requests) -> list[dict[str, Any]]:
+    """Return what a log alone says of an asking: calls, without what their prompts quote."""
+    found = list[dict[str, Any]]()
+    for record in facts:
+        if isinstance(called := record.event, v.ModelCalled):
+            # Nothing of ciphertexts: without a key they are no prompt.
+            sent = None if is_erased(called.request_sha256) else requests.request(called.sent)
+            told_now = _call(called, called.about, called.tier, called.agent, record.seq)
+            told_now |= _prompt(sent, (), {}) if sent else {"system": "", "prompt": [], "rest": ""}
+            found.append(told_now | {"verified": sent.sha256 == called.request_sha256 if sent else None})
+    return found
 
 
 def _planned(plan: v.QuestionPlanned | None, life: Life) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mage_es.events.vocabulary.form import Event, Part, Purpose, Tier
+from mage_es.events.vocabulary.form import Event, Part, Purpose, Sent, Tier
 
 
 class IterationPlanned(Event, frozen=True, kw_only=True, tag="iteration.planned"):
@@ -50,7 +50,7 @@ class Span(Part, frozen=True, kw_only=True):
 class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     """Everything that was decided about a question before the model saw it."""
 
-    # The prompt itself is not stored: it is rendered again from `template` and `memories` and compared with the hash.
+    # The prompt is with its calls (`Sent`): what is planned need not be asked.
     stream: ClassVar[str] = "question/{0.question_id}"
     iteration: int
     purpose: Purpose
@@ -142,6 +142,8 @@ class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
     """Whether the reply came in a batch."""
     served_by: str = ""
     """What the provider called the model, if not by the name that was asked for (an alias may move); else empty."""
+    sent: Sent = Sent()
+    """The request."""
 
 
 class BatchedCall(Part, frozen=True, kw_only=True):
@@ -267,6 +269,8 @@ class CallFailed(Event, frozen=True, kw_only=True, tag="call.failed"):
     final: bool
     """Whether no further attempt at the call follows."""
     latency_us: int = 0
+    sent: Sent = Sent()
+    """The request; nothing of the embedder's tier."""
 
 
 class BundleTrimmed(Event, frozen=True, kw_only=True, tag="bundle.trimmed"):

@@ -39,6 +39,20 @@ class Origin(Part, frozen=True, kw_only=True):
     """Person or key that gave it; empty: the run itself."""
 
 
+class Sent(Part, frozen=True, kw_only=True):
+    """What was sent to a model, in pieces: each text is in a log once, where it is first sent, and has a number."""
+
+    parts: tuple[int, ...] = ()
+    """Numbers of the texts that it was made of. Of a call: its system message, its terms (a JSON object: temperature,
+    max_tokens, reply_schema, sample), and its other messages. Of a note: its texts. Empty where nothing was sent."""
+    begins: tuple[int, ...] = ()
+    """Places in `parts`, from 0, at which another message begins. User and assistant take turns."""
+    first: int = 0
+    """Number of the first of `texts`; 0 for none."""
+    texts: tuple[str, ...] = ()
+    """The texts that nothing before had; their numbers follow one another."""
+
+
 class Event(msgspec.Struct, frozen=True, kw_only=True):
     """A fact. Subclasses name their stable tag as `class X(Event, frozen=True, kw_only=True, tag="noun.verbed")`.
 

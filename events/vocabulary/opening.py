@@ -19,6 +19,13 @@ class ColumnRole(Part, frozen=True, kw_only=True):
     """The column, "" where no column has the role."""
 
 
+class Template(Part, frozen=True, kw_only=True):
+    """The fixed words of one kind of prompt."""
+
+    name: str
+    text: str
+
+
 class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     """The run's configuration and everything else that fixes its behaviour; the first event of every run."""
 
@@ -62,6 +69,8 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     """SHA-256 of the file of a scorer that is not the package's; empty for one that is, or without a source."""
     probes_sha256: str = ""
     """SHA-256 of the scorer's verdicts on fixed replies; empty where no rule of the package's scores."""
+    templates: tuple[Template, ...] = ()
+    """The templates of its prompts."""
 
 
 class RunInherited(Event, frozen=True, kw_only=True, tag="run.inherited"):

@@ -67,6 +67,7 @@ _FIELDS: dict[type[msgspec.Struct], str] = {
     v.ReplyRejected: "problem",
     v.RetrievalRecipeAuthored: "query_template reasoning",
     v.SearchAnswered: "query titles texts problem",
+    v.Sent: "texts",
     v.SkillCreated: "prompt_template strategy description",
     v.SkillRefined: "prompt_template strategy prompt_template_before strategy_before",
     v.SkillSplit: "reason",

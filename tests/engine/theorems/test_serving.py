@@ -10,9 +10,11 @@ import msgspec
 import pytest
 
 from mage_es.engine.rules.notes import NoteBounds
+from mage_es.engine.rules.prompt import packaged
 from mage_es.engine.run.directory import Run
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.theorems.serving import check_injections
+from mage_es.engine.verbs.show import show_inference
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     Event,
@@ -55,6 +57,18 @@ def other_memory(run: Run, opened: Event) -> str:
     return next(
         row.memory_id for row in rows if row.outcome == "success_memory" and row.memory_id not in opened.memories
     )
+
+
+def test_a_served_run_passes_and_shows_its_notes_whatever_the_templates_of_this_program_say_now(
+    served: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = next(event for event in LogReader(served.log_path).of(InferenceOpened) if seen(event))
+    before = show_inference(served, opened.inference)
+    words = {name: f"{text} Reworded." for name, text in packaged().items()}
+    monkeypatch.setattr("mage_es.engine.rules.prompt.packaged", lambda: words)
+    monkeypatch.setattr("mage_es.engine.run.world.packaged", lambda: words)
+    assert all(check.ok for check in check_injections(LogReader(served.log_path)))
+    assert show_inference(served, opened.inference) == before and before.note_verified
 
 
 def test_a_served_run_passes_and_says_how_much_was_rendered(served: Run) -> None:

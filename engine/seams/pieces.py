@@ -1,0 +1,86 @@
+"""A request in pieces, of which many requests have the same, and put together again from them, byte for byte."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import msgspec
+
+from mage_es.engine.seams.model import BETWEEN_TURNS, Request
+from mage_es.events.vocabulary import Sent, Span
+
+_HEAD = re.compile(r"## [^\n]{1,80}\n\n|```json\n[^\n]*\n```")
+"""What a piece ends after: a heading, and the block of a guidance prompt, behind which a repair comes."""
+_TERMS = ("temperature", "max_tokens", "reply_schema", "sample")
+
+
+class Piece(NamedTuple):
+    """A part of a request. `source` is of what is quoted (a `Quote`'s); the terms count as system message."""
+
+    text: str
+    source: str = ""
+    is_system: bool = False
+
+
+class Pieces(NamedTuple):
+    """The pieces of a request and the places at which another message begins, as `Sent` has them."""
+
+    pieces: tuple[Piece, ...] = ()
+    begins: tuple[int, ...] = ()
+
+    @property
+    def sent(self) -> Sent:
+        """What is recorded of them before their texts have numbers: all texts, and no numbers."""
+        return Sent(begins=self.begins, texts=tuple(piece.text for piece in self.pieces))
+
+
+def in_pieces(request: Request, spans: Sequence[Span] = ()) -> Pieces:
+    """Return a request's system message, its terms, and its other messages, cut where quotations begin and end."""
+    terms = {name: getattr(request, name) for name in _TERMS}
+    turns = request.turns
+    if not all(request.prompt[:turn].endswith(BETWEEN_TURNS) for turn in turns):
+        terms["turns"], turns = turns, ()  # not as ours are: no piece can do without what is between messages
+    pieces, begins = (
+        [Piece(request.system, is_system=True), Piece(msgspec.json.encode(terms).decode(), is_system=True)],
+        list[int](),
+    )
+    for start, end in pairwise((0, *turns, len(request.prompt))):
+        if start:
+            begins.append(len(pieces))
+        end -= len(BETWEEN_TURNS) * (end in turns)
+        pieces += [Piece(request.prompt[a:b], _source(spans, a)) for a, b in _cuts(request.prompt, spans, start, end)]
+    return Pieces(tuple(pieces), tuple(begins))
+
+
+def together(texts: Sequence[str], begins: Sequence[int]) -> Request:
+    """Return the request of these pieces. Raises `ValueError` or `TypeError` for what are none."""
+    system, terms, *said = texts
+    prompt, turns = "", list[int]()
+    for place, text in enumerate(said, start=2):
+        if place in begins:
+            prompt += BETWEEN_TURNS
+            turns.append(len(prompt))
+        prompt += text
+    # Not converted: a temperature that was an integer is hashed as one.
+    given: dict[str, Any] = msgspec.json.decode(terms, type=dict[str, Any])
+    given["turns"] = tuple(given.get("turns", turns))
+    return Request(**given, system=system, prompt=prompt)
+
+
+def _cuts(prompt: str, spans: Sequence[Span], start: int, end: int) -> Iterator[tuple[int, int]]:
+    places = {start, end}
+    for span in spans:
+        after = span.offset + span.length
+        # What is between quotations goes with the one before.
+        after += len(BETWEEN_TURNS) * prompt.startswith(BETWEEN_TURNS, after)
+        places.update(place for place in (span.offset, after) if start < place < end)
+    for a, b in pairwise(sorted(places)) if start < end else [(start, end)]:
+        while (head := _HEAD.match(prompt, a, b)) and head.end() < b:
+            yield a, head.end()
+            a = head.end()
+        yield a, b
+
+
+def _source(spans: Sequence[Span], at: int) -> str:
+    return next((span.source for span in spans if span.offset <= at < span.offset + span.length), "")

@@ -242,12 +242,12 @@ class _Backup:
         """Store an object whose name tells its bytes: what differs from them there is damaged, and replaced."""
         known = self._listed.get(self._at + name)
         if known is None:
-            return self._create(name, data)
-        self._items.append(item_of(self._at + name, data))
-        if not self._is_whole(name, known, data):
-            self._objects.replace(self._at + name, data)
-            self._note(data)
-        return None
+            self._create(name, data)
+        else:
+            self._items.append(item_of(self._at + name, data))
+            if not self._is_whole(name, known, data):
+                self._objects.replace(self._at + name, data)
+                self._note(data)
 
     def _is_whole(self, name: str, known: Listed, data: bytes) -> bool:
         if known.md5 == hashlib.md5(data, usedforsecurity=False).hexdigest():

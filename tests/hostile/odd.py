@@ -21,7 +21,7 @@ from mage_es.projections.snapshots import kept_as
 
 DEEP = 2_000_000
 TERABYTE = 1 << 40
-PATIENCE_S = 60
+PATIENCE_S = 1800
 """Only for what would wait for ever: no command that is not stuck needs as long on any machine."""
 
 

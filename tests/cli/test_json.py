@@ -59,6 +59,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "show": ("no-such-question",),
     "score": ("wordmath", "--predictions", "nowhere.jsonl"),
     "restore": ("nowhere", "again"),
+    "erase": ("first", "--subject", "ann"),
     "memory show": ("ffff",),
     "memory quarantine": ("ffff", "--reason", "x"),
     "memory release": ("ffff", "--reason", "x"),

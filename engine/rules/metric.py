@@ -11,8 +11,9 @@ Rules
       scatter around the means of the labels, as in the paper.
     - Only where an answer is a label or short and without reasoning, and only where it was shown to be better: in five
       folds each case is compared with the nearest case of the others, by this metric and by the cosine, won where the
-      answer of the one has more in common with its own (Jaccard), and the one-sided exact sign test is at most P. Where
-      an answer follows from two things together, which no sum of both tells, the cosine stays.
+      answer of the one has more in common with its own (Jaccard), of equals where those of the SHOWN nearest have, and
+      the one-sided exact sign test is at most P. Where an answer follows from two things together, which no sum of both
+      tells, the cosine stays.
     - It is made of many cases and so is general (rules/own.py); the newest MOST are asked.
 """
 
@@ -33,7 +34,7 @@ from mage_es.engine.seams.embedder import Vector
 from mage_es.projections.memory import Index, Memory
 from mage_es.projections.slices import Slice
 
-MOST, FOLDS = 600, 5
+MOST, FOLDS, SHOWN = 600, 5, 5
 P = 0.1
 SHRINKAGE = 0.1
 """What is added to the scatter, whose mean over all directions is 1. From 0.03 to 0.3 it makes little difference."""
@@ -140,12 +141,12 @@ def _is_better(vectors: _Floats, features: Sequence[frozenset[str]]) -> bool:
         metric = _learned(vectors[others], [features[int(place)] for place in others])
         moved = metric.moved(vectors[others])
         moved /= _length(moved)[:, None]
-        by_cosine = others[(vectors[asked] @ vectors[others].T).argmax(axis=1)]
-        by_metric = others[(metric.moved(vectors[asked]) @ moved.T).argmax(axis=1)]
-        for places in zip(asked, by_metric, by_cosine, strict=True):
-            own, near, other = (features[int(place)] for place in places)
-            more = _common(own, near) - _common(own, other)
-            won, lost = won + (more > 0), lost + (more < 0)
+        by_metric = (metric.moved(vectors[asked]) @ moved.T).argsort(axis=1)[:, ::-1][:, :SHOWN]
+        by_cosine = (vectors[asked] @ vectors[others].T).argsort(axis=1)[:, ::-1][:, :SHOWN]
+        for own, *found in zip(asked, others[by_metric], others[by_cosine], strict=True):
+            ours, theirs = ([_common(features[int(own)], features[int(place)]) for place in each] for each in found)
+            more, less = ((each[0], sum(each)) for each in (ours, theirs))
+            won, lost = won + (more > less), lost + (more < less)
     return won > lost and sign_test(won, won + lost) <= P
 
 

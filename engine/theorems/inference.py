@@ -136,8 +136,6 @@ def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:
     evolved = reader.events({QuestionPlanned: ("question_id",), AnswerJudged: ("question_id",)})
     known = {event.question_id for _, event in evolved if isinstance(event, QuestionPlanned | AnswerJudged)}
     problem, seq = _untrue(record, [each.event for each in records], sorted(asked)), 0
-    if not problem and record.closed and record.closed.root != root_of(path).hex():
-        problem = "the root over its events is not the one that the run recorded"
     if not problem and guidance:
         problem, seq = f"{len(guidance)} guidance calls at inference", guidance[0]
     if not problem and learned:
@@ -147,6 +145,8 @@ def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:
         problem, seq = f"{seen} was asked in evolution too", asked[seen]
     if not problem and (wrong := fold(reader, until=opened.head_seq).differing(opened.digests)):
         problem, seq = f"{', '.join(wrong)} differs from the run's log at event {opened.head_seq}", 1
+    if not problem and record.closed and record.closed.root != root_of(path).hex():
+        problem = "the root over its events is not the one that the run recorded"
     measured = f"{len(guidance)} guidance calls, {len(learned)} learned"
     measured += f", {judged} judge calls" if judged else ""
     detail = problem or f"{record.summary}; {len(asked)} unseen questions, frozen at event {opened.head_seq}"

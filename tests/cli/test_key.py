@@ -11,9 +11,9 @@ from mage_es.engine.run.exams import exam_records
 from mage_es.events.care.heads import kept_heads
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, RunRegistered
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Command
 
-EVOLVE = [
+EVOLVE = (
     "evolve",
     "wordmath",
     "--iterations",
@@ -26,44 +26,46 @@ EVOLVE = [
     "6",
     "--run-id",
     "one",
-]
+)
 
 
-def test_a_key_is_made_once_for_its_owner_and_its_verifier_key_printed(cli: Cli) -> None:
-    made = cli("key", "new", "audit.key", "--name", "example.org/audit")
+def test_a_key_is_made_once_for_its_owner_and_its_verifier_key_printed(mage: Command) -> None:
+    made = mage("key", "new", "audit.key", "--name", "example.org/audit")
     assert made.code == 0 and made.out.startswith("example.org/audit+")
     assert Path("audit.key").stat().st_mode & 0o777 == 0o600
-    again = cli("key", "new", "audit.key")
+    again = mage("key", "new", "audit.key")
     assert again.code == 2 and "never overwritten" in again.err
-    assert json.loads(cli("key", "new", "w.key", "--witness", "--json").out)["verifier"].startswith("mage-es+")
+    assert json.loads(mage("key", "new", "w.key", "--witness", "--json").out)["verifier"].startswith("mage-es+")
 
 
 @pytest.mark.slow
-def test_a_run_is_registered_signed_examined_verified_and_proved(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    verifier = cli("key", "new", "audit.key", "--name", "example.org/audit").out.strip()
-    stranger = cli("key", "new", "other.key", "--name", "example.org/other").out.strip()
+def test_a_run_is_registered_signed_examined_verified_and_proved(
+    mage: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verifier = mage("key", "new", "audit.key", "--name", "example.org/audit").out.strip()
+    stranger = mage("key", "new", "other.key", "--name", "example.org/other").out.strip()
     monkeypatch.setenv("MAGE_ES_SIGN", "audit.key")
-    assert cli(*EVOLVE, "--register", "--register-seeds", "42,43").code == 0
-    assert cli("exam", "one").code == 0
+    assert mage(*EVOLVE, "--register", "--register-seeds", "42,43").code == 0
+    assert mage("exam", "one").code == 0
     log = Path("runs/one/log")
     [told] = LogReader(log).of(RunRegistered)
     assert (told.questions, told.exams, told.seeds) == (8, 1, (42, 43))
     assert len(kept_heads(log)) == 4
-    verified = cli("verify", "one", "--key", verifier)
+    verified = mage("verify", "one", "--key", verifier)
     assert (
         verified.code == 0 and "by example.org/audit" in verified.out and "seeds 42, 43 were registered" in verified.out
     )
-    refused = cli("verify", "one", "--key", stranger)
+    refused = mage("verify", "one", "--key", stranger)
     assert refused.code == 5 and "no head is signed by example.org/other" in refused.out
-    assert cli("verify", "one", "--key", "audit.key").code == 2
+    assert mage("verify", "one", "--key", "audit.key").code == 2
     [exam] = exam_records(LogReader(log))
     question = next(iter(LogReader(Path(f"runs/one/exams/{exam.opened.exam}/log")).of(AnswerJudged))).question_id
-    assert cli("receipt", question, "one", "--exam", "1", "--to", "receipt.json").code == 0
+    assert mage("receipt", question, "one", "--exam", "1", "--to", "receipt.json").code == 0
     assert json.loads(Path("receipt.json").read_text())["about"] == question
-    assert json.loads(cli("receipt", "1", "one").out)["events"]
+    assert json.loads(mage("receipt", "1", "one").out)["events"]
 
 
-def test_a_registration_that_cannot_be_kept_is_refused_before_there_is_a_run(cli: Cli) -> None:
+def test_a_registration_that_cannot_be_kept_is_refused_before_there_is_a_run(mage: Command) -> None:
     for options, why in (
         (("--register", "--register-seeds", "1,2"), "The seed 42 is not among"),
         (("--register", "--register-questions", "9"), "an exam cannot have 9"),
@@ -71,12 +73,12 @@ def test_a_registration_that_cannot_be_kept_is_refused_before_there_is_a_run(cli
         (("--register-exams", "2"), "add --register"),
         (("--register-questions", "2"), "add --register"),
     ):
-        refused = cli(*EVOLVE, *options)
+        refused = mage(*EVOLVE, *options)
         assert refused.code == 2 and why in refused.err, (options, refused)
     assert not Path("runs/one").exists()
 
 
-def test_a_key_that_is_missing_or_none_is_named_before_anything_happens(cli: Cli) -> None:
-    refused = cli(*EVOLVE, "--sign", "nowhere.key")
+def test_a_key_that_is_missing_or_none_is_named_before_anything_happens(mage: Command) -> None:
+    refused = mage(*EVOLVE, "--sign", "nowhere.key")
     assert refused.code == 4 and "nowhere.key" in refused.err
     assert not Path("runs/one").exists()

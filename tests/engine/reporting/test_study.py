@@ -57,7 +57,8 @@ def test_exams_that_asked_other_questions_are_not_compared_and_named(bench: Any)
     assert study.gain(HERE, HERE, over="start") is None
     [note] = study.notes
     assert note == (
-        "Not compared: the exams of one before and after asked 4 and 2 questions, 2 of them the same (q2 is in one only)."
+        "Not compared: the exams of one before and after asked 4 and 2 questions, "
+        "2 of them the same (q2 is in one only)."
     )
     study.gain(HERE, HERE, over="start")
     assert study.notes == [note]

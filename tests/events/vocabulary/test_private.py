@@ -29,8 +29,8 @@ READABLE = """
     package_sha256 package_version parent path planning principles probes_sha256 projection provider_id purpose
     quarantined question_hash
     question_id questions_sha256 reason recipe_id repeats request_sha256 resembling revisits rival role routing_arm
-    run_id
-    saw scorer_sha256 search search_arm seen served_by sha256 shingles shots skill source split stop_reason target task_type
+    run_id saw scorer_sha256
+    search search_arm seen served_by sha256 shingles shots skill source split stop_reason target task_type
     task_type_source template text_digests texts_sha256 tool_id type value vectors_sha256 wanted what writer
 """
 """Fields that say nothing of a subject: ids, names, what is counted, hashes that are keyed or of nothing private."""

@@ -76,6 +76,7 @@ SHELL = {
     "engine.session.batches": "a provider's batch is polled for",
     "engine.verbs.exam": "reports how long an exam took",
     "engine.verbs.replay": "reports how long a replay took",
+    "engine.verbs.reproduce": "reports how long it took",
     "engine.viewing.server": "its address cannot be guessed",
 }
 """The rooms and modules that read a clock, the environment or unseeded dice, each with its reason."""

@@ -250,7 +250,7 @@ class Recount:
         if asking is None:
             return f"{name}: it has a verdict, and was not planned before"
         self.settled.append(settled)
-        if isinstance(settled, AnswerJudged):
+        if isinstance(settled, AnswerJudged) and settled.purpose == "anchor":
             self._right[name] = settled.correct
         problem = self._unasked(asking, settled)
         if not problem and asking.course is not None and not asking.unchecked:

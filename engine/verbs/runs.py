@@ -287,17 +287,17 @@ def iteration_rows(state: State, scores: Mapping[tuple[str, int], int], *, first
 def exam_rows(reader: LogReader) -> tuple[ExamRow, ...]:
     return tuple(
         ExamRow(
-            exam=opened.exam,
-            marker=opened.marker,
-            control=opened.control,
-            execution=opened.execution,
-            correct=closed.correct if closed else 0,
-            total=closed.total if closed else 0,
-            unanswered=closed.unanswered if closed else 0,
-            undecided=closed.undecided if closed else 0,
-            head=closed.head_chain if closed else "",
+            exam=record.opened.exam,
+            marker=record.opened.marker,
+            control=record.opened.control,
+            execution=record.opened.execution,
+            correct=result.correct if (result := record.rejudged or record.closed) else 0,
+            total=result.total if result else 0,
+            unanswered=record.closed.unanswered if record.closed else 0,
+            undecided=record.closed.undecided if record.closed else 0,
+            head=record.closed.head_chain if record.closed else "",
         )
-        for _, opened, closed in exam_records(reader)
+        for record in exam_records(reader)
     )
 
 

@@ -62,7 +62,7 @@ class EpisodeRow(msgspec.Struct, frozen=True, kw_only=True):
 class ExamRow(msgspec.Struct, frozen=True, kw_only=True):
     """An exam as the run's log records it: who answered, how much of `total` was right, the head of the exam's own log.
 
-    Both are 0 and `head` is "" while it is unfinished.
+    Both are 0 and `head` is "" while it is unfinished. One that was scored again has the result by the newer scorer.
     """
 
     exam: str

@@ -58,7 +58,7 @@ def test_no_exam_is_taken_with_a_scorer_that_was_edited_since(run: Run, scorer: 
     assert started.package_sha256 == package_sha256() and started.scorer_sha256 and not started.probes_sha256
     assert checked(run)[:2] == (True, False)
     scorer.write_text(SCORE.replace("endswith(task.gold)", "strip() != ''"))
-    with pytest.raises(PrerequisiteError, match="The scorer changed since small was scored"):
+    with pytest.raises(PrerequisiteError, match="The scorer changed since 0001-latest was scored"):
         examine(run, at="start", questions=4)
     ok, doubt, detail = checked(run)
     assert ok and doubt and "the scorer that is here now is another" in detail

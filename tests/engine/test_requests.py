@@ -78,6 +78,7 @@ def calls(run: Run) -> list[Record]:
     return list(LogReader(run.log_path).records({ModelCalled}))
 
 
+@pytest.mark.paper("beyond the paper, requests")
 def test_every_request_is_put_together_again_from_the_log_and_each_text_is_there_once(tmp_path: Path) -> None:
     execution, guidance = listening()
     models = Models(execution, guidance)

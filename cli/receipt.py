@@ -9,9 +9,7 @@ from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
 
-EXAMPLES = examples(
-    "mage-es receipt wordmath-test-4 > receipt.json", "mage-es receipt wordmath-test-4 RUN --exam 1 --to receipt.json"
-)
+EXAMPLES = examples("mage-es receipt wordmath-test-4", "mage-es receipt wordmath-test-4 RUN --exam 1 --to receipt.json")
 
 
 @takes("runs_dir")

@@ -35,6 +35,7 @@ from mage_es.events.vocabulary import (
     NoteWritten,
     QuestionPlanned,
     Record,
+    RunRegistered,
     SplitCommitted,
 )
 from tests.engine.forgery import forged
@@ -107,6 +108,9 @@ def test_each_method_is_asked_the_same_questions_and_knn_learns_what_zero_shot_c
     for seed in report.seeds:
         splits = [_held_out(tmp_path / "runs", f"r-{method}-s{seed}") for method in rows]
         assert splits == [splits[0]] * 5
+    for name in report.runs:
+        [told] = LogReader(find_run(tmp_path / "runs", name).log_path).of(RunRegistered)
+        assert (told.questions, told.exams, told.seeds) == (12, 1, report.seeds), name
 
 
 def _held_out(folder: Path, name: str) -> SplitCommitted:

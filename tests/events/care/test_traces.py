@@ -11,6 +11,8 @@ from mage_es.events.care.traces import files_in, traces
 
 TEXT = 'Zoë said "no" to Marvin\'s 42 pears'
 OTHER = "the pears of another"
+COLUMN = [TEXT[:17], OTHER, TEXT[17:], *[OTHER] * 100, TEXT]
+"""Compressed, the last one is written as repetitions of the first ones."""
 
 
 def in_bytes(path: Path) -> None:
@@ -26,12 +28,14 @@ def in_readable_json(path: Path) -> None:
 
 
 def in_a_column(path: Path) -> None:
-    rows = [{"deep": [{"text": text}], "word": text} for text in [OTHER] * 100 + [TEXT]]
+    rows = [{"deep": [{"text": text}]} for text in COLUMN]
     pq.write_table(pa.Table.from_pylist(rows), path, compression="zstd")
+    assert TEXT.encode() not in path.read_bytes()
 
 
 def in_a_dictionary(path: Path) -> None:
-    pq.write_table(pa.table({"word": pa.array([TEXT, OTHER, TEXT]).dictionary_encode()}), path, compression="zstd")
+    pq.write_table(pa.table({"word": pa.array(COLUMN).dictionary_encode()}), path, compression="zstd")
+    assert TEXT.encode() not in path.read_bytes()
 
 
 @pytest.mark.parametrize("write", [in_bytes, in_json, in_readable_json, in_a_column, in_a_dictionary])
@@ -39,7 +43,6 @@ def test_a_text_is_found_in_every_form(tmp_path: Path, write) -> None:  # type: 
     holding, other = tmp_path / "sub" / "a.parquet", tmp_path / "b.parquet"
     holding.parent.mkdir()
     write(holding)
-    in_a_column(other)
     pq.write_table(pa.table({"word": [OTHER]}), other)
     assert traces(files_in(tmp_path), [TEXT]) == [holding]
     assert traces(files_in(tmp_path), []) == []

@@ -332,16 +332,16 @@ def test_a_kill_at_any_step_costs_no_answer_and_no_number(examined: Run, tmp_pat
 
 
 def test_an_exam_cut_off_before_its_plan_is_gone_on_with(examined: Run) -> None:
-    from mage_es.engine.session import session
+    from mage_es.engine.verbs import exam
 
     class Dying(Exception):
         pass
 
-    def die(self: object, *arguments: object) -> None:
+    def die(*arguments: object) -> None:
         raise Dying
 
     with pytest.MonkeyPatch.context() as patched, pytest.raises(Dying):
-        patched.setattr(session.Session, "asked", die)
+        patched.setattr(exam, "exam_plan", die)
         sit(examined, Counting())
     assert sit(examined, Counting()).total == 20
     assert len(list(examined.exams_path.iterdir())) == 1

@@ -30,7 +30,7 @@ READABLE = """
     question_id questions_sha256 reason recipe_id repeats request_sha256 resembling revisits rival role routing_arm
     run_id
     saw search search_arm seen served_by sha256 shingles shots skill source split stop_reason target task_type
-    task_type_source template text_digests texts_sha256 tool_id type value vectors_sha256 wanted what writer
+    task_type_source template text_digests texts_sha256 tool_id type value vectors_sha256 wanted what wording writer
 """
 """Fields that say nothing of a subject: ids, names, what is counted, hashes that are keyed or of nothing private."""
 

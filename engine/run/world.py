@@ -133,7 +133,7 @@ class World(NamedTuple):
             guidance_room=self.setting.guidance_room,
             is_type_asked=self.setting.traits.is_type_asked,
             columns=tuple(ColumnRole(role=role, name=name) for role, name in column_roles_of(self.benchmark).items()),
-            templates=tuple(Template(name=name, text=text) for name, text in sorted(self.setting.templates.items())),
+            templates=tuple(Template(name=name, wording=text) for name, text in sorted(self.setting.templates.items())),
         )
 
 
@@ -273,7 +273,7 @@ def state_of(run: Run, reader: LogReader, *, until: int | None = None) -> State:
 
 
 def templates_of(started: RunStarted) -> Templates:
-    return {template.name: template.text for template in started.templates}
+    return {template.name: template.wording for template in started.templates}
 
 
 def first_event(reader: LogReader) -> RunStarted:

@@ -15,8 +15,8 @@ _HEAD = re.compile(r"## [^\n]{1,80}\n\n|```json\n[^\n]*\n```")
 _TERMS = ("temperature", "max_tokens", "reply_schema", "sample")
 
 
-class Piece(NamedTuple):
-    """A part of a request. `source` is of what is quoted (a `Quote`'s); the terms count as system message."""
+class Snippet(NamedTuple):
+    """A text of a request. `source` is of what is quoted (a `Quote`'s); the terms count as system message."""
 
     text: str
     source: str = ""
@@ -26,7 +26,7 @@ class Piece(NamedTuple):
 class Pieces(NamedTuple):
     """The pieces of a request and the places at which another message begins, as `Sent` has them."""
 
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[Snippet, ...] = ()
     begins: tuple[int, ...] = ()
 
     @property
@@ -42,14 +42,14 @@ def in_pieces(request: Request, spans: Sequence[Span] = ()) -> Pieces:
     if not all(request.prompt[:turn].endswith(BETWEEN_TURNS) for turn in turns):
         terms["turns"], turns = turns, ()  # not as ours are: no piece can do without what is between messages
     pieces, begins = (
-        [Piece(request.system, is_system=True), Piece(msgspec.json.encode(terms).decode(), is_system=True)],
+        [Snippet(request.system, is_system=True), Snippet(msgspec.json.encode(terms).decode(), is_system=True)],
         list[int](),
     )
     for start, end in pairwise((0, *turns, len(request.prompt))):
         if start:
             begins.append(len(pieces))
         end -= len(BETWEEN_TURNS) * (end in turns)
-        pieces += [Piece(request.prompt[a:b], _source(spans, a)) for a, b in _cuts(request.prompt, spans, start, end)]
+        pieces += [Snippet(request.prompt[a:b], _source(spans, a)) for a, b in _cuts(request.prompt, spans, start, end)]
     return Pieces(tuple(pieces), tuple(begins))
 
 

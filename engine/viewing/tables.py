@@ -96,11 +96,11 @@ askings    from (its plan; of an exam's question the exam's `from`) judged (seq 
            (of a carried one the asking whose verdict it has; null: a parent's) score_micro template search_arm
            routing_arm memories (number planned) seq (its event: in the exam's log, for an exam). Questions of exams
            come last.
-answers    (row = asking row) question_text context expected (null: unknown) answer template problem ("" or why the
-           prompts could not be rendered) facts [[name, text]] (what else there is to say: the judge, the plan) arms
+answers    (row = asking row) question_text context expected (null: unknown) answer template problem ("" or why it is
+           not known what the prompts quote) facts [[name, text]] (what else there is to say: the judge, the plan) arms
            [[bandit, arm, probability, key]]
            bundle [[memory id, similarity (null: not retrieved by it), what, title]] left_out [the same] tool
-           prompt_sha256 verified (every prompt below has its recorded hash; null: none was rendered)
+           prompt_sha256 verified (every prompt below, as it was sent, has its recorded hash; null: unknown)
            calls [{kind: "call", about, tier, agent, model, served_by, seq, system, prompt: [text | {"t": n, "source":
            ".."}], sha256, request_sha256, rest, verified, reply, stop_reason, input_tokens, output_tokens, latency_us,
            failures [text]} | {kind: "trimmed", about, memory, problem, verified} | {kind: "tool", tool_id, name,

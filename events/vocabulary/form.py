@@ -42,6 +42,7 @@ class Origin(Part, frozen=True, kw_only=True):
 class Sent(Part, frozen=True, kw_only=True):
     """What was sent to a model, in pieces: each text is in a log once, where it is first sent, and has a number."""
 
+    # Numbers and not hashes, which do not compress: the texts of a prompt are named in some ten bytes.
     parts: tuple[int, ...] = ()
     """Numbers of the texts that it was made of. Of a call: its system message, its terms (a JSON object: temperature,
     max_tokens, reply_schema, sample), and its other messages. Of a note: its texts. Empty where nothing was sent."""

@@ -23,7 +23,8 @@ class Template(Part, frozen=True, kw_only=True):
     """The fixed words of one kind of prompt."""
 
     name: str
-    text: str
+    wording: str
+    """Its words; `{{...}}` is filled in for each benchmark."""
 
 
 class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):

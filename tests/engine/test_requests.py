@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import count
 from pathlib import Path
 
 import msgspec
@@ -60,11 +59,15 @@ def listening() -> tuple[Listening, Listening]:
     return Listening("execution", "builtin/analogist"), Listening("guidance", "builtin/reference")
 
 
-def stopped(folder: Path, *, after: int) -> Run:
-    """Return a run that was stopped after so many looks at whether it should."""
-    looks = count(1)
+def stopped(folder: Path, *, phase: str) -> Run:
+    """Return a run that was stopped amid the questions of a phase of its first iteration."""
+    seen = list[ProgressNote]()
+    runtime = Runtime(workers=2, observer=seen.append, stop=lambda: any(map(amid, seen)))
+
+    def amid(note: ProgressNote) -> bool:
+        return note.iteration == 0 and note.phase == phase and note.done >= 3
+
     with pytest.raises(Interrupted):
-        runtime = Runtime(workers=4, stop=lambda: next(looks) > after)
         evolve(SMALL, runs_dir=folder, data_dir=None, runtime=runtime, run_id="r")
     return Run("r", folder / "r")
 
@@ -108,11 +111,11 @@ def test_show_says_what_was_sent_whatever_templates_and_headings_are_by_now(
     assert verify(small_run).ok
 
 
-@pytest.mark.parametrize("after", [30, 90])
+@pytest.mark.parametrize("phase", ["evaluate", "snapshot"])
 def test_an_unfinished_run_goes_on_in_its_own_words_when_the_templates_have_changed(
-    tmp_path: Path, small_run: Run, monkeypatch: pytest.MonkeyPatch, after: int
+    tmp_path: Path, small_run: Run, monkeypatch: pytest.MonkeyPatch, phase: str
 ) -> None:
-    run = stopped(tmp_path, after=after)
+    run = stopped(tmp_path, phase=phase)
     reword(monkeypatch)
     (execution, guidance), said = listening(), list[ProgressNote]()
     runtime = Runtime(workers=8, observer=said.append)
@@ -126,7 +129,7 @@ def test_an_unfinished_run_goes_on_in_its_own_words_when_the_templates_have_chan
 def test_a_run_whose_other_words_have_changed_says_so_goes_on_and_makes_no_recorded_call_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = stopped(tmp_path, after=90)
+    run = stopped(tmp_path, phase="evaluate")
     before = {(call.iteration, call.phase, call.event.subject): call.event for call in calls(run)}
     rehead(monkeypatch)
     said = list[ProgressNote]()

@@ -29,7 +29,7 @@ READABLE = """
      questions_sha256 reason recipe_id repeats request_sha256 resembling revisits rival role root routing_arm
      run_id saw scorer_sha256 search search_arm seen served_by sha256 shingles shots skill source split
      stop_reason store subject_id target task_type task_type_source template text_digests texts_sha256 tool_id
-     type value vectors_sha256 verifier wanted what writer
+     type value vectors_sha256 verifier wanted what wording writer
 """
 """Fields that say nothing of a subject: ids, names, what is counted, hashes that are keyed or of nothing private."""
 

@@ -26,9 +26,9 @@ _SET_BACK_US = 2_000_000
 def check_oddities(run: Run, reader: LogReader) -> Check:
     """Return what is odd in a run and its exams, with the first place of each kind."""
     logs = [("the run", reader)]
-    for record in exam_records(reader):
+    for exam in exam_records(reader):
         with suppress(LogError):  # `check_inference` says what is wrong with it
-            logs.append((f"exam {record.opened.exam}", record.log(run)))
+            logs.append((f"exam {exam.opened.exam}", exam.log(run)))
     replies, ids = _Replies(), _Ids()
     set_back = list[str]()
     for where, log in logs:

@@ -232,6 +232,7 @@ class Recount:
         return ""
 
     def _asking_of(self, record: Record, event: Event) -> _Asking | None:
+        names: tuple[str, ...]
         match event:
             case ModelCalled(tier="execution" | "judge") | CallFailed(tier="execution" | "judge"):
                 names = (event.about, event.about.rpartition("/")[0])

@@ -39,7 +39,7 @@ from mage_es.events.care.notes import (
 from mage_es.events.care.tree import Tree, leaf_hash
 from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem, write_new
 from mage_es.events.disk.layout import Layout
-from mage_es.events.disk.objects import Objects
+from mage_es.events.disk.objects import ObjectSource
 from mage_es.events.errors import LogDamaged, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.log.recovery import read_format
@@ -278,7 +278,7 @@ def back_up_heads(fs: FileSystem, layout: Layout, *, create: Callable[[str, byte
         create(f"heads/{file.stem}-{sha256(data).hexdigest()[:8]}.note", data)
 
 
-def restore_heads(fs: FileSystem, layout: Layout, objects: Objects, *, at: str) -> None:
+def restore_heads(fs: FileSystem, layout: Layout, objects: ObjectSource, *, at: str) -> None:
     """Write the signed heads that a backup holds, each with all the lines it ever had. Raises `LogDamaged`."""
     found: dict[str, SignedNote] = {}
     for name in sorted(name for name in objects.names() if name.startswith(at)):

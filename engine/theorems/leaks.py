@@ -52,6 +52,9 @@ WRITTEN: frozenset[type[Event]] = frozenset(
 def check_splits(reader: LogReader) -> Check:
     seen: dict[str, str] = {}
     for seq, split in reader.numbered(SplitCommitted):
+        if len(split.question_hashes) != split.size:
+            detail = f"{split.split} commits to {split.size} questions, and has hashes of {len(split.question_hashes)}"
+            return Check(name="splits", ok=False, detail=detail, bound="0 shared", seq=seq)
         for name in hashes_of(split):
             other = seen.setdefault(name, split.split)
             if other != split.split:

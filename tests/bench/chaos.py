@@ -113,6 +113,9 @@ FORGERIES: Mapping[str, Callable[[], Change]] = {
     ),
     "another digest": lambda: instead(IterationClosed, _bent),
     "splits that share a question": _sharing,
+    "a split that leaves out a question": lambda: instead(
+        SplitCommitted, lambda event: replace(event, question_hashes=event.question_hashes[1:])
+    ),
 }
 """What a forger with the package's own writer puts into a log, by name: `verify` must be red for each."""
 

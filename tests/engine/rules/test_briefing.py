@@ -82,7 +82,7 @@ def long_brief(detail: Detail) -> PrinciplesBrief:
 @pytest.mark.parametrize("budget", [12_000, 6_000, 3_000])
 def test_a_brief_is_cut_until_it_fits_and_what_it_was_cut_to_is_on_record(budget: int) -> None:
     brief, cut = fitted(setting(budget), 3, "principles_v1", "t", long_brief)
-    assert cut is not None and tokens_of("principles_v1", brief) == cut.tokens <= budget < cut.tokens_whole
+    assert cut is not None and tokens_of("principles_v1", brief, {}) == cut.tokens <= budget < cut.tokens_whole
     assert Detail(cut.cases, cut.solved, cut.context, cut.text) in DETAILS
     assert brief == long_brief(Detail(cut.cases, cut.solved, cut.context, cut.text))
 

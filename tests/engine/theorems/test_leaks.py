@@ -83,7 +83,7 @@ def test_splits_that_share_a_question_are_found_at_the_later_commitment(small_ru
     def shared(event: Event) -> Event:
         if not isinstance(event, SplitCommitted):
             return event
-        hashes = (*event.question_hashes, *seen[:1])
+        hashes = (*event.question_hashes[len(seen[:1]) :], *seen[:1])
         seen.append(event.question_hashes[0])
         return msgspec.structs.replace(event, question_hashes=hashes)
 
@@ -93,6 +93,17 @@ def test_splits_that_share_a_question_are_found_at_the_later_commitment(small_ru
     named = next(iter(reader.records(since=check.seq, until=check.seq))).event
     assert not check.ok and isinstance(named, SplitCommitted) and named.split == "anchors"
     assert check_splits(LogReader(small_run.log_path)).ok
+
+
+def test_a_split_without_the_hash_of_a_question_of_its_own_is_found(small_run: Run, tmp_path: Path) -> None:
+    def shorter(event: Event) -> Event:
+        if not isinstance(event, SplitCommitted) or event.split != "held_out":
+            return event
+        return msgspec.structs.replace(event, question_hashes=event.question_hashes[1:])
+
+    forged(small_run.log_path, tmp_path / "log", lambda record: shorter(record.event))
+    check = check_splits(LogReader(tmp_path / "log"))
+    assert not check.ok and check.detail.startswith("held_out commits to")
 
 
 def test_every_event_with_words_is_in_the_certificate() -> None:

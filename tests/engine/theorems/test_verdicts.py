@@ -20,7 +20,7 @@ from mage_es.engine.theorems.recount import Basis
 from mage_es.engine.theorems.verdicts import NAME, basis_of, check_verdicts
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.verify import verify
-from mage_es.events.care import verify_log, verify_questions
+from mage_es.events.care import root_of, verify_log, verify_questions
 from mage_es.events.digests import sha256_text
 from mage_es.events.disk import Layout, LocalFileSystem
 from mage_es.events.log import LogReader
@@ -77,6 +77,7 @@ def forge(run: Run, folder: Path, change: Forgery, opening: Callable[[ExamOpened
                     undecided=sum(1 for _ in reader.of(AnswerUndecided)),
                     head_seq=reader.head.seq,
                     head_chain=reader.head.chain,
+                    root=root_of(log).hex(),
                 )
             case event:
                 return event
@@ -207,7 +208,8 @@ def test_prompts_of_another_state_than_the_exam_names_are_found(examined: Run, t
     replace(examined.exam(EXAM).log_path, tmp_path, lambda r: latest if isinstance(r.event, ExamOpened) else r.event)
     reader = LogReader(examined.exam(EXAM).log_path)
     closed = next(e for e in LogReader(examined.log_path).of(ExamClosed) if e.exam == start.exam_id)
-    told = msgspec.structs.replace(closed, exam=EXAM, head_seq=reader.head.seq, head_chain=reader.head.chain)
+    root = root_of(examined.exam(EXAM).log_path).hex()
+    told = msgspec.structs.replace(closed, exam=EXAM, head_seq=reader.head.seq, head_chain=reader.head.chain, root=root)
 
     def vouched(record: Record) -> Event:
         is_it = isinstance(record.event, ExamClosed) and record.event.exam == EXAM

@@ -8,6 +8,7 @@ import typer
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
+from mage_es.engine.config import MOST
 
 EXAMPLES = examples("mage-es receipt wordmath-test-4", "mage-es receipt wordmath-test-4 RUN --exam 1 --to receipt.json")
 
@@ -22,7 +23,8 @@ def receipt(
     settings: Settings,
     out: Output,
     exam: Annotated[
-        int | None, typer.Option("--exam", metavar="N", min=1, help="Exam that asked the question.")
+        int | None,
+        typer.Option("--exam", metavar="N", min=1, max=MOST, help="Exam that asked the question."),
     ] = None,
     to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Write it there instead.")] = None,
 ) -> None:

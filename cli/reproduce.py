@@ -20,7 +20,10 @@ def reproduce(
     settings: Settings,
     out: Output,
     share: Annotated[
-        float, typer.Option("--share", min=0, max=1, help="Part of the calls that is made again; 0 asks no model.")
+        float,
+        typer.Option(
+            "--share", metavar="SHARE", min=0, max=1, help="Part of the calls that is made again; 0 asks no model."
+        ),
     ] = 0.05,
     seed: Annotated[int, typer.Option("--seed", help="Seed by which these calls are drawn.")] = 0,
 ) -> None:

@@ -1,9 +1,7 @@
 """The shape of the project: its floors, the purity of its core, its packaging, and what may not be in it."""
 
 import ast
-import io
 import re
-import tokenize
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -80,8 +78,6 @@ SHELL = {
     "engine.viewing.server": "its address cannot be guessed",
 }
 """The rooms and modules that read a clock, the environment or unseeded dice, each with its reason."""
-EXPLAINED = ("events", "projections", "engine.rules", "engine.session")
-"""Where the code is hard to get right, and a comment says why it is as it is, at least every 25 lines."""
 STOP_WORDS = {
     *("a", "an", "the", "of", "is", "are", "in", "on", "to", "for", "with", "and", "or", "that", "this", "it"),
     *("its", "by", "as", "from", "at", "be", "return", "returns", "yield", "whether", "one", "each", "every"),
@@ -244,14 +240,6 @@ def test_a_docstring_that_repeats_the_name_is_found_and_one_with_a_unit_is_not()
     ).body
     assert isinstance(empty, ast.FunctionDef) and repeats_the_name(empty)
     assert isinstance(full, ast.FunctionDef) and not repeats_the_name(full)
-
-
-def test_where_code_is_hard_to_get_right_comments_say_why() -> None:
-    for place in EXPLAINED:
-        texts = [path.read_text(encoding="utf-8") for path in (ROOT / place.replace(".", "/")).rglob("*.py")]
-        tokens = (token for text in texts for token in tokenize.generate_tokens(io.StringIO(text).readline))
-        comments = sum(token.type == tokenize.COMMENT for token in tokens)
-        assert comments / sum(text.count("\n") for text in texts) >= 0.04, place
 
 
 def test_each_public_type_name_has_one_home() -> None:

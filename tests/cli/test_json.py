@@ -42,6 +42,7 @@ DONE: dict[str, tuple[str, ...]] = {
     "data list": (),
     "config show": (),
     "config init": (),
+    "key new": ("mine.key",),
     **{f"new {kind}": ("mine",) for kind in WORDS},
 }
 """What each command is given so that it succeeds."""
@@ -67,6 +68,9 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "memory approve": ("ffff", "--reason", "x"),
     "memory reject": ("ffff", "--reason", "x"),
     "data fetch": ("no-such-benchmark",),
+    "key sign": (),
+    "key cosign": ("first", "--with", "nowhere.key"),
+    "receipt": ("no-such-question", "first"),
     "serve": ("--upstream", "nowhere"),
     **dict.fromkeys(("mcp", "publish", "gain"), ("no-such-run",)),
     **dict.fromkeys(("exam", "replay", "verify", "resume", "repair", "runs show", "memory list"), ("no-such-run",)),

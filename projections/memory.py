@@ -166,6 +166,10 @@ class Memory:
         found = self._slices.get((index, task_type))
         return found.view() if found else Slice.empty()
 
+    def task_types(self) -> list[str]:
+        """Return the task types that have had a memory of a case, sorted."""
+        return sorted({task_type for _, task_type in self._slices})
+
     def principles(self, skill: str) -> list[MemoryRow]:
         # One in quarantine keeps its place by birth, for when it is released.
         rows = (self._rows[memory_id] for _, memory_id in self._principles.get(skill, ()))

@@ -1,4 +1,4 @@
-"""The metric of a task type: which differences between questions matter, learned from the answers of its cases.
+"""The metric of cases: which differences between questions matter, learned from the answers of its cases.
 
 Two questions with the same answer differ in what does not matter: the wording, the name, the number. What of a question
 its answer does not tell is shrunk, and what is left of two questions is compared.
@@ -14,6 +14,8 @@ Rules
       answer of the one has more in common with its own (Jaccard), of equals where those of the SHOWN nearest have, and
       the one-sided exact sign test is at most P. Where an answer follows from two things together, which no sum of both
       tells, the cosine stays.
+    - One metric for all task types of a run, so that a type learns from what another one tells of the same words;
+      answers of two types are never the same. A type for which more cases were lost than won keeps the cosine.
     - It is made of many cases and so is general (rules/own.py); the newest MOST are asked.
 """
 
@@ -21,7 +23,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple, get_args
@@ -78,43 +80,63 @@ class Metric(NamedTuple):
         return lengths
 
 
+class _Case(NamedTuple):
+    task_type: str
+    vector: Vector
+    answer: str
+
+
 def metric_of(memory: Memory, task_type: str) -> Metric | None:
-    """Return the metric that the cases of a task type show to be better than the cosine, None where none does."""
-    slices = [rows for index in get_args(Index) if (rows := memory.slice(index, task_type)).ids]
+    """Return the metric that the cases show to be better than the cosine for a task type, None where none does."""
+    slices = [
+        rows for name in memory.task_types() for index in get_args(Index) if (rows := memory.slice(index, name)).ids
+    ]
     if not slices:
         return None
-    # With the first of the indexes, as long as no other has changed.
+    # With the first of the slices, as long as no other has changed.
     first, *others = slices
     known = [rows.computed for rows in others]
-    made_of, found = first.computed.get("metric", (None, None))
+    made_of, found = first.computed.get("metric", (None, {}))
     if made_of is None or len(made_of) != len(known) or any(a is not b for a, b in zip(made_of, known, strict=True)):
         found = _of_cases(memory, slices)
         first.computed["metric"] = known, found
-    metric: Metric | None = found
+    metric: Metric | None = found.get(task_type)
     return metric
 
 
-def _of_cases(memory: Memory, slices: Sequence[Slice]) -> Metric | None:
+def _of_cases(memory: Memory, slices: Sequence[Slice]) -> Mapping[str, Metric]:
     found = (
         (rows.births[row], name, rows.vectors[row])
         for rows in slices
         for row, name in enumerate(rows.ids)
         if rows.kinds[row] != "type_strategy"
     )
-    cases = sorted(found, key=itemgetter(0, 1))[-MOST:]
-    answers = [memory.row(name).answer for _, name, _ in cases]
-    return shown(np.array([vector for _, _, vector in cases], dtype=np.float64), answers)
+    rows = ((memory.row(name), vector) for _, name, vector in sorted(found, key=itemgetter(0, 1))[-MOST:])
+    return shown([_Case(row.task_type, vector, row.answer) for row, vector in rows])
 
 
-def shown(vectors: _Floats, answers: Sequence[str]) -> Metric | None:
-    """Return the metric of vectors, [n, d], and their n answers, where these show that it is better."""
-    features = [_features(answer) for answer in answers]
-    return _learned(vectors, features) if len({*answers}) > 1 and _is_better(vectors, features) else None
+def shown(cases: Sequence[tuple[str, Vector, str]]) -> Mapping[str, Metric]:
+    """Return by task type the metric of cases, each a task type, a vector [d] and an answer, where they show that it is
+    better."""
+    types = np.array([task_type for task_type, _, _ in cases])
+    vectors = np.array([vector for _, vector, _ in cases], dtype=np.float64)
+    features = [_features(task_type, answer) for task_type, _, answer in cases]
+    if len({*features}) < 2:
+        return {}
+    pairs = _pairs(types, vectors, features)
+    won, lost = (sum(which.values()) for which in pairs)
+    if won <= lost or sign_test(won, won + lost) > P:
+        return {}
+    learned = _learned(vectors, features)
+    better = (str(name) for name in np.unique(types) if pairs.won[str(name)] >= pairs.lost[str(name)])
+    return {name: learned._replace(mean=vectors[types == name].mean(axis=0)) for name in better}
 
 
-def _features(answer: str) -> frozenset[str]:
+def _features(task_type: str, answer: str) -> frozenset[str]:
+    # The same word is another answer to another type's question.
     answer = answer.strip().casefold()
-    return frozenset((f"={answer}", *_WORD.findall(answer)))
+    parts = ("", f"={answer}", *_WORD.findall(answer))
+    return frozenset(f"{task_type}\x00{part}" for part in parts)
 
 
 def _learned(vectors: _Floats, features: Sequence[frozenset[str]]) -> Metric:
@@ -133,21 +155,36 @@ def _learned(vectors: _Floats, features: Sequence[frozenset[str]]) -> Metric:
     return Metric(mean, axes, 1 - np.sqrt(SHRINKAGE / (scatter + SHRINKAGE)))
 
 
-def _is_better(vectors: _Floats, features: Sequence[frozenset[str]]) -> bool:
-    won = lost = 0
+class _Pairs(NamedTuple):
+    """How many cases each way was better for, by task type."""
+
+    won: Counter[str]
+    lost: Counter[str]
+
+
+def _pairs(types: NDArray[np.str_], vectors: _Floats, features: Sequence[frozenset[str]]) -> _Pairs:
+    pairs = _Pairs(Counter(), Counter())
     folds = np.arange(len(features)) % FOLDS
     for fold in range(min(FOLDS, len(features))):
-        asked, others = (np.flatnonzero(which) for which in (folds == fold, folds != fold))
+        others = np.flatnonzero(folds != fold)
         metric = _learned(vectors[others], [features[int(place)] for place in others])
-        moved = metric.moved(vectors[others])
-        moved /= _length(moved)[:, None]
-        by_metric = (metric.moved(vectors[asked]) @ moved.T).argsort(axis=1)[:, ::-1][:, :SHOWN]
-        by_cosine = (vectors[asked] @ vectors[others].T).argsort(axis=1)[:, ::-1][:, :SHOWN]
-        for own, *found in zip(asked, others[by_metric], others[by_cosine], strict=True):
-            ours, theirs = ([_common(features[int(own)], features[int(place)]) for place in each] for each in found)
-            more, less = ((each[0], sum(each)) for each in (ours, theirs))
-            won, lost = won + (more > less), lost + (more < less)
-    return won > lost and sign_test(won, won + lost) <= P
+        for name in np.unique(types[folds == fold]):
+            asked, known = np.flatnonzero((folds == fold) & (types == name)), others[types[others] == name]
+            if not len(known):
+                continue
+            own = metric._replace(mean=vectors[known].mean(axis=0))
+            moved = own.moved(vectors[known])
+            moved /= _length(moved)[:, None]
+            ways = (own.moved(vectors[asked]) @ moved.T, vectors[asked] @ vectors[known].T)
+            nearest = (known[way.argsort(axis=1)[:, ::-1][:, :SHOWN]] for way in ways)
+            for place, *found in zip(asked, *nearest, strict=True):
+                by_metric, by_cosine = (
+                    [_common(features[int(place)], features[int(at)]) for at in row] for row in found
+                )
+                more, less = ((each[0], sum(each)) for each in (by_metric, by_cosine))
+                pairs.won[str(name)] += more > less
+                pairs.lost[str(name)] += more < less
+    return pairs
 
 
 def _common(one: frozenset[str], other: frozenset[str]) -> float:

@@ -39,7 +39,8 @@ def right(name: str, seed: int, learned: int = LEARNED) -> Counter[str]:
         {"asked": len(asked), "words": words, "commonest": sum(question.gold == common for question in asked)}
     )
     golds = [case.gold for case in cases]
-    metric = shown(known, golds) if are_labels(golds) or are_short(golds) else None
+    named = [("", vector, gold) for vector, gold in zip(known, golds, strict=True)]
+    metric = shown(named).get("") if are_labels(golds) or are_short(golds) else None
     counted["metric"] += metric is not None
     for prefix, move in (("", np.asarray), ("metric: ", metric.moved if metric else np.asarray)):
         moved = [move(each) / np.linalg.norm(move(each), axis=1)[:, None] for each in (sought, known)]

@@ -75,6 +75,34 @@ def test_there_is_no_metric_of_too_few_cases_of_one_answer_or_of_none() -> None:
     assert metric_of(memory_of(*same), "t") is None
 
 
+def test_a_type_learns_from_another_that_two_things_are_alike() -> None:
+    # Who keeps a thing is told of four, who brings it of the first two: the others are kept as those are.
+    draw, things = np.random.default_rng(12), {0: "Alder", 1: "Tundra", 2: "Alder", 3: "Tundra"}
+    kept = [("keeping", text(at % WORDINGS, thing, draw), things[thing]) for thing in things for at in range(12)]
+    brought = [
+        ("bringing", text(at % WORDINGS, thing, draw), f"Carrier {thing}") for thing in (0, 1) for at in range(12)
+    ]
+    metric = shown([*kept, *brought])["bringing"]
+    known = metric.moved(np.array([vector for _, vector, _ in brought]))
+    known /= np.linalg.norm(known, axis=1)[:, None]
+    for thing, like in ((2, "Carrier 0"), (3, "Carrier 1")):
+        for wording in range(WORDINGS):
+            place = (known @ metric.moved(text(wording, thing, draw))).argmax()
+            assert brought[place][2] == like
+
+
+def test_a_type_for_which_the_cosine_is_better_keeps_it() -> None:
+    draw = np.random.default_rng(13)
+    told = [
+        ("told", text(wording, topic, draw), f"T{topic}") for wording, topic in product(range(WORDINGS), range(TOPICS))
+    ]
+    paired = [
+        ("paired", text(wording, topic, draw), f"P{(wording + topic) % 2}")
+        for wording, topic in [*product(range(4), range(2))] * 2
+    ]
+    assert set(shown([*told, *paired])) == {"told"}
+
+
 def test_a_metric_is_learned_once_and_again_after_a_change_of_either_index() -> None:
     memory = few()
     first = metric_of(memory, "t")
@@ -104,8 +132,7 @@ def test_an_answer_that_shares_a_part_is_nearer_than_one_that_shares_none() -> N
     places = sorted({*product(range(WORDINGS), range(TOPICS))} - {*unseen})
     codes = [f"{draw.integers(1000, 9999)}/T{topic}" for _, topic in places]
     vectors = np.array([text(*place, draw) for place in places])
-    metric = shown(vectors, codes)
-    assert metric is not None
+    metric = shown([("t", *case) for case in zip(vectors, codes, strict=True)])["t"]
     asked = np.array([text(*place, draw) for place in unseen])
 
     def parts(sought: np.ndarray, known: np.ndarray) -> list[str]:
@@ -114,7 +141,7 @@ def test_an_answer_that_shares_a_part_is_nearer_than_one_that_shares_none() -> N
 
     assert parts(metric.moved(asked), metric.moved(vectors)) == [f"T{topic}" for _, topic in unseen]
     assert parts(asked, vectors) != [f"T{topic}" for _, topic in unseen]
-    assert shown(vectors, [str(number) for number in range(len(codes))]) is None
+    assert not shown([("t", vector, str(number)) for number, vector in enumerate(vectors)])
 
 
 def test_a_floor_is_of_the_cosine() -> None:

@@ -63,7 +63,7 @@ class Heard(NamedTuple):
     called: ModelCalled
 
 
-class Surroundings(msgspec.Struct, frozen=True):
+class CheckBasis(msgspec.Struct, frozen=True):
     """What a log is checked with: the world it began in, None where `missing` says why it cannot be opened, and the
     fingerprints of its `scorer` as it is here.
 
@@ -91,7 +91,7 @@ class _Asking:
 class Recount:
     """The answers of one log. `execution` and `judge` are the models that an exam names; of a run anyone may answer."""
 
-    def __init__(self, given: Surroundings, *, exam: str = "", execution: str = "", judge: str | None = None) -> None:
+    def __init__(self, given: CheckBasis, *, exam: str = "", execution: str = "", judge: str | None = None) -> None:
         self._exam, self._heard, self._is_scorer = exam, given.heard, given.is_scorer
         self._world, self._is_release, self._execution = given.world, given.is_release, execution
         self._judge = judge if judge is not None or given.world is None else given.world.setting.config.judge

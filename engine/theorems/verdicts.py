@@ -34,7 +34,7 @@ from mage_es.engine.run.world import World, first_event, held_out_sample, reopen
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.theorems.check import Check
-from mage_es.engine.theorems.recount import BOUND, Recount, Surroundings
+from mage_es.engine.theorems.recount import BOUND, CheckBasis, Recount
 from mage_es.events.errors import LogError, PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerUnanswered, ExamOpened, QuestionPlanned, Record, RunStarted
@@ -47,7 +47,7 @@ _NEAR = 1e-4
 """How much a cosine may differ from one machine to the next."""
 
 
-def basis_of(reader: LogReader, *, data_dir: Path | str | None, benchmark: Benchmark | None) -> Surroundings:
+def basis_of(reader: LogReader, *, data_dir: Path | str | None, benchmark: Benchmark | None) -> CheckBasis:
     """Return what a run is checked with, as far as it is there."""
     try:
         late = LateEmbedder(first_event(reader))
@@ -55,13 +55,13 @@ def basis_of(reader: LogReader, *, data_dir: Path | str | None, benchmark: Bench
         if world.has_gold:
             require_scoring(world, "scoring again")
     except (UsageError, PrerequisiteError) as missing:
-        return Surroundings(None, str(missing))
+        return CheckBasis(None, str(missing))
     # A frozen world guards nothing, and what a method's writer wrote is heard only where it quotes no guarded question.
     setting = world.setting._replace(guarded=Guarded(world.splits.events))
-    return Surroundings(world._replace(setting=setting), scorer=fingerprints(world)[1:])
+    return CheckBasis(world._replace(setting=setting), scorer=fingerprints(world)[1:])
 
 
-def check_scorer(reader: LogReader, given: Surroundings) -> Check:
+def check_scorer(reader: LogReader, given: CheckBasis) -> Check:
     """Return whether one scorer scored all exams, and whether it is the one that the run learned by."""
     started, records = first_event(reader), exam_records(reader)
     told = scorer_in_words(scorer_of(started))
@@ -84,7 +84,7 @@ def check_scorer(reader: LogReader, given: Surroundings) -> Check:
     return Check(name=SCORER, ok=True, detail=detail, measured="1 scorer", bound="1 scorer", doubt=bool(doubts))
 
 
-def check_verdicts(run: Run, reader: LogReader, given: Surroundings) -> Iterator[Check]:
+def check_verdicts(run: Run, reader: LogReader, given: CheckBasis) -> Iterator[Check]:
     """Yield the check of the run's own answers, and one for each exam that can be read."""
     if problem := _regolded(reader, given.world):
         yield Check(name=NAME, ok=False, detail=problem, bound=BOUND)
@@ -113,7 +113,7 @@ def check_verdicts(run: Run, reader: LogReader, given: Surroundings) -> Iterator
     yield from (exams[name] for name in sorted(exams))
 
 
-def _at(given: Surroundings, event: RunStarted | ExamOpened) -> Surroundings:
+def _at(given: CheckBasis, event: RunStarted | ExamOpened) -> CheckBasis:
     """Return what one log is checked with, by what it says of the package and the scorer of then."""
     is_release, scorer = event.package_sha256 in ("", package_sha256()), scorer_of(event)
     is_scorer = given.world is None or not event.package_sha256 or scorer == given.scorer
@@ -129,7 +129,7 @@ def _regolded(reader: LogReader, world: World | None) -> str:
     return f"the questions beside the log are not those of {world.benchmark.name}: {told}" if told else ""
 
 
-def _exam(record: ExamRecord, events: Sequence[Record], state: State, given: Surroundings) -> Check:
+def _exam(record: ExamRecord, events: Sequence[Record], state: State, given: CheckBasis) -> Check:
     opened, world = record.opened, given.world
     name = f"{NAME} {opened.exam}"
     recount = Recount(given, exam=opened.exam, execution=opened.execution, judge=opened.judge)
@@ -147,7 +147,7 @@ def _exam(record: ExamRecord, events: Sequence[Record], state: State, given: Sur
     return recount.check(name, "", 0)
 
 
-def _misrejudged(record: ExamRecord, recount: Recount, given: Surroundings) -> str:
+def _misrejudged(record: ExamRecord, recount: Recount, given: CheckBasis) -> str:
     """Return where an exam was scored again otherwise than the scorer that is here does, if it is the same."""
     anew = record.rejudged
     if anew is None:
@@ -165,7 +165,7 @@ def _misrejudged(record: ExamRecord, recount: Recount, given: Surroundings) -> s
     return ""
 
 
-def _misasked(record: ExamRecord, plans: Sequence[QuestionPlanned], state: State, given: Surroundings) -> str:
+def _misasked(record: ExamRecord, plans: Sequence[QuestionPlanned], state: State, given: CheckBasis) -> str:
     """Return where an exam asked other questions, or asked them otherwise, than its state and the seed say."""
     world, opened = given.world, record.opened
     assert world is not None

@@ -9,7 +9,7 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import ExamRecord, exam_records
 from mage_es.engine.run.fingerprints import fingerprints, scorer_of
 from mage_es.engine.run.world import World
-from mage_es.engine.theorems.recount import Recount, Surroundings
+from mage_es.engine.theorems.recount import CheckBasis, Recount
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerUnanswered, Draft, ExamRejudged, Rejudged
@@ -35,7 +35,7 @@ def _anew(run: Run, reader: LogReader, world: World, record: ExamRecord) -> Exam
         raise PrerequisiteError(
             f"The exam {name} is not complete, so it cannot be scored again: bring its scorer back."
         )
-    basis = Surroundings(world, is_scorer=False)
+    basis = CheckBasis(world, is_scorer=False)
     state, log = fold(reader, until=opened.head_seq), record.log(run)
     recount = Recount(basis, exam=name, execution=opened.execution, judge=opened.judge)
     for each in log.records():

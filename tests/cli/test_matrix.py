@@ -92,7 +92,7 @@ def test_what_stopped_is_resumed_what_fails_is_named_and_the_rest_is_done(mage: 
     sizes = "--seed 3 --iterations 1 --pool 6 --held-out 6 --anchors 0"
     rest = "--guard off --explore-episodes 0 --runs-dir runs"
     command = next(line for line in outcome.err.splitlines() if "continue with: mage-es evolve gsm8k" in line)
-    assert f"--run-id gsm8k-full-s3 {sizes} --execution " in command and rest in command
+    assert f"--run-id gsm8k-full-s3 --register --register-seeds 3 {sizes} --execution " in command and rest in command
     assert "--mastery-increase" not in command
 
 

@@ -16,7 +16,7 @@ from mage_es.engine.run.world import first_event
 from mage_es.engine.theorems.check import Check
 from mage_es.engine.theorems.inference import check_inference
 from mage_es.engine.theorems.log import check_log, check_questions
-from mage_es.engine.theorems.recount import Surroundings
+from mage_es.engine.theorems.recount import CheckBasis
 from mage_es.engine.theorems.verdicts import NAME, basis_of, check_verdicts
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.verify import verify
@@ -92,10 +92,10 @@ def checked(run: Run) -> list[Check]:
     return [log, stored, *check_inference(run, reader), *check_verdicts(run, reader, around(reader))]
 
 
-_WORDS: list[Surroundings] = []
+_WORDS: list[CheckBasis] = []
 
 
-def around(reader: LogReader) -> Surroundings:
+def around(reader: LogReader) -> CheckBasis:
     """Return what a run is checked with; all runs on word problems here began in one world."""
     if first_event(reader).benchmark != "wordmath":
         return basis_of(reader, data_dir=None, benchmark=None)

@@ -38,6 +38,7 @@ from mage_es.events.vocabulary import (
     ModelCalled,
     Phase,
     Searched,
+    Sent,
 )
 from mage_es.events.vocabulary.private import ERASED, texts_in, under_of
 from mage_es.projections.fold import State
@@ -184,7 +185,9 @@ def _found(run: Run, reader: LogReader, subject: str) -> _Found:
     logs = (reader, *(LogReader(exam.log_path) for exam in run.exams()))
     replies = [event for log in logs for event in log.of(ModelCalled) if names & under_of(event)]
     rows = (row for row in (*questions, *(golds or ())) if row.id in own)
-    lines = (line for row in (*rows, *replies) for text in texts_in(row) for line in text.splitlines())
+    # What a call sent has texts of others, too, and its own are among the questions.
+    said = (msgspec.structs.replace(reply, sent=Sent()) for reply in replies)
+    lines = (line for row in (*rows, *said) for text in texts_in(row) for line in text.splitlines())
     name = known.get(ident, "")
     texts = {line.strip() for line in lines if len(line.strip()) >= _LEAST} | (
         {name} if len(name) >= _LEAST_NAME else set()

@@ -73,7 +73,7 @@ def lengths(name: str, questions: list[Question], *, budget: int = 12_000) -> It
     for template, brief, cut in made:
         if template not in seen:
             seen.add(template)
-            tokens = tokens_of(template, brief)
+            tokens = tokens_of(template, brief, {})
             yield Length(template, cut.tokens_whole if cut else tokens, tokens)
 
 

@@ -50,7 +50,11 @@ def test_each_check_prints_its_margin(mage: Command, runs_dir: Path) -> None:
         "ratchet",
         "own memories",
         "never worse",
+        "requests",
         "inference",
+        "scorer",
+        "verdicts",
+        "oddities",
     ]
     assert all(check["measured"] and check["bound"] and check["seq"] == 0 for check in checks.values())
     assert "VACUOUS" in checks["coverage"]["detail"]

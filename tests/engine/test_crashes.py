@@ -27,7 +27,7 @@ def test_a_run_crashed_and_resumed_on_a_forgetful_disk_ends_as_if_nothing_had_ha
     assert sum(lives for lives, _ in found) > 2 * HISTORIES
 
 
-def forgetting_calls(self: Progress, key: Any) -> None:
+def forgetting_calls(self: Progress, iteration: int, key: Any) -> None:
     """Look up a recorded call and find none."""
 
 
@@ -41,7 +41,7 @@ def fold_without_the_end(source: Source, *, until: int | None = None, state: Sta
 @pytest.mark.parametrize(
     ("name", "broken"),
     [
-        ("mage_es.projections.progress.Progress.call", forgetting_calls),
+        ("mage_es.projections.progress.Progress.call_at", forgetting_calls),
         ("mage_es.engine.run.world.fold", fold_without_the_end),
     ],
     ids=["calls", "state"],

@@ -147,7 +147,7 @@ def _learned(vectors: _Floats, features: Sequence[frozenset[str]]) -> Metric:
     if shared := sorted(name for name, times in count.items() if 1 < times < len(features)):
         has = np.array([[name in own for name in shared] for own in features], dtype=np.float64)
         has -= has.mean(axis=0)
-        # The dual form: cases are fewer than words. A word of few cases explains little, so that it does not fit chance.
+        # The dual form, for cases are fewer than words. A word of few cases explains little: it would fit chance.
         products = has @ has.T
         within -= products @ np.linalg.solve(products + np.eye(len(products)), within)
     _, scales, axes = np.linalg.svd(within, full_matrices=False)
@@ -174,7 +174,7 @@ def _pairs(types: NDArray[np.str_], vectors: _Floats, features: Sequence[frozens
             asked, known = np.flatnonzero((folds == fold) & (types == name)), others[types[others] == name]
             if not len(known):
                 continue
-            # Only cases of its own type are ever shown with a question, so what they all share must not tell them apart.
+            # Only cases of its own type are shown with a question, so what they all share must not count.
             own = metric._replace(mean=vectors[known].mean(axis=0))
             moved = own.moved(vectors[known])
             moved /= _length(moved)[:, None]

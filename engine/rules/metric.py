@@ -121,6 +121,7 @@ def shown(cases: Sequence[tuple[str, Vector, str]]) -> Mapping[str, Metric]:
     types = np.array([task_type for task_type, _, _ in cases])
     vectors = np.array([vector for _, vector, _ in cases], dtype=np.float64)
     features = [_features(task_type, answer) for task_type, _, answer in cases]
+    # Of one answer alone there is nothing to tell apart.
     if len({*features}) < 2:
         return {}
     pairs = _pairs(types, vectors, features)
@@ -146,6 +147,7 @@ def _learned(vectors: _Floats, features: Sequence[frozenset[str]]) -> Metric:
     if shared := sorted(name for name, times in count.items() if 1 < times < len(features)):
         has = np.array([[name in own for name in shared] for own in features], dtype=np.float64)
         has -= has.mean(axis=0)
+        # The dual form, for cases are fewer than words. A word of few cases explains little: it would fit chance.
         products = has @ has.T
         within -= products @ np.linalg.solve(products + np.eye(len(products)), within)
     _, scales, axes = np.linalg.svd(within, full_matrices=False)
@@ -172,6 +174,7 @@ def _pairs(types: NDArray[np.str_], vectors: _Floats, features: Sequence[frozens
             asked, known = np.flatnonzero((folds == fold) & (types == name)), others[types[others] == name]
             if not len(known):
                 continue
+            # Only cases of its own type are shown with a question, so what they all share must not count.
             own = metric._replace(mean=vectors[known].mean(axis=0))
             moved = own.moved(vectors[known])
             moved /= _length(moved)[:, None]

@@ -186,7 +186,9 @@ def _found(run: Run, reader: LogReader, subject: str) -> _Found:
     replies = [event for log in logs for event in log.of(ModelCalled) if names & under_of(event)]
     rows = (row for row in (*questions, *(golds or ())) if row.id in own)
     # What a call sent, and a reply about another's question, has texts of others, too: its own are among the questions.
-    about = (reply for reply in replies if reply.tier == "guidance" or reply.about.partition("/")[0] in own)
+    about = (
+        reply for reply in replies if {reply.about, reply.about.rpartition("/")[0]} & own or reply.tier == "guidance"
+    )
     said = (msgspec.structs.replace(reply, sent=Sent()) for reply in about)
     others = {line for text in questions if text.id not in own for line in text.question.splitlines()}
     lines = {line for row in (*rows, *said) for text in texts_in(row) for line in text.splitlines()} - others

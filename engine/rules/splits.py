@@ -15,6 +15,7 @@ Rules
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from itertools import islice, product
 from typing import NamedTuple
 
 from mage_es.engine.rules.leaks import LEARNED, hashes_of, packed, packed_shingles
@@ -32,6 +33,8 @@ from mage_es.events.digests import sha256_text
 from mage_es.events.vocabulary import SplitCommitted
 from mage_es.events.vocabulary.private import Private
 
+_MOST_TRIED = 256
+"""Ways to tell questions of the same text apart that are tried."""
 ANCHOR_SHARE = 0.15  # the anchor set is at most this part of the evolution questions
 
 
@@ -110,9 +113,19 @@ def make_splits(
 
 def recorded_splits(events: Sequence[SplitCommitted], questions: Sequence[Question]) -> Splits:
     """Return the splits that a run has committed to, each in id order, without dividing its questions again."""
-    ids = {question_hash(normalise(question.question)): question.id for question in reversed(questions)}
-    named = {event.split: tuple(ids[found] for found in hashes_of(event) if found in ids) for event in events}
+    ids = defaultdict[str, list[str]](list)
+    for question in questions:
+        ids[question_hash(normalise(question.question))].append(question.id)
+    named = {event.split: _ids_of(event, [ids[each] for each in hashes_of(event) if each in ids]) for event in events}
     return Splits(named[LEARNED], named["anchors"], named["held_out"], repeats=(), groups=(), events=tuple(events))
+
+
+def _ids_of(split: SplitCommitted, known: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return the ids of a split's questions, of which some may have the text of others: those that it commits to."""
+    for ids in islice(product(*known), _MOST_TRIED):
+        if sha256_text("\n".join(ids)) == split.ids_sha256:
+            return ids
+    return tuple(same[0] for same in known)
 
 
 def _apart(

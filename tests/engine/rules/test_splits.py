@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mage_es.engine.rules.leaks import Guarded, packed
 from mage_es.engine.rules.near_duplicates import normalise, question_hash, shingle_run
-from mage_es.engine.rules.splits import Sides, Splits, make_splits
+from mage_es.engine.rules.splits import Sides, Splits, make_splits, recorded_splits
 from mage_es.engine.seams.benchmark import Question
 
 
@@ -93,6 +93,14 @@ def test_the_exam_asks_no_text_twice() -> None:
     found = make_splits(EVOLUTION, [*TEST[:3], *(ask(f"x{q.id}", q.question, "test") for q in TEST[:3])],
                         seed=1, anchors=0, held_out=6)  # fmt: skip
     assert len(found.held_out) == 3
+
+
+def test_of_two_questions_with_one_text_the_recorded_splits_have_the_one_that_they_commit_to() -> None:
+    twins = [ask("a", "What is said twice?", "test"), ask("b", "What is said twice?", "test")]
+    learned = pool(40, "evolution")
+    for held_out in (twins, twins[::-1]):
+        made = make_splits(learned, held_out[:1], seed=1, anchors=3, held_out=1)
+        assert recorded_splits(made.events, [*learned, *twins]).held_out == made.held_out == (held_out[0].id,)
 
 
 def test_the_events_commit_to_sorted_ids_and_normalised_questions() -> None:

@@ -4,7 +4,7 @@ Scoring itself needs the benchmark and, at times, a model, so the shell does it 
 """
 
 from mage_es.engine.seams.benchmark import Verdict
-from mage_es.events.vocabulary import MICRO, AnswerJudged, AnswerUndecided, QuestionPlanned
+from mage_es.events.vocabulary import MICRO, AnswerJudged, AnswerUnanswered, AnswerUndecided, QuestionPlanned
 
 UNEXPLAINED = "unexplained"
 """Why a verdict is undecided where the benchmark gives no reason."""
@@ -35,4 +35,16 @@ def judgement(planned: QuestionPlanned, verdict: Verdict, *, reason: str) -> Ans
         judge=verdict.by,
         reason=reason,
         seen=planned.seen,
+    )
+
+
+def unanswered(planned: QuestionPlanned, problem: str) -> AnswerUnanswered:
+    """Return that a question got no answer, as a fact: it is neither right nor wrong."""
+    return AnswerUnanswered(
+        iteration=planned.iteration,
+        purpose=planned.purpose,
+        question_id=planned.question_id,
+        task_type=planned.task_type,
+        skill=planned.skill,
+        problem=problem,
     )

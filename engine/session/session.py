@@ -39,7 +39,7 @@ from functools import partial
 
 import msgspec
 
-from mage_es.engine.agents.critic import judgement
+from mage_es.engine.agents.critic import judgement, unanswered
 from mage_es.engine.commands import Asked, Command, OpenRun, PlanAnswers, RecordEmbedding, RecordFact
 from mage_es.engine.courses import Act, Ask, Fact, Grade, Look, Move, Use, begin, catch_up
 from mage_es.engine.decide import decide
@@ -405,14 +405,7 @@ class Session:
     def _settled(self, phase: Phase, moved: CompletedMove) -> list[Draft]:
         finish, planned = moved.finish, moved.pending.planned
         if finish is not None and finish.lost:
-            event: Event = AnswerUnanswered(
-                iteration=planned.iteration,
-                purpose=planned.purpose,
-                question_id=planned.question_id,
-                task_type=planned.task_type,
-                skill=planned.skill,
-                problem=finish.lost,
-            )
+            event: Event = unanswered(planned, finish.lost)
         elif finish is None or finish.verdict is None:
             return []
         else:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from mage_es.engine.agents.critic import judgement
+from mage_es.engine.agents.critic import judgement, unanswered
 from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Look, Move, Use, advance, begin
 from mage_es.engine.models.builtin import PLAYERS, open_builtin
 from mage_es.engine.rules.ingredients import trimming_of
@@ -331,14 +331,7 @@ class Recount:
     def _misjudged(self, asking: _Asking, finish: Finish, settled: _Settled) -> str:
         planned, verdict = asking.planned, finish.verdict
         if finish.lost:
-            made: Event = AnswerUnanswered(
-                iteration=planned.iteration,
-                purpose=planned.purpose,
-                question_id=planned.question_id,
-                task_type=planned.task_type,
-                skill=planned.skill,
-                problem=finish.lost,
-            )
+            made: Event = unanswered(planned, finish.lost)
         elif verdict is None:
             asking.unchecked = _NO_GOLD
             return ""

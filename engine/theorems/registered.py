@@ -1,7 +1,7 @@
 """Registration: what was committed to before the first call as the result, and every way in which the run deviates.
 
 A deviation breaks no theorem, for a run may be examined as often as anybody likes; but then another number than the
-registered one could have been chosen, and whoever reads it should know.
+registered one could have been chosen, and a reader should know.
 """
 
 from __future__ import annotations

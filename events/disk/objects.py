@@ -1,6 +1,7 @@
 """Where backups are kept: objects that are written once under a name and never changed, and a folder of them."""
 
 import hashlib
+import stat
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -55,10 +56,19 @@ class FolderObjects:
         return sorted(self.listed())
 
     def listed(self) -> dict[str, Listed]:
-        # Whatever is no folder: reading it says what it is. The lock and temporary files are ours, not objects.
-        files = [path for path in self._folder.rglob("*") if path.is_symlink() or not path.is_dir()]
-        found = {path.relative_to(self._folder).as_posix(): Listed(path.lstat().st_size, "") for path in files}
-        return {name: each for name, each in found.items() if name != _LOCK and not name.endswith(TEMPORARY)}
+        found = {}
+        for path in self._folder.rglob("*"):
+            name = path.relative_to(self._folder).as_posix()
+            if name == _LOCK or name.endswith(TEMPORARY):
+                continue  # ours, not objects
+            try:
+                status = path.lstat()
+            except FileNotFoundError:
+                continue  # removed since the folder was read
+            # Whatever is no folder: reading it says what it is.
+            if not stat.S_ISDIR(status.st_mode):
+                found[name] = Listed(status.st_size, "")
+        return found
 
     def read(self, name: str) -> bytes:
         return self._fs.read(self._folder / name)

@@ -77,3 +77,18 @@ def test_a_file_in_the_making_is_no_object(tmp_path: Path) -> None:
     assert objects.names() == []
     objects.create("a", b"whole")
     assert (objects.names(), objects.read("a")) == (["a"], b"whole")
+
+
+def test_what_is_removed_while_a_folder_is_read_is_not_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    objects = FolderObjects(tmp_path, LocalFileSystem())
+    objects.create("a", b"stays")
+    objects.create("b", b"goes")
+    read = Path.rglob
+
+    def read_then_remove(self: Path, pattern: str) -> list[Path]:
+        paths = list(read(self, pattern))
+        (tmp_path / "b").unlink()
+        return paths
+
+    monkeypatch.setattr(Path, "rglob", read_then_remove)
+    assert objects.names() == ["a"]

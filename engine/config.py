@@ -156,7 +156,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     gate: Literal["paired", "off"] = "paired"
     """What is served, in exams too, where the anchors have not shown that what was learned helps: `paired`: the bare
     prompt; `off`: what was learned all the same, as in the paper. Without anchors nothing is tested: it is served."""
-    gate_p: Share = 0.1
+    gate_p: Share = 0.25
     """One-sided p of the paired test at or below which what was learned counts as shown to help."""
 
     revisit_cap: Amount = 0

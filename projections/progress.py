@@ -48,6 +48,7 @@ PHASE_OF_PURPOSE: dict[str, Phase] = {
     "revisit": "evaluate",
     "anchor": "snapshot",
     "bare": "open",
+    "again": "open",
     "trial": "evaluate",
     "form": "form",
     "exam": "exam",

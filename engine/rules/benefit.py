@@ -11,30 +11,33 @@ Rules
     - So where what was learned does nothing at all, it is served all the same with a probability of at most `gate_p`
       for each of the two tests, at any one marker, and at no cost; where it does harm, far less often, and its own
       losses stop a type that it harms from being carried by others that it helps. What is given up are small gains on
-      few anchors: four pairs won and none lost are the least that pass at 0.1, five at 0.05. How often what is served
-      at what effect, with how many anchors and types: tests/bench/benefit.py.
+      few anchors: two pairs won and none lost are the least that pass at 0.25, four at 0.1. How often what is served at
+      what effect, with how many anchors and types: tests/bench/benefit.py.
     - An anchor that the guard need not have asked has the answer that it gave when it was last asked, by what had been
       learned then: it counts, and `stale` says how many do. At the last snapshot of a run all are asked.
-    - Where at the last snapshot more pairs are won than lost and too few to tell, questions of that iteration are asked
-      bare as well, at most MORE: what little a few anchors show of a small gain would else be given up. That is another
-      look at what does nothing, which passes it with a probability of at most `gate_p` as well.
+    - Where fewer than MORE anchors cannot tell at the last snapshot, for or against, at most MORE questions that were
+      learned from make further pairs: those of the last iteration are asked bare as well, and those of the first, which
+      were asked when nothing had been learned, again, with nothing of their own cases. What a few anchors show of a
+      gain would else be given up; a run of ten questions has two. That is another look at what does nothing, which
+      passes it with a probability of at most `gate_p` as well.
     - Questions that a new learner is asked again are pairs as well (rules/reproof.py).
     - A rollback takes back no memory, so the record stays what it is after it.
     - Without anchors nothing is tested: what was learned is served, and every page says that it was not tested.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
 
 from mage_es.engine.rules.guard import sign_test
 from mage_es.engine.rules.setting import Setting
-from mage_es.events.vocabulary import BenefitDecided, Paired
+from mage_es.events.vocabulary import BenefitDecided, Paired, Purpose
 from mage_es.projections.fold import State
 
 MORE = 60
-"""Most questions beside the anchors that a run asks bare."""
+"""Most questions beside the anchors that a run asks once more."""
 
 
 class Pair(NamedTuple):
@@ -69,20 +72,28 @@ def decide_benefit(
     return tuple(decided(_counted(name, found)) for name, found in sorted(pairs.items())), pooled
 
 
-def to_ask_bare(setting: Setting, state: State, iteration: int) -> list[str]:
-    """Return the questions that were learned from in an iteration and are to be asked bare, since the anchors leave
-    open whether what was learned helps; none before the last iteration, which what is served depends on."""
+def to_ask_more(setting: Setting, state: State, iteration: int) -> dict[str, Purpose]:
+    """Return the questions (id -> purpose) that were learned from and are asked once more, since the anchors leave open
+    whether what was learned helps; none before the last iteration, which what is served depends on."""
     if setting.config.gate != "paired" or setting.is_served or iteration != setting.end - 1:
-        return []
+        return {}
     bare = state.scores.bare_answers()
     # By the anchors alone, so a resumed snapshot comes to the same questions.
     last = {name: state.scores.last_asked(name) for name in setting.anchors if name in bare}
-    pairs = [Pair(asked.correct, bare[name]) for name, asked in last.items() if asked]
-    record = _counted("", pairs)
-    if record.won <= record.lost or _is_shown(record, setting.config.gate_p):
-        return []
+    record = _counted("", [Pair(asked.correct, bare[name]) for name, asked in last.items() if asked])
+    is_told = sign_test(max(record.won, record.lost), record.won + record.lost) <= setting.config.gate_p
+    if is_told or not 0 < record.pairs < MORE:  # so many anchors would show a gain that matters
+        return {}
     fresh = [verdict.question_id for verdict in state.progress.verdicts("evaluate") if verdict.purpose == "fresh"]
-    return fresh[:MORE]
+    first = [name for name in setting.evolution if _was_bare(setting, state, name)]
+    found: dict[str, Purpose] = {**dict.fromkeys(fresh, "bare"), **dict.fromkeys(first, "again")}
+    return dict(islice(found.items(), MORE))
+
+
+def _was_bare(setting: Setting, state: State, name: str) -> bool:
+    """Return whether a question was asked once, in the first iteration of a run that began with nothing."""
+    history = state.questions.history(name)
+    return setting.first == 0 and history is not None and (history.attempts, history.iteration) == (1, 0)
 
 
 def benefit_of(setting: Setting, state: State, iteration: int) -> list[BenefitDecided]:
@@ -96,6 +107,10 @@ def benefit_of(setting: Setting, state: State, iteration: int) -> list[BenefitDe
         elif state.progress.is_judged("evaluate", name):
             verdict = state.progress.verdict("evaluate", name)
             pairs.setdefault(verdict.task_type, []).append(Pair(verdict.correct, bare))
+    for verdict in state.progress.verdicts("open"):
+        history = state.questions.history(verdict.question_id)
+        if verdict.purpose == "again" and history is not None:
+            pairs.setdefault(verdict.task_type, []).append(Pair(verdict.correct, history.correct))
     if not pairs:
         return []
     records, pooled = decide_benefit(pairs, p=config.gate_p, is_gated=config.gate == "paired")

@@ -7,7 +7,7 @@ Rules
     - Both answers are a pair, won where only the one with what was learned is right, lost where only the bare one is.
       Pairs join those of the anchors, by which the gate decides (rules/benefit.py).
     - A memory has the pairs of the questions that it was shown to. It goes out of use where more were lost than won and
-      chance alone brings in so many at most in `gate_p` of such cases. Others were shown beside it: an association.
+      chance alone brings in so many at most in HARM_P of such cases. Others were shown beside it: an association.
     - Cases that quote another model's reasoning may harm where its facts do not. They are judged together, on the
       questions that were shown such reasoning, and go out of use where more were lost than won; one whose question the
       learner now solves gives way to its own words in any case.
@@ -25,6 +25,8 @@ from mage_es.events.vocabulary import Event, MemoryAppended, MemoryQuarantined, 
 from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow
 
+HARM_P = 0.1
+"""One-sided p of the sign test at or below which a memory counts as harmful."""
 GATE = "gate"
 """Who takes a memory out of use that a re-proof found harmful."""
 
@@ -106,14 +108,14 @@ def in_others_words(memory: MemoryRow | MemoryAppended, learner: str) -> bool:
     return memory.outcome == "success_memory" and has_words and memory.origin.writer not in ("", learner)
 
 
-def harmful(found: Sequence[Showing], others: frozenset[str], *, p: float) -> Mapping[str, str]:
+def harmful(found: Sequence[Showing], others: frozenset[str]) -> Mapping[str, str]:
     """Return by id the memories that go out of use, with the reason; `others` are those in another model's words."""
     words = proof_of_words(found, others)
     # No test, as for a task type: what says no more than a new learner could say itself yields to doubt.
     told = {name: f"In another model's words: {words}." for name in others if words.lost > words.won}
     for name, proof in proofs(found).items():
         chance = sign_test(proof.lost, proof.won + proof.lost)
-        if name not in told and proof.lost > proof.won and chance <= p:
+        if name not in told and proof.lost > proof.won and chance <= HARM_P:
             told[name] = f"{proof}: chance brings that in {chance:.2g} of such cases."
     return {name: told[name] for name in sorted(told)}
 
@@ -137,7 +139,7 @@ def reproved(setting: Setting, state: State, harvested: Iterable[Event]) -> Iter
     replaced = {name: by for name, row in sorted(others.items()) if (by := own.get(row.question_id))}
     for name, by in replaced.items():
         yield MemorySuperseded(memory_id=name, by=by)
-    for name, reason in harmful(showings(state), frozenset(others), p=setting.config.gate_p).items():
+    for name, reason in harmful(showings(state), frozenset(others)).items():
         # What makes way for the learner's own words is out of use already.
         if name not in replaced:
             yield MemoryQuarantined(memory_id=name, reason=reason, by=GATE)

@@ -52,6 +52,7 @@ class _Record:
     def __init__(self, config: Config) -> None:
         self._config = config
         self._bare, self._learned, self._types = dict[str, bool](), dict[str, bool](), dict[str, str]()
+        self._first = dict[str, bool]()  # asked when nothing had been learned
 
     def problem_of(self, event: Event) -> str:
         match event:
@@ -59,8 +60,13 @@ class _Record:
                 self._learned[event.question_id], self._types[event.question_id] = event.correct, event.task_type
                 if event.iteration < 0:  # the start of a run that began with nothing
                     self._bare[event.question_id] = event.correct
+                elif event.purpose == "fresh" and event.iteration == 0:
+                    self._first[event.question_id] = event.correct
             case AnswerJudged(purpose="bare"):
                 self._bare[event.question_id] = event.correct
+            case AnswerJudged(purpose="again"):
+                self._learned[event.question_id], self._types[event.question_id] = event.correct, event.task_type
+                self._bare[event.question_id] = self._first[event.question_id]
             case AnswerCarried():
                 self._types[event.question_id] = event.task_type
             case BenefitDecided():

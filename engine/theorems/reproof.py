@@ -33,7 +33,7 @@ def check_reproof(reader: LogReader, config: Config) -> Iterator[Check]:
     replaced = {event.memory_id for event in reader.of(MemorySuperseded, **window)}
     out = {event.memory_id: event.reason for event in reader.of(MemoryQuarantined, **window) if event.by == GATE}
     found = showings(state)
-    condemned = harmful(found, frozenset(words_of_others(state)), p=config.gate_p)
+    condemned = harmful(found, frozenset(words_of_others(state)))
     wrong = sorted(out.items() ^ {name: condemned[name] for name in condemned.keys() - replaced}.items())
     detail = f"{len(out)} memories went out of use, as the {len(found)} questions that were asked again say"
     if wrong:

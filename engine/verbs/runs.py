@@ -104,7 +104,7 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         frontier=tuple(_frontier(reader, state)),
         judge=config.judge,
         judge_calls=state.ledger.total("judge").calls,
-        anchor_share=sum(state.ledger.share("execution", purpose) for purpose in ("anchor", "bare", "form")),
+        anchor_share=sum(state.ledger.share("execution", purpose) for purpose in ("anchor", "bare", "again", "form")),
         episodes=episode_rows(reader),
         measure=measure_of(are_episodes=bool(played)),
         shortfalls=cutoffs(config, committed, has_guard=not baseline),

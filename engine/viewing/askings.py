@@ -24,7 +24,7 @@ SAME = "it would have seen the same"
 DECIDED = "the guard had decided"
 """Why an anchor was not asked: a plan without an asking is of one that the guard did not need any more."""
 _SPLITS = {
-    **dict.fromkeys((*EVOLVING, "trial"), "evolution"),
+    **dict.fromkeys((*EVOLVING, "again", "trial"), "evolution"),
     **dict.fromkeys(("anchor", "bare", "form"), "anchor"),
     "exam": "held-out",
 }

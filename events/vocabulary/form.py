@@ -14,7 +14,7 @@ Phase = Literal[
     "open", "plan", "explore", "evaluate", "update", "evolve", "snapshot", "close", "exam", "log", "serve", "form"
 ]
 Outcome = Literal["principle", "failure_memory", "success_memory", "retrieval_recipe", "abstracted_pattern"]
-Purpose = Literal["fresh", "revisit", "anchor", "exam", "ask", "explore", "bare", "trial", "form"]
+Purpose = Literal["fresh", "revisit", "anchor", "exam", "ask", "explore", "bare", "again", "trial", "form"]
 Tier = Literal["execution", "guidance", "judge", "embedder"]
 
 # Little-endian float32; stored in the side file of a segment, because vectors do not compress.

@@ -8,7 +8,7 @@ import pytest
 
 from mage_es.engine.commands import TakeSnapshot
 from mage_es.engine.config import PAPER, Config
-from mage_es.engine.rules.benefit import Pair, decide_benefit, to_ask_bare
+from mage_es.engine.rules.benefit import Pair, decide_benefit, to_ask_more
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.snapshot import is_decided, take_snapshot
 from mage_es.events.vocabulary import AnswerJudged, BenefitDecided, IterationClosed, Purpose
@@ -56,7 +56,7 @@ def test_what_does_nothing_is_served_with_at_most_the_probability_of_the_setting
 
 
 def setting(**changes: object) -> Setting:
-    config = Config(benchmark="wordmath", iterations=9, **changes)  # type: ignore[arg-type]
+    config = Config(**{"benchmark": "wordmath", "iterations": 9} | changes)  # type: ignore[arg-type]
     return Setting(config, (), tuple(f"q{place}" for place in range(10)), (), (), "")
 
 
@@ -134,28 +134,53 @@ def test_in_the_last_iteration_every_anchor_is_asked() -> None:
     assert is_decided(setting(gate="off"), state, 8, asked)
 
 
-def after_anchors(right: int, *, k: int = 8) -> State:
-    """Return a state after an iteration whose anchors have so many right, for 2 before, and 6 of 20 other questions."""
+def after_anchors(right: int, *, k: int = 8, before: int = 2) -> State:
+    """Return a state after an iteration with so many of 10 anchors right, `before` at the start, and 6 of 20 others."""
     state = State()
-    answered(state, -1, 2)
+    answered(state, -1, before)
     decided(setting(), state, -1)
     answered(state, k, 6, purpose="fresh", total=20, letter="f")
     answered(state, k, right)
     return state
 
 
-def test_where_few_anchors_speak_for_what_was_learned_other_questions_are_asked_bare_at_the_end() -> None:
-    state = after_anchors(4)
-    assert set(to_ask_bare(setting(), state, 8)) == {f"f{place}" for place in range(20)}
-    assert to_ask_bare(setting(), after_anchors(4, k=7), 7) == []
-    assert to_ask_bare(setting(gate="off"), state, 8) == []
+def test_where_few_anchors_tell_too_little_other_questions_are_asked_bare_at_the_end() -> None:
+    state = after_anchors(3)
+    assert to_ask_more(setting(), state, 8) == {f"f{place}": "bare" for place in range(20)}
+    assert to_ask_more(setting(), after_anchors(3, k=7), 7) == {}
+    assert to_ask_more(setting(gate="off"), state, 8) == {}
     answered(state, 8, 1, purpose="bare", total=3, letter="f")
-    assert len(to_ask_bare(setting(), state, 8)) == 20  # as before, for a snapshot that is resumed
+    assert len(to_ask_more(setting(), state, 8)) == 20  # as before, for a snapshot that is resumed
     answered(state, 8, 1, purpose="bare", total=20, letter="f")
     found = decided(setting(), state, 8)
-    assert found is not None and (found.pooled.pairs, found.pooled.won, found.pooled.served) == (30, 7, "learned")
+    assert found is not None and (found.pooled.pairs, found.pooled.won, found.pooled.served) == (30, 6, "learned")
 
 
-@pytest.mark.parametrize("right", [0, 2, 6])
-def test_no_more_are_asked_where_the_anchors_tell_or_show_no_gain(right: int) -> None:
-    assert to_ask_bare(setting(), after_anchors(right), 8) == []
+def test_what_was_asked_before_anything_was_learned_is_asked_again_where_the_anchors_tell_nothing() -> None:
+    first = setting(iterations=1)._replace(evolution=tuple(f"f{place}" for place in range(20)))
+    state = after_anchors(2, k=0)
+    assert to_ask_more(first, state, 0) == {f"f{place}": "again" for place in range(20)}
+    assert "again" not in to_ask_more(first._replace(first=1, evolution=()), state, 1).values()
+    answered(state, 0, 15, purpose="again", total=20, letter="f")
+    found = decided(first, state, 0)
+    assert found is not None and (found.pooled.pairs, found.pooled.won, found.pooled.served) == (30, 9, "learned")
+
+
+def test_a_run_that_went_on_from_another_asks_nothing_again() -> None:
+    went_on = setting()._replace(first=5, evolution=tuple(f"f{place}" for place in range(20)))
+    assert set(to_ask_more(went_on, after_anchors(3, k=13), 13).values()) == {"bare"}
+
+
+@pytest.mark.parametrize("right", [0, 4])
+def test_no_more_are_asked_where_the_anchors_tell(right: int) -> None:
+    assert to_ask_more(setting(), after_anchors(right), 8) == {}
+
+
+def test_no_more_are_asked_where_many_anchors_show_no_gain() -> None:
+    many = setting()._replace(anchors=tuple(f"q{place}" for place in range(60)))
+    state = State()
+    answered(state, -1, 30, total=60)
+    answered(state, 8, 6, purpose="fresh", total=20, letter="f")
+    answered(state, 8, 30, total=60)
+    assert to_ask_more(many, state, 8) == {}
+    assert to_ask_more(many._replace(anchors=many.anchors[:59]), state, 8)

@@ -32,7 +32,7 @@ def test_a_memory_has_the_pairs_of_the_questions_that_it_was_shown_to() -> None:
 )
 def test_a_memory_goes_out_of_use_where_chance_hardly_brings_in_its_losses(won: int, lost: int, is_out: bool) -> None:
     found = [shown("a", pair=WON)] * won + [shown("a", pair=LOST)] * lost + [shown("a", pair=SAME)] * 9
-    assert ("a" in harmful(found, frozenset(), p=0.1)) == is_out
+    assert ("a" in harmful(found, frozenset())) == is_out
 
 
 def test_cases_in_another_models_words_go_together_where_more_was_lost_than_won() -> None:
@@ -44,14 +44,14 @@ def test_cases_in_another_models_words_go_together_where_more_was_lost_than_won(
     ]
     words = frozenset({"old", "older", "never shown"})
     assert proof_of_words(found, words) == Proof(3, 1, 2)
-    told = harmful(found, words, p=0.1)
+    told = harmful(found, words)
     assert set(told) == words and all("1 won, 2 lost of 3 questions" in reason for reason in told.values())
-    assert not harmful([*found, shown("old", pair=WON)], words, p=0.1)
+    assert not harmful([*found, shown("old", pair=WON)], words)
 
 
 def test_words_that_no_prompt_showed_are_not_judged_by_it() -> None:
     found = [shown("old", pair=LOST, has_words=False)] * 3
-    assert proof_of_words(found, frozenset({"old"})) == Proof(0, 0, 0) and not harmful(found, frozenset({"old"}), p=0.1)
+    assert proof_of_words(found, frozenset({"old"})) == Proof(0, 0, 0) and not harmful(found, frozenset({"old"}))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """How often what was learned is served, by the rule of rules/benefit.py: where it helps, does nothing, does harm.
 
-    python -m tests.bench.benefit [--draws 2000]
+    python -m tests.bench.benefit [--draws 2000] [--p 0.25]
 
 Anchors are spread evenly over task types. With what was learned an anchor is won or lost at the rates of the row,
 independently. The figures are shares of the types that are served what was learned; the others are served bare.
@@ -62,7 +62,7 @@ def shares(effects: Sequence[Effect], anchors: int, *, p: float, draws: int, gen
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=2000)
-    parser.add_argument("--p", type=float, default=0.1)
+    parser.add_argument("--p", type=float, default=0.25)
     given, generator = parser.parse_args(), np.random.default_rng(1)
     drawn = {"p": given.p, "draws": given.draws, "generator": generator}
     cells = [(anchors, types) for anchors in ANCHORS for types in TYPES]

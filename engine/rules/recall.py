@@ -2,8 +2,8 @@
 
 Rules
     - Only answers that questions share can be recalled (`Setting.is_labelled`), and only where nothing is learned from
-      them: in exams, for anchors, and in `ask`. A question to learn from is always asked, so that
-      both answers to it are known: that of its nearest cases, none of which is its own, and the model's.
+      them: in exams, for anchors, for what the gate asks again, and in `ask`. A question to learn from is always asked,
+      so that both answers to it are known: that of its nearest cases, none of which is its own, and the model's.
     - The record is kept by task type and by agreement, how many of the nearest cases have the answer of the very
       nearest: where they disagree it is worth less. Recalled is where the nearest case was right at least as often as
       the model on at least LEAST questions of the same agreement; where there are fewer, those of less join them.
@@ -21,7 +21,7 @@ from mage_es.projections.fold import State
 
 LEAST = 10
 """Questions that must have been answered both ways."""
-_ASKED: frozenset[Purpose] = frozenset({"anchor", "exam", "ask"})
+_ASKED: frozenset[Purpose] = frozenset({"anchor", "again", "exam", "ask"})
 
 
 class NearestAnswer(NamedTuple):

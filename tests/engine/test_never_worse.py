@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -121,10 +120,11 @@ def test_a_gain_that_few_anchors_show_is_told_by_other_questions(tmp_path: Path)
             return mage_es.Completion(text=f"I add them.\n{a + b if knows else 1000}", input_tokens=1, output_tokens=1)
 
     learner = Sometimes(bool)
-    run = begin(tmp_path, learner, gate_p=0.1)
-    judged = [event for event in LogReader(run.log_path).of(AnswerJudged) if event.purpose in ("bare", "again")]
-    assert Counter(event.purpose for event in judged) == {"bare": CONFIG.pool, "again": CONFIG.pool}
-    assert {event.iteration for event in judged} == {CONFIG.iterations - 1}
+    run = begin(tmp_path, learner)
+    judged = [event for event in LogReader(run.log_path).of(AnswerJudged) if event.purpose == "again"]
+    assert len(judged) == CONFIG.pool and {event.iteration for event in judged} == {CONFIG.iterations - 1}
+    shown = {plan.question_id: plan.memories for plan in LogReader(run.log_path).of(QuestionPlanned)}
+    assert all(shown[event.question_id] for event in judged)
     [*_, told] = LogReader(run.log_path).of(BenefitDecided)
     assert told.pooled.pairs > CONFIG.pool and told.pooled.served == "learned"
     assert examine(run, execution=learner).benefit[-1].served == "learned"

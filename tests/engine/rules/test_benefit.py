@@ -8,7 +8,7 @@ import pytest
 
 from mage_es.engine.commands import TakeSnapshot
 from mage_es.engine.config import PAPER, Config
-from mage_es.engine.rules.benefit import Pair, decide_benefit, to_ask_more
+from mage_es.engine.rules.benefit import Pair, decide_benefit, to_ask_again
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.snapshot import is_decided, take_snapshot
 from mage_es.events.vocabulary import AnswerJudged, BenefitDecided, IterationClosed, Purpose
@@ -134,53 +134,58 @@ def test_in_the_last_iteration_every_anchor_is_asked() -> None:
     assert is_decided(setting(gate="off"), state, 8, asked)
 
 
-def after_anchors(right: int, *, k: int = 8, before: int = 2) -> State:
-    """Return a state after an iteration with so many of 10 anchors right, `before` at the start, and 6 of 20 others."""
+FIRST = tuple(f"f{place}" for place in range(20))
+
+
+def after_anchors(right: int, *, k: int = 8, first: int = 0) -> State:
+    """Return a state after an iteration with so many of 10 anchors right, 2 at the start, and 6 of FIRST once."""
     state = State()
-    answered(state, -1, before)
+    answered(state, -1, 2)
     decided(setting(), state, -1)
-    answered(state, k, 6, purpose="fresh", total=20, letter="f")
+    answered(state, first, 6, purpose="fresh", total=20, letter="f")
     answered(state, k, right)
     return state
 
 
-def test_where_few_anchors_tell_too_little_other_questions_are_asked_bare_at_the_end() -> None:
+def with_first(**changes: object) -> Setting:
+    return setting(**changes)._replace(evolution=FIRST)
+
+
+@pytest.mark.parametrize("right", [0, 1, 2, 3, 4, 5, 6])
+def test_where_few_anchors_leave_it_open_the_first_questions_are_asked_again_at_the_end(right: int) -> None:
+    state = after_anchors(right)
+    assert to_ask_again(with_first(), state, 8) == list(FIRST)
+    assert to_ask_again(with_first(), after_anchors(right, k=7), 7) == []
+    assert to_ask_again(with_first(gate="off"), state, 8) == []
+    answered(state, 8, 1, purpose="again", total=3, letter="f")
+    assert len(to_ask_again(with_first(), state, 8)) == 20  # as before, for a snapshot that is resumed
+
+
+def test_what_is_asked_again_is_a_pair_with_what_was_answered_before_anything_was_learned() -> None:
     state = after_anchors(3)
-    assert to_ask_more(setting(), state, 8) == {f"f{place}": "bare" for place in range(20)}
-    assert to_ask_more(setting(), after_anchors(3, k=7), 7) == {}
-    assert to_ask_more(setting(gate="off"), state, 8) == {}
-    answered(state, 8, 1, purpose="bare", total=3, letter="f")
-    assert len(to_ask_more(setting(), state, 8)) == 20  # as before, for a snapshot that is resumed
-    answered(state, 8, 1, purpose="bare", total=20, letter="f")
+    answered(state, 8, 15, purpose="again", total=20, letter="f")
     found = decided(setting(), state, 8)
-    assert found is not None and (found.pooled.pairs, found.pooled.won, found.pooled.served) == (30, 6, "learned")
+    assert found is not None and (found.pooled.pairs, found.pooled.won, found.pooled.served) == (30, 10, "learned")
 
 
-def test_what_was_asked_before_anything_was_learned_is_asked_again_where_the_anchors_tell_nothing() -> None:
-    first = setting(iterations=1)._replace(evolution=tuple(f"f{place}" for place in range(20)))
-    state = after_anchors(2, k=0)
-    assert to_ask_more(first, state, 0) == {f"f{place}": "again" for place in range(20)}
-    assert "again" not in to_ask_more(first._replace(first=1, evolution=()), state, 1).values()
-    answered(state, 0, 15, purpose="again", total=20, letter="f")
-    found = decided(first, state, 0)
-    assert found is not None and (found.pooled.pairs, found.pooled.won, found.pooled.served) == (30, 9, "learned")
+def test_nothing_is_asked_again_that_was_not_asked_once_when_nothing_had_been_learned() -> None:
+    assert to_ask_again(with_first()._replace(first=5), after_anchors(3, k=13, first=5), 13) == []
+    assert to_ask_again(with_first(), after_anchors(3, first=1), 8) == []
+    twice = after_anchors(3)
+    answered(twice, 4, 1, purpose="revisit", total=1, letter="f")
+    assert to_ask_again(with_first(), twice, 8) == list(FIRST[1:])
 
 
-def test_a_run_that_went_on_from_another_asks_nothing_again() -> None:
-    went_on = setting()._replace(first=5, evolution=tuple(f"f{place}" for place in range(20)))
-    assert set(to_ask_more(went_on, after_anchors(3, k=13), 13).values()) == {"bare"}
+@pytest.mark.parametrize("right", [7, 10])
+def test_nothing_is_asked_again_where_the_anchors_are_sure(right: int) -> None:
+    assert to_ask_again(with_first(), after_anchors(right), 8) == []
 
 
-@pytest.mark.parametrize("right", [0, 4])
-def test_no_more_are_asked_where_the_anchors_tell(right: int) -> None:
-    assert to_ask_more(setting(), after_anchors(right), 8) == {}
-
-
-def test_no_more_are_asked_where_many_anchors_show_no_gain() -> None:
-    many = setting()._replace(anchors=tuple(f"q{place}" for place in range(60)))
+def test_nothing_is_asked_again_where_many_anchors_show_no_gain() -> None:
+    many = with_first()._replace(anchors=tuple(f"q{place}" for place in range(60)))
     state = State()
     answered(state, -1, 30, total=60)
-    answered(state, 8, 6, purpose="fresh", total=20, letter="f")
+    answered(state, 0, 6, purpose="fresh", total=20, letter="f")
     answered(state, 8, 30, total=60)
-    assert to_ask_more(many, state, 8) == {}
-    assert to_ask_more(many._replace(anchors=many.anchors[:59]), state, 8)
+    assert to_ask_again(many, state, 8) == []
+    assert to_ask_again(many._replace(anchors=many.anchors[:59]), state, 8)

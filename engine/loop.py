@@ -54,7 +54,7 @@ from mage_es.engine.commands import (
 )
 from mage_es.engine.environments.playing import sightings
 from mage_es.engine.rules.authoring import sources_of
-from mage_es.engine.rules.benefit import to_ask_again
+from mage_es.engine.rules.benefit import to_ask_more
 from mage_es.engine.rules.forms import is_due, to_try
 from mage_es.engine.rules.snapshot import is_decided, is_mastered, looks
 from mage_es.engine.rules.task_types import BATCH, BATCHES, settled, task_types_brief, with_reply
@@ -291,7 +291,7 @@ async def compare(session: Session, k: int) -> None:
             if is_decided(session.world.setting, session.state, k, asked):
                 break
         await try_form(session, k, asked)
-        await ask_again(session, k)
+        await ask_more(session, k)
         session.do(TakeSnapshot(k))
         verdict = session.state.scores.verdict(k)
         if verdict.endswith("rollback"):
@@ -309,11 +309,11 @@ async def ask_bare(session: Session, k: int) -> None:
         await session.ask(k, "open", anchors, frozen=True)
 
 
-async def ask_again(session: Session, k: int) -> None:
-    """Have questions of the first iteration answered with what was learned, too, where the anchors are too few."""
-    purposes: dict[str, Purpose] = dict.fromkeys(to_ask_again(session.world.setting, session.state, k), "again")
-    if purposes and not is_sequential(session.world.benchmark):
-        await session.ask(k, "open", purposes, frozen=True)
+async def ask_more(session: Session, k: int) -> None:
+    """Have questions that were learned from make pairs, too, where the anchors are too few."""
+    more = to_ask_more(session.world.setting, session.state, k)
+    if more and not is_sequential(session.world.benchmark):
+        await session.ask(k, "open", more, frozen=True)
 
 
 async def try_form(session: Session, k: int, asked: Sequence[str]) -> None:

@@ -15,28 +15,29 @@ Rules
       what effect, with how many anchors and types: tests/bench/benefit.py.
     - An anchor that the guard need not have asked has the answer that it gave when it was last asked, by what had been
       learned then: it counts, and `stale` says how many do. At the last snapshot of a run all are asked.
-    - Where few anchors leave it open at the last snapshot (SURE), at most MORE questions of the first iteration, which
-      were asked when nothing had been learned, are asked again with what was learned, and nothing of their own cases.
-      Each is a pair at the price of one call, or of none where it is recalled. What a few anchors show of a gain would
-      else be given up, and a run of ten questions has two. That is another look at what does nothing, which passes it
-      with a probability of at most `gate_p` as well.
+    - Where few anchors leave it open at the last snapshot (SURE), at most MORE questions that were learned from make
+      further pairs, at the price of a call each: those of the last iteration are asked bare as well, and those of the
+      first, which were asked when nothing had been learned, again, with nothing of their own cases. What a few anchors
+      show of a gain would else be given up; a run of ten questions has two. That is another look at what does nothing,
+      which passes it with a probability of at most `gate_p` as well. Where a rule drifts, the last are what counts.
     - Questions that a new learner is asked again are pairs as well (rules/reproof.py).
     - A rollback takes back no memory, so the record stays what it is after it.
     - Without anchors nothing is tested: what was learned is served, and every page says that it was not tested.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
 
 from mage_es.engine.rules.guard import sign_test
 from mage_es.engine.rules.setting import Setting
-from mage_es.events.vocabulary import BenefitDecided, Paired
+from mage_es.events.vocabulary import BenefitDecided, Paired, Purpose
 from mage_es.projections.fold import State
 
 MORE = 60
-"""Most questions that are asked again; so many anchors show any gain that matters by themselves."""
+"""Most questions that are asked once more; so many anchors show any gain that matters by themselves."""
 SURE = 0.05
 """One-sided p at or below which the anchors leave nothing open, for what was learned or against it."""
 
@@ -73,21 +74,28 @@ def decide_benefit(
     return tuple(decided(_counted(name, found)) for name, found in sorted(pairs.items())), pooled
 
 
-def to_ask_again(setting: Setting, state: State, iteration: int) -> list[str]:
-    """Return the questions of the first iteration that are asked again, since the anchors leave open whether what was
-    learned helps; none before the last iteration, which what is served depends on."""
-    # A run that goes on from another asked nothing when nothing had been learned.
-    if setting.config.gate != "paired" or setting.is_served or setting.first or iteration != setting.end - 1:
-        return []
+def to_ask_more(setting: Setting, state: State, iteration: int) -> dict[str, Purpose]:
+    """Return the questions (id -> purpose) that were learned from and are asked once more, since the anchors leave open
+    whether what was learned helps; none before the last iteration, which what is served depends on."""
+    if setting.config.gate != "paired" or setting.is_served or iteration != setting.end - 1:
+        return {}
     bare = state.scores.bare_answers()
     # By the anchors alone, so a resumed snapshot comes to the same questions.
     last = {name: state.scores.last_asked(name) for name in setting.anchors if name in bare}
     record = _counted("", [Pair(asked.correct, bare[name]) for name, asked in last.items() if asked])
     is_sure = sign_test(max(record.won, record.lost), record.won + record.lost) <= SURE
     if is_sure or not 0 < record.pairs < MORE:
-        return []
-    asked_once = ((name, state.questions.history(name)) for name in setting.evolution)
-    return [name for name, found in asked_once if found and (found.attempts, found.iteration) == (1, 0)][:MORE]
+        return {}
+    fresh = [verdict.question_id for verdict in state.progress.verdicts("evaluate") if verdict.purpose == "fresh"]
+    first = [name for name in setting.evolution if _was_bare(setting, state, name)]
+    found: dict[str, Purpose] = {**dict.fromkeys(fresh, "bare"), **dict.fromkeys(first, "again")}
+    return dict(islice(found.items(), MORE))
+
+
+def _was_bare(setting: Setting, state: State, name: str) -> bool:
+    """Return whether a question was asked once, in the first iteration of a run that began with nothing."""
+    history = state.questions.history(name)
+    return setting.first == 0 and history is not None and (history.attempts, history.iteration) == (1, 0)
 
 
 def benefit_of(setting: Setting, state: State, iteration: int) -> list[BenefitDecided]:

@@ -8,7 +8,7 @@ import pytest
 
 from mage_es.engine.commands import TakeSnapshot
 from mage_es.engine.config import PAPER, Config
-from mage_es.engine.rules.benefit import Pair, decide_benefit, to_ask_again
+from mage_es.engine.rules.benefit import Pair, decide_benefit, to_ask_more
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.snapshot import is_decided, take_snapshot
 from mage_es.events.vocabulary import AnswerJudged, BenefitDecided, IterationClosed, Purpose
@@ -152,40 +152,48 @@ def with_first(**changes: object) -> Setting:
 
 
 @pytest.mark.parametrize("right", [0, 1, 2, 3, 4, 5, 6])
-def test_where_few_anchors_leave_it_open_the_first_questions_are_asked_again_at_the_end(right: int) -> None:
+def test_where_few_anchors_leave_it_open_others_are_asked_once_more_at_the_end(right: int) -> None:
     state = after_anchors(right)
-    assert to_ask_again(with_first(), state, 8) == list(FIRST)
-    assert to_ask_again(with_first(), after_anchors(right, k=7), 7) == []
-    assert to_ask_again(with_first(gate="off"), state, 8) == []
+    answered(state, 8, 6, purpose="fresh", total=5, letter="g")
+    asked = to_ask_more(with_first(), state, 8)
+    assert asked == dict.fromkeys(FIRST, "again") | {f"g{place}": "bare" for place in range(5)}
+    assert to_ask_more(with_first(), after_anchors(right, k=7), 7) == {}
+    assert to_ask_more(with_first(gate="off"), state, 8) == {}
     answered(state, 8, 1, purpose="again", total=3, letter="f")
-    assert len(to_ask_again(with_first(), state, 8)) == 20  # as before, for a snapshot that is resumed
+    assert to_ask_more(with_first(), state, 8) == asked  # as before, for a snapshot that is resumed
 
 
-def test_what_is_asked_again_is_a_pair_with_what_was_answered_before_anything_was_learned() -> None:
+def test_both_ways_of_asking_once_more_make_pairs() -> None:
     state = after_anchors(3)
+    answered(state, 8, 4, purpose="fresh", total=5, letter="g")
     answered(state, 8, 15, purpose="again", total=20, letter="f")
+    answered(state, 8, 1, purpose="bare", total=5, letter="g")
     found = decided(setting(), state, 8)
-    assert found is not None and (found.pooled.pairs, found.pooled.won, found.pooled.served) == (30, 10, "learned")
+    assert found is not None and (found.pooled.pairs, found.pooled.won, found.pooled.served) == (35, 13, "learned")
+
+
+def test_in_a_run_of_one_iteration_all_are_asked_again() -> None:
+    assert to_ask_more(with_first(iterations=1), after_anchors(3, k=0), 0) == dict.fromkeys(FIRST, "again")
 
 
 def test_nothing_is_asked_again_that_was_not_asked_once_when_nothing_had_been_learned() -> None:
-    assert to_ask_again(with_first()._replace(first=5), after_anchors(3, k=13, first=5), 13) == []
-    assert to_ask_again(with_first(), after_anchors(3, first=1), 8) == []
+    assert "again" not in to_ask_more(with_first()._replace(first=5), after_anchors(3, k=13, first=5), 13).values()
+    assert "again" not in to_ask_more(with_first(), after_anchors(3, first=1), 8).values()
     twice = after_anchors(3)
     answered(twice, 4, 1, purpose="revisit", total=1, letter="f")
-    assert to_ask_again(with_first(), twice, 8) == list(FIRST[1:])
+    assert set(to_ask_more(with_first(), twice, 8)) == set(FIRST[1:])
 
 
 @pytest.mark.parametrize("right", [7, 10])
-def test_nothing_is_asked_again_where_the_anchors_are_sure(right: int) -> None:
-    assert to_ask_again(with_first(), after_anchors(right), 8) == []
+def test_nothing_is_asked_once_more_where_the_anchors_are_sure(right: int) -> None:
+    assert to_ask_more(with_first(), after_anchors(right), 8) == {}
 
 
-def test_nothing_is_asked_again_where_many_anchors_show_no_gain() -> None:
+def test_nothing_is_asked_once_more_where_many_anchors_show_no_gain() -> None:
     many = with_first()._replace(anchors=tuple(f"q{place}" for place in range(60)))
     state = State()
     answered(state, -1, 30, total=60)
     answered(state, 0, 6, purpose="fresh", total=20, letter="f")
     answered(state, 8, 30, total=60)
-    assert to_ask_again(many, state, 8) == []
-    assert to_ask_again(many._replace(anchors=many.anchors[:59]), state, 8)
+    assert to_ask_more(many, state, 8) == {}
+    assert to_ask_more(many._replace(anchors=many.anchors[:59]), state, 8)

@@ -20,7 +20,7 @@ import rustworkx
 
 NEAR_DUPLICATE = 0.8  # Jaccard similarity of the shingle sets from which two questions count as near-duplicates
 
-_SHINGLE = 5
+SHINGLE = 5
 _BARE, _WORD = re.compile(r"[^\W_](?:.*[^\W_])?"), re.compile(r"[^\W_](?:\S*[^\W_])?")
 """From the first letter or digit to the last one: of a text in one line, and of each word."""
 COMMON_SHARE, FORM_SHARE = 0.5, 0.5
@@ -49,7 +49,7 @@ def shingle_run(text: str) -> list[str]:
     """
     # Punctuation by itself is no word: a space before a question mark must not make another question.
     words = _WORD.findall(text.casefold())
-    return [" ".join(words[at : at + _SHINGLE]) for at in range(max(1, len(words) - _SHINGLE + 1))]
+    return [" ".join(words[at : at + SHINGLE]) for at in range(max(1, len(words) - SHINGLE + 1))]
 
 
 def shingle_hash(shingle: str) -> bytes:

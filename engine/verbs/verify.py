@@ -23,6 +23,7 @@ from mage_es.engine.theorems.log import check_head, check_keys, check_log, check
 from mage_es.engine.theorems.oddities import check_oddities
 from mage_es.engine.theorems.origins import check_origins
 from mage_es.engine.theorems.own import check_own
+from mage_es.engine.theorems.paraphrases import check_paraphrases
 from mage_es.engine.theorems.parent import check_parent
 from mage_es.engine.theorems.publishing import check_proposals
 from mage_es.engine.theorems.ratchet import check_ratchet
@@ -166,4 +167,5 @@ def _theorems(
         basis = msgspec.structs.replace(basis_of(reader, data_dir=data_dir, benchmark=benchmark), heard=heard)
         yield check_scorer(reader, basis)
         yield from check_verdicts(run, reader, basis)
+        yield check_paraphrases(reader, basis)
     yield check_oddities(run, reader)

@@ -54,6 +54,7 @@ def test_each_check_prints_its_margin(mage: Command, runs_dir: Path) -> None:
         "inference",
         "scorer",
         "verdicts",
+        "paraphrases",
         "oddities",
     ]
     assert all(check["measured"] and check["bound"] and check["seq"] == 0 for check in checks.values())

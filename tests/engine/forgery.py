@@ -15,7 +15,7 @@ Change = Callable[[Record], Event | Iterable[Event]]
 """What stands in the place of a record: an event, or several."""
 
 
-def forged(source: Path, target: Path, change: Change) -> dict[int, int]:
+def forged(source: Path, target: Path, change: Change, *, clock: Callable[[], int] = clock) -> dict[int, int]:
     """Write a log with its events changed; return the new sequence number of each old one's first event."""
     reader = LogReader(source)
     places: dict[int, int] = {}
@@ -46,9 +46,9 @@ def _drafts(record: Record, change: Change) -> list[Draft]:
     ]
 
 
-def replace(log: Path, folder: Path, change: Change) -> Path:
-    """Write a log anew in its place, with its events changed."""
-    forged(log, folder / "forged", change)
+def replace(log: Path, folder: Path, change: Change, *, clock: Callable[[], int] = clock) -> Path:
+    """Write a log anew in its place, with its events changed, at the times of another clock."""
+    forged(log, folder / "forged", change, clock=clock)
     shutil.rmtree(log)
     (folder / "forged").rename(log)
     return log

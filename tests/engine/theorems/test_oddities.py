@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import msgspec
@@ -67,6 +68,22 @@ def test_ids_that_repeat_or_are_missing_leave_a_doubt(run: Run, tmp_path: Path) 
 
     replace(run.log_path, tmp_path, called(some))
     assert "replies have no id, where their model gives some" in check_oddities(run, LogReader(run.log_path)).detail
+
+
+@pytest.mark.parametrize(("back_s", "is_odd"), [(1, False), (3, True)])
+def test_a_clock_that_was_corrected_is_not_odd_and_time_that_runs_back_is(
+    run: Run, tmp_path: Path, back_s: int, is_odd: bool
+) -> None:
+    ticks = count(1_000_000_000_000_000)
+    later = iter([*range(20)])
+
+    def turned_back() -> int:
+        return next(ticks) + (0 if next(later, None) is None else back_s * 1_000_000)
+
+    replace(run.log_path, tmp_path, lambda record: record.event, clock=turned_back)
+    check = check_oddities(run, LogReader(run.log_path))
+    assert check.ok and check.doubt == is_odd
+    assert ("events are earlier than one before them (first the run, event " in check.detail) == is_odd
 
 
 def test_what_a_run_took_over_is_compared_with_its_parent(run: Run, small_run: Run, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ EXAMPLES = examples(
 )
 
 
-@takes(*SERVING, "runs_dir", "data_dir")
+@takes(*SERVING, "sign", "runs_dir", "data_dir")
 def serve(run: RunArgument = None, *, settings: Settings, out: Output) -> None:
     """Put what a run learned into the requests of an application.
 
@@ -58,6 +58,7 @@ def serve(run: RunArgument = None, *, settings: Settings, out: Output) -> None:
             publish_every_s=60 * wanted.publish_every or None,
             access_log=wanted.access_log,
             max_body_mib=wanted.max_body,
+            signer=settings.signer(),
             runs_dir=settings.runs_dir,
             data_dir=settings.data_dir,
             begun=lambda report: _tell(out, report, texts=wanted.record_texts),

@@ -64,8 +64,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     """Send independent calls of guidance and judge as batches, if the provider has them: half the price at Anthropic,
     replies within minutes or hours."""
     sign: str = ""
-    """File of a key, made by `mage-es key new`: heads of each log are signed with it when a run begins and ends, and
-    before and after each exam."""
+    """File of a key, made by `mage-es key new`: heads of each log are signed with it when a run or serving begins
+    and ends, and before and after each exam."""
     prices: str = ""
     """File of prices that override those of the package, in the form of its prices.toml."""
 

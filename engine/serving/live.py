@@ -48,6 +48,8 @@ from mage_es.engine.serving.replies import ReplyUsage
 from mage_es.engine.serving.sessions import Sessions
 from mage_es.engine.serving.shapes import Reading, Turn
 from mage_es.engine.serving.turn_habits import TurnHabits
+from mage_es.events.care import naming, sign_head
+from mage_es.events.care.notes import Signer
 from mage_es.events.disk import FileSystem
 from mage_es.events.errors import NotFound, UsageError
 from mage_es.events.log import Log, LogReader
@@ -100,9 +102,11 @@ class LiveRun:
         bounds: NoteBounds = DEFAULT_BOUNDS,
         say: Callable[[str], None] = lambda words: None,
         retry_s: float = RETRY_S,
+        signer: Signer | None = None,
     ) -> None:
         """Begin to serve; the log has it when this returns. `holdback` is the share of sessions that get no memory;
         `say` is told when the disk refuses and when it takes events again, which is tried every `retry_s` seconds.
+        With a `signer` the head is signed when serving begins, and when it ends.
 
         Raises `UsageError` for an option that is not valid, and `WriterPoisoned` where the disk refuses.
         """
@@ -144,6 +148,8 @@ class LiveRun:
             retry_s=retry_s,
         )
         self.journal.submit([started]).result()
+        self._signer = signer
+        self._sign()
 
     @classmethod
     def open(
@@ -164,6 +170,7 @@ class LiveRun:
         fs: FileSystem | None = None,
         say: Callable[[str], None] = lambda words: None,
         retry_s: float = RETRY_S,
+        signer: Signer | None = None,
     ) -> LiveRun:
         """Begin to serve what a run had learned at a marker, in a run of its own (engine/serving/opening.py)."""
         opened = open_served(
@@ -177,7 +184,12 @@ class LiveRun:
             embedder=embedder,
             fs=fs,
         )
-        options: dict[str, Any] = {"record_texts": record_texts, "upstream": upstream, "bounds": bounds}
+        options: dict[str, Any] = {
+            "record_texts": record_texts,
+            "upstream": upstream,
+            "bounds": bounds,
+            "signer": signer,
+        }
         try:
             return cls(opened, learn=learn, holdback=holdback, say=say, retry_s=retry_s, **options)
         except BaseException:
@@ -438,13 +450,29 @@ class LiveRun:
         self.marker = closed
 
     async def aclose(self) -> None:
-        """Record what waits, and close the log."""
+        """Record what waits, sign the head where there is a key, and close the log."""
         await asyncio.to_thread(self.close)
 
     def close(self) -> None:
         self.journal.close()
         with self.lock:
-            self.log.close()
+            try:
+                if not self.journal.problem:
+                    self._sign()
+            finally:
+                self._signer = None  # what is closed twice is signed once
+                self.log.close()
+
+    def _sign(self) -> None:
+        if self._signer is None:
+            return
+        with self.lock:
+            appended = self.log.append([naming(self._signer)])
+            for seq, event in zip(appended.seqs, appended.events, strict=True):
+                if seq > self.state.seq:  # named for the first time
+                    self.state.apply(event)
+                    self.state.seq = seq
+            sign_head(self.log, self.run.log_path, self._signer)
 
     def _looked_up(
         self, event: InferenceOpened, frozen: FrozenRun, latest: Turn, task_type: str | None, treatment: Treatment

@@ -21,6 +21,7 @@ from mage_es.engine.serving.journal import Health
 from mage_es.engine.serving.live import Learn, LiveRun
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.publish import models_of
+from mage_es.events.care.notes import Signer
 from mage_es.events.disk.opening import read_small
 from mage_es.events.errors import MageError, PrerequisiteError, UsageError, redacted
 from mage_es.events.log.allocators import give_back_freed, give_back_large
@@ -82,6 +83,7 @@ async def aserve(
     publish_every_s: float | None = None,
     access_log: bool = False,
     max_body_mib: float = 64.0,
+    signer: Signer | None = None,
     runs_dir: Path | str = RUNS_DIR,
     data_dir: Path | str | None = None,
     begun: Callable[[ServeReport], None] = lambda report: None,
@@ -94,7 +96,7 @@ async def aserve(
     with `access_log` of each request.
     `min_similarity`, `task_types` and `max_note_tokens` bound what is put in, as those of `open_run` do; `layout` is
     how cases are shown, `turns` or `sections`, by default as in the run's own prompts. The file of keys is read again
-    when it changes.
+    when it changes. With a `signer` the head of each served run is signed at the start and at the end.
 
     Raises:
         UsageError: An address, a marker or the file of keys is not valid, or other machines would get in without a key.
@@ -110,7 +112,7 @@ async def aserve(
     require_local(host, ring)
     opening: dict[str, Any] = {"data_dir": data_dir, "learn": learn, "holdback": holdback, "record_texts": record_texts}
     bounds = bounds_of(min_similarity, task_types, max_note_tokens, layout)
-    opening |= {"say": say, "upstream": address, "bounds": bounds}
+    opening |= {"say": say, "upstream": address, "bounds": bounds, "signer": signer}
     async with AsyncExitStack() as stack:
         listener = stack.enter_context(listening(host, port))
         ring, lives = await stack.enter_async_context(_opened(own, ring, Path(runs_dir), **opening))

@@ -21,9 +21,11 @@ from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.verify import verify
+from mage_es.events.care.heads import kept_heads
+from mage_es.events.care.notes import make_key, read_signer
 from mage_es.events.errors import RunLocked, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import InferenceOpened, RunInherited
+from mage_es.events.vocabulary import InferenceOpened, RunInherited, SignerNamed
 from tests.engine.conftest import SMALL
 from tests.engine.serving.talking import said
 
@@ -94,3 +96,17 @@ def test_what_cannot_be_served_is_refused_and_leaves_nothing(tmp_path: Path) -> 
     with pytest.raises(UsageError, match="is a baseline, which learns nothing"):
         LiveRun.open(Run("base", tmp_path / "base"))
     assert [path.name for path in tmp_path.iterdir()] == ["base"]
+
+
+def test_a_served_run_is_signed_when_it_opens_and_when_it_ends(serve: Serve, tmp_path: Path) -> None:
+    key = str(make_key(tmp_path / "key", name="example.org/audit"))
+    for process in (1, 2):
+        live = serve(signer=read_signer(tmp_path / "key"))
+        assert len(kept_heads(live.run.log_path)) == 2 * process - 1
+        live.submit(live.prepare(said(QUESTION), "chat")).result()
+        live.close()
+    heads, reader = kept_heads(live.run.log_path), LogReader(live.run.log_path)
+    assert len(heads) == 4 and heads[-1].checkpoint.size >= reader.last(InferenceOpened)
+    assert len(list(reader.of(SignerNamed))) == 1
+    report = verify(live.run, keys=[key])
+    assert report.ok, [check for check in report.checks if not check.ok]

@@ -141,11 +141,11 @@ def test_signed_heads_go_through_backup_and_restore_and_a_witness_adds_a_line(
     assert "by example.org/witness" in state(report, "times are true")
 
 
-def bare(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the checker as a file of its own, in an interpreter that finds cryptography and nothing else."""
-    modules = tmp_path / "modules"
+def bare(tmp_path: Path, *arguments: str, alone: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run the checker as a file of its own, in an interpreter that finds cryptography, or nothing, beside itself."""
+    modules = tmp_path / ("none" if alone else "modules")
     modules.mkdir(exist_ok=True)
-    for folder in map(Path, [*site.getsitepackages(), *sys.path]):
+    for folder in [] if alone else map(Path, [*site.getsitepackages(), *sys.path]):
         for path in [*folder.glob("cryptography"), *folder.glob("_cffi_backend*"), *folder.glob("cffi")]:
             if not (modules / path.name).exists():
                 (modules / path.name).symlink_to(path)
@@ -191,8 +191,21 @@ def test_a_receipt_of_an_exams_answer_is_checked_by_a_bare_interpreter_and_a_cha
         (tmp_path / "forged.json").write_text(forged)
         refused = bare(tmp_path, str(tmp_path / "forged.json"), str(key.verifier))
         assert refused.returncode == 1 and why in refused.stderr, (why, refused)
+        # The tree needs the standard library alone; a false signature needs the package.
+        alone = bare(tmp_path, str(tmp_path / "forged.json"), alone=True)
+        assert (alone.returncode == 1) == (why != "is false"), (why, alone)
     refused = bare(tmp_path, str(file), str(other))
     assert refused.returncode == 1 and "no signature of" in refused.stderr
+    alone = bare(tmp_path, str(file), alone=True)
+    assert alone.returncode == 0 and alone.stdout.splitlines()[:-1] == proved.stdout.splitlines()[:-1]
+    assert "who signed it is NOT CHECKED" in alone.stdout
+    asked = bare(tmp_path, str(file), str(key.verifier), alone=True)
+    assert asked.returncode == 1 and "NOT proved: who signed it" in asked.stderr
+
+
+def test_what_checks_a_receipt_has_at_most_60_lines() -> None:
+    lines = Path(check_receipt.__file__).read_text(encoding="utf-8").splitlines()
+    assert len([line for line in lines if line.strip()]) <= 60
 
 
 def test_a_receipt_of_an_exam_and_of_a_question_that_was_learned_from(run: Run, tmp_path: Path) -> None:

@@ -80,6 +80,7 @@ class ExamRecord(NamedTuple):
     def summary(self) -> str:
         result = f"{self.closed.correct} of {self.closed.total} right" if self.closed else "unfinished"
         result += f", {self.closed.undecided} undecided" if self.closed and self.closed.undecided else ""
+        result += f", scored again {self.rejudged.correct} of {self.rejudged.total}" if self.rejudged else ""
         return f"{self.opened.execution} at {self.opened.marker}, control {self.opened.control}: {result}"
 
     def is_there(self, run: Run) -> bool:

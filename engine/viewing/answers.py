@@ -10,7 +10,7 @@ Rules
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,13 +35,14 @@ from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import LogError, MageError, PrerequisiteError
 from mage_es.events.vocabulary import Event, Record
-from mage_es.events.vocabulary.private import is_erased
+from mage_es.events.vocabulary.private import is_erased, quotes_erased
 from mage_es.projections.fold import State
 
 _FACTS: frozenset[type[Event]] = frozenset({
     *(v.ModelCalled, v.CallFailed, v.BundleTrimmed, v.ToolRan, v.SearchAnswered, v.EpisodeStepped, v.EpisodeClosed),
     *(v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided, v.AnswerCarried, v.QuestionPlanned),
 })  # fmt: skip
+_ERASED = "Erased: texts of these prompts are a subject's whose key was destroyed, or is not here."
 _SECRET = "The texts of subjects leave this machine encrypted, so no prompt of theirs is shown."
 
 
@@ -137,8 +138,12 @@ class Rendered:
             (r.event for r in asking.facts if isinstance(r.event, v.AnswerUnanswered | v.AnswerUndecided)), None
         )
         plan = asking.plan.event if asking.plan else None
-        moves, problem = _recorded(asking.facts, requests), self.problem if plan else ""
-        if self._world and asking.plan and isinstance(plan, v.QuestionPlanned):
+        is_gone = any(isinstance(r.event, v.ModelCalled) and is_erased(r.event.request_sha256) for r in asking.facts)
+        moves, problem = (
+            _recorded(asking.facts, requests),
+            (self.problem or (_ERASED if is_gone else "")) if plan else "",
+        )
+        if self._world and not is_gone and asking.plan and isinstance(plan, v.QuestionPlanned):
             try:
                 state = self._state_at(asking.plan.commit - 1 if state_seq is None else state_seq)
                 moves = self._moves(self._world, state, plan, asking.facts, texts, requests)
@@ -149,17 +154,29 @@ class Rendered:
                 # Whatever a log from elsewhere makes of a course, its page shows what the log says.
                 problem = str(error) or type(error).__name__
         checks = [move["verified"] for move in moves if move["kind"] in ("call", "trimmed")]
+        if not problem and any(
+            quotes_erased(piece) for move in moves for piece in move.get("prompt", ()) if piece == str(piece)
+        ):
+            problem = _ERASED
         return {
             "question_text": question.question if question else "",
             "context": question.context if question else "",
             "expected": getattr(question, "gold", None) if self._world and self._world.has_gold else None,
             "answer": getattr(verdict or lost, "answer", ""),
-            "facts": _facts(plan, verdict, lost),
+            "facts": [*_facts(plan, verdict, lost), *self._anew(life, asking.row, name)],
             "problem": problem,
             **_planned(plan if isinstance(plan, v.QuestionPlanned) else None, life),
             "verified": None if problem or not checks else all(checks),
             "calls": moves,
         }
+
+    def _anew(self, life: Life, row: int, name: str) -> Iterator[list[str]]:
+        """Yield what an exam's answer is by the scorer that scored it again, where one did."""
+        exam = life.asked.askings.columns["exam"][row]
+        again = self._exams[exam].rejudged if exam is not None else None
+        for each in again.verdicts if again else ():
+            if each.question_id == name:
+                yield ["scored again", "correct" if each.correct else "wrong"]
 
     def _moves(
         self,
@@ -191,7 +208,9 @@ class Rendered:
                 sent = requests.request(called.sent) if called else move.request
                 told_now |= _prompt(sent or Request(prompt=""), report.sources, texts)
                 is_planned = not is_first or (sent is not None and sha256_text(sent.text) == plan.prompt_sha256)
-                told_now |= {"verified": report.verified and is_planned}
+                # With a token in the place of an erased text no prompt has its hash.
+                is_whole = sent is None or not quotes_erased(f"{sent.system}{sent.prompt}")
+                told_now |= {"verified": report.verified and is_planned if is_whole else None}
                 found.append(told_now | ({"sha256": plan.prompt_sha256} if is_first else {}))
                 is_first = False
             elif isinstance(report, TrimReport):
@@ -259,11 +278,14 @@ def _recorded(facts: Sequence[Record], requests: Requests) -> list[dict[str, Any
     found = list[dict[str, Any]]()
     for record in facts:
         if isinstance(called := record.event, v.ModelCalled):
-            # Nothing of ciphertexts: without a key they are no prompt.
-            sent = None if is_erased(called.request_sha256) else requests.request(called.sent)
+            # Nothing of ciphertexts: without a key they are no prompt, and a token tells whose it was.
+            is_gone = is_erased(called.request_sha256)
+            sent = None if is_gone else requests.request(called.sent)
             told_now = _call(called, called.about, called.tier, called.agent, record.seq)
-            told_now |= _prompt(sent, (), {}) if sent else {"system": "", "prompt": [], "rest": ""}
-            found.append(told_now | {"verified": sent.sha256 == called.request_sha256 if sent else None})
+            gone = [str(called.request_sha256)] if is_gone else []
+            told_now |= _prompt(sent, (), {}) if sent else {"system": "", "prompt": gone, "rest": ""}
+            is_whole = sent is not None and not quotes_erased(f"{sent.system}{sent.prompt}")
+            found.append(told_now | {"verified": sent.sha256 == called.request_sha256 if sent and is_whole else None})
     return found
 
 

@@ -29,7 +29,7 @@ EXACT = 100_000
 _STOPS = frozenset[type[Event]]({v.PhaseCompleted, v.IterationClosed, v.ExamOpened, v.ExamClosed})
 _MARKED: tuple[type[Event], ...] = (
     *(v.PhaseCompleted, v.IterationClosed, v.SlotsRolledBack, v.MemoryQuarantined, v.MemoryReleased, v.SkillSplit),
-    *(v.ExamOpened, v.ExamClosed, v.RunResumed, v.LogRepaired, v.RunFinished),
+    *(v.ExamOpened, v.ExamClosed, v.ExamRejudged, v.RunResumed, v.LogRepaired, v.RunFinished),
 )
 _MADE_OF = frozenset[type[Event]]({v.AnswerJudged, v.ModelCalled})
 """What the facts are that something learned names as its origin."""
@@ -188,6 +188,8 @@ def _marked(event: Event) -> tuple[str, str]:
             return "exam", f"{event.exam} begins"
         case v.ExamClosed():
             return "exam", f"{event.exam or 'exam'}: {event.correct} of {event.total} right"
+        case v.ExamRejudged():
+            return "exam", f"{event.exam}, scored again: {event.correct} of {event.total} right"
         case v.RunResumed():
             return "resumed", f"resumption {event.attempt}, by release {event.package_version}"
         case v.LogRepaired():

@@ -11,15 +11,18 @@ import pytest
 
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run
+from mage_es.engine.run.exams import exam_records
 from mage_es.engine.run.fingerprints import package_sha256
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.theorems.verdicts import SCORER, basis_of, check_scorer
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.verify import verify
+from mage_es.engine.viewing.chunks import Viewed
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import Event, ExamClosed, ExamOpened, ExamRejudged, Record, RunStarted
 from tests.engine.forgery import replace
+from tests.engine.viewing.test_chunks import index_of, table
 
 MODULE = "graded_by_hand"
 SCORE = "def score(reply, task):\n    return reply.strip().endswith(task.gold)\n"
@@ -67,6 +70,11 @@ def test_no_exam_is_taken_with_a_scorer_that_was_edited_since(run: Run, scorer: 
     [anew] = LogReader(run.log_path).of(ExamRejudged)
     assert anew.exam == "0001-latest" and anew.total == 4 and (anew.correct, report.correct) == (4, 4)
     assert report.before is None and examined_right(run) == [*before, 4]  # the old verdicts stay
+    [old, _] = exam_records(LogReader(run.log_path))
+    assert f"{before[0]} of 4 right, scored again 4 of 4" in old.summary
+    shown = [dict(answer["facts"]).get("scored again") for answer in table(Viewed(run), "answers")]
+    assert [told for told in shown if told] == ["correct"] * 4
+    assert "0001-latest, scored again: 4 of 4 right" in [mark["text"] for mark in index_of(Viewed(run))["marks"]]
     ok, doubt, detail = checked(run)
     assert ok and doubt and "exams were scored by another than the run learned by" in detail
     found = {check.name: check for check in verify(run).checks}

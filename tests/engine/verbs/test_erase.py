@@ -26,6 +26,7 @@ from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import AnswerJudged, KeyDestroyed, ModelCalled
 from tests.engine.verbs.pears import CANARIES, SUBJECTS, Echo, in_clear, models_with, stopped, texts_in
+from tests.engine.viewing.test_chunks import table
 
 pytestmark = pytest.mark.slow
 
@@ -86,6 +87,20 @@ def test_no_byte_of_the_run_or_of_what_was_made_of_it_tells_of_who_was_erased(ru
     assert msgspec.json.decode(Path(receipt.path).read_bytes(), type=ErasureReceipt) == receipt
     [event] = LogReader(run.log_path).of(KeyDestroyed)
     assert event == receipt.event
+
+
+def test_a_page_shows_tokens_in_place_of_its_prompts_and_all_others_as_they_were_sent(run: Run) -> None:
+    erase(run, subject=WHO)
+    viewed = Viewed(run)
+    askings, answers, names = (table(viewed, each) for each in ("askings", "answers", "questions"))
+    gone = [a for asking, a in zip(askings, answers, strict=True) if SUBJECTS[names[asking["question"]]["id"]] == WHO]
+    called = [answer for answer in gone if answer["calls"]]
+    assert called and all(answer["problem"].startswith("Erased") and answer["verified"] is None for answer in called)
+    prompts = [piece for answer in called for call in answer["calls"] for piece in call["prompt"]]
+    assert prompts and all(prompt.startswith("[erased ") for prompt in prompts)
+    others = [answer for answer in answers if answer not in gone and answer["calls"]]
+    assert {answer["verified"] for answer in others} == {True, None}
+    assert all(not answer["problem"] or answer["problem"].startswith("Erased") for answer in others)
 
 
 def test_what_its_questions_taught_is_in_quarantine_and_nothing_else_is_changed(run: Run) -> None:

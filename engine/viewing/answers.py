@@ -154,9 +154,8 @@ class Rendered:
                 # Whatever a log from elsewhere makes of a course, its page shows what the log says.
                 problem = str(error) or type(error).__name__
         checks = [move["verified"] for move in moves if move["kind"] in ("call", "trimmed")]
-        if not problem and any(
-            quotes_erased(piece) for move in moves for piece in move.get("prompt", ()) if piece == str(piece)
-        ):
+        shown = [piece for move in moves for piece in move.get("prompt", ()) if isinstance(piece, str)]
+        if not problem and any(map(quotes_erased, shown)):
             problem = _ERASED
         return {
             "question_text": question.question if question else "",

@@ -99,6 +99,7 @@ def test_a_page_shows_tokens_in_place_of_its_prompts_and_all_others_as_they_were
     prompts = [piece for answer in called for call in answer["calls"] for piece in call["prompt"]]
     assert prompts and all(prompt.startswith("[erased ") for prompt in prompts)
     others = [answer for answer in answers if answer not in gone and answer["calls"]]
+    assert not [call for answer in others for call in answer["calls"] if call.get("verified") is False]
     assert {answer["verified"] for answer in others} == {True, None}
     assert all(not answer["problem"] or answer["problem"].startswith("Erased") for answer in others)
 

@@ -143,8 +143,8 @@ class EmbeddingsEndpoint:
         self._spec = spec
         self._url = spec.options.get("base_url", DEFAULT_URL)
         self._key = key_of(spec, "OPENAI_API_KEY", needed=self._url == DEFAULT_URL)
-        self._wanted = {"dimensions": int(spec.number("dimensions", 0))} if "dimensions" in spec.options else {}
-        self._timeout = spec.number("timeout", TIMEOUT)
+        self._wanted = {"dimensions": spec.whole("dimensions", 0)} if "dimensions" in spec.options else {}
+        self._timeout = spec.seconds("timeout", TIMEOUT)
         self._client = self._connect()
         weakref.finalize(self, self._client.close)
 

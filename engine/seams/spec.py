@@ -16,6 +16,8 @@ from mage_es.events.errors import UsageError, nearest
 __all__ = ["ModelSpec", "parse_spec"]
 
 _SECRETS = ("key", "token", "secret", "password")
+_MOST = 2**32
+"""The largest number of an option: seeds have 32 bits, and a longer time overflows the clocks of some systems."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -28,14 +30,16 @@ class ModelSpec(NamedTuple):
     text: str
 
     def number(self, option: str, default: float) -> float:
-        """Return an option as a finite number of at least 0. Raises `UsageError` where it is none."""
+        """Return an option as a number from 0 to `_MOST`. Raises `UsageError` where it is none."""
         value = self.options.get(option)
         try:
             number = default if value is None else float(value)
         except ValueError:
             number = math.nan
-        if not 0 <= number < math.inf:
-            raise UsageError(f"{self.text}: {option} must be a number of at least 0, not {value!r}.")
+        if not 0 <= number <= _MOST:
+            raise UsageError(
+                f"{self.text}: {option} must be a number of at least 0, not {value!r}; the largest is {_MOST}."
+            )
         return number
 
     def seconds(self, option: str, default: float) -> float:

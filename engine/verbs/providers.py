@@ -210,7 +210,7 @@ def _is_served(name: str, spec: ModelSpec, served: Served) -> DoctorCheck:
 def _context(spec: ModelSpec, tier: Tier, config: Config, served: Served) -> DoctorCheck:
     """Check that a model's context has room for the configuration's prompts and replies."""
     listed = served.contexts.get(served.find(spec.model) or "", 0)
-    context = int(spec.number("context", 0)) or listed
+    context = spec.whole("context", 0) or listed
     reply, prompt = _tokens_needed(tier, config)
     name, shown = f"{tier} context", f"{context} tokens; a reply takes up to {reply}, a full prompt about {prompt}"
     if listed and context > listed:

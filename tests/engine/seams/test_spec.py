@@ -54,7 +54,7 @@ def test_an_address_may_be_any_that_a_request_can_be_sent_to(url: str) -> None:
     assert parse_spec(f"openai/x?base_url={url}", known=KNOWN).options["base_url"] == url
 
 
-@pytest.mark.parametrize("given", ["soon", "nan", "inf", "-5"])
+@pytest.mark.parametrize("given", ["soon", "nan", "inf", "-5", "1e10"])
 def test_an_option_that_must_be_a_number_says_so(given: str) -> None:
     with pytest.raises(UsageError, match=f"timeout must be a number of at least 0, not '{given}'"):
         parse_spec(f"openai/x?timeout={given}", known=KNOWN).number("timeout", 1)

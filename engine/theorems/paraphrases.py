@@ -103,10 +103,11 @@ def paraphrases(
         alike, near = ((each @ own[block].T >= least[block]).T for each in (own, others))
         for place, (twins, found) in enumerate(zip(alike, near, strict=True), start):
             is_blurred = any(
-                other != place and _may_be_same(numbers[0][other], numbers[0][place]) for other in np.flatnonzero(twins)
+                other != place and _may_be_same(numbers[0][other], numbers[0][place])
+                for other in np.flatnonzero(twins).tolist()
             )
             blurred += is_blurred
-            for other in [] if is_blurred else np.flatnonzero(found):
+            for other in [] if is_blurred else np.flatnonzero(found).tolist():
                 if _may_be_same(numbers[1][other], numbers[0][place]):
                     pairs.append(Likened(float(others[other] @ own[place]), learned[other].id, guarded[place].id))
     return Paraphrases(sorted(pairs, reverse=True), blurred)

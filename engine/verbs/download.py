@@ -33,7 +33,7 @@ _CHUNK = 1 << 16
 _TIMEOUT = 30.0
 _PASSING = frozenset({408, 429, 500, 502, 503, 504})
 """Statuses of a server that is overloaded or failing temporarily."""
-_CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
+_CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-\d+/(\d{1,18})")
 
 
 class BusyServerPolicy(NamedTuple):
@@ -211,7 +211,7 @@ def _extent(response: HTTPResponse, asked: int) -> tuple[int, int | None]:
             )
         return asked, int(found[2])
     length = response.headers.get("Content-Length")
-    return 0, int(length) if length and length.isdigit() else None
+    return 0, int(length) if length and re.fullmatch(r"\d{1,18}", length) else None
 
 
 def _blocks(response: HTTPResponse) -> Iterator[bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+import re
 import shlex
 import shutil
 import tempfile
@@ -74,6 +75,7 @@ _TOLD = 5000
 """Events after which it is told again how much was read."""
 _LEVEL = 3
 _LONGEST_BYTES = 64
+_NUMBER = re.compile(r"[0-9]{1,12}")  # a longer one is of no chunk, and Python refuses to read one of 4,300 digits
 """Bytes of a field that a payload shows; of longer ones it says how many there are."""
 _HEADER = ("iteration", "phase", "ts_us", "causation", "correlation", "ordinal", "commit")
 _MARKER = ("seq", "iteration", "phase")
@@ -255,7 +257,7 @@ class Viewed:
         if rest == "verify-0":
             return script(name, self._verified())
         size, rows = self._sizes.get(table, _SIZE), self._count(table)
-        if not (number.isdecimal() and number.isascii()) or (first := int(number) * size) >= rows:
+        if not _NUMBER.fullmatch(number) or (first := int(number) * size) >= rows:
             raise KeyError(name)
         with self._lock:
             return script(name, self._piece(table, first, min(rows, first + size) - 1))

@@ -333,3 +333,9 @@ def test_a_pass_over_a_log_gives_the_events_of_each_range(examined: Run) -> None
     for first, until in ranges:
         assert [r.seq for r in together.records(first, until)] == list(range(first, until + 1))
         assert list(together.records(first, until)) == list(apart.records(first, until))
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "-1", "1e3", "\u0661", ""])
+def test_what_is_no_number_of_a_chunk_is_said_to_be_of_none(examined: Run, number: str) -> None:
+    with pytest.raises(KeyError):
+        Viewed(examined).chunk(f"{examined.id}/events-{number}")

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mage_es.engine.benchmarks.dataset import Dataset, Definition
@@ -157,7 +158,7 @@ def test_what_upstreams_parser_says_stands_beside_a_judges_verdict(tmp_path: Pat
     assert (verdict.strict, verdict.correct, verdict.by) == (True, False, "some/judge")
 
 
-SUM = Config(benchmark="gsm8k", seed=7, iterations=1, pool=24, held_out=12, anchors=12)
+SUM = Config(benchmark="gsm8k", seed=7, iterations=1, pool=24, held_out=12, anchors=12, gate="off")
 
 
 class Wordy:
@@ -234,8 +235,7 @@ def test_without_a_judge_a_run_decides_every_answer_by_the_rule(tmp_path: Path, 
 
 
 def test_a_dry_run_tells_the_judges_calls_about_wrong_answers(tmp_path: Path, data: Path) -> None:
-    config = Config(benchmark="gsm8k", seed=7, iterations=1, pool=24, held_out=12, anchors=12, judge="openai/judge")
-    told = estimate(config, data_dir=data, workers=4, prices=Prices())
+    told = estimate(msgspec.structs.replace(SUM, judge="openai/judge"), data_dir=data, workers=4, prices=Prices())
     calls = next(tier.calls for tier in told.tiers if tier.tier == "judge")
     evolve(
         SUM, runs_dir=tmp_path, data_dir=data, runtime=Runtime(workers=4), run_id="alone",

@@ -49,7 +49,8 @@ def test_all_runs_are_listed_and_two_of_them_compared(
     _, url = several
     looked = look(url, width=width, scheme=scheme)
     looked.page.get_by_role("row", name=re.compile("^Compare small.* small .*finished 2 of 2")).wait_for()
-    short = looked.page.get_by_role("row", name=re.compile("^Compare short"))
+    short = looked.page.get_by_role("row", name=re.compile("^Compare short.* % → "))
+    short.wait_for()  # its summary is read after the list
     text = short.inner_text()
     assert re.search(r"[+\d.−]+ [\d.−]+ to [\d.−]+", text) and re.search(r"\d+ % → \d+ %", text), text
     assert "$0.00" in text and re.search(r"20\d\d-\d\d-\d\d \d\d:\d\d", text) and "1 of 1" in text
@@ -133,9 +134,9 @@ def test_a_point_of_a_chart_leads_to_its_iteration(addresses: dict[str, str], ru
     looked = look(f"{addresses['folder']}#/{run.id}/overview")
     plot = looked.page.locator(".chart .u-over")
     plot.scroll_into_view_if_needed()
-    box = plot.bounding_box()
-    looked.page.mouse.click(box["x"] + box["width"] / 3, box["y"] + 20)  # start, 0, 1: the nearest to a third is 0
-    assert "at=iter-0" in looked.page.url
+    width = plot.bounding_box()["width"]
+    plot.click(position={"x": width / 3, "y": 20})  # start, 0, 1: the nearest to a third is 0
+    looked.page.wait_for_url(re.compile("at=iter-0"))
     looked.page.go_back()
     assert "at=" not in looked.page.url and looked.problems == []
 

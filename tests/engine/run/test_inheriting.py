@@ -126,7 +126,9 @@ def test_at_the_fork_every_digest_of_what_was_learned_is_the_parents(child: Run,
 
 
 def test_with_the_same_settings_it_learns_what_the_parent_learned_next(child: Run, apples: Run) -> None:
-    assert learned(closed(child, 1).digests) == learned(closed(apples, 1).digests)
+    one, other = (learned(closed(run, 1).digests) for run in (child, apples))
+    # Of few anchors the gate asks once more what was asked when nothing had been learned: there is none in the child.
+    assert one | {"benefit": ""} == other | {"benefit": ""}
 
 
 def test_it_verifies_replays_and_is_restored_without_its_parent(child: Run, tmp_path: Path) -> None:

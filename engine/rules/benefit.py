@@ -7,7 +7,7 @@ answers of an anchor are a pair: won where only the one with what was learned is
 Rules
     - A type's own record decides where it can. With more lost than won pairs it is served bare; with so many more won
       than lost that chance brings them in at most `gate_p` (one-sided exact sign test), what was learned.
-    - Any other type, one without a pair included, goes by the pairs of all types together, by the same test.
+    - Any other type follows the pairs of all types together, by the same test; so does one without a pair.
     - So where what was learned does nothing at all, it is served all the same with a probability of at most `gate_p`
       for each of the two tests, at any one marker, and at no cost; where it does harm, far less often, and its own
       losses stop a type that it harms from being carried by others that it helps. What is given up are small gains on
@@ -19,7 +19,7 @@ Rules
       further pairs, at the price of a call each: those of the last iteration are asked bare as well, and those of the
       first, which were asked when nothing had been learned, again, with nothing of their own cases. What a few anchors
       show of a gain would else be given up; a run of ten questions has two. That is another look at what does nothing,
-      which passes it with a probability of at most `gate_p` as well. Where a rule drifts, the last are what counts.
+      which passes it with a probability of at most `gate_p` as well. Where a rule drifts, the last questions count.
     - Questions that a new learner is asked again are pairs as well (rules/reproof.py).
     - A rollback takes back no memory, so the record stays what it is after it.
     - Without anchors nothing is tested: what was learned is served, and every page says that it was not tested.
@@ -75,8 +75,10 @@ def decide_benefit(
 
 
 def to_ask_more(setting: Setting, state: State, iteration: int) -> dict[str, Purpose]:
-    """Return the questions (id -> purpose) that were learned from and are asked once more, since the anchors leave open
-    whether what was learned helps; none before the last iteration, which what is served depends on."""
+    """Return the questions (id -> purpose) to ask once more, where the anchors leave open whether learning helps.
+
+    Only the last iteration asks them: what is served depends on its record.
+    """
     if setting.config.gate != "paired" or setting.is_served or iteration != setting.end - 1:
         return {}
     bare = state.scores.bare_answers()

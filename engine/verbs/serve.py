@@ -42,8 +42,8 @@ class ServedAt(msgspec.Struct, frozen=True, kw_only=True):
     """A served run, the run whose memories it has, the marker whose state new sessions see, the least and the most that
     a task type asks of a memory's cosine, and the embedder.
 
-    `benefit` has by task type what the anchors showed, and what is served; the last is that of all types; () where
-    nothing was tested.
+    `benefit` says what the anchors showed, and what is served: a record for each task type, then one for all types.
+    It is empty where nothing was tested.
     """
 
     run_id: str
@@ -176,7 +176,7 @@ def _wanted(key: Key, own: _Wanted) -> _Wanted:
 async def _opened(
     own: _Wanted, ring: KeyRing | None, runs_dir: Path, **options: Any
 ) -> AsyncIterator[tuple[KeyRing | None, Mapping[_Wanted, LiveRun]]]:
-    """Open the runs that keys reach, or the one of the command line; each key then names the run that serves it."""
+    """Open every run that a key reaches or, without keys, the one of the command line."""
     lives = dict[_Wanted, LiveRun]()
     async with AsyncExitStack() as stack:
         for wanted in dict.fromkeys(_wanted(key, own) for key in ring.keys) if ring else [own]:

@@ -207,9 +207,7 @@ class Rendered:
                 sent = requests.request(called.sent) if called else move.request
                 told_now |= _prompt(sent or Request(prompt=""), report.sources, texts)
                 is_planned = not is_first or (sent is not None and sha256_text(sent.text) == plan.prompt_sha256)
-                # With a token in the place of an erased text no prompt has its hash.
-                is_whole = sent is None or not quotes_erased(f"{sent.system}{sent.prompt}")
-                told_now |= {"verified": report.verified and is_planned if is_whole else None}
+                told_now |= {"verified": report.verified and is_planned if sent is None or _is_whole(sent) else None}
                 found.append(told_now | ({"sha256": plan.prompt_sha256} if is_first else {}))
                 is_first = False
             elif isinstance(report, TrimReport):
@@ -283,9 +281,14 @@ def _recorded(facts: Sequence[Record], requests: Requests) -> list[dict[str, Any
             told_now = _call(called, called.about, called.tier, called.agent, record.seq)
             gone = [str(called.request_sha256)] if is_gone else []
             told_now |= _prompt(sent, (), {}) if sent else {"system": "", "prompt": gone, "rest": ""}
-            is_whole = sent is not None and not quotes_erased(f"{sent.system}{sent.prompt}")
+            is_whole = sent is not None and _is_whole(sent)
             found.append(told_now | {"verified": sent.sha256 == called.request_sha256 if sent and is_whole else None})
     return found
+
+
+def _is_whole(sent: Request) -> bool:
+    """Return whether a prompt can be checked: with a token in the place of an erased text none has its hash."""
+    return not quotes_erased(sent.text)
 
 
 def _planned(plan: v.QuestionPlanned | None, life: Life) -> dict[str, Any]:

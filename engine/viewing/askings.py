@@ -93,9 +93,9 @@ class Askings:
                 self._tell(self.exam_rows[event.exam], closed=seq, low=ends[0], high=ends[1], **counts)
 
     def take_exam(self, exam: str, records: Iterable[Record]) -> Ledger:
-        """Take in the events of an exam's own log, which happened while the run's log was at the exam's events.
+        """Add the events of an exam's own log at the place of the exam in the run's log.
 
-        Return what it cost.
+        Return what the exam cost.
         """
         row = self.exam_rows[exam]
         since = self.exams.columns["from"][row]
@@ -142,7 +142,7 @@ class Askings:
         return columns | {"exam": exams, "title": titles}
 
     def use(self, memory: str) -> dict[str, Any]:
-        """Return in which askings a memory was shown, and how they went; apart those in which a coin decided."""
+        """Return the askings that showed a memory, and how they went; those that a coin decided are counted apart."""
         shown, *scores = self.uses.of(memory)
         found: dict[str, Any] = {"shown": shown}
         for name, score in zip(("", "coin_", "left_"), scores, strict=True):

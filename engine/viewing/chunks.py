@@ -75,8 +75,9 @@ _TOLD = 5000
 """Events after which it is told again how much was read."""
 _LEVEL = 3
 _LONGEST_BYTES = 64
-_NUMBER = re.compile(r"[0-9]{1,12}")  # a longer one is of no chunk, and Python refuses to read one of 4,300 digits
 """Bytes of a field that a payload shows; of longer ones it says how many there are."""
+_NUMBER = re.compile(r"[0-9]{1,12}")
+"""The number of a chunk. No run has more, and Python does not read a number of more than 4,300 digits."""
 _HEADER = ("iteration", "phase", "ts_us", "causation", "correlation", "ordinal", "commit")
 _MARKER = ("seq", "iteration", "phase")
 _BASELINES = (

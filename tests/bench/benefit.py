@@ -1,6 +1,6 @@
 """How often what was learned is served, by the rule of rules/benefit.py: where it helps, does nothing, does harm.
 
-    python -m tests.bench.benefit [--draws 2000] [--p 0.25]
+    python -m tests.bench.benefit [--draws 2000] [--p P]
 
 Anchors are spread evenly over task types. With what was learned an anchor is won or lost at the rates of the row,
 independently. The figures are shares of the types that are served what was learned; the others are served bare.
@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from mage_es.engine.config import Config
 from mage_es.engine.rules.benefit import Pair, decide_benefit
 
 WON, LOST, SAME = Pair(learned=True, bare=False), Pair(learned=False, bare=True), Pair(learned=True, bare=True)
@@ -62,7 +63,7 @@ def shares(effects: Sequence[Effect], anchors: int, *, p: float, draws: int, gen
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=2000)
-    parser.add_argument("--p", type=float, default=0.25)
+    parser.add_argument("--p", type=float, default=Config(benchmark="wordmath").gate_p)
     given, generator = parser.parse_args(), np.random.default_rng(1)
     drawn = {"p": given.p, "draws": given.draws, "generator": generator}
     cells = [(anchors, types) for anchors in ANCHORS for types in TYPES]

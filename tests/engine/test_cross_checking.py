@@ -158,7 +158,7 @@ def test_what_upstreams_parser_says_stands_beside_a_judges_verdict(tmp_path: Pat
     assert (verdict.strict, verdict.correct, verdict.by) == (True, False, "some/judge")
 
 
-SUM = Config(benchmark="gsm8k", seed=7, iterations=1, pool=24, held_out=12, anchors=12, gate="off")
+SUM = Config(benchmark="gsm8k", seed=7, iterations=1, pool=24, held_out=12, anchors=12)
 
 
 class Wordy:
@@ -208,8 +208,13 @@ def test_a_run_puts_every_wrong_answer_to_its_judge_in_a_batch_for_each_phase_or
     answers = [r.event for r in records if isinstance(r.event, AnswerJudged)]
     assert Counter(e.judge for e in answers if e.answer == "twelve") == {judge.name: len(asked)}
     assert asked and all(answer.correct for answer in answers)
-    start, evaluate, *snapshot = judging.batch_sizes
-    assert [start, evaluate, sum(snapshot)] == list(Counter((r.iteration, r.phase) for r in asked).values())
+    # What the gate asks again may be answered as before: that the judge has answered, in an earlier batch.
+    first = {(r.iteration, r.event.about, r.event.request_sha256): r.phase for r in reversed(asked)}
+    start, evaluate, *snapshot, more = judging.batch_sizes
+    sent = Counter((iteration, first[iteration, about, sha]) for iteration, about, sha in first)
+    assert [start, evaluate, sum(snapshot), more] == [
+        sent[-1, "snapshot"], sent[0, "evaluate"], sent[0, "snapshot"], sent[0, "open"]
+    ]  # fmt: skip
     assert len(snapshot) <= LOOKS
 
 
@@ -222,7 +227,7 @@ def test_an_exam_and_an_inspected_question_say_who_decided(tmp_path: Path, data:
     )  # fmt: skip
     assert report.judge_calls > 0 and report.correct == report.total and report.undecided == {}
     events = list(LogReader(run.log_path).of(AnswerJudged))
-    word = next(e for e in events if e.answer == "twelve" and e.purpose == "fresh")
+    [*_, word] = (e for e in events if e.answer == "twelve" and e.purpose == "again")  # `show` has its last asking
     shown = show(run, word.question_id, iteration=word.iteration, data_dir=data)
     assert (shown.judge, shown.correct, shown.prompt_verified) == (judge.name, True, True)
     assert [move.tier for move in shown.moves if hasattr(move, "tier")][-1] == "judge"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from mage_es.engine.benchmarks.registry import open_benchmark
@@ -18,7 +17,7 @@ from mage_es.engine.theorems.verdicts import basis_of
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.verify import verify
 from mage_es.events.log import LogReader
-from tests.engine.run.test_questions import rows
+from tests.engine.run.test_questions import rows, write
 
 GUARDED = "Which of the two bridges over the river was built by the monks before the great flood of the valley?"
 REWORDED = "Which of two bridges over the river was put up by the monks before the flood of the valley?"
@@ -67,16 +66,9 @@ def test_a_run_that_learned_from_a_paraphrase_of_a_held_out_question_leaves_a_do
     tasks = [{**row, "id": f"row-{place}"} for place, row in enumerate(rows())]
     tasks += [{"id": "held-out", "question": GUARDED, "answer": "the old one", "split": "test"}]
     tasks += [{"id": "reworded", "question": REWORDED, "answer": "the old one"}]
-    file = tmp_path / "own.jsonl"
-    file.write_text("".join(f"{json.dumps(row)}\n" for row in tasks))
+    file = write(tmp_path / "own.jsonl", tasks)
     config = Config(
-        benchmark=f"tasks/{file}?scorer=exact",
-        execution="builtin/analogist",
-        seed=7,
-        iterations=1,
-        pool=60,
-        anchors=4,
-        guard="paired",
+        benchmark=f"tasks/{file}?scorer=exact", execution="builtin/analogist", seed=7, iterations=1, pool=60, anchors=4
     )
     evolve(config, runs_dir=tmp_path / "runs", runtime=Runtime(workers=2), run_id="own")
     report = verify(tmp_path / "runs" / "own")

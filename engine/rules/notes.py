@@ -1,8 +1,9 @@
-"""What a served run puts before a user's turn: cases as turns of the chat, and a note at the start of the turn's text.
+"""What a served run puts before a user's turn: a note, and after it cases as turns of the chat.
 
 Rules
     - Both are what an answer prompt has before its question, to the byte: what was learned, and judged by the guard, is
-      served in the layout in which it was. After the question the same notes did harm with a small model.
+      served in the layout in which it was. After the question, or between it and cases, the same notes did harm with a
+      small model.
     - It has memories only, as turns and in the sections and the quotation of an answer prompt (rules/ingredients.py),
       without skill, instruction or answer format: how to work and how to reply is the client's own prompt to say. So
       the replies of cases are what is right, reasoning first where the run reasons, and no mark of the run's before it.
@@ -10,13 +11,14 @@ Rules
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Literal, NamedTuple, cast, get_args
 
 from mage_es.engine.rules.forms import form_of
 from mage_es.engine.rules.ingredients import ASKS, CASES, Near, as_lines, as_turns, nearest_last, noted, remembered
-from mage_es.engine.rules.prompt import BARE, NOTES, QUESTION, headed, inert, render_sections, render_turns
+from mage_es.engine.rules.prompt import BARE, NOTES, QUESTION, headed, render_known
 from mage_es.engine.rules.setting import Setting
+from mage_es.engine.seams.model import BETWEEN_TURNS
 from mage_es.engine.seams.tokens import estimated_tokens
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import UsageError
@@ -41,8 +43,8 @@ def layout_of(setting: Setting, state: State) -> CaseLayout:
 
 
 class Note(NamedTuple):
-    """What precedes a turn: the questions of cases with the replies to them, as turns of their own; what the turn's
-    text begins with; and the ids of the memories in all of that, in their order."""
+    """What precedes a turn: the questions of cases with the replies to them, as turns of their own, of which the first
+    begins with the notes; without cases, what the turn's text begins with; the ids of all memories, in their order."""
 
     text: str
     memories: tuple[str, ...]
@@ -105,9 +107,9 @@ def in_order(state: State, hits: Sequence[Near], layout: CaseLayout) -> list[Nea
     """Return retrieved memories in the order in which an answer prompt shows them."""
     if layout.form == "sections":
         return [*hits]
-    # What is no case stays as it was found: in a prompt it has sections of its own, after all turns.
+    # What is no case stays as it was found: in a prompt it has sections of its own, before all turns.
     strategies = [hit for hit in hits if state.memory.row(hit.memory_id).kind == "type_strategy"]
-    return [*nearest_last([hit for hit in hits if hit not in strategies]), *strategies]
+    return [*strategies, *nearest_last([hit for hit in hits if hit not in strategies])]
 
 
 def quotations_of(state: State, memories: Collection[str], layout: CaseLayout) -> tuple[Span, ...]:
@@ -127,11 +129,12 @@ def _rendered(state: State, memories: Collection[str], layout: CaseLayout) -> tu
     if layout.form != "sections":
         cases = as_turns(map(state.memory.row, memories), answer_format=BARE, is_bare=layout.is_bare)
         titled = {title: quotes for title, quotes in titled.items() if title not in CASES}
-    shown, spans, _ = render_turns(as_lines(cases) if layout.form == "lines" else cases)
-    text, quotations = render_sections(noted(titled), offset=len(shown), preface=layout.preface)
-    note = text and f"{text}{headed(QUESTION)}"
-    if layout.form == "lines":
+    are_lines = layout.form == "lines"
+    text, spans, turns = render_known(noted(titled), as_lines(cases) if are_lines else cases, preface=layout.preface)
+    if not cases:
+        return Note(text and f"{text}{headed(QUESTION)}", ()), spans
+    if are_lines:
         # One message: a client's own turn goes on as the last question, and needs no role of its own.
-        return Note(f"{shown}{note}{ASKS if cases else ''}", ()), (*spans, *quotations)
-    turns = tuple((inert(case.question), inert(case.reply)) for case in cases)
-    return Note(note, (), turns), (*spans, *quotations)
+        return Note(f"{text}{ASKS}", ()), spans
+    said = [text[start:end].removesuffix(BETWEEN_TURNS) for start, end in pairwise((0, *turns))]
+    return Note("", (), tuple(zip(said[::2], said[1::2], strict=True))), spans

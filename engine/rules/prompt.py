@@ -6,6 +6,9 @@ Rules
     - The system message is the same for all questions of a template: what to do, how to work, how the answer ends. The
       user's message has what is known, those sections first that most questions share, and ends with the question: a
       cache of prefixes serves both. Where nothing is known, not a word is spent on how to use it.
+    - Notes go before all cases that are turns, and so nothing between the cases and the question, which is to be
+      answered as they were. With a small model a note at that place took away what the cases had brought, and before
+      them it did no harm (tests/bench/FIGURES.md, "Notes and cases").
     - Retrieved text is data: every line of it is quoted with "> ", so nothing inside can end its own quotation. That
       holds for a skill's own instruction, too: the prompt says that it is to be followed, and shows it as a quote.
     - A control token of a chat template does nothing in data, the question included. A server renders a prompt through
@@ -124,27 +127,45 @@ def render_answer(
     [Eq. 4] Skill, principles, successes, corrections, question: Eq. 4's parts, with what most questions share first.
     Retrieved text is quoted as data, or has a turn of its own; each has its source, offset and length.
     """
-    # Offsets are of the final text: nothing before a span changes afterwards.
-    shown, spans, turns = render_turns(demonstrations)
-    text, quotations = render_sections(sections, offset=len(shown), preface=template(NOTES, templates))
     question = f"{asked.context}\n\n{asked.question}" if asked.context else asked.question
     values = {"instruction": asked.instruction, "answer_format": _by_example(asked.answer_format)}
     system = _filled(template(name, templates), values)
     shared = f"{inert(asked.shared)}\n\n" if asked.shared else ""
-    # A turn is the bare question; where nothing comes before it a heading would only be copied.
+    notes, others = [[each for each in sections if each.is_note is wanted] for wanted in (True, False)]
+    known, spans, turns = render_known(notes, demonstrations, preface=template(NOTES, templates), heading=asked.heading)
+    text, quotations = render_sections(others, offset=len(known))
+    # A turn is the bare question: between cases and it a heading would only be copied.
     heading = "" if demonstrations and not text else headed(asked.heading)
-    return Prompt(f"{shared}{system}", f"{shown}{text}{heading}{inert(question)}", (*spans, *quotations), turns)
+    return Prompt(f"{shared}{system}", f"{known}{text}{heading}{inert(question)}", (*spans, *quotations), turns)
 
 
-def render_turns(demonstrations: Sequence[Demonstration]) -> tuple[str, list[Span], tuple[int, ...]]:
-    """Return cases as turns: the text of all, where in it each case is, and where the next message begins."""
+def render_known(
+    notes: Sequence[Section], demonstrations: Sequence[Demonstration], *, preface: str = "", heading: str = QUESTION
+) -> tuple[str, tuple[Span, ...], tuple[int, ...]]:
+    """Return what is known as a prompt begins with it: the notes, then cases as turns, the first of which has the notes
+    before its question; where in the text each is; and where each message after the first begins."""
+    text, quotations = render_sections(notes, preface=preface)
+    if text and demonstrations:
+        text += headed(heading)
+    shown, spans, turns = render_turns(demonstrations, offset=len(text))
+    return f"{text}{shown}", (*quotations, *spans), turns
+
+
+def render_turns(
+    demonstrations: Sequence[Demonstration], *, offset: int = 0
+) -> tuple[str, list[Span], tuple[int, ...]]:
+    """Return cases as turns: the text of all, where each case is, and where each next message begins.
+
+    `offset` is what comes before them in the first of their messages, in characters.
+    """
     text, spans, turns = "", list[Span](), list[int]()
     for source, question, reply in demonstrations:
         start = len(text)
         for said in (question, reply):
             text += f"{inert(said)}{BETWEEN_TURNS}"
-            turns.append(len(text))
-        spans.append(Span(offset=start, length=len(text) - len(BETWEEN_TURNS) - start, source=source))
+            turns.append(offset + len(text))
+        length = len(text) - len(BETWEEN_TURNS) - start
+        spans.append(Span(offset=offset + start, length=length, source=source))
     return text, spans, tuple(turns)
 
 

@@ -168,16 +168,28 @@ def test_a_demonstration_is_two_turns_and_the_question_the_last() -> None:
     ]
 
 
-def test_what_else_is_known_comes_in_the_last_turn_and_each_span_is_where_it_says() -> None:
-    found, request = demonstrated(*SECTIONS)
-    assert request.messages[-1].startswith("## Solved earlier") and request.messages[-1].endswith(
-        "## Question\n\nHow many?"
+NOTE = Section("Strategy", [Quote("memory/3", "Count twice.")], is_note=True)
+FOUND = Section("Tool result", [Quote("tool/1", "Result: 4")])
+
+
+def test_notes_come_before_all_cases_and_a_part_of_this_answer_right_before_the_question() -> None:
+    found, request = demonstrated(FOUND, NOTE)
+    first, *cases, last = request.messages
+    assert first.startswith("Quoted notes") and first.endswith(
+        "## Strategy\n\n> Count twice.\n\n## Question\n\nHow many legs have 2 cats?"
     )
-    shown = {span.source: found.text[span.offset : span.offset + span.length] for span in found.spans}
-    assert shown["skill/add"] == "> Approach: read twice." and shown["memory/2"].startswith("> 3 + 3")
-    assert [span.source for span in found.spans][:2] == ["memory/1", "memory/2"]
-    first = found.spans[0]
-    assert found.text[first.offset : first.offset + first.length] == "How many legs have 2 cats?\n\n#### 8"
+    assert cases == ["#### 8", "< |im_end|> How many are 3?", "3\n#### 3"]
+    assert last == "## Tool result\n\n> Result: 4\n\n## Question\n\nHow many?"
+    assert [(span.source, found.text[span.offset : span.offset + span.length]) for span in found.spans] == [
+        ("memory/3", "> Count twice."),
+        ("memory/1", "How many legs have 2 cats?\n\n#### 8"),
+        ("memory/2", "< |im_end|> How many are 3?\n\n3\n#### 3"),
+        ("tool/1", "> Result: 4"),
+    ]
+
+
+def test_after_notes_and_cases_the_question_has_no_heading_that_would_part_it_from_them() -> None:
+    assert demonstrated(NOTE)[1].messages[-1] == "How many?"
 
 
 def test_a_model_gets_the_turns_by_turns_and_another_place_of_them_is_another_request() -> None:

@@ -457,4 +457,6 @@ def asked(report: QuestionReport) -> TextTable:
         ("answer", f"{report.answer or 'none found'}, {wanted}"),
         ("verdict", verdict if report.judge in ("", "rule") else f"{verdict}, decided by {report.judge}"),
     ]
+    if report.rejudged is not None:
+        rows.append(("scored again", "correct" if report.rejudged else "wrong"))
     return TextTable(f"Question {report.question_id}", ("fact", "value"), rows)

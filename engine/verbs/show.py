@@ -77,7 +77,8 @@ class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
     has its recorded hash, and the first that of the plan. `judge` is who decided: `rule` or a judge's model;
     `unanswered` is the problem of a question without an answer, `undecided` why an answer is neither right nor wrong,
     `why` what the scorer says of the reply; `exam` is the exam that asked it, "" for the run itself. `expected` is None
-    in a copy without gold answers.
+    in a copy without gold answers. `rejudged` is whether the answer to an exam is right by the scorer that scored it
+    again, None where none did.
     """
 
     run_id: str
@@ -105,6 +106,7 @@ class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
     undecided: str = ""
     why: str = ""
     exam: str = ""
+    rejudged: bool | None = None
 
 
 class Asking(NamedTuple):
@@ -117,6 +119,7 @@ class Asking(NamedTuple):
     planned: QuestionPlanned
     state_seq: int
     exam: str = ""
+    rejudged: bool | None = None
 
 
 @typed
@@ -180,8 +183,10 @@ def _askings(run: Run, reader: LogReader, question_id: str) -> list[Asking]:
             continue  # `verify` complains of that
         opened, own = taken.opened, taken.log(run)
         sent = Requests(own, run=reader, head_seq=opened.head_seq)
+        anew = {each.question_id: each.correct for each in taken.rejudged.verdicts} if taken.rejudged else {}
+        again = anew.get(question_id)
         found += [
-            Asking(f"exam {opened.exam}", own, sent, record, record.event, opened.head_seq, opened.exam)
+            Asking(f"exam {opened.exam}", own, sent, record, record.event, opened.head_seq, opened.exam, again)
             for record in own.records({QuestionPlanned})
             if isinstance(record.event, QuestionPlanned) and record.event.question_id == question_id
         ]
@@ -210,6 +215,7 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
     return QuestionReport(
         run_id=run.id,
         exam=asking.exam,
+        rejudged=asking.rejudged,
         question_id=planned.question_id,
         iteration=planned.iteration,
         purpose=planned.purpose,

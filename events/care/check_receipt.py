@@ -8,6 +8,7 @@ import json
 import sys
 from base64 import b64decode
 from hashlib import sha256
+from pathlib import Path
 
 
 def require(holds: object, otherwise: str) -> None:
@@ -43,7 +44,7 @@ def has_signed(key: str, note: str) -> bool:
 
 
 def main(file: str, *keys: str) -> None:
-    receipt = json.loads(open(file, "rb").read())  # noqa: PTH123, SIM115
+    receipt = json.loads(Path(file).read_bytes())
     origin, size, head = receipt["checkpoint"].split("\n")[:3]
     trees = [("log", receipt["events"], int(size), b64decode(head))]
     if receipt["exam_events"]:  # vouched for by the event with which the run's log closed the exam, proved before them

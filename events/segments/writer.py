@@ -231,7 +231,8 @@ def parquet(schema: pa.Schema, tables: Sequence[pa.Table], about: msgspec.Struct
         sink,
         schema,
         compression="zstd",
-        compression_level=3,
+        # As fast as 3 on the logs of runs, and texts take a quarter less room.
+        compression_level=6,
         use_dictionary=repeating,
         write_statistics=statistics,
         write_page_checksum=True,

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mage_es.cli.tables import asked
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import exam_records
@@ -16,11 +17,12 @@ from mage_es.engine.run.fingerprints import package_sha256
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.theorems.verdicts import SCORER, basis_of, check_scorer
 from mage_es.engine.verbs.exam import examine
+from mage_es.engine.verbs.show import show
 from mage_es.engine.verbs.verify import verify
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import Event, ExamClosed, ExamOpened, ExamRejudged, Record, RunStarted
+from mage_es.events.vocabulary import AnswerJudged, Event, ExamClosed, ExamOpened, ExamRejudged, Record, RunStarted
 from tests.engine.forgery import replace
 from tests.engine.viewing.test_chunks import index_of, table
 
@@ -74,6 +76,9 @@ def test_no_exam_is_taken_with_a_scorer_that_was_edited_since(run: Run, scorer: 
     assert f"{before[0]} of 4 right, scored again 4 of 4" in old.summary
     shown = [dict(answer["facts"]).get("scored again") for answer in table(Viewed(run), "answers")]
     assert [told for told in shown if told] == ["correct"] * 4
+    question = next(LogReader(run.exams()[0].log_path).of(AnswerJudged)).question_id
+    assert [show(run, question, exam=number).rejudged for number in (1, 2)] == [True, None]
+    assert ("scored again", "correct") in asked(show(run, question, exam=1)).rows
     assert "0001-latest, scored again: 4 of 4 right" in [mark["text"] for mark in index_of(Viewed(run))["marks"]]
     ok, doubt, detail = checked(run)
     assert ok and doubt and "exams were scored by another than the run learned by" in detail

@@ -30,6 +30,7 @@ from msgspec.structs import replace
 from mage_es.engine.run.directory import Run
 from mage_es.engine.verbs.verify import verify
 from mage_es.engine.worlds.wordmath import benchmark as wordmath
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     Digest,
     Event,
@@ -37,6 +38,7 @@ from mage_es.events.vocabulary import (
     MasteryUpdated,
     MemoryAppended,
     Record,
+    SegmentSealed,
     SplitCommitted,
 )
 from tests.bench.tables import print_machine, print_table
@@ -105,8 +107,8 @@ def _sharing() -> Change:
 
 
 FORGERIES: Mapping[str, Callable[[], Change]] = {
-    "a mastery that falls to nothing": lambda: instead(
-        MasteryUpdated, lambda event: replace(event, after=0.0), lambda event: event.before > 0
+    "half of a mastery": lambda: instead(
+        MasteryUpdated, lambda event: replace(event, after=event.after / 2), lambda event: event.after > 0
     ),
     "a memory of a question of no split": lambda: instead(
         MemoryAppended, _of_nowhere, lambda event: bool(event.question)
@@ -121,10 +123,18 @@ FORGERIES: Mapping[str, Callable[[], Change]] = {
 
 
 def _forge(random: Random, ground: Ground, work: Path) -> str:
-    name = random.choice(sorted(FORGERIES))
-    forged(ground.runs / "whole" / "log", work / "whole" / "log", FORGERIES[name]())
-    assert not verify(Run("whole", work / "whole")).ok, f"{name}: verify is green"
+    require_red(name := random.choice(sorted(FORGERIES)), ground, work)
     return name
+
+
+def require_red(name: str, ground: Ground, work: Path) -> None:
+    forged(whole := ground.runs / "whole" / "log", work / "whole" / "log", FORGERIES[name]())
+    assert _events_of(whole) != _events_of(work / "whole" / "log"), f"{name}: there was nothing to forge"
+    assert not verify(Run("whole", work / "whole")).ok, f"{name}: verify is green"
+
+
+def _events_of(log: Path) -> list[Event]:
+    return [record.event for record in LogReader(log).records() if not isinstance(record.event, SegmentSealed)]
 
 
 # ------------------------------------------------------------ the other attacks

@@ -17,11 +17,12 @@ from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.errors import Interrupted
 
 CANARIES = {f"customer-{number}": f"zaphod{number}quux" for number in range(4)}
+SHARED = "How many pears are there?"
 TASKS = [
     {
         "id": f"row-{number}",
-        "question": f"{CANARIES.get(who, 'neighbour')} has {number} pears and buys {7 * number} at shop {number}. "
-        "How many pears are there?",
+        "question": f"{CANARIES.get(who, 'neighbour')} has {number} pears and buys {7 * number} at shop {number}."
+        f"\n{SHARED}",
         "answer": f"{8 * number} of {CANARIES.get(who, 'neighbour')}",
         "subject": who,
     }

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.memories import things_of
@@ -21,11 +22,12 @@ from mage_es.engine.verbs.verify import verify
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.engine.viewing.export import export as export_page
 from mage_es.events.care.export import export
-from mage_es.events.disk.keys import destroy_key
+from mage_es.events.disk.keys import destroy_key, keys_of
 from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import AnswerJudged, KeyDestroyed, ModelCalled
-from tests.engine.verbs.pears import CANARIES, SUBJECTS, Echo, in_clear, models_with, stopped, texts_in
+from mage_es.events.vocabulary import AnswerJudged, Draft, KeyDestroyed, MemoryAppended, ModelCalled, Record
+from mage_es.events.vocabulary.private import Private
+from tests.engine.verbs.pears import CANARIES, SHARED, SUBJECTS, Echo, in_clear, models_with, stopped, texts_in
 from tests.engine.viewing.test_chunks import table
 
 pytestmark = pytest.mark.slow
@@ -55,6 +57,12 @@ def run(learned: Run, tmp_path: Path) -> Run:
     return Run("pears", Path(shutil.copytree(learned.path, tmp_path / "runs" / "pears")))
 
 
+def who_of(record: Record) -> str:
+    """Return whose question a verdict or a reply of the Learner is about."""
+    event = record.event
+    return SUBJECTS.get(event.question_id if isinstance(event, AnswerJudged) else getattr(event, "about", ""), "")
+
+
 def rebuilt(run: Run) -> dict[str, str]:
     report = replay(run, until=LATER)
     assert all(check.equal for check in report.checks)
@@ -71,7 +79,8 @@ def test_no_byte_of_the_run_or_of_what_was_made_of_it_tells_of_who_was_erased(ru
     [question] = [each for each in LogReader(run.log_path).questions()[0] if each.id == "row-1"]
     for cache in ("snapshots", "replays"):
         (run.path / cache / "left.bin").write_text(f"left of a crash: {question.question.upper()}")
-    receipt = erase(run, subject=WHO, also=[tmp_path / "exported", tmp_path / "page.html"])
+    (tmp_path / "shared.txt").write_text(f"What all tasks ask, of whomever: {SHARED}")
+    receipt = erase(run, subject=WHO, also=[tmp_path / "exported", tmp_path / "page.html", tmp_path / "shared.txt"])
     assert not in_clear(tmp_path)
     assert not [path for path, text in texts_in(run.path) if WHO in text]
     assert verify(run).ok
@@ -83,7 +92,9 @@ def test_no_byte_of_the_run_or_of_what_was_made_of_it_tells_of_who_was_erased(ru
     assert [each.place for each in receipt.event.stores if each.store == "named"] == [
         str(tmp_path / "exported"),
         str(tmp_path / "page.html"),
+        str(tmp_path / "shared.txt"),
     ]
+    assert [each.found for each in receipt.event.stores if each.store == "named"][-1] == 0
     assert msgspec.json.decode(Path(receipt.path).read_bytes(), type=ErasureReceipt) == receipt
     [event] = LogReader(run.log_path).of(KeyDestroyed)
     assert event == receipt.event
@@ -104,6 +115,18 @@ def test_a_page_shows_tokens_in_place_of_its_prompts_and_all_others_as_they_were
     assert all(not answer["problem"] or answer["problem"].startswith("Erased") for answer in others)
 
 
+def test_a_file_with_its_name_or_texts_in_clear_is_told_and_left(run: Run, tmp_path: Path) -> None:
+    [question] = [each for each in LogReader(run.log_path).questions()[0] if each.id == "row-1"]
+    (run.path / "mine").mkdir()
+    (run.path / "mine" / "notes.txt").write_text(f"Asked today: {question.question}")
+    (tmp_path / "calls.txt").write_text(f"{WHO} called.")
+    receipt = erase(run, subject=WHO, also=[tmp_path / "calls.txt"])
+    told = {each.store: each for each in receipt.event.stores if each.store in ("mine", "named")}
+    assert [each.found for each in told.values()] == [1, 1]
+    assert "(notes.txt)" in told["mine"].left and "(calls.txt)" in told["named"].left
+    assert (run.path / "mine" / "notes.txt").exists() and (tmp_path / "calls.txt").exists()
+
+
 def test_what_its_questions_taught_is_in_quarantine_and_nothing_else_is_changed(run: Run) -> None:
     facts = {
         record.fact_id.hex()
@@ -122,6 +145,33 @@ def test_what_its_questions_taught_is_in_quarantine_and_nothing_else_is_changed(
     assert any(status == "active" for status in after.values())
     assert receipt.event.quarantined >= len(changed) > 0
     assert (receipt.event.reason, receipt.event.by) == ("asked on Monday", "dana")
+
+
+def test_what_was_made_of_its_answers_or_is_under_its_key_goes_too_and_what_is_of_others_stays(run: Run) -> None:
+    reader = LogReader(run.log_path)
+    answers = {who_of(record): record.fact_id.hex() for record in reader.records({AnswerJudged})}
+    replies = {who_of(record): record.fact_id.hex() for record in reader.records({ModelCalled})}
+    [made, *_], theirs = reader.of(MemoryAppended), answers["customer-2"]
+    made = replace(made, outcome="principle", kind="", question_id="", question="", answer="")
+    with Log.open(run.log_path, clock=clock) as log:
+        log.keys = keys_of(run.log_path)
+        # An answer without words has no text that is under a key.
+        judged = next(event for event in reader.of(AnswerJudged) if SUBJECTS[event.question_id] == WHO)
+        [seq] = log.append([Draft(event=replace(judged, answer=""), iteration=2, phase="log", ordinal=9)]).seqs
+        [silent] = [each.fact_id.hex() for each in LogReader(run.log_path).records({AnswerJudged}) if each.seq == seq]
+        whole = {
+            "of its answer": ((answers[WHO], theirs), "Count."),
+            "of its silence": ((silent,), "Count all."),
+            "of its reply": ((theirs, replies[WHO]), "Count each."),
+            "under its key": ((theirs,), Private("Count two.", frozenset({WHO}))),
+            "of others": ((theirs, answers["customer-3"], replies["customer-2"]), "Count twice."),
+        }
+        for place, (name, (facts, text)) in enumerate(whole.items()):
+            event = replace(made, memory_id=name, reasoning=text, origin=replace(made.origin, facts=facts))
+            log.append([Draft(event=event, iteration=2, phase="log", ordinal=10 + place)])
+    erase(run, subject=WHO)
+    status = {item.memory_id: item.status for item in memories(run, at="latest").items}
+    assert [status[name] for name in whole] == ["quarantined"] * 4 + ["active"]
 
 
 def test_the_receipt_has_the_providers_ids_of_its_replies_and_no_others(run: Run) -> None:

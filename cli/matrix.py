@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
@@ -25,7 +25,7 @@ from mage_es.events.errors import Interrupted, MageError, UsageError
 
 if TYPE_CHECKING:
     from mage_es.engine.matrix.plan import MatrixCell
-    from mage_es.engine.matrix.working import CellOutcome, Desk, Job
+    from mage_es.engine.matrix.working import CellOutcome, Job
 
 _FILE = "\n".join(f"  {line}" for line in SAMPLE.rstrip().splitlines())
 EXAMPLES = (
@@ -34,7 +34,7 @@ EXAMPLES = (
 )
 PROGRAM = (sys.executable, "-c", "from mage_es.cli import main; main()")
 """This command line as a process of its own."""
-_LEFT = {"failed": "failed", "stopped": "stopped", "leased": "leased to another process"}
+_LEFT = {"failed": "failed", "stopped": "stopped", "taken": "at work in another process"}
 _UNSAID = ("default", "benchmark")
 """The origins of a setting that the user left alone."""
 
@@ -45,14 +45,7 @@ def matrix(
     *,
     settings: Settings,
     out: Output,
-    runner: Annotated[
-        Literal["processes", "ray"],
-        typer.Option("--runner", help="Where cells run: processes on this machine, or tasks of a Ray cluster."),
-    ] = "processes",
-    jobs: Annotated[int, typer.Option("--jobs", min=1, max=256, help="Cells to run at the same time (processes).")] = 1,
-    store: Annotated[
-        str, typer.Option("--store", help="Where Ray keeps the cells: a shared folder, or s3://bucket/prefix.")
-    ] = "",
+    jobs: Annotated[int, typer.Option("--jobs", min=1, max=256, help="Cells to run at the same time.")] = 1,
     register: RegisterOption = True,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only list the cells, their state, and the calls they need.")
@@ -61,19 +54,15 @@ def matrix(
     """Run a matrix: every benchmark, learner, teacher, variant and seed of a file, each with its exams.
 
     Each cell has one run directory with a fixed name, so the same command continues where it stopped and leaves
-    finished cells alone. A failed cell does not stop the others; the exit code is then 1. Several machines may work on
-    a matrix in a shared folder: each cell is leased to one of them.
+    finished cells alone. A failed cell does not stop the others; the exit code is then 1. Several processes may work on
+    a matrix, each on cells of its own, on one machine or in a shared folder that knows locks.
     """
     from mage_es.engine.matrix.plan import cells, read_matrix
 
-    if store and runner != "ray":
-        raise UsageError("--store is where Ray keeps the cells: add --runner ray, or leave it out.")
     found = read_matrix(file)
     seeds = ",".join(map(str, found.seeds))
     registering = ("--register", "--register-seeds", seeds) if register else ()
-    # Another machine of Ray's has no key: a cell's head can be signed here, once it is there.
-    signing = _signing(settings) if runner == "processes" else ()
-    wanted = [(cell, _job(cell, found.exams, settings, registering, signing)) for cell in cells(found)]
+    wanted = [(cell, _job(cell, found.exams, settings, registering)) for cell in cells(found)]
     if not wanted:
         raise UsageError(f"{file} excludes every cell: there is nothing to run.")
     _require_fits([cell for cell, _ in wanted], settings)
@@ -81,60 +70,28 @@ def matrix(
         _foretell(out, [cell for cell, _ in wanted], [job for _, job in wanted], settings, exams=len(found.exams))
         out.next(settings.again("matrix", str(file), names=("workers", "runs_dir", "data_dir")))
         return
-    outcomes, stop = _run(out, [job for _, job in wanted], settings, runner=runner, jobs=jobs, store=store)
+    outcomes, stop = _run(out, [job for _, job in wanted], settings, jobs=jobs)
     rows = [(outcome.name, outcome.end, f"{outcome.seconds:.1f}" if outcome.seconds else "-") for outcome in outcomes]
     out.report([outcome._asdict() for outcome in outcomes], TextTable("Cells", ("cell", "end", "seconds"), rows))
-    how = [*(("--runner", runner, "--store", store) if store else ()), *(("--jobs", str(jobs)) if jobs > 1 else ())]
+    how = ("--jobs", str(jobs)) if jobs > 1 else ()
     again = settings.again("matrix", str(file), *how, names=("workers", "runs_dir", "data_dir"))
     _conclude(out, outcomes, settings, again=again, stop=stop)
 
 
 def _run(
-    out: Output, jobs_: Sequence[Job], settings: Settings, *, runner: str, jobs: int, store: str
+    out: Output, jobs_: Sequence[Job], settings: Settings, *, jobs: int
 ) -> tuple[list[CellOutcome], type[Interrupted]]:
     """Return the end of each cell, and the error that a requested stop raises."""
     from mage_es.engine.matrix.local import Stops, run_here
+    from mage_es.engine.matrix.working import Desk
 
     with Interrupts() as interrupts:
         stops = Stops(interrupts.asked)
-        if runner == "processes":
-            return run_here(jobs_, _desk(out, settings, stops), at_once=jobs, stops=stops), interrupts.kind
-        from mage_es.engine.matrix.on_ray import run_on_ray
-
-        if not store:
-            raise UsageError(
-                "Ray's machines need one place for the cells: name it with --store FOLDER or --store s3://bucket/prefix."
-            )
-        outcomes = run_on_ray(
-            jobs_, store=store, runs_dir=settings.runs_dir, program=PROGRAM[1:], say=out.say, asked=stops.asked
-        )
-        return outcomes, interrupts.kind
+        desk = Desk(settings.runs_dir, PROGRAM, out.say, stops.asked)
+        return run_here(jobs_, desk, at_once=jobs, stops=stops), interrupts.kind
 
 
-def _desk(out: Output, settings: Settings, stops: Any) -> Desk:
-    from mage_es.engine.matrix.leases import Leases
-    from mage_es.engine.matrix.local import holder, is_gone
-    from mage_es.engine.matrix.working import NOTES, Desk
-    from mage_es.events.disk import FolderObjects, LocalFileSystem
-
-    settings.runs_dir.mkdir(parents=True, exist_ok=True)
-    place = FolderObjects(settings.runs_dir / NOTES / "leases", LocalFileSystem())
-    leases = Leases(place, holder(), is_gone=is_gone)
-    return Desk(settings.runs_dir, PROGRAM, leases, out.say, stops.asked)
-
-
-def _signing(settings: Settings) -> tuple[str, ...]:
-    key = str(settings.entries["sign"].value)
-    return ("--sign", str(Path(key).absolute())) if key else ()
-
-
-def _job(
-    cell: MatrixCell,
-    exams: tuple[str, ...],
-    settings: Settings,
-    registering: tuple[str, ...] = (),
-    signing: tuple[str, ...] = (),
-) -> Job:
+def _job(cell: MatrixCell, exams: tuple[str, ...], settings: Settings, registering: tuple[str, ...] = ()) -> Job:
     """Return a cell as a command line that says every setting, so that it does the same on every machine."""
     from mage_es.engine.benchmarks.registry import with_own_models
     from mage_es.engine.config import canonical
@@ -143,6 +100,8 @@ def _job(
 
     own = _settings(cell)
     config = own.config()
+    key = str(settings.entries["sign"].value)
+    signing = ("--sign", str(Path(key).absolute())) if key else ()
     places = ("--data-dir", str(settings.data_dir.absolute()), "--workers", str(settings.workers), *signing)
     # Defaults are the same on every machine, and without them the command stays short enough to read.
     chosen = {name: entry.value for name, entry in own.entries.items() if entry.origin.split()[0] not in _UNSAID}
@@ -256,7 +215,7 @@ def _conclude(
         ends = ", ".join(f"{number} {_LEFT[end]}" for end, number in counts.items())
         out.say(f"\n{len(left)} of {len(outcomes)} cells are not done: {ends}.")
     for outcome in left:
-        if outcome.command and outcome.end != "leased":
+        if outcome.command and outcome.end != "taken":
             out.say(f"{outcome.name}: continue with: {outcome.command}")
     report = settings.again("report", str(settings.runs_dir), names=("data_dir", "prices"))
     out.next(*([again] if left else []), report)

@@ -58,7 +58,7 @@ SHELL = {
     "events.errors": "knows which values of the environment are secrets",
     "engine.benchmarks.files": "a user may raise how much of a file is read",
     "engine.embedders.served": "measures the latency of a server's reply",
-    "engine.matrix": "leases expire, and a stop is looked for from time to time",
+    "engine.matrix": "a stop is looked for from time to time",
     "engine.models": "keys are in the environment; attempts are timed and wait for one another",
     "engine.run.directory": "a run's id holds the moment of its start",
     "engine.run.pricing": "a price holds until its date",

@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import re
-import socket
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from mage_es.engine.matrix.working import NOTES, POLL, STOP_NOW, CellOutcome, Desk, Job, how_far, work
-from mage_es.events.disk import is_running
 
 EVERY = 30.0
 """Seconds between two lines of progress."""
-
-
-_HOLDER = re.compile(r"process (\d{1,10}) of (.*)")
-
-
-def holder() -> str:
-    return f"process {os.getpid()} of {socket.gethostname()}"
-
-
-def is_gone(name: str) -> bool:
-    """Return whether a holder was a process of this machine that has ended; False for other machines."""
-    found = _HOLDER.fullmatch(name)
-    if found is None or found[2] != socket.gethostname():
-        return False
-    return not is_running(int(found[1]))
 
 
 class Stops:
@@ -87,6 +68,6 @@ def told(outcome: CellOutcome, earlier: Iterable[CellOutcome] = ()) -> str:
         "skipped": "was done already",
         "failed": f"FAILED{after}: {problem}",
         "stopped": "stopped",
-        "leased": f"left alone: {problem}",
+        "taken": f"left alone: {problem}",
     }
     return f"{outcome.name}: {words[outcome.end]}"

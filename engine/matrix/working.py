@@ -6,7 +6,8 @@ Rules
     - A run that was started with another configuration than the cell's is left alone, and the cell fails.
     - A step is a command in a process group of its own: Ctrl-C reaches it only through this module, once to finish the
       calls in flight, a second time to stop at once.
-    - Work on a cell needs its lease; losing the lease stops the work.
+    - Work on a cell needs its lock, which ends with the process that has it; so several processes, or machines with a
+      shared folder, may work on a matrix.
     - A step that survived the process that started it is waited for: it does what is needed anyway.
 """
 
@@ -24,22 +25,21 @@ from pathlib import Path
 from typing import IO, Literal, NamedTuple
 
 from mage_es.engine.config import difference, parse
-from mage_es.engine.matrix.leases import Lease, Leases
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import exam_records, is_own, learner_of
 from mage_es.engine.run.world import first_event
-from mage_es.events.disk import Layout, LocalFileSystem
+from mage_es.events.disk import Layout, LocalFileSystem, Lock
 from mage_es.events.disk.opening import LARGEST, open_regular, read_small
 from mage_es.events.errors import MageError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ExamClosed, IterationClosed, RunFinished
 
 POLL = 0.1
-"""Seconds between two checks of a step, of a requested stop, and of the lease."""
+"""Seconds between two checks of a step and of a requested stop."""
 STOP_NOW = 2
 """The number of requests after which a stop waits for nothing."""
 NOTES = ".matrix"
-"""Folder beside the runs for the output of steps, and for leases."""
+"""Folder beside the runs for the output of steps, and for locks."""
 
 _SAYS = "mage-es: "
 """The prefix of a failing command's message."""
@@ -69,27 +69,20 @@ class CellOutcome(NamedTuple):
     """How the work on a cell ended; if it is not done, `problem` says why, and `command` continues it."""
 
     name: str
-    end: Literal["done", "skipped", "failed", "stopped", "leased"]
+    end: Literal["done", "skipped", "failed", "stopped", "taken"]
     seconds: float = 0.0
     problem: str = ""
     command: str = ""
 
 
 class Desk(NamedTuple):
-    """Where and how work is done: the folder of the runs, the program, its leases, and callbacks.
-
-    `asked` returns how often a stop was requested (0, 1, 2). `fetch`, called with the lease, brings what others did on
-    the cell; `beside` is called repeatedly while a step runs, and `publish` at the end, also after a failure.
-    """
+    """Where and how work is done: the folder of the runs, the program, what to say, and how often a stop was requested
+    (0, 1, 2)."""
 
     runs_dir: Path
     program: tuple[str, ...]
-    leases: Leases
     say: Callable[[str], None]
     asked: Callable[[], int]
-    fetch: Callable[[], None] = lambda: None
-    beside: Callable[[], None] = lambda: None
-    publish: Callable[[], None] = lambda: None
 
 
 def state_of(job: Job, runs_dir: Path) -> CellState:
@@ -135,23 +128,21 @@ def _sat(run: Run, reader: LogReader) -> set[str]:
 
 
 def work(job: Job, desk: Desk) -> CellOutcome:
-    """Take a cell's lease and do its steps until it is done, one fails, or a stop is requested."""
+    """Take a cell's lock and do its steps until it is done, one fails, or a stop is requested."""
     began, again = time.monotonic(), _again(job, desk)
     try:
         if desk.asked():
             return CellOutcome(job.name, "stopped", command=again)
         if not next_words(job, desk.runs_dir):
             return CellOutcome(job.name, "skipped")
-        lease = desk.leases.take(job.name)
-        if lease is None:
-            holder = desk.leases.holder_of(job.name) or "another process"
-            return CellOutcome(job.name, "leased", problem=f"{holder} works on it", command=again)
-        with lease:
-            desk.fetch()
-            try:
-                problem = _steps(job, desk, lease)
-            finally:
-                desk.publish()
+        try:
+            lock = _lock(job, desk)
+        except BlockingIOError:
+            return CellOutcome(job.name, "taken", problem="another process works on it", command=again)
+        try:
+            problem = _steps(job, desk)
+        finally:
+            lock.release()
     except (MageError, OSError) as error:
         problem = str(error)
     seconds = time.monotonic() - began
@@ -162,10 +153,16 @@ def work(job: Job, desk: Desk) -> CellOutcome:
     )
 
 
-def _steps(job: Job, desk: Desk, lease: Lease) -> str:
+def _lock(job: Job, desk: Desk) -> Lock:
+    path = desk.runs_dir / NOTES / "locks" / job.name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return LocalFileSystem().lock(path)
+
+
+def _steps(job: Job, desk: Desk) -> str:
     """Do the remaining steps; return the problem, "" if the cell is done."""
     before: tuple[str, ...] = ()
-    while _is_free(job, desk, lease):
+    while _is_free(job, desk):
         if not (words := next_words(job, desk.runs_dir)):
             return ""
         step = f"{words[0]} at {words[-1]}" if words[0] == "exam" else words[0]
@@ -173,22 +170,22 @@ def _steps(job: Job, desk: Desk, lease: Lease) -> str:
             return f"{step} succeeded but left the cell unchanged"
         before = words
         desk.say(f"{job.name}: {step}")
-        code = _run(job, desk, lease, words)
+        code = _run(job, desk, words)
         if code:
             end = f"was killed by signal {-code}" if code < 0 else f"ended with {code}"
             return f"{step} {end}: {_complaint(job, desk) or 'it printed nothing'}"
     return "stopped while another process was working on it"
 
 
-def _is_free(job: Job, desk: Desk, lease: Lease) -> bool:
-    """Wait until no process writes or examines the run; return False if a stop was requested or the lease lost."""
+def _is_free(job: Job, desk: Desk) -> bool:
+    """Wait until no process writes or examines the run; return False if a stop was requested."""
     run = Run(job.name, desk.runs_dir / job.name)
     lock, is_told = Layout(run.log_path).lock, False
     while _is_locked(lock):
         if not is_told:
             desk.say(f"{job.name}: a process that was started earlier is still working on it; waiting for its end")
         is_told = True
-        if desk.asked() or not lease.renew():
+        if desk.asked():
             return False
         time.sleep(POLL)
     return True
@@ -204,8 +201,8 @@ def _is_locked(path: Path) -> bool:
     return False
 
 
-def _run(job: Job, desk: Desk, lease: Lease, words: tuple[str, ...]) -> int:
-    """Run a command to its end and return its exit code; pass on requested stops, and keep the lease."""
+def _run(job: Job, desk: Desk, words: tuple[str, ...]) -> int:
+    """Run a command to its end and return its exit code; pass on requested stops."""
     path = printed(job, desk)
     path.parent.mkdir(parents=True, exist_ok=True)
     options = ("--runs-dir", str(desk.runs_dir), *job.places)
@@ -217,11 +214,10 @@ def _run(job: Job, desk: Desk, lease: Lease, words: tuple[str, ...]) -> int:
     ):
         try:
             while child.poll() is None:
-                wanted = desk.asked() if lease.renew() else STOP_NOW
+                wanted = desk.asked()
                 while passed < wanted:
                     child.send_signal(signal.SIGINT)
                     passed += 1
-                desk.beside()
                 time.sleep(POLL)
         except BaseException:
             child.send_signal(signal.SIGINT)

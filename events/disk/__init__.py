@@ -3,7 +3,7 @@
 from mage_es.events.disk.documents import Head
 from mage_es.events.disk.filesystem import File, FileSystem, LocalFileSystem, Lock, write_new
 from mage_es.events.disk.layout import Layout, Range
-from mage_es.events.disk.lock import WriterLock, is_running
+from mage_es.events.disk.lock import WriterLock
 from mage_es.events.disk.objects import FolderObjects, Objects, create_once
 from mage_es.events.disk.s3 import SCHEME, S3Objects
 
@@ -21,6 +21,5 @@ __all__ = [
     "S3Objects",
     "WriterLock",
     "create_once",
-    "is_running",
     "write_new",
 ]

@@ -132,8 +132,6 @@ def test_a_setting_that_is_none_is_refused_before_anything_runs(mage: Command) -
     ("words", "part"),
     [
         (["none.toml"], "cannot be read"),
-        (["m.toml", "--runner", "ray"], "--store"),
-        (["m.toml", "--store", "s3://b/x"], "--runner ray"),
         (["m.toml", "--jobs", "0"], "--jobs"),
     ],
 )

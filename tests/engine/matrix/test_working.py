@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mage_es.cli.progress import describe
 from mage_es.engine.config import Config, canonical, fingerprint, parse
-from mage_es.engine.matrix.leases import Leases
-from mage_es.engine.matrix.local import Stops, holder, is_gone, run_here, told
+from mage_es.engine.matrix.local import Stops, run_here, told
 from mage_es.engine.matrix.working import NOTES, CellOutcome, Desk, Job, how_far, next_words, state_of, work
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.run.world import first_event
 from mage_es.engine.verbs.exam import examine
-from mage_es.events.disk import FolderObjects, Layout, LocalFileSystem
+from mage_es.events.disk import Layout, LocalFileSystem
 from mage_es.events.errors import UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import Draft, RunStarted
@@ -34,17 +29,10 @@ CONFIG = canonical(Config(benchmark="wordmath"))
 JOB = Job("cell", ("evolve", "wordmath"), ("start", "latest"), CONFIG)
 
 
-def leases(folder: Path, holder: str = "me", **options: Any) -> Leases:
-    return Leases(FolderObjects(folder / NOTES / "leases", LocalFileSystem()), holder, **options)
-
-
 @pytest.fixture
 def desk(tmp_path: Path) -> Callable[..., Desk]:
-    def make(script: str = "", *, asked: Callable[[], int] = lambda: 0, **options: Any) -> Desk:
-        program = (sys.executable, "-c", f"import sys, time, signal\n{script}")
-        return Desk(
-            tmp_path, program, options.pop("leases", leases(tmp_path)), options.pop("say", print), asked, **options
-        )
+    def make(script: str = "", *, say: Callable[[str], None] = print, asked: Callable[[], int] = lambda: 0) -> Desk:
+        return Desk(tmp_path, (sys.executable, "-c", f"import sys, time, signal\n{script}"), say, asked)
 
     return make
 
@@ -207,34 +195,21 @@ def test_the_first_stop_reaches_the_step_once_and_the_second_again(desk: Callabl
     assert outcome.command.startswith("mage-es evolve wordmath")
 
 
-def test_a_cell_that_another_works_on_is_left_alone(desk: Callable[..., Desk], tmp_path: Path) -> None:
-    assert leases(tmp_path, "another").take("cell") is not None
-    outcome = work(JOB, desk("raise SystemExit('never called')"))
-    assert (outcome.end, outcome.problem) == ("leased", "another works on it")
-
-
-def test_who_loses_the_lease_stops_at_once(desk: Callable[..., Desk], tmp_path: Path) -> None:
-    mine = leases(tmp_path, term=0.3)  # due for renewal after a tenth of a second
-    rival = leases(tmp_path, "rival", clock=lambda: time.time() + 3600)
-
-    def rob() -> None:
-        if (tmp_path / NOTES / "cell.txt").exists() and not robbed:
-            robbed.append(rival.take("cell"))
-
-    robbed: list[Any] = []
-    began = time.monotonic()
-    outcome = work(JOB, desk("time.sleep(600)", leases=mine, beside=rob))
-    assert outcome.end == "failed" and time.monotonic() - began < 300
-    assert rival.holder_of("cell") == "rival"
-
-
-def test_the_lease_is_given_back_and_what_is_new_given_out_whatever_happens(
+def test_a_cell_that_another_works_on_is_left_alone_until_that_one_has_ended(
     desk: Callable[..., Desk], tmp_path: Path
 ) -> None:
-    calls: list[str] = []
-    work(JOB, desk("sys.exit(1)", fetch=lambda: calls.append("fetch"), publish=lambda: calls.append("publish")))
-    assert calls == ["fetch", "publish"]
-    assert leases(tmp_path, "another").take("cell") is not None
+    held = (
+        "import sys; from functools import partial; from pathlib import Path\n"
+        "from mage_es.engine.matrix.working import Desk, Job, work\n"
+        "program = (sys.executable, '-c', 'import time; time.sleep(600)')\n"
+        "work(Job('cell', ('evolve',), (), ''), Desk(Path(sys.argv[1]), program, partial(print, flush=True), int))"
+    )
+    with subprocess.Popen([sys.executable, "-c", held, str(tmp_path)], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout and other.stdout.readline() == "cell: evolve\n"
+        outcome = work(JOB, desk("raise SystemExit('never called')"))
+        assert (outcome.end, outcome.problem) == ("taken", "another process works on it")
+        other.kill()
+    assert work(JOB, desk("sys.exit(3)")).problem.startswith("evolve ended with 3")
 
 
 def test_a_failed_cell_does_not_stop_the_others(desk: Callable[..., Desk]) -> None:
@@ -251,15 +226,6 @@ def test_what_several_cells_failed_of_is_said_once() -> None:
     assert told(one) == "one: FAILED after 3 s: evolve ended with 4: nobody listens there"
     assert told(one._replace(name="two"), [one]) == "two: FAILED after 3 s: as one"
     assert told(one._replace(name="two", problem="another"), [one]).endswith(": another")
-
-
-def test_a_process_of_this_machine_that_runs_no_more_is_gone_and_of_another_nobody_knows() -> None:
-    assert not is_gone(holder())
-    with subprocess.Popen([sys.executable, "-c", ""]) as child:
-        child.wait()
-    assert is_gone(holder().replace(str(os.getpid()), str(child.pid)))
-    assert not is_gone(f"process {child.pid} of elsewhere")
-    assert not is_gone(f"task {child.pid} of {socket.gethostname()}")
 
 
 def test_cells_that_were_not_begun_before_a_stop_stay_so(desk: Callable[..., Desk], tmp_path: Path) -> None:

@@ -198,17 +198,21 @@ def test_the_first_stop_reaches_the_step_once_and_the_second_again(desk: Callabl
 def test_a_cell_that_another_works_on_is_left_alone_until_that_one_has_ended(
     desk: Callable[..., Desk], tmp_path: Path
 ) -> None:
+    # A step that ends with the process that began it, so that none is left behind.
+    step = "import os, time; began = os.getppid()\nwhile os.getppid() == began: time.sleep(0.1)"
     held = (
         "import sys; from functools import partial; from pathlib import Path\n"
         "from mage_es.engine.matrix.working import Desk, Job, work\n"
-        "program = (sys.executable, '-c', 'import time; time.sleep(600)')\n"
+        f"program = (sys.executable, '-c', {step!r})\n"
         "work(Job('cell', ('evolve',), (), ''), Desk(Path(sys.argv[1]), program, partial(print, flush=True), int))"
     )
     with subprocess.Popen([sys.executable, "-c", held, str(tmp_path)], stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout and other.stdout.readline() == "cell: evolve\n"
-        outcome = work(JOB, desk("raise SystemExit('never called')"))
-        assert (outcome.end, outcome.problem) == ("taken", "another process works on it")
-        other.kill()
+        try:
+            assert other.stdout and other.stdout.readline() == "cell: evolve\n"
+            outcome = work(JOB, desk("raise SystemExit('never called')"))
+        finally:
+            other.kill()
+    assert (outcome.end, outcome.problem) == ("taken", "another process works on it")
     assert work(JOB, desk("sys.exit(3)")).problem.startswith("evolve ended with 3")
 
 

@@ -55,7 +55,7 @@ def matrix(
 
     Each cell has one run directory with a fixed name, so the same command continues where it stopped and leaves
     finished cells alone. A failed cell does not stop the others; the exit code is then 1. Several processes may work on
-    a matrix, each on cells of its own, on one machine or in a shared folder that knows locks.
+    a matrix, each on cells of its own, on one machine or in a shared folder whose file system has locks.
     """
     from mage_es.engine.matrix.plan import cells, read_matrix
 

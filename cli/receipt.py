@@ -32,7 +32,7 @@ def receipt(
 
     The document has the events as they are recorded, the hashes that lead from each to a head, and the head with its
     signatures. `check_receipt.py` checks it, in plain Python (`python -m mage_es.events.care.check_receipt`), and the
-    page `check_receipt.html` beside that, in a browser.
+    page `check_receipt.html` next to it does so in a browser.
     """
     import msgspec
 

@@ -53,7 +53,9 @@ def show(
     if _INFERENCE.fullmatch(question) and has_served(found):
         inferred = show_inference(found, question)
         turns = [f"User:\n{question}\n\nAssistant:\n{reply}" for question, reply in inferred.turns]
-        out.report(inferred, _inference(inferred), *turns, f"Note:{inferred.note or ' none'}")
+        # Where there are cases the notes are in the first of them.
+        note = [f"Note:\n{inferred.note}"] if inferred.note else [] if turns else ["Note: none"]
+        out.report(inferred, _inference(inferred), *turns, *note)
         out.next(settings.again("gain", found.id))
         return
     report = show_question(found, question, iteration=iteration, exam=exam, data_dir=settings.data_dir)

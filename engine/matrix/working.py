@@ -6,9 +6,10 @@ Rules
     - A run that was started with another configuration than the cell's is left alone, and the cell fails.
     - A step is a command in a process group of its own: Ctrl-C reaches it only through this module, once to finish the
       calls in flight, a second time to stop at once.
-    - Work on a cell needs its lock, which ends with the process that has it; so several processes, or machines with a
-      shared folder, may work on a matrix.
-    - A step that survived the process that started it is waited for: it does what is needed anyway.
+    - Work on a cell needs its lock, which is released when the process that holds it ends; so several processes, or
+      machines with a shared folder, may share a matrix.
+    - A step that survived the process that started it is waited for: it does what is needed anyway. Before it has the
+      run's own lock, in its first seconds, it is not seen: of two such steps the second fails, and with it the cell.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from mage_es.engine.run.exams import exam_records, is_own, learner_of
 from mage_es.engine.run.world import first_event
 from mage_es.events.disk import Layout, LocalFileSystem, Lock
 from mage_es.events.disk.opening import LARGEST, open_regular, read_small
-from mage_es.events.errors import MageError, UsageError
+from mage_es.events.errors import MageError, PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ExamClosed, IterationClosed, RunFinished
 
@@ -156,7 +157,14 @@ def work(job: Job, desk: Desk) -> CellOutcome:
 def _lock(job: Job, desk: Desk) -> Lock:
     path = desk.runs_dir / NOTES / "locks" / job.name
     path.parent.mkdir(parents=True, exist_ok=True)
-    return LocalFileSystem().lock(path)
+    try:
+        return LocalFileSystem().lock(path)
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        raise PrerequisiteError(
+            f"{path} cannot be locked: {error.strerror}. Give --runs-dir a folder whose file system has locks."
+        ) from error
 
 
 def _steps(job: Job, desk: Desk) -> str:

@@ -19,7 +19,8 @@ Rules
       further pairs, at the price of a call each: those of the last iteration are asked bare as well, and those of the
       first, which were asked when nothing had been learned, again, with nothing of their own cases. What a few anchors
       show of a gain would else be given up; a run of ten questions has two. That is another look at what does nothing,
-      which passes it with a probability of at most `gate_p` as well. Where a rule drifts, the last questions count.
+      which passes it with a probability of at most `gate_p` as well. Where a rule drifts, it is the last questions that
+      count.
     - Questions that a new learner is asked again are pairs as well (rules/reproof.py).
     - A rollback takes back no memory, so the record stays what it is after it.
     - Without anchors nothing is tested: what was learned is served, and every page says that it was not tested.

@@ -2,8 +2,8 @@
 
 Rules
     - Both are what an answer prompt has before its question, to the byte: what was learned, and judged by the guard, is
-      served in the layout in which it was. After the question, or between it and cases, the same notes did harm with a
-      small model.
+      served in the layout in which it was. After the question, or between it and cases, notes did harm with small
+      models.
     - It has memories only, as turns and in the sections and the quotation of an answer prompt (rules/ingredients.py),
       without skill, instruction or answer format: how to work and how to reply is the client's own prompt to say. So
       the replies of cases are what is right, reasoning first where the run reasons, and no mark of the run's before it.

@@ -6,9 +6,9 @@ Rules
     - The system message is the same for all questions of a template: what to do, how to work, how the answer ends. The
       user's message has what is known, those sections first that most questions share, and ends with the question: a
       cache of prefixes serves both. Where nothing is known, not a word is spent on how to use it.
-    - Notes go before all cases that are turns, and so nothing between the cases and the question, which is to be
-      answered as they were. With a small model a note at that place took away what the cases had brought, and before
-      them it did no harm (tests/bench/FIGURES.md, "Notes and cases").
+    - Notes go before all cases that are turns, so that nothing separates the cases from the question, which is to be
+      answered as they were. There a note took away part of what the cases had brought to two small models, and before
+      them no harm shows (tests/bench/FIGURES.md, "Notes and cases").
     - Retrieved text is data: every line of it is quoted with "> ", so nothing inside can end its own quotation. That
       holds for a skill's own instruction, too: the prompt says that it is to be followed, and shows it as a quote.
     - A control token of a chat template does nothing in data, the question included. A server renders a prompt through

@@ -28,8 +28,8 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
 
 class InferenceReport(msgspec.Struct, frozen=True, kw_only=True):
     """An inference as it is recorded. `note` is what it was chosen to see, rendered again from the state at its marker,
-    as the turns of chat before the client's and the text at the start of that, and `note_verified` whether both have
-    the recorded hash; `was_seen` whether they were put in."""
+    as the turns of chat before the client's (notes are in the first of them) or, without any, the text at the start of
+    that; `note_verified` is whether it has the recorded hash, `was_seen` whether it was put in."""
 
     run_id: str
     marker: str

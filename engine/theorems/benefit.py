@@ -66,7 +66,7 @@ class _Record:
                 self._bare[event.question_id] = event.correct
             case AnswerJudged(purpose="again"):
                 if event.question_id not in self._first:
-                    return f"{event.question_id} was asked again, and not in the first iteration"
+                    return f"{event.question_id} was asked again but never in the first iteration"
                 self._learned[event.question_id], self._types[event.question_id] = event.correct, event.task_type
                 self._bare[event.question_id] = self._first[event.question_id]
             case AnswerCarried():

@@ -77,8 +77,8 @@ class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
     has its recorded hash, and the first that of the plan. `judge` is who decided: `rule` or a judge's model;
     `unanswered` is the problem of a question without an answer, `undecided` why an answer is neither right nor wrong,
     `why` what the scorer says of the reply; `exam` is the exam that asked it, "" for the run itself. `expected` is None
-    in a copy without gold answers. `rejudged` is whether the answer to an exam is right by the scorer that scored it
-    again, None where none did.
+    in a copy without gold answers. `rejudged` is the verdict on the answer of an exam that was scored again, None if
+    it was not.
     """
 
     run_id: str

@@ -62,7 +62,7 @@ def main(file: str, *keys: str) -> None:
         print(f"{origin} up to event {size}: who signed it is NOT CHECKED, the package cryptography is missing")
         return
     require(by and {*keys} <= {*by}, f"no signature of {', '.join(keys) or 'a key that it names'}")
-    print(f"{origin} up to event {size} is signed by {', '.join(by)}{'' if keys else ': is that whom you know?'}")
+    print(f"{origin} up to event {size} is signed by {', '.join(by)}{'' if keys else ': is that someone you know?'}")
 
 
 if __name__ == "__main__":

@@ -231,7 +231,7 @@ def parquet(schema: pa.Schema, tables: Sequence[pa.Table], about: msgspec.Struct
         sink,
         schema,
         compression="zstd",
-        # As fast as 3 on the logs of runs, and texts take a quarter less room.
+        # As fast as 3 on the logs of runs, and texts take a quarter less space.
         compression_level=6,
         use_dictionary=repeating,
         write_statistics=statistics,

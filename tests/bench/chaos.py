@@ -107,7 +107,7 @@ def _sharing() -> Change:
 
 
 FORGERIES: Mapping[str, Callable[[], Change]] = {
-    "half of a mastery": lambda: instead(
+    "a halved mastery": lambda: instead(
         MasteryUpdated, lambda event: replace(event, after=event.after / 2), lambda event: event.after > 0
     ),
     "a memory of a question of no split": lambda: instead(

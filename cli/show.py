@@ -52,10 +52,7 @@ def show(
     found = settings.find_run(run)
     if _INFERENCE.fullmatch(question) and has_served(found):
         inferred = show_inference(found, question)
-        turns = [f"User:\n{question}\n\nAssistant:\n{reply}" for question, reply in inferred.turns]
-        # Where there are cases the notes are in the first of them.
-        note = [f"Note:\n{inferred.note}"] if inferred.note else [] if turns else ["Note: none"]
-        out.report(inferred, _inference(inferred), *turns, *note)
+        out.report(inferred, _inference(inferred), *put_in(inferred))
         out.next(settings.again("gain", found.id))
         return
     report = show_question(found, question, iteration=iteration, exam=exam, data_dir=settings.data_dir)
@@ -66,6 +63,12 @@ def show(
     is_episode = any(isinstance(move, StepReport) for move in report.moves)
     ahead = ("exam", report.run_id) if is_episode else ("ask", "...", report.run_id)
     out.next(settings.again(*ahead))
+
+
+def put_in(report: InferenceReport) -> list[str]:
+    """Return what was put into a request: cases as turns, of which the first begins with the notes, or a note alone."""
+    turns = [f"User:\n{question}\n\nAssistant:\n{reply}" for question, reply in report.turns]
+    return turns + ([f"Note:\n{report.note}"] if report.note else [] if turns else ["Note: none"])
 
 
 def _inference(report: InferenceReport) -> TextTable:

@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
+from mage_es.cli.show import put_in
 from mage_es.engine.commands import Feedback
 from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.run.directory import Run
@@ -321,6 +323,9 @@ def test_an_inference_is_explained_and_what_is_quarantined_since_is_put_in_no_mo
     report = show_inference(live.run, prepared.opened.inference)
     assert report.note == prepared.notes[0].text and report.note_verified and report.was_seen
     assert report.closed is not None and [each.memory_id for each in report.memories] == [*prepared.opened.memories]
+    assert put_in(report) == [f"Note:\n{report.note}"]
+    assert put_in(replace(report, note="")) == ["Note: none"]
+    assert put_in(replace(report, note="", turns=(("How many?", "3"),))) == ["User:\nHow many?\n\nAssistant:\n3"]
     with pytest.raises(NotFound, match="no inference 'inf-1-2'"):
         show_inference(live.run, "inf-1-2")
     for name in prepared.opened.memories:

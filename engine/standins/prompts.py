@@ -19,6 +19,7 @@ import msgspec
 from mage_es.engine.seams.model import Request
 
 _HEADING = re.compile(r"^## (.+?)\s*$")
+_ASKED = "\n## Question\n\n"
 _FENCED = re.compile(r"^```json\n(.*?)\n```\s*$", re.MULTILINE | re.DOTALL)
 _ENDING = re.compile(r'"((?:(?:[^"\n]*\n)|(?:#+ )|(?:[^":\n]*: ))(\[)?)[^"]*?((?(2)\]|)(?:\n```)?)"')
 """The first line that is quoted as an example: up to its mark, and what closes it."""
@@ -56,14 +57,18 @@ def sections_of(prompt: str) -> dict[str, str]:
 
 
 def in_sections(request: Request) -> str:
-    """Return a prompt as one text: cases that were shown as turns are quoted under a heading, as others are."""
+    """Return a prompt as one text: cases that were shown as turns are quoted under a heading, as others are, and what
+    was noted before the first of them comes after them."""
     *shown, asked = request.messages
     if not shown:
         return asked
-    cases = zip(shown[::2], shown[1::2], strict=True)
+    before, mark, first = shown[0].partition(_ASKED)
+    notes = f"{before}\n" if (is_noted := bool(mark) and "\n> " in before) else ""
+    questions = [first if is_noted else shown[0], *shown[2::2]]
+    cases = zip(questions, shown[1::2], strict=True)
     blocks = ["\n".join(f"> {line}" for line in f"Question: {q}\nReply: {a}".splitlines()) for q, a in cases]
-    heading = "" if "Question" in lines_by_heading(asked) else "## Question\n\n"
-    return "\n\n".join(["## Solved earlier", *blocks, f"{heading}{asked}"])
+    heading = "" if "Question" in lines_by_heading(asked) else _ASKED.lstrip()
+    return "\n\n".join(["## Solved earlier", *blocks, f"{notes}{heading}{asked}"])
 
 
 def json_block(prompt: str) -> str:

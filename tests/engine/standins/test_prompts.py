@@ -256,3 +256,13 @@ def test_a_step_prompt_without_anything_is_read_as_nothing() -> None:
 def test_the_last_fenced_json_block_counts() -> None:
     assert json_block("```json\n1\n```\n\n```json\n2\n```\n") == "2"
     assert json_block("```\n1\n```") == ""
+
+
+def test_notes_before_the_first_case_are_read_as_notes_and_its_question_without_them() -> None:
+    known = "Quoted notes may not fit.\n\n## Strategy\n\n> When: x\n> How: Count twice.\n\n## Question\n\nTwo?"
+    said = [known, "1 + 1 = 2\n#### 2", "What of\n\n## Question\n\nas a word?", "#### 3", "Four?"]
+    turns = tuple(accumulate(len(text) + len(BETWEEN_TURNS) for text in said[:-1]))
+    prompt = read_question_prompt(Request(system=SYSTEM, prompt=BETWEEN_TURNS.join(said), turns=turns))
+    assert prompt.advice == ("Count twice.",) and prompt.question == "Four?"
+    assert [example.answer for example in prompt.examples] == ["2", "3"]
+    assert prompt.examples[0].question == "Two?"

@@ -27,7 +27,7 @@ CATCHING = {
     "no sync of the folder after creating a write-ahead file": 6,
     "a segment is written in place, and one that is there believed": 40,
     "recovery does not sync what it found": 49,
-    "recovery syncs bytes that the system calls clean": 2696,
+    "recovery syncs bytes that the system calls clean": 3875,
     "recovery removes a write-ahead file before it syncs the folder that shows its segment": 3546,
     "a failed sync is ignored": 80,
     "the writer goes on after a failed write or sync": 13,

@@ -33,7 +33,7 @@ EXAMPLES = (
     + f"\n\n\b\nA matrix file:\n{_FILE}"
 )
 PROGRAM = (sys.executable, "-c", "from mage_es.cli import main; main()")
-"""This command line as a process of its own."""
+"""What starts this program in another process."""
 _LEFT = {"failed": "failed", "stopped": "stopped", "taken": "at work in another process"}
 _UNSAID = ("default", "benchmark")
 """The origins of a setting that the user left alone."""
@@ -187,7 +187,7 @@ def _foretell(out: Output, cells: Sequence[MatrixCell], jobs: Sequence[Job], set
 
 
 def _forecast(config: Config, settings: Settings, *, exams: int) -> tuple[float, float, float]:
-    """Return a run's execution calls (with one for each question of the exams), guidance calls and dollars."""
+    """Return how many execution calls (exams included) and guidance calls a run will make, and their dollars."""
     from mage_es.engine.verbs.estimate import estimate
 
     prices = settings.prices()

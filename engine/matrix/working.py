@@ -77,8 +77,8 @@ class CellOutcome(NamedTuple):
 
 
 class Desk(NamedTuple):
-    """Where and how work is done: the folder of the runs, the program, what to say, and how often a stop was requested
-    (0, 1, 2)."""
+    """What all cells share: the folder of the runs, the program to start, where messages go, and how often a stop was
+    requested (0, 1, 2)."""
 
     runs_dir: Path
     program: tuple[str, ...]

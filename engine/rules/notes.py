@@ -29,8 +29,8 @@ MinSimilarity = float | Literal["auto"]
 
 
 class CaseLayout(NamedTuple):
-    """How cases are shown, whether as turns they have their answers alone (`is_bare`), and what is said before notes
-    ("": as this program says it)."""
+    """How a note looks: the form of its cases; `is_bare`, whether cases that are turns show the answer without its
+    reasoning; and the sentence before notes ("": this program's own)."""
 
     form: ServedLayout = "turns"
     is_bare: bool = False
@@ -65,9 +65,9 @@ NOTHING = Note("", ())
 
 
 class NoteBounds(NamedTuple):
-    """What a note must keep to: the least cosine of a memory ("auto": as measured; 0: any), the task types
-    that get one (none named: all), its most tokens, turns included, estimated from above (0: any number), and how it
-    shows cases ("": as the run's own prompts do)."""
+    """The limits of a note: the least cosine of a memory ("auto": as measured; 0: no limit), the task types that get a
+    note (empty: all), the most tokens, turns included, by an upper estimate (0: no limit), and the form of its cases
+    ("": that of the run's own prompts)."""
 
     min_similarity: MinSimilarity = "auto"
     task_types: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ DEFAULT_BOUNDS = NoteBounds()
 def bounds_of(
     min_similarity: MinSimilarity, task_types: Collection[str], max_note_tokens: int, layout: str = ""
 ) -> NoteBounds:
-    """Raises `UsageError` for a bound that is none."""
+    """Raises `UsageError` for an invalid bound."""
     if min_similarity != "auto" and not (isinstance(min_similarity, int | float) and 0 <= min_similarity <= 1):
         raise UsageError(f"min_similarity is {min_similarity!r}: give auto, or a cosine between 0 (off) and 1.")
     if max_note_tokens < 0:
@@ -107,7 +107,7 @@ def in_order(state: State, hits: Sequence[Near], layout: CaseLayout) -> list[Nea
     """Return retrieved memories in the order in which an answer prompt shows them."""
     if layout.form == "sections":
         return [*hits]
-    # What is no case stays as it was found: in a prompt it has sections of its own, before all turns.
+    # Strategies keep the order in which they were found: a prompt has them in sections, before all turns.
     strategies = [hit for hit in hits if state.memory.row(hit.memory_id).kind == "type_strategy"]
     return [*strategies, *nearest_last([hit for hit in hits if hit not in strategies])]
 
@@ -118,7 +118,7 @@ def quotations_of(state: State, memories: Collection[str], layout: CaseLayout) -
 
 
 def note_of(state: State, memories: Collection[str], layout: CaseLayout) -> Note:
-    """Return the note of memories, `NOTHING` of none. Raises `KeyError` for an id that is none."""
+    """Return the note that shows these memories, `NOTHING` without any. Raises `KeyError` for an unknown id."""
     note, spans = _rendered(state, memories, layout)
     return note._replace(memories=tuple(span.source.removeprefix("memory/") for span in spans))
 

@@ -21,11 +21,11 @@ Command = Callable[..., Any]
 
 @pytest.fixture
 def served(runs_dir: Path) -> LiveRun:
-    """A run that was served to sixty sessions, half of them held back, of which each gave feedback."""
+    """A run that was served to a hundred sessions, half of them held back, of which each gave feedback."""
     live = LiveRun.open(find_run(runs_dir, "first"), learn="propose", holdback=0.5)
 
     async def serve() -> None:
-        for number in range(60):
+        for number in range(100):
             prepared = live.prepare(said(f"{QUESTION} Case {number}."), "chat", session=f"s{number}")
             await asyncio.wrap_future(live.submit(prepared))
             name, right = prepared.opened.inference, prepared.opened.treatment != "holdback"
@@ -44,11 +44,11 @@ def test_a_served_run_is_published_and_its_gain_told(mage: Command, served: Live
     assert outcome.code == 0 and "new sessions see iter-3" in outcome.out and "accepted" in outcome.out
     assert "nothing to publish" in mage("publish", "first-served").out
     told = mage("gain", "first-served")
-    assert told.code == 0 and "60 sessions" in told.out and "Newcombe" in told.out
+    assert told.code == 0 and "100 sessions" in told.out and "Newcombe" in told.out
     report = json.loads(mage("gain", "first-served", "--metric", "resolved", "--json").out)
     [row, *_] = report["gains"]
     assert row["low"] < row["difference"] < row["high"] and report["least"] == 20
-    assert row["with_memory"] + row["held_back"] == 60
+    assert row["with_memory"] + row["held_back"] == 100
     assert "none: " in told.out, "tokens were never counted, so there is nothing to compare"
     verdict = mage("verify", "first-served")
     assert verdict.code == 0, verdict.out

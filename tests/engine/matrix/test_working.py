@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -198,8 +199,12 @@ def test_the_first_stop_reaches_the_step_once_and_the_second_again(desk: Callabl
 def test_a_cell_that_another_works_on_is_left_alone_until_that_one_has_ended(
     desk: Callable[..., Desk], tmp_path: Path
 ) -> None:
-    # A step that ends with the process that began it, so that none is left behind.
-    step = "import os, time; began = os.getppid()\nwhile os.getppid() == began: time.sleep(0.1)"
+    # A step that ends with the process that began it, so that none is left behind. Only once it says so has it let go
+    # of the lock, which a process that was just forked shares.
+    step = (
+        "import os, time; began = os.getppid(); print('ready', flush=True)\n"
+        "while os.getppid() == began: time.sleep(0.1)"
+    )
     held = (
         "import sys; from functools import partial; from pathlib import Path\n"
         "from mage_es.engine.matrix.working import Desk, Job, work\n"
@@ -209,6 +214,10 @@ def test_a_cell_that_another_works_on_is_left_alone_until_that_one_has_ended(
     with subprocess.Popen([sys.executable, "-c", held, str(tmp_path)], stdout=subprocess.PIPE, text=True) as other:
         try:
             assert other.stdout and other.stdout.readline() == "cell: evolve\n"
+            output = tmp_path / NOTES / "cell.txt"
+            while not output.exists() or "ready" not in output.read_text():
+                assert other.poll() is None
+                time.sleep(0.01)
             outcome = work(JOB, desk("raise SystemExit('never called')"))
         finally:
             other.kill()

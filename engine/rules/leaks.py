@@ -10,7 +10,7 @@ Rules
     - What would leak is not written; that it was refused is an event, with no word of the text.
 """
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -24,28 +24,22 @@ from mage_es.engine.rules.near_duplicates import (
     shingle_run,
 )
 from mage_es.events.vocabulary import (
-    ActionRecipeHarvested,
     Draft,
     Event,
     IterationPlanned,
-    MemoryAppended,
-    MemoryProposed,
     MemoryRefused,
     MemoryReinforced,
     MemorySuperseded,
-    NoteWritten,
-    PatternAbstracted,
+    Part,
     PatternPruned,
     PatternSupported,
-    RetrievalRecipeAuthored,
     SkillCreated,
-    SkillRefined,
     SplitCommitted,
     TaskTypeCreated,
-    ToolAuthored,
     tag_of,
 )
 from mage_es.events.vocabulary.private import is_erased
+from mage_es.events.vocabulary.shapes import fields_with
 
 LEARNED = "evolution"  # the split that memories are about; the questions of every other one must not be learned
 
@@ -134,37 +128,21 @@ def _unpacked(packed: bytes) -> Iterable[bytes]:
     return (packed[at : at + _SHINGLE_BYTES] for at in range(0, len(packed), _SHINGLE_BYTES))
 
 
-def texts_of(event: Event) -> tuple[str, ...]:
-    """Return what an event puts into the graph or a prompt as text, () for an event that puts nothing there."""
-    match event:
-        case MemoryAppended():
-            steps = (step.output for step in event.steps)
-            return (event.question, event.recognise, event.reasoning, event.answer, event.wrong_answer, *steps)
-        case NoteWritten():
-            return (event.text,)
-        case MemoryProposed():
-            return event.question, event.reasoning, event.answer, event.wrong_answer
-        case ToolAuthored():
-            meanings = (parameter.meaning for parameter in event.parameters)
-            examples = (text for example in event.examples for text in (example.arguments, example.result))
-            return (event.name, event.description, event.source, *meanings, *examples)
-        case RetrievalRecipeAuthored():
-            return event.query_template, event.reasoning
-        case PatternAbstracted():
-            return (event.text,)
-        case ActionRecipeHarvested():
-            return (event.achievement, " ".join(event.actions))
-        case SkillCreated():
-            # Names too: a model can hide a question in the name of a skill.
-            return event.skill, event.description, event.prompt_template, event.strategy
-        case SkillRefined():
-            return event.prompt_template, event.strategy
-        case TaskTypeCreated():
-            return event.task_type, event.description
-        case IterationPlanned():
-            return (event.brief,)
-        case _:
-            return ()
+def texts_of(event: Event | Part) -> tuple[str, ...]:
+    """Return what an event puts into the graph or a prompt as text: the fields of which its type says so."""
+    return tuple(_texts_in(event))
+
+
+def _texts_in(value: Event | Part) -> Iterator[str]:
+    for name in fields_with(type(value), "learned"):
+        field = getattr(value, name)
+        if isinstance(field, str):
+            yield field
+        elif field and isinstance(field[0], str):
+            yield " ".join(field)  # as one text: a question may be spread over several actions
+        else:
+            for part in field:
+                yield from _texts_in(part)
 
 
 def id_of(event: Event) -> str:

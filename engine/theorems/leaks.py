@@ -13,39 +13,17 @@ from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.theorems.check import Check
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
-    ActionRecipeHarvested,
-    Event,
-    IterationPlanned,
+    EVENT_TYPES,
     MemoryAppended,
     MemoryProposed,
     MemoryRefused,
-    NoteWritten,
-    PatternAbstracted,
-    RetrievalRecipeAuthored,
-    SkillCreated,
-    SkillRefined,
     SplitCommitted,
-    TaskTypeCreated,
-    ToolAuthored,
     tag_of,
 )
 from mage_es.events.vocabulary.private import is_erased
+from mage_es.events.vocabulary.shapes import fields_with
 
-WRITTEN: frozenset[type[Event]] = frozenset(
-    {
-        ActionRecipeHarvested,
-        IterationPlanned,
-        MemoryAppended,
-        MemoryProposed,
-        NoteWritten,
-        PatternAbstracted,
-        RetrievalRecipeAuthored,
-        SkillCreated,
-        SkillRefined,
-        TaskTypeCreated,
-        ToolAuthored,
-    }
-)
+WRITTEN = frozenset(cls for cls in EVENT_TYPES.values() if fields_with(cls, "learned"))
 """The events that bring text into the graph or a prompt."""
 
 

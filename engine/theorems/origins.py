@@ -8,39 +8,20 @@ from typing import Any
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.theorems.check import Check
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    ActionRecipeHarvested,
-    AnswerJudged,
-    FeedbackGiven,
-    MemoryAppended,
-    ModelCalled,
-    PatternAbstracted,
-    RetrievalRecipeAuthored,
-    SkillRefined,
-    SkillSplit,
-    ToolAuthored,
-)
+from mage_es.events.vocabulary import EVENT_TYPES, AnswerJudged, FeedbackGiven, ModelCalled
+from mage_es.events.vocabulary.shapes import shapes_of
 
 NAME = "origins"
 BOUND = "0 without an origin"
-LEARNED = (
-    ActionRecipeHarvested,
-    MemoryAppended,
-    PatternAbstracted,
-    RetrievalRecipeAuthored,
-    SkillRefined,
-    SkillSplit,
-    ToolAuthored,
-)
 
 
 def check_origins(reader: LogReader) -> Check:
     """Return whether every fact that an origin names is in the log, and before what was made of it."""
-    inherited = last_inherited(reader)
+    inherited, made = last_inherited(reader), [cls for cls in EVENT_TYPES.values() if "origin" in shapes_of(cls)]
     recorded = {
         record.fact_id.hex(): record.seq for record in reader.records({AnswerJudged, FeedbackGiven, ModelCalled})
     }
-    learned: list[tuple[int, Any]] = list(reader.numbered(*LEARNED))
+    learned: list[tuple[int, Any]] = list(reader.numbered(*made))
     for seq, event in learned:
         if not event.origin.facts:
             return _broken(seq, "what was learned names nothing that it was made of")
@@ -48,7 +29,7 @@ def check_origins(reader: LogReader) -> Check:
             if seq > inherited and not 0 < recorded.get(fact, 0) < seq:
                 return _broken(seq, f"what was learned names the fact {fact}, which the log does not have before it")
     of = sum(seq <= inherited for seq, _ in learned)
-    detail = f"{len(learned)} things learned, each with its origin" + (f", {of} by the parent" if of else "")
+    detail = f"{len(learned)} origins, each of facts before it" + (f", {of} by the parent" if of else "")
     return Check(name=NAME, ok=True, detail=detail, measured=BOUND, bound=BOUND)
 
 

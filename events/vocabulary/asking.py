@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mage_es.events.vocabulary.form import Event, Part, Purpose, Sent, Tier
+from mage_es.events.vocabulary.form import Event, LearnedSubjectText, Part, Purpose, Sent, SubjectText, Tier
 
 
 class IterationPlanned(Event, frozen=True, kw_only=True, tag="iteration.planned"):
@@ -13,7 +13,7 @@ class IterationPlanned(Event, frozen=True, kw_only=True, tag="iteration.planned"
     iteration: int
     frontier: tuple[str, ...]
     """Skills of the learnable frontier."""
-    brief: str
+    brief: LearnedSubjectText
     """The Navigator's words about the plan."""
     # Fresh, revisited and repeated apart: a question seen before says less about what was learned.
     epoch: int
@@ -72,7 +72,7 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     """Ids of the principles placed in the prompt."""
     template: str
     """Name of the prompt's template."""
-    prompt_sha256: str
+    prompt_sha256: SubjectText
     """SHA-256 of the exact prompt, that of the first call if there are several."""
     spans: tuple[Span, ...]
     """Where the retrieved texts are in the prompt."""
@@ -117,9 +117,9 @@ class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
     """Why the model was called."""
     about: str
     attempt: int
-    request_sha256: str
+    request_sha256: SubjectText
     model: str
-    text: str
+    text: SubjectText
     """The model's reply without its thinking; empty where it said nothing else."""
     stop_reason: str
     """Why the model stopped: `end`, `length` where a limit cut it, `loop` where the limit cut what repeated itself,
@@ -154,7 +154,7 @@ class BatchedCall(Part, frozen=True, kw_only=True):
     purpose: str
     about: str
     attempt: int
-    request_sha256: str
+    request_sha256: SubjectText
     tries: int
 
 
@@ -203,7 +203,7 @@ class AnswerJudged(Event, frozen=True, kw_only=True, tag="answer.judged"):
     question_id: str
     task_type: str
     skill: str
-    answer: str
+    answer: SubjectText
     """The answer extracted from the reply."""
     # The right answer is not here: it lies beside the log, so that a copy can do without it.
     score_micro: int
@@ -230,9 +230,9 @@ class AnswerUndecided(Event, frozen=True, kw_only=True, tag="answer.undecided"):
     question_id: str
     task_type: str
     skill: str
-    answer: str
+    answer: SubjectText
     """What was read off the reply."""
-    problem: str
+    problem: SubjectText
     """Why: a kind, and behind a colon the case."""
 
 
@@ -259,13 +259,13 @@ class CallFailed(Event, frozen=True, kw_only=True, tag="call.failed"):
     about: str
     attempt: int
     tries: int
-    request_sha256: str
+    request_sha256: SubjectText
     model: str
     fault: str
     """Kind of the failure, one of those in engine/seams/faults.py."""
     status: int
     """HTTP status of the refusal; 0 for none."""
-    problem: str
+    problem: SubjectText
     final: bool
     """Whether no further attempt at the call follows."""
     latency_us: int = 0
@@ -283,9 +283,9 @@ class BundleTrimmed(Event, frozen=True, kw_only=True, tag="bundle.trimmed"):
     purpose: Purpose
     question_id: str
     about: str
-    request_sha256: str
+    request_sha256: SubjectText
     memory_id: str
-    problem: str
+    problem: SubjectText
 
 
 class AnswerUnanswered(Event, frozen=True, kw_only=True, tag="answer.unanswered"):
@@ -298,7 +298,7 @@ class AnswerUnanswered(Event, frozen=True, kw_only=True, tag="answer.unanswered"
     question_id: str
     task_type: str
     skill: str
-    problem: str
+    problem: SubjectText
 
 
 class ReplyRejected(Event, frozen=True, kw_only=True, tag="reply.rejected"):
@@ -311,7 +311,7 @@ class ReplyRejected(Event, frozen=True, kw_only=True, tag="reply.rejected"):
     purpose: str
     about: str
     attempt: int
-    problem: str
+    problem: SubjectText
 
 
 class ToolRan(Event, frozen=True, kw_only=True, tag="tool.ran"):
@@ -323,9 +323,9 @@ class ToolRan(Event, frozen=True, kw_only=True, tag="tool.ran"):
     purpose: str
     question_id: str
     tool_id: str
-    arguments: str
-    result: str
-    problem: str
+    arguments: SubjectText
+    result: SubjectText
+    problem: SubjectText
 
 
 class SearchAnswered(Event, frozen=True, kw_only=True, tag="search.answered"):
@@ -345,11 +345,11 @@ class SearchAnswered(Event, frozen=True, kw_only=True, tag="search.answered"):
     """Spec of what was searched in."""
     wanted: str
     """`page`, by its title, or `passages`, the best for a query."""
-    query: str
+    query: SubjectText
     """What was looked up."""
-    titles: tuple[str, ...]
+    titles: tuple[SubjectText, ...]
     """Titles of the pages that were found, or of similar ones."""
-    texts: tuple[str, ...]
+    texts: tuple[SubjectText, ...]
     """Texts of the pages that were found."""
-    problem: str = ""
+    problem: SubjectText = ""
     """Why this lookup failed, "" if it did not."""

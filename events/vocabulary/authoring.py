@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mage_es.events.vocabulary.form import Event, Origin, Part, Phase
+from mage_es.events.vocabulary.form import Event, LearnedSubjectText, LearnedText, Origin, Part, Phase, SubjectText
 
 
 class BriefCut(Event, frozen=True, kw_only=True, tag="brief.cut"):
@@ -31,8 +31,8 @@ class BriefCut(Event, frozen=True, kw_only=True, tag="brief.cut"):
 class Parameter(Part, frozen=True, kw_only=True):
     """A parameter of a tool."""
 
-    name: str
-    meaning: str
+    name: LearnedText
+    meaning: LearnedSubjectText
     """What it means, in words."""
     type: str = "number"
     """`number` or `text`."""
@@ -41,8 +41,8 @@ class Parameter(Part, frozen=True, kw_only=True):
 class ToolExample(Part, frozen=True, kw_only=True):
     """A call that a tool must get right before it is used."""
 
-    arguments: str
-    result: str
+    arguments: LearnedSubjectText
+    result: LearnedSubjectText
     question_id: str = ""
     """Id of the question that it is from, to which it is not shown."""
 
@@ -55,18 +55,18 @@ class ToolAuthored(Event, frozen=True, kw_only=True, tag="tool.authored"):
     tool_id: str
     skill: str
     task_type: str
-    name: str
-    description: str
+    name: LearnedText
+    description: LearnedSubjectText
     parameters: tuple[Parameter, ...]
     """Its parameters."""
     # Starlark, because it cannot reach files, clocks or the network.
-    source: str
+    source: LearnedSubjectText
     """Its Starlark source."""
     examples: tuple[ToolExample, ...]
     """Calls that the tool must get right."""
     active: bool
     """Whether the tool may be used."""
-    problem: str
+    problem: SubjectText
     origin: Origin
 
 
@@ -77,7 +77,7 @@ class RetrievalRecipeAuthored(Event, frozen=True, kw_only=True, tag="retrieval_r
     memory_id: str
     task_type: str
     skill: str
-    query_template: str
+    query_template: LearnedSubjectText
     """Text that is embedded, with {question} in place of the question."""
     success_quota: int
     """Most success memories to take."""
@@ -85,7 +85,7 @@ class RetrievalRecipeAuthored(Event, frozen=True, kw_only=True, tag="retrieval_r
     """Most failure memories to take."""
     least_similarity: float
     """Cosine below which no memory is taken."""
-    reasoning: str
+    reasoning: LearnedSubjectText
     origin: Origin
     iteration: int
     phase: Phase
@@ -99,10 +99,10 @@ class SkillRefined(Event, frozen=True, kw_only=True, tag="skill.refined"):
     stream: ClassVar[str] = "skill/{0.skill}"
     iteration: int
     skill: str
-    prompt_template: str
-    strategy: str
-    prompt_template_before: str
-    strategy_before: str
+    prompt_template: LearnedSubjectText
+    strategy: LearnedSubjectText
+    prompt_template_before: SubjectText
+    strategy_before: SubjectText
     origin: Origin
 
 
@@ -115,6 +115,6 @@ class SkillSplit(Event, frozen=True, kw_only=True, tag="skill.split"):
     skill: str
     children: tuple[str, ...]
     """The skills that it was split into."""
-    reason: str
+    reason: SubjectText
     """Why it was split."""
     origin: Origin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mage_es.events.vocabulary.form import Event, Origin, Part, Phase
+from mage_es.events.vocabulary.form import Event, LearnedText, Origin, Part, Phase
 
 
 class MemoryQuarantined(Event, frozen=True, kw_only=True, tag="memory.quarantined"):
@@ -37,7 +37,7 @@ class PatternAbstracted(Event, frozen=True, kw_only=True, tag="pattern.abstracte
     memory_id: str
     task_type: str
     skill: str
-    text: str
+    text: LearnedText
     """The pattern in words."""
     successes: int
     failures: int

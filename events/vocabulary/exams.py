@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mage_es.events.vocabulary.form import Event, Part
+from mage_es.events.vocabulary.form import Event, LearnedSubjectText, Part
 from mage_es.events.vocabulary.marks import Digest
 
 
@@ -109,7 +109,7 @@ class NoteWritten(Event, frozen=True, kw_only=True, tag="note.written"):
     memory_id: str
     """Name of the note, under which it may be refused."""
     question_id: str
-    text: str
+    text: LearnedSubjectText
     """The text as it was written."""
 
 

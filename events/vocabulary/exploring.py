@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mage_es.events.vocabulary.form import Event, Origin, Phase
+from mage_es.events.vocabulary.form import Event, LearnedText, Origin, Phase
 
 
 class TaskContextOpened(Event, frozen=True, kw_only=True, tag="task_context.opened"):
@@ -83,9 +83,9 @@ class ActionRecipeHarvested(Event, frozen=True, kw_only=True, tag="action_recipe
     recipe_id: str
     skill: str
     task_type: str
-    achievement: str
+    achievement: LearnedText
     """What the actions led to."""
-    actions: tuple[str, ...]
+    actions: tuple[LearnedText, ...]
     """The actions, in order."""
     origin: Origin
     iteration: int

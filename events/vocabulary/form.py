@@ -20,6 +20,13 @@ Tier = Literal["execution", "guidance", "judge", "embedder"]
 # Little-endian float32; stored in the side file of a segment, because vectors do not compress.
 EmbeddingBytes = Annotated[bytes, msgspec.Meta(extra={"column": "vector"})]
 
+# Said here, on the field, and read from there by whatever seals, checks and shows texts (shapes.py, `fields_marked`).
+SubjectText = Annotated[str, msgspec.Meta(extra={"private": True})]
+"""May be a subject's, or tell of one: it is recorded under the subject's key (private.py)."""
+LearnedText = Annotated[str, msgspec.Meta(extra={"learned": True})]
+"""Goes into the graph or a prompt: it must hold no guarded question (engine/rules/leaks.py)."""
+LearnedSubjectText = Annotated[SubjectText, msgspec.Meta(extra={"learned": True})]
+
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
     """A value inside an event; never recorded on its own."""
@@ -50,7 +57,7 @@ class Sent(Part, frozen=True, kw_only=True):
     """Places in `parts`, from 0, at which another message begins. User and assistant take turns."""
     first: int = 0
     """Number of the first of `texts`; 0 for none."""
-    texts: tuple[str, ...] = ()
+    texts: tuple[SubjectText, ...] = ()
     """The texts that nothing before had; their numbers follow one another."""
 
 

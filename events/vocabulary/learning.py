@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from mage_es.events.vocabulary.form import EmbeddingBytes, Event, Origin, Outcome, Part, Phase
+from mage_es.events.vocabulary.form import EmbeddingBytes, Event, LearnedSubjectText, Origin, Outcome, Part, Phase
 
 
 class Step(Part, frozen=True, kw_only=True):
     """One sub-answer of a multi-step answer."""
 
     skill: str
-    output: str
+    output: LearnedSubjectText
     """The sub-answer."""
 
 
@@ -29,14 +29,14 @@ class MemoryAppended(Event, frozen=True, kw_only=True, tag="memory.appended"):
     skill: str
     question_id: str
     """Id of the question; of a principle, of the only case that it was made of, else empty."""
-    question: str
+    question: LearnedSubjectText
     """Its text."""
-    recognise: str
+    recognise: LearnedSubjectText
     """How to recognise the questions that a type strategy is for; else empty."""
-    reasoning: str
-    answer: str
+    reasoning: LearnedSubjectText
+    answer: LearnedSubjectText
     """The right answer."""
-    wrong_answer: str
+    wrong_answer: LearnedSubjectText
     """The wrong answer that was given; else empty."""
     steps: tuple[Step, ...]
     """Sub-answers of a multi-step answer."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from mage_es.events.vocabulary.form import Event, Part
+from mage_es.events.vocabulary.form import Event, LearnedSubjectText, LearnedText, Part, SubjectText
 from mage_es.events.vocabulary.marks import Digest
 
 RegisteredMetric = Literal["accuracy", "score", "strict"]
@@ -140,7 +140,7 @@ class SplitCommitted(Event, frozen=True, kw_only=True, tag="split.committed"):
     questions_sha256: str
     """SHA-256 of the normalised questions."""
     # Hashes, so that the check needs no held-out question in clear.
-    question_hashes: tuple[str, ...]
+    question_hashes: tuple[SubjectText, ...]
     """16-digit hash of each normalised question, in id order."""
     shingles: tuple[bytes, ...] = ()
     """Sorted 8-byte hashes of each question's word shingles, which reveal near-duplicates; none for evolution."""
@@ -156,13 +156,13 @@ class QuestionText(Part, frozen=True, kw_only=True):
     split: str
     """Upstream split: evolution or test."""
     task_type: str
-    question: str
+    question: SubjectText
     """Its text."""
-    context: str
+    context: SubjectText
     """What it comes with; empty for nothing."""
-    stub: str
+    stub: SubjectText
     """Its end, where it breaks off where its answer belongs; else empty."""
-    titles: tuple[str, ...]
+    titles: tuple[SubjectText, ...]
     """Titles of the context's paragraphs."""
     family: str
     """Group of phrasings; empty if unknown."""
@@ -172,7 +172,7 @@ class Remark(Part, frozen=True, kw_only=True):
     """What a scorer knows of a question."""
 
     name: str
-    text: str
+    text: SubjectText
 
 
 class QuestionGold(Part, frozen=True, kw_only=True):
@@ -180,9 +180,9 @@ class QuestionGold(Part, frozen=True, kw_only=True):
 
     id: str
     """Its id."""
-    gold: str
+    gold: SubjectText
     """Right answer."""
-    solution: str
+    solution: SubjectText
     """Worked solution; empty for none."""
     remarks: tuple[Remark, ...]
     """What else its scorer knows."""
@@ -210,22 +210,22 @@ class SkillCreated(Event, frozen=True, kw_only=True, tag="skill.created"):
     """A capability node, with initial values of its mutable slots; no rollback masks them."""
 
     stream: ClassVar[str] = "skill/{0.skill}"
-    skill: str
+    skill: LearnedText
     mastery: float
     """Its mastery at first."""
-    prompt_template: str
-    strategy: str
+    prompt_template: LearnedSubjectText
+    strategy: LearnedSubjectText
     parent: str = ""
     """Skill that this one refines; empty for none."""
-    description: str = ""
+    description: LearnedSubjectText = ""
 
 
 class TaskTypeCreated(Event, frozen=True, kw_only=True, tag="task_type.created"):
     """A task node: the filter key of every retrieval."""
 
     stream: ClassVar[str] = "task_type/{0.task_type}"
-    task_type: str
-    description: str
+    task_type: LearnedText
+    description: LearnedSubjectText
     # Only where the type was induced from texts: what a question is compared with to tell whether it is of this type.
     examples: tuple[str, ...] = ()
     """Ids of evolution questions that an induced type was named for; else empty."""

@@ -38,7 +38,8 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from mage_es.events import vocabulary as v
+from mage_es.events.vocabulary.form import Event, Part
+from mage_es.events.vocabulary.shapes import fields_with
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
 PREFIX = "sealed:"
@@ -47,39 +48,6 @@ ERASED = "?"
 NONCE, TAG = 12, 16
 """Bytes that AES-GCM adds before and behind a ciphertext."""
 _ERASED = re.compile(rf"\[erased [0-9a-f]{{8}}\]|\b{PREFIX}")
-
-_FIELDS: dict[type[msgspec.Struct], str] = {
-    v.AnswerJudged: "answer",
-    v.AnswerUnanswered: "problem",
-    v.AnswerUndecided: "answer problem",
-    v.BatchedCall: "request_sha256",
-    v.BundleTrimmed: "request_sha256 problem",
-    v.CallFailed: "request_sha256 problem",
-    v.IterationPlanned: "brief",
-    v.MemoryAppended: "question recognise reasoning answer wrong_answer",
-    v.ModelCalled: "request_sha256 text",
-    v.NoteWritten: "text",
-    v.Parameter: "meaning",
-    v.QuestionGold: "gold solution",
-    v.QuestionPlanned: "prompt_sha256",
-    v.QuestionText: "question context stub titles",
-    v.Remark: "text",
-    v.ReplyRejected: "problem",
-    v.RetrievalRecipeAuthored: "query_template reasoning",
-    v.SearchAnswered: "query titles texts problem",
-    v.Sent: "texts",
-    v.SkillCreated: "prompt_template strategy description",
-    v.SkillRefined: "prompt_template strategy prompt_template_before strategy_before",
-    v.SkillSplit: "reason",
-    v.SplitCommitted: "question_hashes",
-    v.Step: "output",
-    v.TaskTypeCreated: "description",
-    v.ToolAuthored: "description source problem",
-    v.ToolExample: "arguments result",
-    v.ToolRan: "arguments result problem",
-}
-PRIVATE = {cls: frozenset(names.split()) for cls, names in _FIELDS.items()}
-"""The fields that may hold a subject's text, of events and their parts. No environment has subjects."""
 
 
 class Cipher(Protocol):
@@ -103,16 +71,19 @@ class Private(str):
 
 
 def mapped(value: Struct, change: Callable[[str], str]) -> Struct:
-    """Return an event, draft or row with every text that may be a subject's changed."""
-    texts, changes = PRIVATE.get(type(value), frozenset()), dict[str, Any]()
-    for name in value.__struct_fields__:
+    """Return an event, a part or a struct of such, as a draft is, with every text that may be a subject's changed."""
+    is_own, changes = isinstance(value, Event | Part), dict[str, Any]()
+
+    def changed(part: Any) -> Any:
+        return change(part) if isinstance(part, str) else mapped(part, change)
+
+    kinds = (str, msgspec.Struct) if is_own else msgspec.Struct
+    for name in fields_with(type(value), "private") if is_own else value.__struct_fields__:
         field = getattr(value, name)
-        each: Callable[[Any], Any] = change if name in texts else lambda part: mapped(part, change)
-        kind = str if name in texts else msgspec.Struct
-        if isinstance(field, kind):
-            changes[name] = each(field)
-        elif isinstance(field, tuple) and field and isinstance(field[0], kind):
-            changes[name] = tuple(map(each, field))
+        if isinstance(field, kinds):
+            changes[name] = changed(field)
+        elif isinstance(field, tuple) and field and isinstance(field[0], kinds):
+            changes[name] = tuple(map(changed, field))
     return msgspec.structs.replace(value, **changes) if changes else value
 
 

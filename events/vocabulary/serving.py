@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from mage_es.events.vocabulary.form import EmbeddingBytes, Event, Origin, Part
+from mage_es.events.vocabulary.form import EmbeddingBytes, Event, LearnedText, Origin, Part
 
 RequestShape = Literal["chat", "responses", "messages"]
 Treatment = Literal["memory", "holdback", "shadow", "off", "far", "none", "bare"]
@@ -182,12 +182,12 @@ class MemoryProposed(Event, frozen=True, kw_only=True, tag="memory.proposed"):
     """A wrong reply that was corrected makes a failure memory."""
     task_type: str
     skill: str
-    question: str
+    question: LearnedText
     """Text of the user turn."""
-    reasoning: str
-    answer: str
+    reasoning: LearnedText
+    answer: LearnedText
     """The right answer."""
-    wrong_answer: str
+    wrong_answer: LearnedText
     """The reply that was corrected; empty where it is not known."""
     origin: Origin
     embedding: EmbeddingBytes

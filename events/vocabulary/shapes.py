@@ -15,13 +15,15 @@ import msgspec
 
 from mage_es.events.vocabulary import Event, Part
 
+Mark = Literal["private", "learned"]
 _PLAIN = {str: "str", int: "int", float: "float", bool: "bool", bytes: "bytes"}
 
 
 class Shape(msgspec.Struct, frozen=True):
     """One field's shape: `members` are the named fields of a part, `item` what a list holds.
 
-    `choices` are the only texts that a str may be, where they are limited. What is on disk does not depend on them.
+    `choices` are the only texts that a str may be, where they are limited; `marks` are what its type says of a text,
+    such as `private`. What is on disk does not depend on either.
     """
 
     kind: Literal["str", "int", "float", "bool", "bytes", "vector", "list", "part"]
@@ -29,6 +31,7 @@ class Shape(msgspec.Struct, frozen=True):
     part: type[Part] | None = None
     members: tuple[tuple[str, Shape], ...] = ()
     choices: tuple[str, ...] = ()
+    marks: tuple[Mark, ...] = ()
 
     def __str__(self) -> str:
         if self.item is not None:
@@ -47,6 +50,15 @@ def shapes_of(cls: type[Event] | type[Part]) -> dict[str, Shape]:
 
 
 @functools.cache
+def fields_with(cls: type[Event] | type[Part], mark: Mark) -> tuple[str, ...]:
+    """Return the fields whose text or list of texts has a mark, or whose parts have such a field, in field order."""
+    held = {name: shape.item or shape for name, shape in shapes_of(cls).items()}
+    return tuple(
+        name for name, shape in held.items() if mark in shape.marks or (shape.part and fields_with(shape.part, mark))
+    )
+
+
+@functools.cache
 def fingerprint(cls: type[Event]) -> str:
     """Return 16 hexadecimal digits that change whenever a field is added, renamed, retyped or removed."""
     text = ",".join(f"{name}:{shape}" for name, shape in shapes_of(cls).items())
@@ -56,9 +68,13 @@ def fingerprint(cls: type[Event]) -> str:
 def _shape(annotation: Any, where: str) -> Shape:
     if get_origin(annotation) is Annotated:
         plain, *notes = get_args(annotation)
-        if any(isinstance(note, msgspec.Meta) and (note.extra or {}).get("column") == "vector" for note in notes):
+        said: dict[str, Any] = {}
+        for note in notes:
+            said |= (note.extra or {}) if isinstance(note, msgspec.Meta) else {}
+        if said.get("column") == "vector":
             return Shape("vector")
-        return _shape(plain, where)
+        marks = tuple(mark for mark in get_args(Mark) if mark in said)
+        return msgspec.structs.replace(_shape(plain, where), marks=marks)
     if annotation in _PLAIN:
         return Shape(_PLAIN[annotation])  # type: ignore[arg-type]
     if get_origin(annotation) is Literal and all(isinstance(value, str) for value in get_args(annotation)):

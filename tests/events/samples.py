@@ -128,6 +128,8 @@ def facts(records: Iterable[Record]) -> list[Record]:
 
 
 def _values(annotation: Any) -> st.SearchStrategy[Any]:
+    if get_origin(annotation) is Annotated and get_args(annotation)[0] is str:
+        return _values(str)
     if get_origin(annotation) is Annotated:
         return st.lists(st.floats(width=32), max_size=4).map(lambda numbers: b"".join(map(_float32, numbers)))
     if get_origin(annotation) is Literal:

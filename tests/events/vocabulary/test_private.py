@@ -7,8 +7,8 @@ import pytest
 
 from mage_es.events.digests import digest, token_of
 from mage_es.events.vocabulary import EVENT_TYPES, Event, Part, QuestionGold, QuestionText
-from mage_es.events.vocabulary.private import PRIVATE, Private, beginning, marked, recorded, under_of
-from mage_es.events.vocabulary.shapes import Shape, shapes_of
+from mage_es.events.vocabulary.private import Private, beginning, marked, recorded, under_of
+from mage_es.events.vocabulary.shapes import Mark, Shape, shapes_of
 
 ENVIRONMENTS = {
     "task_context.opened",
@@ -38,24 +38,44 @@ SERVED = {tag for tag, cls in EVENT_TYPES.items() if cls.__module__ == "mage_es.
 """A run with subjects cannot be served."""
 
 
-def texts(cls: type[Event] | type[Part]) -> set[tuple[str, str]]:
-    """Return (owner, field) of every free text of an event type or part, parts of it included."""
+def texts(cls: type[Event] | type[Part], *, without: Mark) -> set[tuple[str, str]]:
+    """Return (owner, field) of every free text of an event type or part that has no such mark, parts of it included."""
 
     def of(owner: type[Event] | type[Part], name: str, shape: Shape) -> set[tuple[str, str]]:
         if shape.item:
             return of(owner, name, shape.item)
         if shape.part:
-            return texts(shape.part)
+            return texts(shape.part, without=without)
         is_text = shape.kind in ("str", "bytes", "vector") and not shape.choices
-        return {(owner.__name__, name)} if is_text and name not in PRIVATE.get(owner, ()) else set()
+        return {(owner.__name__, name)} if is_text and without not in shape.marks else set()
 
     return {found for name, shape in shapes_of(cls).items() for found in of(cls, name, shape)}
 
 
 def test_every_text_of_the_vocabulary_is_private_or_says_nothing_of_a_subject() -> None:
     kinds = [cls for tag, cls in EVENT_TYPES.items() if tag not in (*ENVIRONMENTS, *SERVED)]
-    found = set().union(*(texts(cls) for cls in (*kinds, QuestionText, QuestionGold)))
+    found = set().union(*(texts(cls, without="private") for cls in (*kinds, QuestionText, QuestionGold)))
     assert {pair for pair in found if pair[1] not in READABLE.split()} == set()
+
+
+def test_every_text_of_what_is_learned_is_searched_for_guarded_questions_or_is_an_id_or_was_searched_before() -> None:
+    kinds = [cls for cls in EVENT_TYPES.values() if "origin" in shapes_of(cls)]
+    found = {name for cls in kinds for _, name in texts(cls, without="learned")}
+    ids = {
+        "memory_id",
+        "tool_id",
+        "recipe_id",
+        "question_id",
+        "facts",
+        "feedback",
+        "key",
+        "task_type",
+        "skill",
+        "children",
+    }
+    words = {"kind", "type", "phase", "outcome", "saw", "writer", "by", "embedding"}
+    before = {"prompt_template_before", "strategy_before"}
+    assert found - ids - words - before == {"reason", "problem"}, "told to people, in no prompt"
 
 
 ANNA = Private("Anna Lind", frozenset({"a"}), token="sealed:AAEC")

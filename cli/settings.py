@@ -23,6 +23,7 @@ import msgspec
 from mage_es.engine.benchmarks.files import VARIABLE, read_toml
 from mage_es.engine.benchmarks.registry import needs_learner, own_defaults, own_models
 from mage_es.engine.config import BENCHMARK, MOST_WORKERS, PRESETS, Amount, Config, Preset, Starting
+from mage_es.engine.serving.settings import Serving
 from mage_es.events.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -68,46 +69,6 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     and ends, and before and after each exam."""
     prices: str = ""
     """File of prices that override those of the package, in the form of its prices.toml."""
-
-
-class Serving(msgspec.Struct, frozen=True, kw_only=True):
-    """What `mage-es serve` does; outside of that command each name begins with `serve_`."""
-
-    upstream: str = ""
-    """Server that answers, such as https://api.openai.com."""
-    at: str = "latest"
-    """State to serve: start, iter-9, latest."""
-    name: str = ""
-    """Run that records it; RUN-served unless it is named."""
-    learn: Literal["off", "log", "propose"] = "log"
-    """Feedback is refused, recorded, or may also propose memories."""
-    keys: str = ""
-    """File that says who may ask, and which run they reach; it is read again when it changes."""
-    host: str = "127.0.0.1"
-    """Address to listen at."""
-    port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 8321
-    """Port; 0 for any that is free."""
-    holdback: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.05
-    """Share of the sessions without memories."""
-    record_texts: bool = False
-    """Record questions and replies, not only their hashes."""
-    min_similarity: float | Literal["auto"] = "auto"
-    """No memories where the nearest one is farther: auto measures what is usual among the run's own, 0 is off."""
-    only_types: str = ""
-    """Only questions of these task types get memories; all unless some are named."""
-    max_note_tokens: Amount = 0
-    """Leave out the farthest memories above so many tokens; 0: no limit."""
-    layout: Literal["auto", "turns", "lines", "sections"] = "auto"
-    """How cases are put into requests, and into the anchors and exams of the run that records it: as turns of the chat,
-    as plain lines or under headings; auto: as the run learned with them."""
-    retrieval_timeout: Annotated[float, msgspec.Meta(ge=1, le=3_600_000)] = 50.0
-    """Milliseconds after which a request goes on without memories."""
-    publish_every: Annotated[float, msgspec.Meta(ge=0, le=525_600)] = 0.0
-    """Publish what clients said every so many minutes; 0: never."""
-    max_body: Annotated[float, msgspec.Meta(gt=0, le=4096)] = 64.0
-    """MiB above which a request is refused."""
-    access_log: bool = False
-    """Print a line for each request: no keys, texts or query strings."""
 
 
 SERVE = "serve_"

@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from queue import Queue
 from threading import Event
@@ -25,7 +24,7 @@ import pytest
 import yaml
 
 from mage_es.cli import main
-from mage_es.cli.settings import Serving
+from mage_es.engine.serving.settings import Serving
 from mage_es.engine.serving.tenants import read_keys
 from mage_es.engine.verbs.serve import serve
 from mage_es.events.log import LogReader
@@ -121,11 +120,10 @@ def test_the_page_on_production_works_from_top_to_bottom(folder: Path, monkeypat
     for provider in ("OPENAI", "ANTHROPIC"):
         monkeypatch.setenv(f"{provider}_API_KEY", "a-key-of-the-client")
     page, stop, address = [each for each in blocks() if each.place.startswith(PRODUCTION)], Event(), Queue[str]()
-    serving = partial(
-        serve, "first", port=0, learn="propose", holdback=0.0, retrieval_timeout_ms=30_000.0, stop=stop.is_set
-    )
+    told = {"begun": lambda report: address.put(report.address), "stop": stop.is_set}
     with upstream() as server, ThreadPoolExecutor(1) as pool:
-        served = pool.submit(serving, upstream=server.url, begun=lambda report: address.put(report.address))
+        settings = Serving(upstream=server.url, port=0, learn="propose", holdback=0.0, retrieval_timeout=30_000.0)
+        served = pool.submit(serve, "first", settings, **told)
         try:
             there = address.get(timeout=60)
             for block in page:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from socket import socket
@@ -14,11 +14,12 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec.structs import replace
 
-from mage_es.engine.rules.notes import MinSimilarity, bounds_of
+from mage_es.engine.rules.notes import NoteBounds, bounds_of
 from mage_es.engine.run.directory import RUNS_DIR, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.serving.journal import Health
-from mage_es.engine.serving.live import Learn, LiveRun
+from mage_es.engine.serving.live import LiveRun
+from mage_es.engine.serving.settings import Serving
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.publish import models_of
 from mage_es.events.care.notes import Signer
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from mage_es.engine.serving.proxy import Allowance
     from mage_es.engine.serving.tenants import Door, Key, KeyRing
 
-PORT = 8321
 HASH_WORDS = (
     "Its embedder `hash` knows words and no meaning, so a question in other words is far: for what people write, "
     "evolve with --embedder sentence-transformers/all-MiniLM-L6-v2, or openai/<model>?base_url=URL."
@@ -65,24 +65,8 @@ class ServeReport(msgspec.Struct, frozen=True, kw_only=True):
 @typed
 async def aserve(
     run: str,
+    settings: Serving,
     *,
-    upstream: str,
-    at: str = "latest",
-    name: str | None = None,
-    learn: Learn = "log",
-    keys: Path | str | None = None,
-    host: str = "127.0.0.1",
-    port: int = PORT,
-    holdback: float = 0.05,
-    record_texts: bool = False,
-    min_similarity: MinSimilarity = "auto",
-    task_types: Collection[str] = (),
-    max_note_tokens: int = 0,
-    layout: str = "",
-    retrieval_timeout_ms: float = 50.0,
-    publish_every_s: float | None = None,
-    access_log: bool = False,
-    max_body_mib: float = 64.0,
     signer: Signer | None = None,
     runs_dir: Path | str = RUNS_DIR,
     data_dir: Path | str | None = None,
@@ -92,11 +76,8 @@ async def aserve(
 ) -> ServeReport:
     """Serve until `stop` says so, then finish what is under way and record what waits; `begun` is called at the start.
 
-    What clients said is published again and again where `publish_every_s` is given; `say` tells what came of it, and
-    with `access_log` of each request.
-    `min_similarity`, `task_types` and `max_note_tokens` bound what is put in, as those of `open_run` do; `layout` is
-    how cases are shown, `turns` or `sections`, by default as in the run's own prompts. The file of keys is read again
-    when it changes. With a `signer` the head of each served run is signed at the start and at the end.
+    `say` tells what a publish brought, and with `access_log` of each request. The file of keys is read again when it
+    changes. With a `signer` the head of each served run is signed at the start and at the end.
 
     Raises:
         UsageError: An address, a marker or the file of keys is not valid, or other machines would get in without a key.
@@ -108,28 +89,36 @@ async def aserve(
     from mage_es.engine.serving.server import listening, serve_until
     from mage_es.engine.serving.tenants import Door, read_keys, require_local
 
-    address, ring, own = _address(upstream), read_keys(Path(keys)) if keys else None, (run, at, name)
+    address, keys, host = _address(settings.upstream), Path(settings.keys) if settings.keys else None, settings.host
+    ring, own = read_keys(keys) if keys else None, (run, settings.at, settings.name or None)
     require_local(host, ring)
-    opening: dict[str, Any] = {"data_dir": data_dir, "learn": learn, "holdback": holdback, "record_texts": record_texts}
-    bounds = bounds_of(min_similarity, task_types, max_note_tokens, layout)
-    opening |= {"say": say, "upstream": address, "bounds": bounds, "signer": signer}
+    opening = {
+        "data_dir": data_dir,
+        "learn": settings.learn,
+        "holdback": settings.holdback,
+        "record_texts": settings.record_texts,
+        "upstream": address,
+        "bounds": _bounds(settings),
+        "signer": signer,
+        "say": say,
+    }
     async with AsyncExitStack() as stack:
-        listener = stack.enter_context(listening(host, port))
+        listener = stack.enter_context(listening(host, settings.port))
         ring, lives = await stack.enter_async_context(_opened(own, ring, Path(runs_dir), **opening))
         runs = {live.run.id: live for live in lives.values()}
-        door, allowance = Door(ring, next(iter(runs)), hosts=(host,)), _allowance(retrieval_timeout_ms, max_body_mib)
+        door, allowance = Door(ring, next(iter(runs)), hosts=(host,)), _allowance(settings)
         hosts = (host, *(ring.hosts if ring else ()))
-        app = App(door, address, runs, allowance=allowance, hosts=hosts, say=say if access_log else None)
+        app = App(door, address, runs, allowance=allowance, hosts=hosts, say=say if settings.access_log else None)
         await stack.enter_async_context(app.running())
         report = _report(listener, address, lives)
         stack.enter_context(_settled())
         begun(report)
         beside = [
-            _publishing(publish_every_s, lives.values(), stop, say),
+            _publishing(60 * settings.publish_every, lives.values(), stop, say),
             _watching(lives.values(), stop, say),
         ]
         if keys:
-            beside.append(_rereading(Path(keys), door, own, lives, stop, say))
+            beside.append(_rereading(keys, door, own, lives, stop, say))
         tasks = [asyncio.create_task(each) for each in beside]
         await serve_until(stop, app.asgi, listener)
         await asyncio.gather(*tasks)
@@ -192,9 +181,9 @@ async def _opened(
 
 
 async def _publishing(
-    every_s: float | None, lives: Iterable[LiveRun], stop: Callable[[], bool], say: Callable[[str], None]
+    every_s: float, lives: Iterable[LiveRun], stop: Callable[[], bool], say: Callable[[str], None]
 ) -> None:
-    """Publish what is new every so many seconds; what goes wrong is said, and tried again the next time."""
+    """Publish what is new every so many seconds (0: never); what goes wrong is said, and tried again the next time."""
     waited = 0
     while every_s and not stop():
         await asyncio.sleep(1)
@@ -247,12 +236,18 @@ async def _rereading(
         say(f"{path} changed: {len(reached) - len(left_out)} keys are let in.{more}")
 
 
-def _allowance(retrieval_timeout_ms: float, max_body_mib: float) -> Allowance:
+def _bounds(settings: Serving) -> NoteBounds:
+    types = [name.strip() for name in settings.only_types.split(",") if name.strip()]
+    layout = "" if settings.layout == "auto" else settings.layout
+    return bounds_of(settings.min_similarity, types, settings.max_note_tokens, layout)
+
+
+def _allowance(settings: Serving) -> Allowance:
     from mage_es.engine.serving.proxy import Allowance
 
-    if not max_body_mib > 0:
-        raise UsageError(f"--max-body is {max_body_mib:g}: give the MiB that a request may have, such as 64.")
-    return Allowance(retrieval_timeout_ms / 1000, most_body=round(max_body_mib * 2**20))
+    if not settings.max_body > 0:
+        raise UsageError(f"--max-body is {settings.max_body:g}: give the MiB that a request may have, such as 64.")
+    return Allowance(settings.retrieval_timeout / 1000, most_body=round(settings.max_body * 2**20))
 
 
 async def _watching(lives: Iterable[LiveRun], stop: Callable[[], bool], say: Callable[[str], None]) -> None:

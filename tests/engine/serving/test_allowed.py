@@ -13,6 +13,7 @@ import pytest
 
 from mage_es.engine.run.directory import Run
 from mage_es.engine.serving.live import LONGEST_TEXT
+from mage_es.engine.serving.settings import Serving
 from mage_es.engine.serving.tenants import Door, Key, KeyRing
 from mage_es.engine.verbs.serve import ServeReport, aserve
 from mage_es.events.errors import UsageError
@@ -113,9 +114,9 @@ def test_the_keys_of_a_server_are_those_of_its_file_whenever_that_changes(
 
     async def lived() -> list[str]:
         ready, said, over = asyncio.Future[ServeReport](), list[str](), list[bool]()
-        options: dict[str, Any] = {"port": 0, "runs_dir": parent.path.parent, "keys": path}
+        settings = Serving(upstream=server.url, port=0, keys=str(path))
         told: dict[str, Any] = {"begun": ready.set_result, "say": said.append, "stop": lambda: bool(over)}
-        task = asyncio.create_task(aserve(str(parent.path), upstream=server.url, **options, **told))
+        task = asyncio.create_task(aserve(str(parent.path), settings, runs_dir=parent.path.parent, **told))
         await asyncio.wait({ready, task}, return_when=asyncio.FIRST_COMPLETED)
         async with httpx2.AsyncClient(base_url=ready.result().address, timeout=PATIENCE_S) as client:
 
@@ -152,4 +153,4 @@ def test_the_keys_of_a_server_are_those_of_its_file_whenever_that_changes(
 
 def test_a_cap_of_nothing_is_refused(parent: Run) -> None:
     with pytest.raises(UsageError, match=r"--max-body is 0: give the MiB"):
-        asyncio.run(aserve(str(parent.path), upstream="http://u", max_body_mib=0))
+        asyncio.run(aserve(str(parent.path), Serving(upstream="http://u", max_body=0)))

@@ -14,12 +14,15 @@ from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
+from msgspec.structs import replace
 
 from mage_es.engine.run.directory import Run
 from mage_es.engine.serving.server import listening
+from mage_es.engine.serving.settings import Serving
 from mage_es.engine.verbs.serve import ServeReport, aserve, serve
 from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError
 from mage_es.events.log import LogReader
@@ -144,14 +147,14 @@ def test_what_it_begins_with_is_said_before_anything_is_served(parent: Run) -> N
     with listening("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(PrerequisiteError, match=rf"Port {port} of 127\.0\.0\.1 is in use\."):
-            serve(str(parent.path), upstream="http://u", port=port)
+            serve(str(parent.path), Serving(upstream="http://u", port=port))
     with pytest.raises(UsageError, match="Other machines reach"):
-        serve(str(parent.path), upstream="http://u", host="0.0.0.0")
+        serve(str(parent.path), Serving(upstream="http://u", host="0.0.0.0"))
     with pytest.raises(UsageError, match=r"1\.2\.3\.4:8321 is no address of this machine"):
         listening("1.2.3.4", 8321)
     for wrong in ("localhost:8000", "ftp://u", "http://", "http://u:canary@u", "http://u/?key=canary"):
         with pytest.raises(UsageError, match="is not the plain address") as told:
-            serve(str(parent.path), upstream=wrong)
+            serve(str(parent.path), Serving(upstream=wrong))
         assert "canary" not in str(told.value)
 
 
@@ -163,17 +166,16 @@ def test_no_piece_of_a_reply_waits_for_the_client_to_confirm_the_one_before() ->
 
 
 def test_a_second_proxy_is_refused_or_takes_a_name_of_its_own(parent: Run) -> None:
-    begin = partial(
-        serve, str(parent.path), upstream="http://u/v1/", port=0, runs_dir=parent.path.parent, stop=lambda: True
-    )
+    settings = Serving(upstream="http://u/v1/", port=0)
+    begin = partial(serve, str(parent.path), runs_dir=parent.path.parent, stop=lambda: True)
     seen = list[ServeReport]()
 
     def beside(report: ServeReport) -> None:
         with pytest.raises(RunLocked, match="--name"):
-            begin()
-        begin(name="other", begun=seen.append)
+            begin(settings)
+        begin(replace(settings, name="other"), begun=seen.append)
 
-    first = begin(begun=beside)
+    first = begin(settings, begun=beside)
     assert [report.runs[0].run_id for report in (first, *seen)] == [f"{parent.id}-served", "other"]
     assert {report.upstream for report in (first, *seen)} == {"http://u"}
 
@@ -182,15 +184,9 @@ def test_a_second_proxy_is_refused_or_takes_a_name_of_its_own(parent: Run) -> No
 def test_what_clients_say_is_published_while_requests_go_on(parent: Run) -> None:
     async def lived(url: str) -> tuple[list[str], list[str]]:
         ready, said, markers = asyncio.Future[ServeReport](), list[str](), list[str]()
-        told = {"begun": ready.set_result, "say": said.append, "stop": lambda: bool(markers)}
-        options = {
-            "port": 0,
-            "runs_dir": parent.path.parent,
-            "learn": "propose",
-            "publish_every_s": 1.0,
-            "holdback": 0.0,
-        }
-        serving = asyncio.create_task(aserve(str(parent.path), upstream=url, **options, **told))  # type: ignore[arg-type]
+        settings = Serving(upstream=url, port=0, learn="propose", publish_every=1 / 60, holdback=0.0)
+        told: dict[str, Any] = {"begun": ready.set_result, "say": said.append, "stop": lambda: bool(markers)}
+        serving = asyncio.create_task(aserve(str(parent.path), settings, runs_dir=parent.path.parent, **told))
         async with httpx2.AsyncClient(base_url=(await ready).address, timeout=PATIENCE_S) as client:
             asked = await client.post("/v1/chat/completions", json=CHAT)
             name, value = asked.headers["x-mage-inference"], {"answer": "7", "reasoning": "3 + 4 = 7"}

@@ -52,7 +52,8 @@ def stored_questions(reader: LogReader, benchmark: str) -> tuple[list[Question],
     known = {gold.id: mapped(gold, str) for gold in golds or ()}
     found = []
     for text in texts:
-        shown = {name: getattr(mapped(text, str), name) for name in _SHOWN}
+        plain = mapped(text, str)
+        shown = {name: getattr(plain, name) for name in _SHOWN}
         gold = known.get(text.id)
         kept = {remark.name: remark.text for remark in gold.remarks} if gold else {}
         right, worked = (gold.gold, gold.solution) if gold else ("", "")

@@ -47,6 +47,7 @@ ERASED = "?"
 """What the name of a subject without a key begins with."""
 NONCE, TAG = 12, 16
 """Bytes that AES-GCM adds before and behind a ciphertext."""
+_MARKED = (Event, Part)
 _ERASED = re.compile(rf"\[erased [0-9a-f]{{8}}\]|\b{PREFIX}")
 
 
@@ -72,7 +73,7 @@ class Private(str):
 
 def mapped(value: Struct, change: Callable[[str], str]) -> Struct:
     """Return an event, a part or a struct of such, as a draft is, with every text that may be a subject's changed."""
-    is_own, changes = isinstance(value, Event | Part), dict[str, Any]()
+    is_own, changes = isinstance(value, _MARKED), dict[str, Any]()
 
     def changed(part: Any) -> Any:
         return change(part) if isinstance(part, str) else mapped(part, change)

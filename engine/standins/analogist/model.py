@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import partial
+from functools import lru_cache, partial
 
 from mage_es.engine.seams.model import Request
 from mage_es.engine.standins.analogist.arguments import fill_in
@@ -18,6 +18,7 @@ NOTHING = "Nothing in the question asks for this part."
 """The reply to a step whose skill the answer does not begin with."""
 
 
+@lru_cache(maxsize=4096)  # runs that are resumed, rehearsed, replayed or tested ask the same again
 def reply(request: Request) -> str:
     prompt = read_question_prompt(request)
     problem = read_problem(prompt.question)

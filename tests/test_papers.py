@@ -40,6 +40,7 @@ PAPERS = (
         "cli/README.md",
         "cli/TUTORIAL.md",
         PRODUCTION,
+        "docs/questions.md",
         "tests/README.md",
         "tests/bench/FIGURES.md",
     ),

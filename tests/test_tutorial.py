@@ -1,4 +1,7 @@
-"""The tutorial works as it stands: every command is run, in order, in one empty folder, without a network."""
+"""The tutorial works as it is written, and so do the answers to questions people ask, which go on from its run.
+
+Every command is run, in order, in one empty folder, without a network.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-TUTORIAL = (Path(__file__).resolve().parent.parent / "cli" / "TUTORIAL.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parent.parent
+TUTORIAL, QUESTIONS = ((ROOT / name).read_text(encoding="utf-8") for name in ("cli/TUTORIAL.md", "docs/questions.md"))
 COMMAND = "import sys; from mage_es.cli import main; main(sys.argv[1:])"
 
 
@@ -22,10 +26,10 @@ def files() -> dict[str, str]:
     return dict(re.findall(r"<!-- file: (\S+) -->\n```python\n(.*?)```", TUTORIAL, re.DOTALL))
 
 
-def steps() -> list[tuple[str, list[str]]]:
+def steps(paper: str) -> list[tuple[str, list[str]]]:
     """Return each command with the lines that its output is shown to hold."""
     found: list[tuple[str, list[str]]] = []
-    for block in re.findall(r"```console\n(.*?)```", TUTORIAL, re.DOTALL):
+    for block in re.findall(r"```console\n(.*?)```", paper, re.DOTALL):
         for line in block.splitlines():
             if line.startswith("$ "):
                 found.append((line[2:], []))
@@ -34,12 +38,12 @@ def steps() -> list[tuple[str, list[str]]]:
     return found
 
 
-def test_every_command_of_the_tutorial_does_what_it_is_shown_to_do(tmp_path: Path) -> None:
+def test_every_command_of_the_tutorial_and_of_the_questions_does_what_it_is_shown_to_do(tmp_path: Path) -> None:
     for name, text in files().items():
         (tmp_path / name).write_text(text)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAGE_ES_")}
-    assert len(steps()) > 12
-    for command, shown in steps():
+    assert len(steps(TUTORIAL)) > 12 and len(steps(QUESTIONS)) > 6
+    for command, shown in (*steps(TUTORIAL), *steps(QUESTIONS)):
         program, *words = shlex.split(command)
         start = [sys.executable, "-c", COMMAND] if program == "mage-es" else [sys.executable]
         done = subprocess.run(

@@ -7,7 +7,9 @@ answers of an anchor are a pair: won where only the one with what was learned is
 Rules
     - A type's own record decides where it can. With more lost than won pairs it is served bare; with so many more won
       than lost that chance brings them in at most `gate_p` (one-sided exact sign test), what was learned.
-    - Any other type follows the pairs of all types together, by the same test; so does one without a pair.
+    - Any other type follows the pairs of all types together, by the same test; so does one without a pair. Of at most
+      FEW pairs in all no test is asked for: they cannot show a gain of 20 points, and the nearest cases are what is
+      served until the bare prompt has beaten them. It does with more lost than won.
     - So where what was learned does nothing at all, it is served all the same with a probability of at most `gate_p`
       for each of the two tests, at any one marker, and at no cost; where it does harm, far less often, and its own
       losses stop a type that it harms from being carried by others that it helps. What is given up are small gains on
@@ -39,6 +41,8 @@ from mage_es.projections.fold import State
 
 MORE = 60
 """Most questions that are asked once more; so many anchors show any gain that matters by themselves."""
+FEW = 20
+"""Pairs up to which doubt goes to what was learned, as where there are none: a run of some fifteen questions."""
 SURE = 0.05
 """One-sided p at or below which the anchors leave nothing open, for what was learned or against it."""
 
@@ -51,15 +55,17 @@ class Pair(NamedTuple):
 
 
 def decide_benefit(
-    pairs: Mapping[str, Sequence[Pair]], *, p: float, is_gated: bool = True
+    pairs: Mapping[str, Sequence[Pair]], *, p: float, is_gated: bool = True, is_start: bool = False
 ) -> tuple[tuple[Paired, ...], Paired]:
     """Return the record of each task type, sorted, and that of all together, each with what is served.
 
-    Where nothing `is_gated`, the records say so: what was learned is served, whatever they are.
+    Where nothing `is_gated`, the records say so: what was learned is served, whatever they are. At the start of a run
+    nothing was.
     """
     all_pairs = [pair for found in pairs.values() for pair in found]
     pooled = _counted("", all_pairs)
-    served_pooled = "learned" if not is_gated or _is_shown(pooled, p) else "bare"
+    is_open = not is_start and pooled.pairs <= FEW and pooled.won >= pooled.lost
+    served_pooled = "learned" if not is_gated or is_open or _is_shown(pooled, p) else "bare"
     pooled = msgspec.structs.replace(pooled, served=served_pooled)
 
     def decided(record: Paired) -> Paired:
@@ -118,7 +124,8 @@ def benefit_of(setting: Setting, state: State, iteration: int) -> list[BenefitDe
             pairs.setdefault(verdict.task_type, []).append(Pair(verdict.correct, history.correct))
     if not pairs:
         return []
-    records, pooled = decide_benefit(pairs, p=config.gate_p, is_gated=config.gate == "paired")
+    is_gated = config.gate == "paired"
+    records, pooled = decide_benefit(pairs, p=config.gate_p, is_gated=is_gated, is_start=iteration < 0)
     # Planned is what would see something new; with the same prompt the earlier answer is as good as a new one.
     planned = (plan.question_id for plan in state.progress.plans("snapshot"))
     stale = sum(not state.progress.is_judged("snapshot", name) for name in planned)

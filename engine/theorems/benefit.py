@@ -82,7 +82,10 @@ class _Record:
         for name in sorted(self._bare.keys() & self._learned.keys()):
             pairs.setdefault(self._types[name], []).append(Pair(self._learned[name], self._bare[name]))
         is_gated = self._config.gate == "paired"
-        if (event.records, event.pooled) != decide_benefit(pairs, p=self._config.gate_p, is_gated=is_gated):
+        start = event.iteration < 0
+        if (event.records, event.pooled) != decide_benefit(
+            pairs, p=self._config.gate_p, is_gated=is_gated, is_start=start
+        ):
             return f"iteration {event.iteration} decided otherwise than the anchors' answers say"
         return ""
 

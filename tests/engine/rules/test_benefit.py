@@ -8,7 +8,7 @@ import pytest
 
 from mage_es.engine.commands import TakeSnapshot
 from mage_es.engine.config import PAPER, Config
-from mage_es.engine.rules.benefit import Pair, decide_benefit, to_ask_more
+from mage_es.engine.rules.benefit import FEW, Pair, decide_benefit, to_ask_more
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.snapshot import is_decided, take_snapshot
 from mage_es.events.vocabulary import AnswerJudged, BenefitDecided, IterationClosed, Purpose
@@ -25,9 +25,18 @@ def served(pairs: dict[str, list[Pair]], p: float = 0.1) -> dict[str, str]:
 
 
 def test_a_type_is_served_what_was_learned_once_its_own_anchors_show_that_it_helps() -> None:
-    assert served({"t": [WON] * 4 + [BOTH] * 9})["t"] == "learned"
-    assert served({"t": [WON] * 3 + [BOTH] * 9})["t"] == "bare"
+    assert served({"t": [WON] * 4 + [BOTH] * 19})["t"] == "learned"
+    assert served({"t": [WON] * 3 + [BOTH] * 19})["t"] == "bare"
     assert served({"t": [BOTH, NEITHER] * 50})["t"] == "bare"
+
+
+def test_of_few_pairs_what_was_learned_is_served_until_the_bare_prompt_has_beaten_it() -> None:
+    few = {"a": [NEITHER] * 8, "b": [WON, LOST]}
+    assert set(served(few).values()) == {"learned"}
+    assert set(served({**few, "b": [WON, LOST, LOST]}).values()) == {"bare"}
+    assert served({"t": [NEITHER] * FEW})["t"] == "learned" and served({"t": [NEITHER] * (FEW + 1)})["t"] == "bare"
+    records, pooled = decide_benefit(few, p=0.1, is_start=True)
+    assert {record.served for record in (*records, pooled)} == {"bare"}, "nothing was learned yet"
 
 
 def test_a_type_whose_anchors_lose_more_than_they_win_is_bare_whatever_the_others_show() -> None:
@@ -36,12 +45,12 @@ def test_a_type_whose_anchors_lose_more_than_they_win_is_bare_whatever_the_other
 
 
 def test_a_type_with_few_anchors_leans_on_all_types_together() -> None:
-    few = {name: [WON, BOTH] for name in "abcd"}
+    few = {name: [WON, *[BOTH] * 5] for name in "abcd"}
     assert set(served(few).values()) == {"learned"}
     assert set(served({**few, "e": [WON, LOST, LOST]}).values()) == {"bare"}
     records, pooled = decide_benefit({**few, "e": [WON] * 4}, p=0.1)
     assert [record.is_own for record in records] == [False] * 4 + [True]
-    assert (pooled.pairs, pooled.learned, pooled.bare, pooled.won, pooled.lost) == (12, 12, 4, 8, 0)
+    assert (pooled.pairs, pooled.learned, pooled.bare, pooled.won, pooled.lost) == (28, 28, 20, 8, 0)
 
 
 @pytest.mark.parametrize("p", [0.05, 0.1])
@@ -50,7 +59,7 @@ def test_what_does_nothing_is_served_with_at_most_the_probability_of_the_setting
         chance = sum(
             comb(changed, won) / 2**changed
             for won in range(changed + 1)
-            if served({"t": [WON] * won + [LOST] * (changed - won)}, p)["t"] == "learned"
+            if served({"t": [WON] * won + [LOST] * (changed - won) + [BOTH] * (FEW + 1)}, p)["t"] == "learned"
         )
         assert chance <= p
 

@@ -157,7 +157,7 @@ def test_a_model_that_the_memories_help_is_served_them_and_keeps_the_gain(old: R
 
 
 def test_a_model_that_they_do_not_help_is_served_the_bare_prompt(old: Run) -> None:
-    report = upgrade(old, execution=Stubborn(), sample=8)
+    report = upgrade(old, execution=Stubborn(), sample=18)
     assert {each.served for each in report.benefit} == {"bare"}
     assert report.kept and report.kept.gain == 0 and "0 % of the gain is kept" in " ".join(verdict(report))
     assert verify(child_of(old, report.run_id)).ok

@@ -1,7 +1,7 @@
-"""The options of the commands: one for each setting, made from the setting's own type and docstring.
+"""The options of the commands: one for each setting, built from the setting's own type and docstring.
 
 Rules
-    - No option for a setting is written by hand: name, default and description cannot drift from the setting's.
+    - No option for a setting is written by hand, so its name, default and description cannot drift from the setting.
 """
 
 import ast
@@ -57,7 +57,7 @@ MinSimilarityOption = Annotated[
     typer.Option(
         "--min-similarity",
         metavar="auto|COSINE",
-        help="Leave out memories that are farther: auto measures it on the run's own questions, 0 is off.",
+        help="Leave out memories less similar than this: auto measures the bound on the run's own questions, 0 is off.",
     ),
 ]
 
@@ -102,8 +102,8 @@ def takes(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command `--json` and an option for each named setting.
 
-    It receives its two streams as `out`, and all settings, resolved, as `settings`. Its help leaves out the options
-    for `unlisted` settings. With `own_tasks` it has theirs, too, and they are in the name of the benchmark.
+    It receives its two streams as `out`, and all settings, resolved, as `settings`. Its help omits the options for
+    `unlisted` settings. With `own_tasks` it has those options too, and they become part of the benchmark's name.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:

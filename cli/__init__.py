@@ -47,8 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def _open_streams() -> None:
     """Replace a stream that the caller closed: otherwise the next file opened would take its number, and our
-    messages.
-    """
+    messages."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))

@@ -45,8 +45,7 @@ EPISODES = Config(benchmark="workshop", seed=42, iterations=4, pool=12, held_out
 
 LESSON = Config(benchmark="private-labels", seed=42, pool=17, held_out=24, anchors=9, recall=False, max_tokens=24)
 LEARN_FROM = 60
-"""Questions that a language model learns from; `LESSON` holds those of its exam. SmolLM2 reads them in minutes.
-"""
+"""Questions that a language model learns from; `LESSON` holds those of its exam. SmolLM2 reads them in minutes."""
 _ROWS = {
     "zero_shot": "the model alone",
     "mage": "with what MAGE learned",

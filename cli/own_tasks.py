@@ -57,8 +57,7 @@ def parameter(name: str) -> inspect.Parameter:
 
 def named(benchmark: str | None, given: Mapping[str, Any], *, like: str = "") -> str | None:
     """Return the benchmark that an argument and the options name; other own tasks (`like`) lend their options. Raises
-    `UsageError` if they do not fit.
-    """
+    `UsageError` if they do not fit."""
     from mage_es.engine.benchmarks.tasks.spec import parse, specified
 
     options = {name: value for name, value in given.items() if value is not None}
@@ -88,8 +87,7 @@ def named(benchmark: str | None, given: Mapping[str, Any], *, like: str = "") ->
 
 def with_learner(config: Config) -> Config:
     """Return a configuration that says which model does the user's own tasks: a terminal asks the user, elsewhere it
-    stays open.
-    """
+    stays open."""
     from mage_es.engine.benchmarks.registry import needs_learner, own_models
     from mage_es.engine.models.registry import own_learner
 
@@ -102,8 +100,7 @@ def with_learner(config: Config) -> Config:
 
 def _text_of(given: str) -> str:
     """Return the text of a file of that name, else the argument itself: a run records the text, not a file that may
-    change.
-    """
+    change."""
     try:
         return read_text(Path(given))
     except (OSError, ValueError):  # a ValueError: it holds characters that no file name can

@@ -62,8 +62,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     """Iterations after which a run pauses."""
     guidance_batch: bool = False
     """Send independent calls of guidance and judge as batches, if the provider offers them: half the price at
-    Anthropic, replies within minutes or hours.
-    """
+    Anthropic, replies within minutes or hours."""
     sign: str = ""
     """File of a key, made by `mage-es key new`: heads of each log are signed with it when a run or serving begins
     and ends, and before and after each exam."""
@@ -176,8 +175,7 @@ class Settings:
 
     def prices(self) -> Prices:
         """Return what models cost; the user's own file comes first. Raises `UsageError` for a file that is not
-        valid.
-        """
+        valid."""
         from mage_es.engine.run.pricing import read_prices
 
         return read_prices(str(self.entries["prices"].value) or None)

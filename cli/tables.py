@@ -151,8 +151,7 @@ def _share(part: int, whole: int) -> str:
 
 def benefit(records: Sequence[Paired], title: str = "Anchors, answered twice") -> TextTable | str:
     """Return what the anchors showed of what was learned, type by type, and what is served; a plain sentence if there
-    are no anchors.
-    """
+    are no anchors."""
     if not records:
         return "Not tested against the bare prompt: there are no anchors. What was learned is served."
     rows = [_paired(record) for record in (records if len(records) > 2 else records[-1:])]

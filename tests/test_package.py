@@ -174,7 +174,7 @@ def test_a_benchmark_is_an_object_and_another_process_is_given_it_again(
     run = mage_es.evolve(config, benchmark=source.Sums(), models=models).run_id
     assert run == "my-sums-s42-001"
     assert mage_es.open_run(run).bundle("How much is 3 plus 3?").task_type == "sum"
-    with pytest.raises(mage_es.UsageError, match="begun with my-sums, and not with other"):
+    with pytest.raises(mage_es.UsageError, match="started with my-sums, not with other"):
         other = source.Sums()
         other.name = "other"
         mage_es.examine(run, benchmark=other)

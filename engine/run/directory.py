@@ -83,8 +83,7 @@ class Run(NamedTuple):
 
     def exams(self) -> list[Run]:
         """Return the exams in the order in which they were set, each as a run whose log is the exam's. The folder of
-        one killed before it had a log is skipped.
-        """
+        one killed before it had a log is skipped."""
         return [self.exam(log.parent.name) for log in sorted(self.exams_path.glob("*/log")) if _holds_log(log)]
 
     def exam(self, name: str) -> Run:
@@ -141,8 +140,7 @@ def create_run(
     runs_dir: Path | str, *, benchmark: str, seed: int, beginning: Beginning | None = None, run_id: str | None = None
 ) -> Run:
     """Return a run directory in which nothing is recorded: a new one, or one whose start ended before its first event.
-    Raises `UsageError` if the name is taken or invalid, `LogDamaged` if it holds a run that cannot be read.
-    """
+    Raises `UsageError` if the name is taken or invalid, `LogDamaged` if it holds a run that cannot be read."""
     if run_id is not None:
         require_name(run_id)
     runs_dir = Path(runs_dir)

@@ -104,8 +104,7 @@ class RecordedExam(NamedTuple):
     """An exam according to its log. `marker` is the one that was asked for, `head_seq` its place in the run's log,
     `execution` the model that answered ("" for a baseline). `answers` has a row for each question that was asked (see
     `asked`), `undecided` one for each whose answer is neither right nor wrong, with the `problem`, `episodes` one for
-    each episode. `seconds` is the mean time of the execution model for a question, all its calls added up.
-    """
+    each episode. `seconds` is the mean time of the execution model for a question, all its calls added up."""
 
     name: str
     marker: str
@@ -157,8 +156,7 @@ def number_of(name: str) -> int:
 
 def repair_that_cut(number: int, reader: LogReader) -> int:
     """Return the event with which a repair cut the record of an exam, 0 if no repair can have done so. It lies between
-    the records of the exams before and after that number.
-    """
+    the records of the exams before and after that number."""
     records = exam_records(reader)
     before = max((record.seq for record in records if record.number < number), default=0)
     after = min((record.seq for record in records if record.number > number), default=reader.head.seq + 1)

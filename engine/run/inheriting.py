@@ -200,8 +200,7 @@ def inherited_types(without: Collection[str] = ()) -> Collection[type[Event]]:
 
 def learned_by(reader: LogReader, seq: int, k: int, *, without: Collection[str] = ()) -> list[Draft]:
     """Return the events up to `seq`, where iteration `k` was the last one closed, that made what was learned, except
-    those that only the projections `without` read.
-    """
+    those that only the projections `without` read."""
     decided = reader.last(BenefitDecided, until=seq)
     return [
         Draft(
@@ -233,8 +232,7 @@ def _is_there(benchmark: str) -> bool:
 
 def _added(known: Sequence[Question], questions: Sequence[Question], parent: str) -> Iterator[Question]:
     """Yield the questions that are not yet known, under ids of their own. Raises `UsageError` for one whose answer has
-    changed.
-    """
+    changed."""
     by_text, taken, changed = {_asked(question): question for question in known}, {q.id for q in known}, list[str]()
     for question in questions:
         if other := by_text.get(_asked(question)):

@@ -56,8 +56,7 @@ class MemoryItem(msgspec.Struct, frozen=True, kw_only=True):
 class MemoryReport(msgspec.Struct, frozen=True, kw_only=True):
     """An item in full, its origin and history, the number of `prompts` that it was in, and how many were answered
     right. `coin` has (right, asked) for the questions for which the coin showed it, and for those for which it left it
-    out.
-    """
+    out."""
 
     run_id: str
     marker: str

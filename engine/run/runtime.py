@@ -78,8 +78,7 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
 
     def connections(self, model: Model) -> int:
         """Return how many calls to a model may be in flight: no more than its slots, if it runs in this process. A call
-        waiting for a slot would also delay a stop.
-        """
+        waiting for a slot would also delay a stop."""
         most = self.max_connections or self.workers
         return min(most, getattr(model, "slots", most))
 

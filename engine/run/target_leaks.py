@@ -51,8 +51,7 @@ class Told(NamedTuple):
     """How much something (`task type`, `id`, `split`) tells about the answers of `asked` questions. It is right for
     `right` of them, against `plain` without it; `better` and `worse` count the questions that only one of the two gets
     right, `p` is the exact test's. `learned` are the questions whose answers were known, `on` and `tried` name both
-    sides.
-    """
+    sides."""
 
     what: str
     example: str

@@ -189,8 +189,7 @@ class Typer:
 
     def predict(self, texts: Sequence[str], vectors: Vectors, *, exclude: Sequence[str] = ()) -> list[str]:
         """Return the task type of each text, given with its vector, as shown to the learner. `exclude` has, for each
-        text, the id of the known question that must not vote, "" for none; or it is empty.
-        """
+        text, the id of the known question that must not vote, "" for none; or it is empty."""
         if exclude and len(exclude) != len(texts):
             raise ValueError(f"{len(texts)} texts came with {len(exclude)} ids to exclude; give one for each or none")
         placed, shapes = on_grid(vectors), _shapes(texts)

@@ -93,8 +93,7 @@ class World(NamedTuple):
         vectors: Vectors | None = None,
     ) -> list[Asked]:
         """Return questions about to be asked on a state, with the vectors needed to choose their bundles. `vectors` are
-        those of the questions' texts, if known; an episode has more to go by.
-        """
+        those of the questions' texts, if known; an episode has more to go by."""
         openings: dict[str, Opening] = {}
         if is_sequential(self.benchmark):
             openings = {question.id: opening_of(self.benchmark, question) for question in questions}
@@ -233,8 +232,7 @@ def reopen_world(
 
 def require_scoring(world: World, what: str) -> None:
     """Raise `PrerequisiteError` for `what` (a word) in a copy of a run that was made without its gold answers. Raises
-    whatever the benchmark's `require_scorer` raises, if its scorer is not part of the run.
-    """
+    whatever the benchmark's `require_scorer` raises, if its scorer is not part of the run."""
     if not world.has_gold:
         raise PrerequisiteError(
             f"This copy of the run was made without its gold answers, and {what} needs them: restore a backup that has "
@@ -285,8 +283,7 @@ def first_event(reader: LogReader) -> RunStarted:
 
 def registered_in(world: World, registration: RunRegistered) -> RunRegistered:
     """Return a registration as it is recorded: 0 means all held-out questions. Raises `UsageError` for one that this
-    world cannot honour.
-    """
+    world cannot honour."""
     questions = len(held_out_sample(world.setting, registration.questions or None))
     seed = world.setting.config.seed
     if registration.exams < 1:
@@ -298,8 +295,7 @@ def registered_in(world: World, registration: RunRegistered) -> RunRegistered:
 
 def held_out_sample(setting: Setting, count: int | None) -> Sequence[str]:
     """Return the ids of `count` held-out questions (None: all). A smaller choice is part of a larger one. Raises
-    `UsageError` for more than are held out, and `PrerequisiteError` if all of them are erased.
-    """
+    `UsageError` for more than are held out, and `PrerequisiteError` if all of them are erased."""
     held_out = ranked(setting.held_out, setting.config.seed, purpose="exam.questions")
     if not held_out:
         raise PrerequisiteError(

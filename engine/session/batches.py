@@ -246,8 +246,7 @@ class BatchQueue:
     async def _with_retries(self, action: Callable[[], Awaitable[Result]], *, costs: bool = False) -> Result:
         """Return the result of a request about a batch, retried while its fault may pass. One that `costs` is given up
         as early as a call whose reply may be lost.
-        Raises `ModelFault` for a fault that does not pass, `ProviderDown` after too many in a row.
-        """
+        Raises `ModelFault` for a fault that does not pass, `ProviderDown` after too many in a row."""
         # Not through the client: these requests are not calls, so they are no events and not in the budget.
         policy = self._client.policy
         wait = policy.first_wait_s

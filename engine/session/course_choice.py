@@ -83,8 +83,7 @@ def view_of(world: World) -> RunView:
 
 def learned(world: World, state: State, *, is_trial: bool) -> Preparing:
     """Return a run's method as it was on a state, rebuilt from what it observed according to the log. `is_trial`:
-    return instead the trial that it was at.
-    """
+    return instead the trial that it was at."""
     begun = state.progress.baseline
     assert begun is not None
     method = open_method(begun.baseline, view_of(world))

@@ -1,4 +1,4 @@
-"""Scoring recorded exams again after the scorer changed: beside the old verdicts, from the recorded replies alone."""
+"""Scoring recorded exams again after the scorer changed: beside the old verdicts, only from the recorded replies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mage_es.projections.fold import fold
 def judged_anew(run: Run, reader: LogReader, world: World) -> Iterator[Draft]:
     """Yield the new verdicts of each complete exam that another scorer scored.
 
-    Raises `PrerequisiteError` where an exam is not complete, or its replies do not suffice.
+    Raises `PrerequisiteError` if an exam is incomplete, or its replies do not suffice.
     """
     scorer = fingerprints(world)[1:]
     for record in exam_records(reader):
@@ -32,9 +32,7 @@ def judged_anew(run: Run, reader: LogReader, world: World) -> Iterator[Draft]:
 def _anew(run: Run, reader: LogReader, world: World, record: ExamRecord) -> ExamRejudged:
     name, opened = record.opened.exam, record.opened
     if not record.closed:
-        raise PrerequisiteError(
-            f"The exam {name} is not complete, so it cannot be scored again: bring its scorer back."
-        )
+        raise PrerequisiteError(f"The exam {name} is not complete, so it cannot be scored again: restore its scorer.")
     basis = CheckBasis(world, is_scorer=False)
     state, log = fold(reader, until=opened.head_seq), record.log(run)
     recount = Recount(basis, exam=name, execution=opened.execution, judge=opened.judge)

@@ -133,7 +133,7 @@ def _ledger(state: State, prices: Prices) -> Iterator[LedgerRow]:
 
 
 def _served(state: State) -> dict[str, dict[str, int]]:
-    """Return the calls of each model by the names that its provider served, if any is another than requested."""
+    """Return the calls of each model by the names that its provider served, if any differs from the one requested."""
     calls: dict[str, Counter[str]] = {}
     for account, use in state.ledger.accounts():
         if use.calls:
@@ -258,7 +258,7 @@ def iteration_rows(state: State, scores: Mapping[tuple[str, int], int], *, first
             if iteration == k or iteration < k == first - 1:
                 sizes[outcome] += count
         fresh, revisit, anchor = (state.scores.score(purpose, k) for purpose in ("fresh", "revisit", "anchor"))
-        if k < first:  # a parent's own answers are no result of this run
+        if k < first:  # a parent's own answers are not a result of this run
             fresh = revisit = Score(0, 0)
         rows.append(
             IterationRow(

@@ -1,7 +1,7 @@
 """The verb `score`: predictions from any source, measured by a benchmark's own metrics.
 
 Rules
-    - Every question of the records counts, as upstream has it: a missing prediction is measured as an empty one.
+    - Every question of the records counts, as upstream does: a missing prediction is measured as an empty one.
     - A prediction for an unknown question, or a second one for the same question, is an error: a total over the wrong
       questions would mean nothing.
     - A judge, if there is one, sees every prediction; its opinion is reported beside the metrics and changes none.
@@ -56,7 +56,7 @@ class ScoreReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ByVerdict(NamedTuple):
-    """The metrics of a benchmark that has none of its own: its scorer's verdict."""
+    """The metrics of a benchmark without its own: its scorer's verdict."""
 
     benchmark: Benchmark
 
@@ -92,7 +92,7 @@ def score(
     benchmark = open_records(name, records) if records else open_benchmark(name, seed=seed, data_dir=data_dir)
     if judge is not None and is_sequential(benchmark):
         raise UsageError(f"The tasks of {name} are episodes, which their environment scores: omit --judge.")
-    # Own tasks that a run would divide are measured whole.
+    # A user's own tasks, which a run would divide, are measured whole.
     questions = benchmark.questions("test") or benchmark.questions("evolution")
     form: PredictionForm = getattr(benchmark, "predictions", "text")
     read = read_records(predictions, dict[str, Any], partial(_prediction, form))

@@ -3,7 +3,7 @@
 Theory of operation
 
     phase      what it asks of the world                    command                decided in
-    OPEN       task types where there are none, and the     OpenRun                decide.py
+    OPEN       task types if there are none, and the     OpenRun                decide.py
                ontology (guidance model)                    InduceOntology         rules/ontology.py
     PLAN       exploration briefs (guidance model)          PlanIteration          agents/navigator.py
     EXPLORE    episodes (execution model, environment)      PlanAnswers            agents/learner.py

@@ -131,7 +131,7 @@ class Memory:
                 raise unread(self, event)
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
-        # The row begins with the event's fields in their order, so the columns are its arguments.
+        # The row begins with the event's fields in order, so the columns are its arguments.
         for row in map(MemoryRow, *(columns[name] for name in self.reads[cls])):
             if row.memory_id not in self._rows:
                 self._add(row)

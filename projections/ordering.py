@@ -15,7 +15,7 @@ _Digraph: TypeAlias = "rx.PyDiGraph[str, str]"
 
 
 class Ordering:
-    """Skills by their plain names; queries about an unknown skill have answers, too."""
+    """Skills by their plain names; queries about an unknown skill have answers too."""
 
     def __init__(self, skills: Sequence[str], edges: Iterable[tuple[str, str, str]]) -> None:
         self._graph: _Digraph = rx.PyDiGraph(multigraph=True)

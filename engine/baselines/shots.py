@@ -1,10 +1,10 @@
 """The worked examples of few-shot prompts: evolution questions from the user's data, with our own rationales.
 
 Rules
-    - `shots.toml` holds rationales, which end in the answer; the questions come from the user's data. If some of them
-      are missing there, there are fewer examples.
+    - `shots.toml` holds rationales, which end in the answer; the questions come from the user's data. If some are
+      missing there, there are fewer examples.
     - A question is identified by its id, or by the hash of its normal form if upstream's records have no ids. A variant
-      of a benchmark (`hotpotqa-fullwiki`) has the examples of the benchmark itself.
+      of a benchmark (`hotpotqa-fullwiki`) uses the benchmark's examples.
     - A benchmark without rationales takes the first evolution questions with a solution, in seeded order.
     - An anchor or a held-out question is never an example.
 """
@@ -54,7 +54,7 @@ def matched(
 
 
 def looked_up(questions: Mapping[str, Question], evolution: Sequence[str]) -> tuple[Shot, ...]:
-    """Return examples for ReAct, made of the supporting facts of evolution questions."""
+    """Return examples for ReAct, made from the supporting facts of evolution questions."""
     found = (shot for name in evolution for shot in _trajectories(questions[name]))
     return tuple(islice(found, REACT_SHOTS))
 

@@ -7,11 +7,11 @@
     expel                  insights by voting, and the nearest right answers as cases (2308.10144, section 4)
 
 Rules
-    - The writer is the run's guidance model, or the learner itself where it has none. In the exam nothing is written
-      but the sheet of `cheatsheet_retrieval`, by the learner.
-    - Whether an answer was right is the scorer's verdict, and the right answer is shown where the teacher may see it;
-      the papers' models judge themselves where they have neither.
-    - A text that was lost, or that quotes a guarded question, is "": what was there before stays.
+    - The writer is the run's guidance model, or the learner itself if it has none. In the exam only the sheet of
+      `cheatsheet_retrieval` is written, by the learner.
+    - Whether an answer was right is the scorer's verdict, and the right answer is shown if the teacher may see it; the
+      papers' models judge themselves if they have neither.
+    - A text that was lost, or that quotes a guarded question, is "": the previous one stays.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOST_TOKENS: Mapping[str, int] = {
     "playbook_update_v1": 128,
     "insight_votes_v1": 192,
 }
-"""Of a text that the learner itself writes, by template: a small model writes on until it is cut."""
+"""For a text that the learner itself writes, by template, as a small model writes on until it is cut."""
 _ASKED, _REPLIED = 4000, 2000
 _LINE = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(\S.*)$", re.MULTILINE)
 _ID = re.compile(r"\bb(\d+)\b")
@@ -98,7 +98,7 @@ class DynamicCheatsheet:
 
 
 class CheatsheetRetrieval(NearestCases):
-    """DC-RS: what the nearest cases have in common is put together for each question.
+    """DC-RS: what the nearest cases have in common is compiled for each question.
 
     Ours keeps no sheet from one question to the next: in an exam nothing is learned.
     """
@@ -115,7 +115,7 @@ class CheatsheetRetrieval(NearestCases):
 
 
 class ReasoningBank(NearestCases):
-    """Insights of each answer, found by the question that they come of, the nearest one."""
+    """Insights from each answer, retrieved by the nearest question that they come from."""
 
     is_writing, block, plays = True, 1, False
 
@@ -144,8 +144,8 @@ class PlaybookLine(msgspec.Struct):
 class Ace:
     """A reflector names what helped and what harmed, a curator adds lines; code merges them.
 
-    A line whose harm outweighs its help is shown no more, and one that is nearly there already is not added: the
-    paper's grow-and-refine, by the run's embedder.
+    A line whose harm outweighs its help is no longer shown, and a near-duplicate is not added: the paper's
+    grow-and-refine, by the run's embedder.
     """
 
     is_asking, is_writing, block = True, True, 1
@@ -194,8 +194,8 @@ class Insight(msgspec.Struct):
 class Expel(NearestCases):
     """A writer votes on insights: it agrees, disagrees, edits or adds; one without a vote is dropped.
 
-    It is shown each wrong answer beside the nearest right one, and the right ones by eights. Ours are of one try each:
-    the paper lets the learner reflect and try again before.
+    It is shown each wrong answer beside the nearest right one, and the right ones by eights. Ours have one try each: in
+    the paper the learner first reflects and tries again.
     """
 
     is_writing, plays, listed = True, False, 8

@@ -67,7 +67,7 @@ def nearest_last(hits: Sequence[Near]) -> list[Near]:
 
 
 def as_turns(rows: Iterable[MemoryRow], *, answer_format: str, is_bare: bool) -> list[Demonstration]:
-    """Return the cases among memories as turns, in their order."""
+    """Return the cases among memories as turns, in order."""
     return [
         Demonstration(
             f"memory/{row.memory_id}",

@@ -123,7 +123,7 @@ def note_of(state: State, memories: Collection[str], layout: CaseLayout) -> Note
 
 
 def _rendered(state: State, memories: Collection[str], layout: CaseLayout) -> tuple[Note, tuple[Span, ...]]:
-    # By ids alone and in their order: an anchor's plan and an inference's record have nothing else in common.
+    # By ids alone and in order: an anchor's plan and an inference's record have nothing else in common.
     titled, cases = remembered(state, memories, BARE), []
     if layout.form != "sections":
         cases = as_turns(map(state.memory.row, memories), answer_format=BARE, is_bare=layout.is_bare)

@@ -79,7 +79,7 @@ def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list
     known = state.benefit.last
     if known is None or known.iteration != iteration:
         return drafts
-    # A run that goes on from another's iteration already has that one's decision on it: its own is another fact.
+    # A run that continues another's iteration already has that one's decision on it: its own is another fact.
     return [replace(each, ordinal=1) if isinstance(each.event, BenefitDecided) else each for each in drafts]
 
 

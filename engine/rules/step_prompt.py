@@ -56,7 +56,7 @@ def step_prompt(
         *sections_of(state, planned, is_bare=planned.template in _BARE),
     ]
     # The arm `none` is the control of the search bandit: with anything from the graph in it, it would measure nothing.
-    # The bare prompt has that arm, too.
+    # The bare prompt has that arm too.
     if planned.search_arm != "none":
         sections.append(Section("Patterns", _patterns(state, about.task_type), is_note=True))
         sections.append(Section("World", _relations(state, about.entities), is_note=True))

@@ -282,7 +282,7 @@ def first_event(reader: LogReader) -> RunStarted:
 
 
 def registered_in(world: World, registration: RunRegistered) -> RunRegistered:
-    """Return a registration as it is recorded: 0 means all held-out questions. Raises `UsageError` for one that this
+    """Return a registration as recorded: 0 means all held-out questions. Raises `UsageError` for one that this
     world cannot honour."""
     questions = len(held_out_sample(world.setting, registration.questions or None))
     seed = world.setting.config.seed

@@ -40,7 +40,7 @@ _PATHS: Mapping[str, Mapping[str, RequestShape]] = {
 _CLIENTS = ("OpenAI", "AsyncOpenAI", "Anthropic", "AsyncAnthropic")
 _MOST_KNOWN = 50_000
 _known, _mutex = OrderedDict[str, str](), Lock()
-"""The inference of each reply's id; empty where a server gave the same id twice."""
+"""The inference of each reply's id; empty if a server gave the same id twice."""
 
 
 class OpenedRun(FrozenRun):

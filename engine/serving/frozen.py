@@ -164,7 +164,7 @@ class FrozenRun:
         draw: str = "",
         shared: tuple[int, int] = (0, 0),
     ) -> Recalled:
-        """Return what this state has for a turn of a conversation, which may have been asked in learning, too.
+        """Return what this state has for a turn of a conversation, which may have been asked in learning too.
 
         It goes by the reading of the text that is nearest to a memory (rules/wording.py); `shared` are the characters
         at its beginning and end that others of its client have too. With a name to `draw` by, the arm is drawn as in

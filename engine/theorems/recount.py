@@ -64,7 +64,7 @@ class Heard(NamedTuple):
 
 
 class CheckBasis(msgspec.Struct, frozen=True):
-    """What a log is checked with: the world it began in, None where `missing` says why it cannot be opened, and the
+    """What a log is checked with: the world it began in, None if `missing` says why it cannot be opened, and the
     fingerprints of its `scorer` as it is here.
 
     `is_release` and `is_scorer`: whether the package and the scorer that are here are those that recorded it, so that
@@ -140,7 +140,7 @@ class Recount:
         return next((f"{name}: it was planned, and there is no verdict" for _, _, name in sorted(self._open)), "")
 
     def miscounted(self, closed: ExamClosed, known: frozenset[str] | set[str] | None) -> str:
-        """Return how a result differs from the answers; `known` are the familiar families, None where unknown."""
+        """Return how a result differs from the answers; `known` are the familiar families, None if unknown."""
         asked = [each for each in self.settled if each.purpose == "exam" and not isinstance(each, AnswerUndecided)]
         right = {each.question_id: isinstance(each, AnswerJudged) and each.correct for each in asked}
         undecided = sum(each.purpose == "exam" for each in self.settled) - len(asked)
@@ -405,7 +405,7 @@ def _told(event: Event) -> str:
 
 
 def _replied(player: Model, request: Request) -> str:
-    """Return the reply of a stand-in as it is recorded: nothing in it waits."""
+    """Return the reply of a stand-in as recorded: nothing in it waits."""
     asking: Any = player.complete(request)
     try:
         asking.send(None)

@@ -18,7 +18,7 @@ ORDERS = 5
 def stream(questions: Sequence[Question], *, seed: int, order: int = 0, naive: bool = False) -> list[Question]:
     """Return the questions in one of the orders of a stream.
 
-    The time and phase of a question are numbers in its `meta`, 0 where it has none: any benchmark is a stream. Order 0
+    The time and phase of a question are numbers in its `meta`, 0 if it has none: any benchmark is a stream. Order 0
     of questions of one time is as given; a drawn order depends on the questions, the seed and its number alone.
     """
     if order == 0:

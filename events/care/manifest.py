@@ -41,7 +41,7 @@ def item_of(name: str, data: bytes) -> Item:
 def complete(objects: Objects, items: Iterable[Item]) -> int:
     """Record that a backup of these objects is complete; return the bytes stored, 0 if the newest says the same.
 
-    Raises `LogDamaged` where the newest record cannot be read, and what `create_once` raises.
+    Raises `LogDamaged` if the newest record cannot be read, and what `create_once` raises.
     """
     found, data = _newest(objects), pack(_Manifest(tuple(sorted(set(items)))))
     if found and objects.read(_name(found)) == data:

@@ -93,7 +93,7 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     max_tokens: int = 0
     """The raised limit of its replies, where replies of an earlier phase were cut; 0: the configured limit."""
     seen: str = ""
-    """Of an anchor the hash of all that its calls can show; empty where that cannot be told beforehand (episodes)."""
+    """Of an anchor the hash of all that its calls can show; empty if that cannot be told beforehand (episodes)."""
     coin: float = 0.0
     """Probability with which each retrieved memory was left out."""
     left_out: tuple[Retrieved, ...] = ()
@@ -120,7 +120,7 @@ class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
     request_sha256: str
     model: str
     text: str
-    """The model's reply without its thinking; empty where it said nothing else."""
+    """The model's reply without its thinking; empty if it said nothing else."""
     stop_reason: str
     """Why the model stopped: `end`, `length` where a limit cut it, `loop` where the limit cut what repeated itself,
     `refused`, or the provider's own word."""

@@ -37,7 +37,7 @@ class ExamOpened(Event, frozen=True, kw_only=True, tag="exam.opened"):
     scorer_sha256: str = ""
     """SHA-256 of the file of a scorer that is not the package's; empty for one that is, or without a source."""
     probes_sha256: str = ""
-    """SHA-256 of the scorer's verdicts on fixed replies; empty where no rule of the package's scores."""
+    """SHA-256 of the scorer's verdicts on fixed replies; empty if no rule of the package's scores."""
 
 
 class ExamClosed(Event, frozen=True, kw_only=True, tag="exam.closed"):
@@ -98,7 +98,7 @@ class ExamRejudged(Event, frozen=True, kw_only=True, tag="exam.rejudged"):
     scorer_sha256: str
     """SHA-256 of the file of a scorer that is not the package's; empty for one that is, or without a source."""
     probes_sha256: str
-    """SHA-256 of the scorer's verdicts on fixed replies; empty where no rule of the package's scores."""
+    """SHA-256 of the scorer's verdicts on fixed replies; empty if no rule of the package's scores."""
 
 
 class NoteWritten(Event, frozen=True, kw_only=True, tag="note.written"):

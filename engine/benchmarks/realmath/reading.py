@@ -218,7 +218,7 @@ class _Reader:
         return Application(head, (Variable(name), self._inner(low[0]), self._inner(limits["^"]), body))
 
     def _named(self, name: str, *, is_operator: bool = False) -> Expression:
-        """Read what may follow a name: a subscript, primes, a superscript that is no power, arguments."""
+        """Read what may follow a name: a subscript, primes, a superscript that is not a power, arguments."""
         base = name
         while (token := self._next()) in ("_", "'", "^"):
             if token == "^" and self._peek(1) not in _MARKS:

@@ -1,4 +1,4 @@
-"""What a moment of `crafter` is in words: the long-term and the short-term context of the text protocol, to the letter.
+"""A moment of `crafter` in words: the long-term and the short-term context of the text protocol, to the letter.
 
 Rules
     - The view is nine columns by seven rows around the player, cut as a slice of the map: near the east and south

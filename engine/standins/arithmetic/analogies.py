@@ -144,7 +144,7 @@ def _turn(chain: OperationChain, mapping: Mapping[int, int], *, example: Problem
 
 
 def extend(equations: Sequence[Equation], left: Quantity, *, used: Sequence[Quantity], to: Problem) -> Equation | None:
-    """Return a further equation of the last result and the number left over; None where no hint says which."""
+    """Return a further equation of the last result and the number left over; None if no hint says which."""
     result = equations[-1].value
     expression: tuple[ExpressionItem, ...] | None = None
     is_money = any(quantity.kind == "money" for quantity in used)

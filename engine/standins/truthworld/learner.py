@@ -1,6 +1,6 @@
 """`builtin/truthworld`: a learner that is right as often as the law of truthworld says.
 
-It reads off its prompt which claims are stated in which sections. A claim counts only where it is quoted with `> `.
+It reads from its prompt which claims are stated in which sections. A claim counts only where it is quoted with `> `.
 Solved questions, corrections and strategies show a claim at work; any other section only states it. Earlier calls for
 the same question are no source of claims.
 

@@ -30,7 +30,7 @@ class PrivateRule(Protocol):
     task: str
     """What is to be done with each question."""
     labels: tuple[str, ...]
-    """The answers that every question has to choose from, none where there is no such list."""
+    """The answers that every question has to choose from, none if there is no such list."""
     scorer: Scorer
 
     def ask(self, dice: Dice, split: Split) -> Posed: ...

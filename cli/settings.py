@@ -96,7 +96,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     only_types: str = ""
     """Only questions of these task types get memories; all unless some are named."""
     max_note_tokens: Amount = 0
-    """Most tokens of memories in a request, above which the farthest are left out; 0: no limit."""
+    """Token limit for the memories in a request: beyond it the farthest are left out; 0: no limit."""
     layout: Literal["auto", "turns", "lines", "sections"] = "auto"
     """How cases are put into requests, and into the anchors and exams of the run that records it: as turns of the chat,
     as plain lines or under headings; auto: as the run learned with them."""

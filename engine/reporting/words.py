@@ -17,7 +17,7 @@ MOST = 10
 
 
 def in_words(study: Study) -> list[str]:
-    """Return one line on the runs, one for each full system as far as there is room, and two on cost and words."""
+    """Return one line on the runs, one for each full system if there is room, and two on cost and words."""
     learning = [run for run in study.counted if not run.baseline]
     runs, baselines = len(learning), len(study.counted) - len(learning)
     exams = sum(len(run.exams) for run in learning)
@@ -54,7 +54,7 @@ def _points(gain: Cell | None) -> str:
 
 
 def _taken(study: Study) -> str:
-    """Return how many exams there are of each state: of many, one could have been chosen."""
+    """Return how many exams there are of each state: from many, one could have been picked."""
     learning = [run for run in study.counted if not run.baseline]
     before, after = (sum(len(run.taken_of(state)) for run in learning) for state in ("start", "end"))
     return f"Exams taken: {before} before and {after} after learning, in {len(learning)} runs."

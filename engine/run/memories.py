@@ -145,7 +145,7 @@ LEAST_PREFIX = 4
 
 _TEXT_WIDTH = 120
 _SEPARATOR = " · "
-"""Between two lines of a text that is shown on one."""
+"""Separates the lines of a text that is shown on one line."""
 
 
 def report_of(run_id: str, marker: str, reader: LogReader, state: State, name: str) -> MemoryReport:

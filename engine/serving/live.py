@@ -74,8 +74,8 @@ Wish = Literal["on", "off", "shadow"]
 _NOTES = 2_048
 """Rendered notes that are kept."""
 _LONGEST_NAME, _LONGEST_QUESTION, LONGEST_TEXT = 128, 8_000, 32_000
-"""Characters of a session's name, of a model's or a reply's id on record, of a turn looked up, and of a text on record,
-so that no client can fill memory, or the disk at once."""
+"""Most characters of a session's name, of a recorded model or reply id, of a turn to look up, and of a recorded text,
+so that no client can quickly fill memory or the disk."""
 
 
 class Prepared(NamedTuple):

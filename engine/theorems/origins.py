@@ -1,7 +1,5 @@
-"""Everything learned names what it was made of: verdicts, replies and feedback that are in the log before it.
-
-Of what a run began with, its parent's log has the replies.
-"""
+"""Everything learned names what it was made from: verdicts, replies and feedback earlier in the log. For what a run
+began with, its parent's log has the replies."""
 
 from typing import Any
 
@@ -35,7 +33,7 @@ LEARNED = (
 
 
 def check_origins(reader: LogReader) -> Check:
-    """Return whether every fact that an origin names is in the log, and before what was made of it."""
+    """Return whether every fact that an origin names is in the log, and before what was made from it."""
     inherited = last_inherited(reader)
     recorded = {
         record.fact_id.hex(): record.seq for record in reader.records({AnswerJudged, FeedbackGiven, ModelCalled})

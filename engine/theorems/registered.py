@@ -1,4 +1,4 @@
-"""Registration: what was committed to before the first call as the result, and every way in which the run deviates.
+"""Registration: what was committed to as the result before the first call, and every deviation of the run.
 
 A deviation breaks no theorem, for a run may be examined as often as anybody likes; but then another number than the
 registered one could have been chosen, and a reader should know.
@@ -17,7 +17,7 @@ NAME = "registered"
 
 
 def check_registered(reader: LogReader, started: RunStarted) -> Iterator[Check]:
-    """Yield a check where something was registered."""
+    """Yield a check if something was registered."""
     for seq, told in reader.numbered(RunRegistered):
         end, learner = reader.last(IterationClosed), learner_of(reader)
         records = [each for each in exam_records(reader) if is_own(each.opened, learner)]

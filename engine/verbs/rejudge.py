@@ -42,8 +42,8 @@ def _anew(run: Run, reader: LogReader, world: World, record: ExamRecord) -> Exam
     lost = sum(isinstance(each, AnswerUnanswered) for each in recount.settled)
     if len(recount.made) + lost != record.closed.total:
         raise PrerequisiteError(
-            f"The exam {name} cannot be scored again: of its {record.closed.total} answers {len(recount.made)} are "
-            "decided by this scorer and the recorded replies."
+            f"The exam {name} cannot be scored again: this scorer and the recorded replies decide only "
+            f"{len(recount.made)} of its {record.closed.total} answers."
         )
     verdicts = tuple(
         Rejudged(question_id=each.question_id, score_micro=each.score_micro, correct=each.correct)

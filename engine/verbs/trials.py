@@ -43,7 +43,7 @@ ASKED = 3
 """Questions to ask the learner."""
 _SHOWN = 60
 _MOST_LABELS = 20
-"""Most different right answers for which tasks count as a choice among labels."""
+"""Tasks with at most this many distinct right answers count as a choice among labels."""
 
 
 class FirstPrompt(NamedTuple):

@@ -59,7 +59,7 @@ _Look = Callable[[str, Run, Callable[[float], None]], Viewed]
 class Viewer(ThreadingHTTPServer):
     """The server of the runs that `runs` lists, each of which is read when its page is first asked for.
 
-    `words` are explained where they are shown. Raises `OSError` if the port is taken; 0 is any free one.
+    `words` are explained where they are shown. Raises `OSError` if the port is taken; 0 means any free one.
     """
 
     daemon_threads = True

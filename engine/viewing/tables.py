@@ -152,7 +152,7 @@ class Rows:
         return len(self) - 1
 
     def put(self, key: Hashable, seq: int, *values: Any) -> None:
-        """Set what holds for a key from event `seq` on: the previous interval ends there, unless it is equal.
+        """Give a key a new value from event `seq` on: the previous interval ends there, unless the value is equal.
 
         The table's first columns are those of `TIMED`.
         """
@@ -168,7 +168,7 @@ class Rows:
         self._open[key] = self.add(seq, None, *values)
 
     def end(self, key: Hashable, seq: int) -> None:
-        """Set that nothing holds for a key from event `seq` on."""
+        """End a key's current interval at event `seq`, without a new value."""
         if (row := self._open.pop(key, None)) is not None:
             self._lists[1][row] = seq
 

@@ -10,7 +10,7 @@ from mage_es.events.vocabulary.form import Event, Origin, Part, Phase
 class MemoryQuarantined(Event, frozen=True, kw_only=True, tag="memory.quarantined"):
     """A memory is kept out of every prompt from here on; it stays stored."""
 
-    # Never a deletion: Theorem 1 wants the protected memory only to grow.
+    # Never a deletion, because Theorem 1 requires that the protected memory only grows.
     stream: ClassVar[str] = "memory/{0.memory_id}"
     memory_id: str
     reason: str
@@ -103,7 +103,7 @@ class Searched(Part, frozen=True, kw_only=True):
 
 
 class KeyDestroyed(Event, frozen=True, kw_only=True, tag="key.destroyed"):
-    """The key of a subject was destroyed, and with it every text that is under it; the receipt of that."""
+    """The key of a subject was destroyed, and with it every text under it; this is the receipt."""
 
     stream: ClassVar[str] = "subject/{0.subject_id}"
     subject_id: str

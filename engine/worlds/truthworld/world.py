@@ -23,8 +23,8 @@ _NUMBERS: dict[Operation, range] = {"add": range(3, 20), "take away": range(2, 1
 class WorldShape(NamedTuple):
     """The parameters of a world. Shares are in percent; the first three decide which kinds of memory arise.
 
-    `poisoned`: evolution questions whose reference solution states wrong rules (and ends in the right answer).
-    `fluke` and `mute`: right answers of the learner that it reached by wrong rules, or with reasoning that states none.
+    `poisoned`: evolution questions whose reference solution states wrong rules (and ends in the right answer). `fluke`
+    and `mute`: the learner's right answers reached by wrong rules, or with reasoning that states no rules.
     """
 
     poisoned: int = 20

@@ -1,4 +1,4 @@
-"""What a task type is made of: numbers, chains of operations, and families of phrasing.
+"""The parts of a task type: numbers, chains of operations, and families of phrasing.
 
 The sheets in `sheets/` are TOML tables in a small notation:
 

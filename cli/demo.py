@@ -237,14 +237,14 @@ def exams(report: DemoReport) -> TextTable:
 
 def lesson(report: LessonReport) -> TextTable:
     ring, shuffled = report.tried.ring, report.shuffled
-    found = {row.method: _asked(row) for row in ring.rows}
+    found = {row.method: _ring_cells(row) for row in ring.rows}
     found["shuffled"] = _counts(shuffled.correct, shuffled.total)
     rows = [(said, *found[name]) for name, said in _ROWS.items()]
     title = f"{shuffled.total} questions that it never saw, after {ring.learned} others"
     return TextTable(title, ("who answers", "right", "share", "95 %", "points over the model alone, 95 %"), rows)
 
 
-def _asked(row: RingRow) -> tuple[str, ...]:
+def _ring_cells(row: RingRow) -> tuple[str, ...]:
     over = next((told(each) for each in row.differences if each.to == "zero_shot"), "")
     return (*_counts(row.correct, row.total)[:-1], over)
 

@@ -54,7 +54,7 @@ def erase(
         if not yes and not agreed("Erase it, for good? [y/N] "):
             raise UsageError("Nothing was erased. Add --yes to erase it.")
     receipt = erase_subject(found, subject=subject, reason=reason or REASON, by=by, also=also or [])
-    out.report(receipt, *_shown(receipt))
+    out.report(receipt, *_tables(receipt))
     out.next(settings.again("verify", found.id))
 
 
@@ -74,7 +74,7 @@ def _planned(plan: ErasurePlan) -> list[str]:
     return lines
 
 
-def _shown(receipt: ErasureReceipt) -> list[TextTable | str]:
+def _tables(receipt: ErasureReceipt) -> list[TextTable | str]:
     event = receipt.event
     rows = [
         (each.store, each.place, str(each.files), str(each.found), each.done, each.left or "-") for each in event.stores

@@ -151,7 +151,7 @@ def _parameter(name: str, *, is_listed: bool) -> inspect.Parameter:
     option = typer.Option(
         f"{flag}/--no-{flag[2:]}" if is_switch else flag,
         metavar=None if is_switch else _METAVARS.get(name) or _metavar(kind(name)),
-        help=f"{descriptions()[name]} [default: {_shown(name)}]".strip() if is_listed else "",
+        help=f"{descriptions()[name]} [default: {_default_text(name)}]".strip() if is_listed else "",
         show_default=False,
         hidden=not is_listed,
         rich_help_panel=next((panel for panel, held in _PANELS.items() if name in held), _REST),
@@ -186,7 +186,7 @@ def _text(node: ast.AST) -> str:
     return ""
 
 
-def _shown(name: str) -> str:
+def _default_text(name: str) -> str:
     default = fields()[name].default
     if name in LIMITS:
         return "no limit"

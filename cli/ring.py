@@ -75,7 +75,7 @@ def ring(
             name=name,
             register=register,
         )
-    out.report(report, ring_table(report), *_said(report))
+    out.report(report, ring_table(report), *_notes(report))
     out.next(settings.again("verify", report.runs[-1], names=("runs_dir",)))
 
 
@@ -113,7 +113,7 @@ def told(difference: RingDifference) -> str:
     return f"{difference.points:+.1f} ({spread.low:+.1f} to {spread.high:+.1f}; {counts}{p})"
 
 
-def _said(report: RingReport) -> list[str]:
+def _notes(report: RingReport) -> list[str]:
     seeds = f"seeds {report.seeds[0]} to {report.seeds[-1]}" if len(report.seeds) > 1 else f"seed {report.seeds[0]}"
     said = [
         f"Each learned from {report.learned} questions, {seeds}; tokens in and out are means of a held-out question, "

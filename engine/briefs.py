@@ -65,7 +65,7 @@ class AuthoredSkill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AuthoredTaskType(msgspec.Struct, frozen=True, kw_only=True):
-    """What is said of a task type of the brief: one sentence."""
+    """A description of a task type in the brief: one sentence."""
 
     task_type: str
     description: str = ""
@@ -86,7 +86,7 @@ class Doubting(msgspec.Struct, frozen=True, kw_only=True):
 
 class FailureBrief(Brief, frozen=True, kw_only=True, tag="failure_memories"):
     """EVOLVE: write at most `limit` corrections of these failures, and a strategy if one is wanted; `others` were
-    missed too, and `existing` is what the learner has already."""
+    missed too, and `existing` is what the learner already has."""
 
     task_type: str
     skill: str
@@ -298,7 +298,7 @@ class RefinementReply(Doubting, frozen=True, kw_only=True):
 
 
 class TypeStanding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A task type of a skill: this iteration's answers, and questions to tell its patterns by, wrong ones first."""
+    """A task type of a skill: this iteration's answers, and questions that show its patterns, wrong ones first."""
 
     task_type: str
     right: int

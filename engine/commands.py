@@ -178,7 +178,7 @@ class RecordEmbedding(NamedTuple):
 
 
 class RecordFact(NamedTuple):
-    """Record a fact of which the shell knows every field: there is nothing to decide, but it is searched for leaks."""
+    """Record a fact whose every field the shell knows: there is nothing to decide, but it is searched for leaks."""
 
     draft: Draft
 

@@ -1,8 +1,8 @@
 """`decide(setting, state, command) -> drafts`: the only place where domain events come from.
 
 Pure: the same setting, state and command give the same events. All that a model, a clock or a file has to contribute is
-in the command. Most commands are decided by an agent or a rule, named below; facts of which the shell knows every field
-(`RecordFact`) only pass through, so that they too are searched for leaks.
+    in the command. Most commands are decided by an agent or a rule, named below; facts whose every field the shell
+    knows (`RecordFact`) only pass through, so that they too are searched for leaks.
 """
 
 from typing import Any, assert_never

@@ -18,8 +18,8 @@ Theory of operation
                                                             CloseIteration         decide.py
 
 Each phase takes the same three steps. It asks the world for what it needs; it puts all of that into one command of
-plain values, of which `decide` makes events; and `Session.do` commits these as one atomic batch before it applies them
-to the state. Nothing here remembers anything between two phases: the state says how far a run has got.
+plain values, from which `decide` makes events; and `Session.do` commits these as one atomic batch before it applies
+them to the state. Nothing here remembers anything between two phases: the state says how far a run has got.
 
 What is durable when. Every call, tool run, search and step of an episode is committed as soon as it returns, and a
 verdict together with the reply that it judges. What a phase learns from them is one batch that ends with the mark of

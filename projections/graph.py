@@ -126,7 +126,7 @@ class Graph:
             case TaskTypeRetired():
                 self._retired[event.task_type] = event.into
             case PatternPruned():
-                # The node keeps its edges, and `_gone` says what no longer counts: nothing is ever removed.
+                # The node keeps its edges, and `_pruned_nodes` says what no longer counts: nothing is ever removed.
                 self._pruned[f"memory/{event.memory_id}"] = None
             case EntitySeen():
                 self._create(f"entity/{event.entity_id}", event.kind)
@@ -234,7 +234,7 @@ class Graph:
         kinds = (name.partition("/")[0] for name in self._index)
         counts: Counter[str] = Counter(SUBGRAPHS[kind] for kind in kinds if kind in SUBGRAPHS)
         # Patterns are the only nodes that are ever pruned, and they belong to the experience subgraph.
-        counts["experience"] -= len(self._gone())
+        counts["experience"] -= len(self._pruned_nodes())
         return {subgraph: count for subgraph, count in sorted(counts.items()) if count}
 
     def edge_counts(self) -> dict[str, int]:
@@ -331,7 +331,7 @@ class Graph:
             [("retired", *item) for item in self._retired.items()],
         )
 
-    def _gone(self) -> list[str]:
+    def _pruned_nodes(self) -> list[str]:
         return [name for name in self._pruned if name in self._details]
 
     def _out(self, node: str) -> Iterator[tuple[str, str, str]]:

@@ -63,7 +63,7 @@ def write_snapshot(folder: Path, state: State, *, chain: str, digests: Sequence[
     path = folder / f"{state.seq:020d}.{fold_fingerprint()[:8]}.msgpack"
     write_new(disk, path, kept_as(body))
     # The first is kept: it is the start of the run, which every exam compares its end with.
-    for superseded in _found(folder)[1:-KEPT]:
+    for superseded in _files(folder)[1:-KEPT]:
         disk.unlink(superseded)
     return path
 
@@ -76,7 +76,7 @@ def kept_as(body: bytes) -> bytes:
 def latest_snapshot(folder: Path, source: Source, *, until: int | None = None) -> State | None:
     """Return the newest kept state of this very log at or before event `until` (default: its head), if any."""
     last = source.head.seq if until is None else min(until, source.head.seq)
-    for path in reversed(_found(folder)):
+    for path in reversed(_files(folder)):
         if _seq_of(path) <= last:
             state = _read(path, source)
             if state is not None:
@@ -87,20 +87,20 @@ def latest_snapshot(folder: Path, source: Source, *, until: int | None = None) -
 def disowned(folder: Path, source: Source) -> list[Path]:
     """Return the snapshots that claim the log's digests for another state, which no crash can cause. One that is torn,
     or ahead of what the disk kept of its log, claims nothing and is skipped."""
-    claims = ((path, _claimed(path, source)) for path in _found(folder))
+    claims = ((path, _claimed(path, source)) for path in _files(folder))
     return [path for path, claimed in claims if claimed and _loaded(path, *claimed, source) is None]
 
 
 def damaged_snapshots(folder: Path) -> list[Path]:
     """Return files that are named like snapshots but are not, or not whole; nothing uses them."""
-    return [path for path in _found(folder) if _contained(path) is None]
+    return [path for path in _files(folder) if _contained(path) is None]
 
 
 def kept_dump(folder: Path, seq: int, projection: str) -> Any:
     """Return one projection's state at event `seq` as it was kept live, None if that is missing. Unlike
     `latest_snapshot` this requires no fingerprint and no agreement: it is a witness, not a state to continue, for
     finding out what a fold by other code does differently."""
-    for path in _found(folder):
+    for path in _files(folder):
         if _seq_of(path) == seq:
             content = _contained(path)
             if content is not None and projection in content.dumps:
@@ -117,7 +117,7 @@ def fold_fingerprint() -> str:
     return hashlib.sha256(b"\x00".join(source.read_bytes() for source in sources)).hexdigest()
 
 
-def _found(folder: Path) -> list[Path]:
+def _files(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     return sorted(path for path in folder.iterdir() if _NAME.fullmatch(path.name))

@@ -28,7 +28,7 @@ MOST_FAILURES = 60  # open failures that are looked through for those of the fro
 def plan(setting: Setting, state: State, command: PlanIteration) -> list[Draft]:
     """Return the plan: at most half of the pool goes to open failures, longest unasked first, the rest is fresh.
 
-    In a later epoch an open failure can be fresh again; then it is no revisit, and one more fresh question is asked.
+    In a later epoch an open failure can be fresh again; then it is not a revisit, and one more fresh question is asked.
     What another learner was asked is asked again in the order of rules/reproof.py.
 
     [Algorithm 1, line 3] Earlier failures have a series of their own in every score.
@@ -127,7 +127,7 @@ def briefs_of(planned: IterationPlanned) -> dict[str, str]:
 def next_fresh(setting: Setting, *, asked: Mapping[str, int], count: int, without: Collection[str] = ()) -> list[str]:
     """Return the next `count` questions of the pool, or as many as there are, each once. `asked` says how often each
     question was fresh, and so in which epoch it is due: those behind come first. The first epoch is the committed
-    order; each later one shuffles it anew.
+    order; each later one reshuffles it.
 
     [Algorithm 1, line 3] Questions of a later epoch are marked as repeats.
     """

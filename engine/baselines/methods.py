@@ -71,7 +71,7 @@ class Cases:
         return PreparedTask(self.others(task)[-MOST:])
 
     def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing | None:
-        if shown := self._shown(task, reply if verdict and self._is_good(verdict) else ""):
+        if shown := self._reply_of_case(task, reply if verdict and self._is_good(verdict) else ""):
             self.cases.append(ShownCase(task, shown))
         return None
 
@@ -91,7 +91,7 @@ class Cases:
             if case.question.id != task.id and normalise(f"{case.question.context} {case.question.question}") != own
         ]
 
-    def _shown(self, task: Question, right: str) -> str:
+    def _reply_of_case(self, task: Question, right: str) -> str:
         """Return the reply of a case, "" if no right one is known; `right` is the learner's own, if it was."""
         form = self.around.answer_format
         if self.around.are_episodes:
@@ -165,7 +165,7 @@ def asked_by(trial: BaselineTrial, prepared: PreparedTask, *, is_reasoned: bool)
     # Plain lines are the same texts, not divided into messages.
     before = ("", "") if prepared.are_turns else ("Q: ", "A: ")
     shown = [
-        Demonstration(f"case/{case.question.id}", before[0] + _asked(case.question), before[1] + case.reply)
+        Demonstration(f"case/{case.question.id}", before[0] + _question_text(case.question), before[1] + case.reply)
         for case in prepared.cases
     ]
     return (
@@ -183,9 +183,10 @@ def asked_by(trial: BaselineTrial, prepared: PreparedTask, *, is_reasoned: bool)
 def played_earlier(prepared: PreparedTask) -> list[Quote]:
     """Return the cases of an episode as its prompts quote them."""
     return [
-        Quote(f"case/{case.question.id}", f"Task: {_asked(case.question)}\n{case.reply}") for case in prepared.cases
+        Quote(f"case/{case.question.id}", f"Task: {_question_text(case.question)}\n{case.reply}")
+        for case in prepared.cases
     ]
 
 
-def _asked(question: Question) -> str:
+def _question_text(question: Question) -> str:
     return f"{question.context}\n\n{question.question}" if question.context else question.question

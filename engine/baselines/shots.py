@@ -38,9 +38,9 @@ def rationales(benchmark: str) -> Mapping[str, str]:
 def worked(benchmark: str, questions: Mapping[str, Question], evolution: Sequence[str]) -> tuple[Shot, ...]:
     written = matched(rationales(benchmark), questions, evolution)[:SHOTS]
     if written:
-        return tuple(Shot(name, _asked(questions[name]), text.strip(), "") for name, text in written)
+        return tuple(Shot(name, _question_text(questions[name]), text.strip(), "") for name, text in written)
     solved = (questions[name] for name in evolution if questions[name].solution.strip())
-    return tuple(Shot(q.id, _asked(q), q.solution.strip(), q.gold) for q in islice(solved, SHOTS))
+    return tuple(Shot(q.id, _question_text(q), q.solution.strip(), q.gold) for q in islice(solved, SHOTS))
 
 
 def matched(
@@ -68,5 +68,5 @@ def _trajectories(question: Question) -> Iterator[Shot]:
         yield Shot(question.id, question.question, trajectory(question, titles, pages), question.gold)
 
 
-def _asked(question: Question) -> str:
+def _question_text(question: Question) -> str:
     return f"{question.context}\n{reasoned_about(question)}".strip()

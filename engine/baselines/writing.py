@@ -1,7 +1,7 @@
 """Methods that write: published rivals, each with its paper's own steps and the content of its prompts in our words.
 
     dynamic_cheatsheet     one sheet, rewritten after each answer (arXiv 2504.07952, section 2, DC-Cu)
-    cheatsheet_retrieval   a sheet for each question, made of the nearest cases (the same, DC-RS)
+    cheatsheet_retrieval   a sheet for each question, made from the nearest cases (the same, DC-RS)
     reasoning_bank         insights of the nearest earlier question, right or wrong (2509.25140, section 3)
     ace                    a playbook of counted lines that grows by small additions (2510.04618, section 3)
     expel                  insights by voting, and the nearest right answers as cases (2308.10144, section 4)
@@ -72,7 +72,7 @@ def _written(template: str, brief: msgspec.Struct) -> Request:
     return Request(system=prompt.system, prompt=prompt.text, max_tokens=MOST_TOKENS[template])
 
 
-def _shown(task: Question, reply: str, verdict: Verdict | None, notes: str = "") -> AnswerShown:
+def _answer_shown(task: Question, reply: str, verdict: Verdict | None, notes: str = "") -> AnswerShown:
     return AnswerShown(
         notes=notes,
         question=f"{task.context}\n\n{task.question}".strip()[:_ASKED],
@@ -94,7 +94,7 @@ class DynamicCheatsheet:
         return PreparedTask(notes=self._sheet)
 
     def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing:
-        self._sheet = (yield _written("cheatsheet_v1", _shown(task, reply, verdict, self._sheet))) or self._sheet
+        self._sheet = (yield _written("cheatsheet_v1", _answer_shown(task, reply, verdict, self._sheet))) or self._sheet
 
 
 class CheatsheetRetrieval(NearestCases):
@@ -129,7 +129,7 @@ class ReasoningBank(NearestCases):
         return PreparedTask(notes=self._insights[found[0].question.id] if found else "")
 
     def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing:
-        written = yield _written("insights_v1", _shown(task, reply, verdict))
+        written = yield _written("insights_v1", _answer_shown(task, reply, verdict))
         if lines := _LINE.findall(written)[:3]:
             self._insights[task.id] = "\n".join(f"- {line.strip()}" for line in lines)
             self.cases.append(ShownCase(task, ""))
@@ -165,7 +165,7 @@ class Ace:
         return PreparedTask(notes=self.playbook)
 
     def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing:
-        thought = yield _written("playbook_reflect_v1", _shown(task, reply, verdict, self.playbook))
+        thought = yield _written("playbook_reflect_v1", _answer_shown(task, reply, verdict, self.playbook))
         for number in _numbers(thought, "helpful"):
             if number in self._lines:
                 self._lines[number].helpful += 1
@@ -215,7 +215,7 @@ class Expel(NearestCases):
         return super().prepare(task)._replace(notes=self.insights)
 
     def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing | None:
-        shown = _shown(task, reply, verdict)
+        shown = _answer_shown(task, reply, verdict)
         if not shown.is_right:
             return self._vote([shown, *(self._solved[case.question.id] for case in self.nearest(task, 1))])
         self._solved[task.id] = shown

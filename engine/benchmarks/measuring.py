@@ -40,14 +40,14 @@ def problem_with(prediction: Prediction, form: PredictionForm) -> str:
     """Return what is wrong with the types of a prediction, "" if nothing; a missing one (null) is always fine."""
     words, is_right = _FORMS[form]
     if prediction.value is not None and not is_right(prediction.value):
-        return f"prediction: expected {words}, found {_shown(prediction.value)}"
+        return f"prediction: expected {words}, found {_shortened(prediction.value)}"
     for name, (words, kinds) in _PARTS.items():
         if not isinstance(part := prediction.parts.get(name), (*kinds, type(None))):
-            return f"{name}: expected {words}, found {_shown(part)}"
+            return f"{name}: expected {words}, found {_shortened(part)}"
     return ""
 
 
-def _shown(value: object) -> str:
+def _shortened(value: object) -> str:
     shown = text_of(value)
     return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}..."
 

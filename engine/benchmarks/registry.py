@@ -149,7 +149,7 @@ def given_name(benchmark: Benchmark) -> str:
 
 
 def own_models(name: str) -> OwnModels:
-    entry = _found(name)
+    entry = _find(name)
     return entry.models if entry else OwnModels()
 
 
@@ -175,7 +175,7 @@ def needs_learner(name: str) -> bool:
 
 
 def own_defaults(name: str) -> Mapping[str, int]:
-    entry = _found(name)
+    entry = _find(name)
     return entry.defaults if entry else {}
 
 
@@ -238,7 +238,7 @@ def open_records(name: str, path: Path) -> Benchmark:
 
 
 def _entry(name: str) -> BenchmarkEntry:
-    entry = _found(name)
+    entry = _find(name)
     if entry is None:
         raise UsageError(
             f"There is no benchmark {name!r}.{nearest(name, names())} A file of tasks ends in .jsonl, .csv or "
@@ -247,7 +247,7 @@ def _entry(name: str) -> BenchmarkEntry:
     return entry
 
 
-def _found(name: str) -> BenchmarkEntry | None:
+def _find(name: str) -> BenchmarkEntry | None:
     return _GIVEN.get(name) or _installed(name)
 
 

@@ -218,7 +218,7 @@ def _run(job: Job, desk: Desk, words: tuple[str, ...]) -> int:
     everything = [*desk.program, *words, *options]
     passed = 0
     with (
-        _begun(path, _shown((*words, *options))) as log,
+        _open_output(path, _command_line((*words, *options))) as log,
         subprocess.Popen(everything, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True) as child,
     ):
         try:
@@ -234,7 +234,7 @@ def _run(job: Job, desk: Desk, words: tuple[str, ...]) -> int:
     return child.returncode
 
 
-def _begun(path: Path, command: str) -> IO[bytes]:
+def _open_output(path: Path, command: str) -> IO[bytes]:
     """Return the output file of a step, opened for appending, with the command written to it."""
     log = FileIO(open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab")
     log.write(f"{_BEGAN}{command}\n".encode())
@@ -269,8 +269,8 @@ def _again(job: Job, desk: Desk) -> str:
         words = next_words(job, desk.runs_dir)
     except MageError:
         words = ("verify", job.name)
-    return _shown((*words, "--runs-dir", str(desk.runs_dir), *job.places)) if words else ""
+    return _command_line((*words, "--runs-dir", str(desk.runs_dir), *job.places)) if words else ""
 
 
-def _shown(words: Sequence[str]) -> str:
+def _command_line(words: Sequence[str]) -> str:
     return shlex.join(["mage-es", *words])

@@ -71,7 +71,7 @@ def open_model(spec: str, tier: Tier) -> Model:
         UsageError: no such provider, option or model, or one that cannot serve this tier.
         PrerequisiteError: The provider's client package or key is missing.
     """
-    parsed = parse_spec(spec, known=_known())
+    parsed = parse_spec(spec, known=_options_by_provider())
     if parsed.provider == "builtin":
         return open_builtin(spec, tier)
     package = _PACKAGES.get(parsed.provider)
@@ -187,11 +187,11 @@ def check_models(*, execution: str, guidance: str, judge: str = "") -> None:
     """Raise `UsageError` for anything but a model of this tier; packages and keys may still be missing."""
     models: Sequence[tuple[str, Tier]] = ((execution, "execution"), (guidance, "guidance"), (judge, "judge"))
     for spec, tier in models:
-        if spec and parse_spec(spec, known=_known()).provider == "builtin":
+        if spec and parse_spec(spec, known=_options_by_provider()).provider == "builtin":
             open_builtin(spec, tier)
 
 
-def _known() -> Mapping[str, Sequence[str] | None]:
+def _options_by_provider() -> Mapping[str, Sequence[str] | None]:
     return {**dict.fromkeys(plugins("mage_es.models")), **OPTIONS}
 
 

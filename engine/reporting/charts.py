@@ -69,7 +69,8 @@ def _printable(part: Any) -> Any:
 
 
 def line_chart(title: str, series: Sequence[Series], *, x: str, y: str, high: float | None = None) -> Chart | None:
-    """Return lines over iterations (-1: the start), None of no marks; the y axis ends at `high` or the largest mark."""
+    """Return lines over iterations (-1: the start), None without marks; the y axis ends at `high` or the largest
+    mark."""
     top = math.inf if high is None else high
     rows = [
         {"name": each.name, "kind": kind, "x": at, "y": value, "low": max(0, value - sd), "high": min(top, value + sd)}

@@ -120,12 +120,12 @@ class RecordedRun:
     @property
     def final(self) -> RecordedExam | None:
         """Return the complete exam that counts on the state at the end of the run, see `_counting`."""
-        return _counting(self.taken_of("end"), self._wanted)
+        return _counting(self.taken_of("end"), self._sizes_that_count)
 
     @property
     def initial(self) -> RecordedExam | None:
         """Return the one that counts on the state before the first iteration."""
-        return _counting(self.taken_of("start"), self._wanted)
+        return _counting(self.taken_of("start"), self._sizes_that_count)
 
     def taken_of(self, state: Literal["start", "end"]) -> list[RecordedExam]:
         """Return the run's own exams on the state before the first iteration or after the last, in the order of their
@@ -138,7 +138,7 @@ class RecordedRun:
         return [exam for exam in self.exams if is_own(exam, learner) and since <= exam.head_seq < before]
 
     @property
-    def _wanted(self) -> list[int]:
+    def _sizes_that_count(self) -> list[int]:
         """The sizes of exams that count, best first: what was registered, else everything held out."""
         registered = [event.questions for event in self.reader.of(RunRegistered)]
         return [*registered, self.taken.get("held_out", 0)]

@@ -134,7 +134,7 @@ class Study(Places):
         return (f"What the teacher saw beside replies and verdicts: {said}.",) if said else ()
 
     def head(self, places: Sequence[Placement], *fields: str) -> TableHead:
-        """Return the leading columns of a table of these places: the benchmark, and of `fields` those that vary."""
+        """Return the leading columns of a table of these places: the benchmark, and those of `fields` that vary."""
         varying = [field for field in fields if len({getattr(place, field) for place in places}) > 1]
         fixed = {field: getattr(places[0], field) for field in fields if field not in varying} if places else {}
         said = "; ".join(f"{field} {value}" for field, value in fixed.items() if value)

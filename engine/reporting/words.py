@@ -27,7 +27,7 @@ def in_words(study: Study) -> list[str]:
     if len(results) > room:
         results[room - 1 :] = [f"... and {len(results) - room + 1} more, in the tables below."]
     words = "Right or wrong is counted on held-out questions; `mage-es explain WORD` explains any word below."
-    return [head, *results, _taken(study), _cost(study), words]
+    return [head, *results, _exam_counts(study), _cost(study), words]
 
 
 def _result(study: Study, place: Placement) -> str:
@@ -53,7 +53,7 @@ def _points(gain: Cell | None) -> str:
     return f"{gain.mean:+.0f} points{between}"
 
 
-def _taken(study: Study) -> str:
+def _exam_counts(study: Study) -> str:
     """Return how many exams there are of each state: from many, one could have been picked."""
     learning = [run for run in study.counted if not run.baseline]
     before, after = (sum(len(run.taken_of(state)) for run in learning) for state in ("start", "end"))

@@ -115,10 +115,12 @@ class _Writing:
                 task_type=authored.task_type,
                 outcome=_outcome(authored, written),
                 authored=written.authored,
-                doubtful=tuple(sorted(self._asked(authored.task_type) & {*getattr(authored.reply, "doubtful", ())})),
+                doubtful=tuple(
+                    sorted(self._questions_of(authored.task_type) & {*getattr(authored.reply, "doubtful", ())})
+                ),
             )
 
-    def _asked(self, task_type: str) -> set[str]:
+    def _questions_of(self, task_type: str) -> set[str]:
         return {name for name, verdict in self.verdicts.items() if verdict.task_type == task_type}
 
     def _written(self, authored: Authored) -> Written:
@@ -157,7 +159,7 @@ class _Writing:
         self, task_type: str, skill: str, replied: Sequence[AuthoredPrinciple], authored: Authored
     ) -> Written:
         """Return the first principles that rest on enough questions; one that the skill already has is met again."""
-        asked = self._asked(task_type)
+        asked = self._questions_of(task_type)
         texts = [text for text, cases in principles_of(replied) if len(cases & asked) >= LEAST_SUPPORT]
         if replied and not texts:
             return Written(refused=f"refused: no principle names {LEAST_SUPPORT} questions that show it")

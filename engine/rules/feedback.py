@@ -83,12 +83,12 @@ def _value(said: Feedback) -> tuple[Any, int, str]:
         case dict():
             return "demonstration", 0, _demonstration(said.value)
     raise UsageError(
-        f"value is {_shown(said.value)}: give true or false, a number between 0 and 1, a text, or a demonstration: an "
-        'object with "answer".'
+        f"value is {_as_json(said.value)}: give true or false, a number between 0 and 1, a text, or a demonstration: "
+        'an object with "answer".'
     )
 
 
-def _shown(value: object) -> str:
+def _as_json(value: object) -> str:
     return msgspec.json.encode(value).decode()[:80]
 
 
@@ -125,7 +125,7 @@ def give_feedback(setting: Setting, state: State, command: GiveFeedback) -> list
     """
     event = given(command.said, key=command.key, session=command.session)
     if command.earlier:
-        if _said(command.earlier) != _said(event):
+        if _content(command.earlier) != _content(event):
             raise Conflict(
                 f"Something else was said under the idempotency key {command.said.idempotency_key!r}. To correct it, "
                 "send it with a new one: the last word counts."
@@ -149,7 +149,7 @@ def not_found(said: Feedback) -> NotFound:
     return NotFound(f"No inference {said.inference_id!r:.160} came with this key. Give {hint}.")
 
 
-def _said(event: FeedbackGiven) -> tuple[object, ...]:
+def _content(event: FeedbackGiven) -> tuple[object, ...]:
     return event.inference, event.session, event.metric, event.kind, event.value_micro, event.text
 
 

@@ -66,7 +66,7 @@ def decide_guard(
 
 
 def parts(order: Sequence[str]) -> list[Sequence[str]]:
-    """Return the anchors to be asked in the quarters after which the guard looks."""
+    """Return the anchors to ask, in the quarters after which the guard looks."""
     size = max(1, -(-len(order) // LOOKS))
     return [order[at : at + size] for at in range(0, len(order), size)]
 

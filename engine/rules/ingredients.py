@@ -53,7 +53,7 @@ def demonstrations_of(
     state: State, planned: QuestionPlanned, *, answer_format: str, is_bare: bool
 ) -> list[Demonstration]:
     """Return the cases of a plan as turns, the nearest last; with `is_bare` their answers alone."""
-    rows = [_shown(state, hit.memory_id, hit.answer_of) for hit in nearest_last(planned.memories)]
+    rows = [_row_to_show(state, hit.memory_id, hit.answer_of) for hit in nearest_last(planned.memories)]
     return as_turns(rows, answer_format=answer_format, is_bare=is_bare)
 
 
@@ -127,7 +127,7 @@ def remembered(
     """Return by title what memories quote in a prompt, in the order of the titles. `answers` maps a memory's id to that
     of another whose answer it shows (the permuted control of an exam)."""
     # By id, superseded ones included: the plan was made on this state, and an exam must render what it recorded.
-    rows = [_shown(state, memory_id, answers.get(memory_id, "")) for memory_id in memories]
+    rows = [_row_to_show(state, memory_id, answers.get(memory_id, "")) for memory_id in memories]
     failures = [row for row in rows if row.outcome == "failure_memory"]
     return {
         "Principles": [_quote(row, row.reasoning) for row in rows if row.outcome == "principle"],
@@ -180,7 +180,7 @@ def _labelled(label: str, text: str) -> list[str]:
     return [f"{label}: {text}"] if text and not is_erased(text) else []
 
 
-def _shown(state: State, memory_id: str, answer_of: str) -> MemoryRow:
+def _row_to_show(state: State, memory_id: str, answer_of: str) -> MemoryRow:
     """Return a memory as it is shown: with everything that another one, if any, says in answer to its question."""
     row = state.memory.row(memory_id)
     if not answer_of:

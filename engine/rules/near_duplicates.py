@@ -71,7 +71,8 @@ def common_shingles(groups: Iterable[Sequence[str]]) -> frozenset[str]:
     of a question, and are not compared: without that, four types of STBench are one question each. The run commits to
     the form beside the splits.
 
-    `groups` are the texts of each task type, of which all may be learned: what they share gives no other question away.
+    `groups` are the texts of each task type, all of which may be learned from: what they share gives no other question
+    away.
     """
     common: set[str] = set()
     for texts in groups:
@@ -153,7 +154,8 @@ class ExactIndex(Generic[Piece]):
         self._questions.append(pieces)
 
     def near(self, run: Sequence[Piece]) -> Iterator[int]:
-        """Yield the place of every question of which some passage of a text is a near-duplicate, in no order."""
+        """Yield the place of every question of which some passage of a text is a near-duplicate, in no particular
+        order."""
         pieces = frozenset(run)
         for place in {place for piece in pieces for place in self._needing.get(piece, ())}:
             question = self._questions[place]

@@ -56,7 +56,7 @@ class Proof(NamedTuple):
 
 
 def recorded_sample(setting: Setting, state: State) -> list[str]:
-    """Return the questions to be asked again: of those that the parent learned from, at most `setting.reproof`."""
+    """Return the questions to ask again: at most `setting.reproof` of those that the parent learned from."""
     # Not those that were never asked: they have no case, and no answer of the old learner to compare with.
     known = (name for name in setting.evolution if state.questions.history(name))
     return ranked(known, setting.config.seed, purpose="reproof")[: setting.reproof]

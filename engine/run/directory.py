@@ -128,7 +128,7 @@ class Run(NamedTuple):
         log = Log.open(self.log_path, clock=clock, fs=fs)
         if log.head.seq:
             log.close()
-            raise UsageError(_taken(self.path))
+            raise UsageError(_name_taken(self.path))
         return log
 
     def replay_path(self, marker: str) -> Path:
@@ -159,7 +159,7 @@ def create_run(
                 continue
             run = Run(name, runs_dir / name)
             if run.events:
-                raise UsageError(_taken(run.path)) from None
+                raise UsageError(_name_taken(run.path)) from None
             if foreign := run.foreign():
                 raise UsageError(
                     f"{run.path} is not a run's folder: it holds {foreign[0]}. Choose another name."
@@ -195,7 +195,7 @@ def delete_run(run: Run) -> None:
             shutil.rmtree(doomed)
 
 
-def _taken(path: Path) -> str:
+def _name_taken(path: Path) -> str:
     way = f"or continue it with `mage-es resume {path.name}`."
     return f"There is a run {path.name!r} already in {path.parent}: choose another name, {way}"
 

@@ -1,7 +1,7 @@
 """Continuing from what another run learned: its events and its questions, in a new run.
 
 Rules
-    - A run goes on from a closed iteration of its parent, and its own iterations are numbered from there.
+    - A run continues from a closed iteration of its parent, and its own iterations are numbered from there.
     - It begins with every event of the parent that changed what was learned. So it can be replayed, verified and backed
       up without the parent. Calls, prompts and verdicts on anchors are the parent's own and stay there.
     - With another model it drops what measured the parent's: bandits, gate and the record of recall begin anew.
@@ -233,9 +233,13 @@ def _is_there(benchmark: str) -> bool:
 def _added(known: Sequence[Question], questions: Sequence[Question], parent: str) -> Iterator[Question]:
     """Yield the questions that are not yet known, under ids of their own. Raises `UsageError` for one whose answer has
     changed."""
-    by_text, taken, changed = {_asked(question): question for question in known}, {q.id for q in known}, list[str]()
+    by_text, taken, changed = (
+        {_normal_question(question): question for question in known},
+        {q.id for q in known},
+        list[str](),
+    )
     for question in questions:
-        if other := by_text.get(_asked(question)):
+        if other := by_text.get(_normal_question(question)):
             if _answers(question) != _answers(other):
                 changed.append(other.id)
         else:
@@ -252,7 +256,7 @@ def _added(known: Sequence[Question], questions: Sequence[Question], parent: str
         )
 
 
-def _asked(question: Question) -> tuple[str, str]:
+def _normal_question(question: Question) -> tuple[str, str]:
     return " ".join(question.question.split()), " ".join(question.context.split())
 
 

@@ -16,7 +16,7 @@ _TERMS = ("temperature", "max_tokens", "reply_schema", "sample")
 
 
 class Snippet(NamedTuple):
-    """A text of a request. `source` is of what is quoted (a `Quote`'s); the terms count as the system message."""
+    """A text of a request. `source` is that of a quotation (see `Quote`); the terms count as the system message."""
 
     text: str
     source: str = ""

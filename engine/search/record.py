@@ -40,7 +40,7 @@ class ParagraphSearch:
         return next((page for page in self._pages if page.title.casefold() == wanted), None)
 
     def similar(self, title: str, *, count: int) -> Sequence[str]:
-        """Return the titles of the paragraphs most like it, then the others, in the record's order."""
+        """Return the titles of the paragraphs: first those most like `title`, then the others in the record's order."""
         near = ranked([Page(page.title, "") for page in self._pages], title)
         return list(dict.fromkeys([*(page.title for page in near), *(page.title for page in self._pages)]))[:count]
 

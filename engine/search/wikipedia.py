@@ -81,7 +81,7 @@ class WikipediaSearch:
         self.name, self._base_url, self._is_known = name, base_url, False
 
     def page(self, title: str) -> Page | None:
-        found = self._asked(action="query", prop="extracts", explaintext="1", redirects="1", titles=title)
+        found = self._ask(action="query", prop="extracts", explaintext="1", redirects="1", titles=title)
         for page in found.pages:
             if not page.missing and page.extract:
                 return Page(page.title, page.extract[:LONGEST_PAGE])
@@ -95,10 +95,10 @@ class WikipediaSearch:
         return [page for page in pages if page is not None]
 
     def _hits(self, query: str, count: int) -> list[str]:
-        found = self._asked(action="query", list="search", srsearch=query, srlimit=str(count))
+        found = self._ask(action="query", list="search", srsearch=query, srlimit=str(count))
         return [hit.title for hit in found.search[:count]]
 
-    def _asked(self, **parameters: str) -> _Found:
+    def _ask(self, **parameters: str) -> _Found:
         try:
             found = self._read({name: value[:_LONGEST_QUERY] for name, value in parameters.items()}, _Answer).query
         except _FAILURES as error:

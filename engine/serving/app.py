@@ -73,8 +73,8 @@ class App:
             "/metrics": self._counts,
             "/mcp": self._tools,
             "/v1/feedback": self._feedback,
-            "/v1/inferences/{name}": partial(self._told, "inferences"),
-            "/v1/memories/{name}": partial(self._told, "memories"),
+            "/v1/inferences/{name}": partial(self._explain, "inferences"),
+            "/v1/memories/{name}": partial(self._explain, "memories"),
             "/v1/{rest:path}": self._passed_on,
             "/{rest:path}": _unknown,
         }
@@ -145,7 +145,7 @@ class App:
         await answer(send, 200, msgspec.json.encode(event))
         self.metrics.count(run=guest.run, route="feedback", status=200, outcome="answered", treatment="none")
 
-    async def _told(self, what: str, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
+    async def _explain(self, what: str, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
         """Explain one of the key's own inferences or a memory, or decide on a memory."""
         _require_run(guest)
         live, name = self._runs[guest.run], scope["path_params"]["name"]
@@ -205,16 +205,16 @@ class _AccessLine:
 
     def __init__(self, send: Any, scope: Any) -> None:
         self._send, self._scope, self._began = send, scope, time.perf_counter()
-        self._status, self._told = 0, dict[str, str]()
+        self._status, self._explain = 0, dict[str, str]()
 
     async def send(self, message: dict[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            self._status, self._told = message["status"], texts_of(message["headers"])
+            self._status, self._explain = message["status"], texts_of(message["headers"])
         await self._send(message)
 
     def line(self, key: str) -> str:
         """Return it once the request is answered; status 0 means that the client hung up first."""
-        scope, told = self._scope, self._told
+        scope, told = self._scope, self._explain
         fields = {
             "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "key": key,

@@ -174,7 +174,7 @@ class FrozenRun:
         """
         spans = readings(text, *shared)
         questions = [_question(draw or "ask", text[first:last]) for first, last in spans]
-        command = self._asked(questions, task_type, frozen=not draw, phase="serve")
+        command = self._plan_command(questions, task_type, frozen=not draw, phase="serve")
         if not any(self.gets_notes(asked.task_type) for asked in command.asked):
             return Recalled(command.asked[0].task_type, "", 1.0, ())
         choosing = Choosing(self._serving, self.state, command, self._cascades)
@@ -200,7 +200,7 @@ class FrozenRun:
         """Precompute what the first question of each task type would otherwise wait for."""
         self.recalled(_FIRST)
         for name in sorted(self.task_types):
-            command = self._asked([_question("ask", _FIRST)], name, frozen=True, phase="serve")
+            command = self._plan_command([_question("ask", _FIRST)], name, frozen=True, phase="serve")
             choosing = Choosing(self._serving, self.state, command, self._cascades)
             choosing.search(command.asked[0], self.state.graph.skill_for_task(name))
 
@@ -210,7 +210,7 @@ class FrozenRun:
         Raises `UsageError` for an empty question, and for a task type that the run does not have.
         """
         asked = question_of(question)
-        command = self._asked([asked], task_type, frozen=True, phase="exam")
+        command = self._plan_command([asked], task_type, frozen=True, phase="exam")
         planned = self._planned(command, self.world.setting._replace(floors=self._floors))
         nearest, floor, reason = self._near(command, planned)
         if is_far(nearest, floor) or not self.gets_notes(planned.task_type):
@@ -245,14 +245,14 @@ class FrozenRun:
 
     def planned(self, asked: Question, task_type: str | None = None) -> QuestionPlanned:
         """Return the plan of a question on the frozen state."""
-        return self._planned(self._asked([asked], task_type, frozen=True, phase="exam"), self.world.setting)
+        return self._planned(self._plan_command([asked], task_type, frozen=True, phase="exam"), self.world.setting)
 
     def _planned(self, command: PlanAnswers, setting: Setting) -> QuestionPlanned:
         planned = plan_answers(setting, self.state, command)[0].event
         assert isinstance(planned, QuestionPlanned)
         return planned
 
-    def _asked(self, asked: Sequence[Question], named: str | None, *, frozen: bool, phase: Phase) -> PlanAnswers:
+    def _plan_command(self, asked: Sequence[Question], named: str | None, *, frozen: bool, phase: Phase) -> PlanAnswers:
         texts = [each.question for each in asked]
         vectors = self.world.embedder.encode(texts)
         if named is None:

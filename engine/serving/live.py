@@ -291,7 +291,8 @@ class LiveRun:
         return self._notes(key, session, reading.turns[:-1] if reading.is_new else reading.turns)
 
     def submit(self, prepared: Prepared, recording: Recording | None = None) -> Recording:
-        """Return what is done once what goes into a request is durable; if it fails, the request must go on without."""
+        """Return what is done once what goes into a request is durable; if it fails, the request must go on without
+        it."""
 
         def settled(done: Future[Sequence[Event]]) -> None:
             if done.exception():
@@ -500,7 +501,7 @@ class LiveRun:
         )
 
     def _notes(self, key: str, session: str, turns: Sequence[Turn]) -> dict[int, Note]:
-        """Return by number the notes of all turns that have one: the bytes that they had before."""
+        """Return the notes of all turns that have one, by turn number, with the same bytes as before."""
         return {
             place: self._note(first.marker, first.memories, first.layout)
             for place, first in enumerate(self._sessions.shown(key, session, turns))

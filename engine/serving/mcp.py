@@ -167,7 +167,10 @@ def search_memory(shown: Readable, asked: SearchMemory) -> NearMemories:
         evidence=evidence_of(state, task_type),
         memories=tuple(
             NearMemory(
-                memory_id=name, outcome=state.memory.row(name).outcome, similarity=found[name], text=_told(state, name)
+                memory_id=name,
+                outcome=state.memory.row(name).outcome,
+                similarity=found[name],
+                text=_text_of(state, name),
             )
             for name in near
         ),
@@ -234,7 +237,7 @@ def called(shown: Readable, name: str, arguments: Mapping[str, Any]) -> wire.Cal
         if name not in TOOLS:
             raise UsageError(f"There is no tool {name!r:.80}; there are {', '.join(TOOLS)}.")
         tool = TOOLS[name]
-        document = _harmless(msgspec.to_builtins(tool.work(shown, _taken(arguments, tool.takes))))
+        document = _harmless(msgspec.to_builtins(tool.work(shown, _convert(arguments, tool.takes))))
         text = msgspec.json.encode(document).decode()
         return wire.CallToolResult(content=[wire.TextContent(type="text", text=text)], structured_content=document)
     except UsageError as error:
@@ -244,7 +247,7 @@ def called(shown: Readable, name: str, arguments: Mapping[str, Any]) -> wire.Cal
         return _failed(f"{name} failed. What the server prints says why.")
 
 
-def _taken(arguments: Mapping[str, Any], takes: type[msgspec.Struct]) -> msgspec.Struct:
+def _convert(arguments: Mapping[str, Any], takes: type[msgspec.Struct]) -> msgspec.Struct:
     try:
         return msgspec.convert(arguments, takes)
     except msgspec.ValidationError as error:
@@ -311,7 +314,7 @@ class McpApp:
             await self._manager.handle_request(scope, receive, send)
 
 
-def _told(state: State, memory_id: str) -> str:
+def _text_of(state: State, memory_id: str) -> str:
     [quote] = chain.from_iterable(remembered(state, [memory_id], "").values())
     return quote.text
 

@@ -100,7 +100,7 @@ def open_served(
             state = state_of(served, reader)
             _require_layout(served, world, layout)
         else:
-            state = _begun(served, log, world, parent)
+            state = _begin(served, log, world, parent)
         undo.pop_all()
         return ServedRun(served, log, world, state)
 
@@ -200,7 +200,7 @@ def _form(config: Config, parent: Parent) -> str:
     return (tried or [USUAL])[-1] if config.form == "auto" else config.form
 
 
-def _begun(served: Run, log: Log, world: World, parent: Parent) -> State:
+def _begin(served: Run, log: Log, world: World, parent: Parent) -> State:
     """Record the beginning of a served run, all of it or nothing, and return the state."""
     state, drafts = State(), list[Draft]()
     for command in _commands(served, log, world, parent, state):

@@ -145,13 +145,13 @@ async def publish_beside(
 def _turns(session: Session) -> list[_Turn]:
     """Return the turns with something new."""
     reader = LogReader(session.run.log_path)
-    heard = _heard(reader)
+    heard = _read_feedback(reader)
     k = session.state.progress.closed + 1
     return [turn for turn in heard.turns() if len(decide(session.world.setting, session.state, heard.of(turn, k))) > 1]
 
 
 def _drafts(session: Session, turn: _Turn, k: int) -> list[Draft]:
-    command = _heard(LogReader(session.run.log_path)).of(turn, k)
+    command = _read_feedback(LogReader(session.run.log_path)).of(turn, k)
     return decide(session.world.setting, session.state, command)
 
 
@@ -198,7 +198,7 @@ def _report(session: Session, k: int, rewards: int) -> Published:
     )
 
 
-def _heard(reader: LogReader) -> _Heard:
+def _read_feedback(reader: LogReader) -> _Heard:
     since = last_inherited(reader) + 1
     words = list(reader.of(FeedbackGiven, since=since))
     about, sessions = {word.inference for word in words}, {(word.key, word.session) for word in words}

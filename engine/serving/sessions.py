@@ -129,11 +129,11 @@ class Sessions:
             for turn in reversed(reading.turns):
                 if turn.replied_sha256 and (same := self._after.use(_name("replied", key, turn.replied_sha256))):
                     place = (_short(turn.sha256),)
-                    return self._kept(key, next((each for each in same if each.turns[-1:] == place), same[-1]))
+                    return self._keep(key, next((each for each in same if each.turns[-1:] == place), same[-1]))
                 waiting = self._after.use(_name("turn", key, turn.sha256)) or ()
                 is_latest = turn is reading.turns[-1] and reading.is_new
                 if waiting and (is_retry if is_latest else len(waiting) == 1):
-                    return self._kept(key, waiting[-1])
+                    return self._keep(key, waiting[-1])
             return ""
 
     def conversation(self, key: str, session: str, marker: int) -> Conversation:
@@ -228,7 +228,7 @@ class Sessions:
             self._found.keep(name, known)
         return known
 
-    def _kept(self, key: str, known: Conversation) -> str:
+    def _keep(self, key: str, known: Conversation) -> str:
         """Keep a conversation that was found by one of its turns, and return its session."""
         self._found.keep(_name("session", key, known.session), known)
         return known.session

@@ -245,11 +245,11 @@ def _essence(item: dict[str, Any]) -> list[Any]:
     """Return what names an item: for a message its role and parts, for a thought nothing."""
     if (role := item.get("role")) is not None:
         content = item.get("content") or []
-        return [role, _kept(content) if isinstance(content, list) else [content]]
+        return [role, _stable_parts(content) if isinstance(content, list) else [content]]
     return [] if item.get("type") in _THOUGHTS else [{key: item[key] for key in item if key not in _FLEETING}]
 
 
-def _kept(parts: list[Any]) -> list[Any]:
+def _stable_parts(parts: list[Any]) -> list[Any]:
     """Return the parts of a message without what clients change later; a text as a plain string."""
     kept = list[Any]()
     for part in parts:
@@ -260,7 +260,7 @@ def _kept(parts: list[Any]) -> list[Any]:
         elif part.get("type") not in _THOUGHTS:
             part.pop("cache_control", None)
             if isinstance(inner := part.get("content"), list):  # the result of a tool has parts of its own
-                part["content"] = _kept(inner)
+                part["content"] = _stable_parts(inner)
             kept.append(part)
     return kept
 

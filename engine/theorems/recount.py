@@ -351,7 +351,7 @@ class Recount:
             told = "right" if isinstance(made, AnswerJudged) and made.correct else "not right"
             asking.unchecked = f"its scorer failed then; now it says {told}"
             return ""
-        return f"recorded is {_told(settled)}; scored again it is {_told(made)}"
+        return f"recorded is {_in_words(settled)}; scored again it is {_in_words(made)}"
 
     def _carried(self, carried: AnswerCarried) -> str:
         before = self._right.get(carried.question_id)
@@ -390,7 +390,7 @@ def _key_of(call: ModelCalled | CallFailed) -> tuple[str, str, str, int, str]:
     return call.tier, call.purpose, call.about, call.attempt, call.request_sha256
 
 
-def _told(event: Event) -> str:
+def _in_words(event: Event) -> str:
     match event:
         case AnswerJudged():
             word = "right" if event.correct else "wrong"

@@ -26,7 +26,7 @@ def check_registered(reader: LogReader, started: RunStarted) -> Iterator[Check]:
         deviations = [
             *([f"registered after the first call, event {called}"] if called < seq else []),
             *([f"seed {started.seed} is not among those registered"] if started.seed not in told.seeds else []),
-            *_taken(told, own),
+            *_exam_deviations(told, own),
             *_baseline(told, reader),
         ]
         seeds = ", ".join(map(str, told.seeds))
@@ -41,7 +41,7 @@ def check_registered(reader: LogReader, started: RunStarted) -> Iterator[Check]:
         )
 
 
-def _taken(told: RunRegistered, own: Sequence[ExamRecord]) -> Iterator[str]:
+def _exam_deviations(told: RunRegistered, own: Sequence[ExamRecord]) -> Iterator[str]:
     if len(own) > told.exams:
         yield f"{len(own)} exams of the last state were taken, not {told.exams}"
     others = [each for each in own if each.opened.asked != told.questions]

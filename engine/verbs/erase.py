@@ -104,7 +104,7 @@ def plan_erasure(run: Run | Path | str, *, subject: str) -> ErasurePlan:
     """
     run = as_run(run)
     reader = LogReader(run.log_path)
-    state, found = state_of(run, reader), _found(run, reader, subject)
+    state, found = state_of(run, reader), _find(run, reader, subject)
     return _plan(run, reader, state, found)
 
 
@@ -132,7 +132,7 @@ def erase(
         raise UsageError(f"There is nothing at {missing[0]} to search.")
     with Log.open(run.log_path, clock=clock) as log:
         reader = LogReader(run.log_path)
-        state, found = state_of(run, reader), _found(run, reader, subject)
+        state, found = state_of(run, reader), _find(run, reader, subject)
         plan = _plan(run, reader, state, found)
         path = run.erasures_path / f"{found.subject_id}.json"
         ids = tuple(sorted({reply.provider_id for reply in found.replies} - {""}))
@@ -165,7 +165,7 @@ def erase(
 aerase = in_thread(erase)
 
 
-def _found(run: Run, reader: LogReader, subject: str) -> _Found:
+def _find(run: Run, reader: LogReader, subject: str) -> _Found:
     questions, golds = reader.questions()
     gone = {name.removeprefix(ERASED) for name in under_of(*questions) if name.startswith(ERASED)}
     if reader.keys is None:
@@ -263,7 +263,7 @@ def _searched(
         for path in holding if name in _CACHES else ():
             path.unlink()
         done = f"{len(holding)} files deleted, which are made again" if holding and name in _CACHES else sealed
-        left = "" if name in _CACHES else _told(holding)
+        left = "" if name in _CACHES else _holders_in_words(holding)
         yield Searched(store=name, place=name, files=len(files), found=len(holding), done=done, left=left)
     done = "its key was replaced by nothing, and overwritten" if found.name else "its key was gone already"
     copies = "destroy each copy of this file that you keep elsewhere: with it, the texts can be read again"
@@ -278,7 +278,7 @@ def _searched(
             files=len(files),
             found=len(holding),
             done="searched; a text of the log is ciphertext there as well",
-            left=_told(holding),
+            left=_holders_in_words(holding),
         )
     for other, ident in plan.beside.items():
         left = f"it has a key of the same subject: mage-es erase {other} --subject {ident}"
@@ -299,7 +299,7 @@ def _searched(
     )
 
 
-def _told(holding: Sequence[Path]) -> str:
+def _holders_in_words(holding: Sequence[Path]) -> str:
     if not holding:
         return ""
     names = named([path.name for path in holding])

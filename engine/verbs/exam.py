@@ -225,7 +225,7 @@ class _Sitting(NamedTuple):
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[Log]:
         """Yield the run's log once no other exam of the run is in progress. Raises `Interrupted`, `RunLocked`."""
-        turn = self._taken()
+        turn = self._take_lock()
         if not turn:
             self.runtime.observer(
                 ProgressNote(
@@ -247,14 +247,14 @@ class _Sitting(NamedTuple):
             if self.runtime.stop():
                 raise Interrupted("The exam was stopped before its turn; nothing was recorded.")
             await asyncio.sleep(_TURN_S)
-            turn = self._taken()
+            turn = self._take_lock()
         try:
             with Log.open(self.run.log_path, clock=clock) as log:
                 yield log
         finally:
             turn.release()
 
-    def _taken(self) -> Lock | None:
+    def _take_lock(self) -> Lock | None:
         """Take the lock held by whoever takes an exam of the run; None while another holds it."""
         try:
             return LocalFileSystem().lock(self.run.examining_path)

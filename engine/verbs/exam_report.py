@@ -127,7 +127,7 @@ def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_
         (familiar if world.questions[name].family in known else unfamiliar).append(is_right)
         by_type.setdefault(task_type, []).append(is_right)
     verdicts = {name: is_right for name, is_right, _ in rows}
-    (beside, before), (bare, controlled, recalled) = _compared(run, record, verdicts), _shown(log, verdicts)
+    (beside, before), (bare, controlled, recalled) = _compared(run, record, verdicts), _count_shown(log, verdicts)
     return ExamReport(
         run_id=run.id,
         exam_id=sat.name,
@@ -165,7 +165,7 @@ def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_
     )
 
 
-def _shown(log: LogReader, names: Collection[str]) -> tuple[int, int, int]:
+def _count_shown(log: LogReader, names: Collection[str]) -> tuple[int, int, int]:
     """Return how many of these questions saw nothing that was learned, how many a control's memories, and how many
     were answered by their nearest cases."""
     bare, donated, controlled, recalled = set[str](), set[str](), set[str](), set[str]()

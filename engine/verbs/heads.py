@@ -57,16 +57,16 @@ def sign(run: Run | Path | str, signer: Signer) -> SignedHead:
     """Sign the current head of a run. Raises `RunLocked` while it is being written."""
     run = as_run(run)
     with Log.open(run.log_path, clock=clock) as log:
-        return _told(sign_head(log, run.log_path, signer))
+        return _signed_head(sign_head(log, run.log_path, signer))
 
 
 @typed
 def cosign(run: Run | Path | str, witness: Signer) -> SignedHead:
     """Attest as a witness that the newest signed head of a run exists now. Raises `LogDamaged` if it does not hold."""
-    return _told(cosign_head(as_run(run).log_path, witness, now=clock() // MICRO))
+    return _signed_head(cosign_head(as_run(run).log_path, witness, now=clock() // MICRO))
 
 
-def _told(file: Path) -> SignedHead:
+def _signed_head(file: Path) -> SignedHead:
     return SignedHead(file=str(file), note=file.read_text(encoding="utf-8"))
 
 

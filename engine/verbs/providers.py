@@ -139,7 +139,7 @@ async def require_served(models: Iterable[str]) -> list[str]:
             served = Served({})
         if served.find(spec.model) is not None:
             continue
-        if isinstance(said := await _said(spec), Completion):
+        if isinstance(said := await _greet(spec), Completion):
             told.append(f"{_url(spec)} does not list {spec.model}, but it answers. {trial_cost([said])}")
         elif said.kind == "missing":
             names = nearest(spec.model, list(served.contexts)[:200]) if served.contexts else ""
@@ -148,7 +148,7 @@ async def require_served(models: Iterable[str]) -> list[str]:
     return told
 
 
-async def _said(spec: ModelSpec) -> Completion | Fault:
+async def _greet(spec: ModelSpec) -> Completion | Fault:
     model: Any = open_model(spec.text, "execution")
     try:
         return await model.complete(Request(prompt="Say hello in one word.", max_tokens=16))  # type: ignore[no-any-return]
@@ -254,7 +254,7 @@ def _tokens_needed(tier: Tier, config: Config) -> tuple[int, int]:
 
 def _trials(spec: ModelSpec, tier: Tier, first: Sequence[FirstPrompt]) -> Iterator[DoctorCheck]:
     """Yield whether the model answers, and for tiers with typed replies, whether it keeps to the schema."""
-    tried, typed = asyncio.run(_asked(spec, tier, first))
+    tried, typed = asyncio.run(_ask(spec, tier, first))
     said = [reply for replies in tried for reply in replies]
     if came := [reply for reply in (*said, typed) if isinstance(reply, Completion)]:
         yield DoctorCheck(f"{tier} trial", "ok", trial_cost(came))
@@ -269,7 +269,7 @@ def _trials(spec: ModelSpec, tier: Tier, first: Sequence[FirstPrompt]) -> Iterat
         yield _typed(f"{tier} typed reply", spec, typed)
 
 
-async def _asked(
+async def _ask(
     spec: ModelSpec, tier: Tier, first: Sequence[FirstPrompt]
 ) -> tuple[list[list[Completion | Fault]], Completion | Fault | None]:
     """Return the outcomes of the first prompts up to one that fails, and of a small typed reply if the tier has

@@ -109,7 +109,7 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         measure=measure_of(are_episodes=bool(played)),
         shortfalls=cutoffs(config, committed, has_guard=not baseline),
         ledger=tuple(_ledger(state, prices)),
-        prices=_told(state, prices),
+        prices=_price_sources(state, prices),
         agents=agent_activity(reader),
         quarantined=_quarantined(reader),
         cache_hits=_cache_hits(state),
@@ -149,7 +149,7 @@ def _cache_hits(state: State) -> dict[str, float]:
     return {tier: use.cached_tokens / use.input_tokens for tier, use in totals.items() if use.cached_tokens}
 
 
-def _told(state: State, prices: Prices) -> dict[str, str]:
+def _price_sources(state: State, prices: Prices) -> dict[str, str]:
     """Return the source of each model's price, "" if unknown."""
     models = sorted({account.model for account, _ in state.ledger.accounts()})
     rates = {model: prices.rate(model) for model in models}

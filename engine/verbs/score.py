@@ -130,7 +130,7 @@ def _judged(
     cases = []
     for question in questions:
         if question.id in given:
-            text = _said(given[question.id])
+            text = _as_text(given[question.id])
             verdict = scored(benchmark, question, text)
             cases.append(JudgeCase(question, text, verdict, verdict.strict if strict else verdict.correct))
     template = template_of(benchmark)
@@ -139,7 +139,7 @@ def _judged(
     return scores, agreement(cases, opinions, model=judge.model.name, template=template)
 
 
-def _said(prediction: Prediction) -> str:
+def _as_text(prediction: Prediction) -> str:
     """Return a prediction as one text; the items of a list are joined."""
     return "; ".join(map(text_of, prediction.value)) if isinstance(prediction.value, list) else prediction.text
 

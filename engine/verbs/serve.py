@@ -160,7 +160,7 @@ def _settled() -> Iterator[None]:
 _Wanted = tuple[str, str, str | None]
 
 
-def _wanted(key: Key, own: _Wanted) -> _Wanted:
+def _reached_by(key: Key, own: _Wanted) -> _Wanted:
     """Return the run that a key reaches, the marker, and the name of the run that serves it; None for the default."""
     run, at, name = own
     return (key.run or run, key.at if key.run else at, key.served_run or (None if key.run else name))
@@ -173,14 +173,14 @@ async def _opened(
     """Open every run that a key reaches or, without keys, the one of the command line."""
     lives = dict[_Wanted, LiveRun]()
     async with AsyncExitStack() as stack:
-        for wanted in dict.fromkeys(_wanted(key, own) for key in ring.keys) if ring else [own]:
+        for wanted in dict.fromkeys(_reached_by(key, own) for key in ring.keys) if ring else [own]:
             parent, at, name = wanted
             live = LiveRun.open(find_run(runs_dir, parent), at, runs_dir=runs_dir, name=name, **options)
             stack.push_async_callback(live.aclose)
             live.frozen(live.marker).warm()
             lives[wanted] = live
         if ring:
-            reached = (replace(key, served_run=lives[_wanted(key, own)].run.id) for key in ring.keys)
+            reached = (replace(key, served_run=lives[_reached_by(key, own)].run.id) for key in ring.keys)
             ring = replace(ring, keys=tuple(reached))
         yield ring, lives
 
@@ -233,7 +233,7 @@ async def _rereading(
                 say(f"{path} changed but could not be loaded, so the previous keys still apply: {error}")
             known = b"" if isinstance(error, OSError) else known
             continue
-        reached = {key.name: lives.get(_wanted(key, own)) for key in ring.keys}
+        reached = {key.name: lives.get(_reached_by(key, own)) for key in ring.keys}
         kept = (replace(key, served_run=live.run.id) for key in ring.keys if (live := reached[key.name]))
         lacking = door.change(replace(ring, keys=tuple(kept)))
         left_out = [name for name, live in reached.items() if not live or name in lacking]

@@ -88,9 +88,9 @@ async def atryout(
         data=data,
         ring=ring,
         gain=gain,
-        shown=_shown(gain),
+        shown=_outlook(gain),
         over_plain=over_plain,
-        shown_over_plain=_shown(over_plain),
+        shown_over_plain=_outlook(over_plain),
         looked_up=max(0, mage.total - mage.calls),
         is_look_up=rows[LOOK_UP].correct >= max(row.correct for row in ring.rows),
         run_id=(run := ring.runs[METHODS.index(MAGE)]),
@@ -105,7 +105,7 @@ def _difference(row: RingRow, other: str) -> RingDifference:
     return next(each for each in row.differences if each.to == other)
 
 
-def _shown(difference: RingDifference) -> Outlook:
+def _outlook(difference: RingDifference) -> Outlook:
     if difference.interval.low > 0:
         return "better"
     return "worse" if difference.interval.high < 0 else "level"

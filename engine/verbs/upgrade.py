@@ -116,7 +116,7 @@ def upgrade_price(
     run = as_run(run)
     folder, reader = _folder(run, runs_dir), LogReader(run.log_path)
     started = _learned_run(run, reader, execution)
-    bare, learned = _taken(reader)
+    bare, learned = _costs(reader)
     child = Run(run_id or upgrade_name(run, execution), folder / (run_id or upgrade_name(run, execution)))
     sizes = _sizes(LogReader(child.log_path) if child.path.exists() and child.events else reader)
     anchors = sizes["anchors"] if parse(started.config).guard == "paired" else 0
@@ -288,7 +288,7 @@ def _exam_size(reader: LogReader, questions: int | None, held_out: int) -> int:
     return min(questions or (own[-1].opened.asked if own else QUESTIONS), held_out)
 
 
-def _taken(reader: LogReader) -> tuple[_Taken, _Taken]:
+def _costs(reader: LogReader) -> tuple[_Taken, _Taken]:
     """Return what questions cost the old model: asked bare, and with what was learned in the last iteration."""
     since, last = last_inherited(reader) + 1, reader.last(IterationClosed)
     latest = max((event.iteration for event in reader.of(IterationClosed)), default=START)

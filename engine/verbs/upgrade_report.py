@@ -157,7 +157,7 @@ def upgrade_report(run: Run, child: Run, exams: Sequence[ExamReport]) -> Upgrade
             for what, one, other in _PAIRS
             if one in answers and other in answers
         ),
-        kept=_kept(answers),
+        kept=_kept_gain(answers),
         calls=calls_of(child),
         learned_with=begun.calls,
     )
@@ -229,7 +229,7 @@ def _difference(what: str, one: Mapping[str, bool], other: Mapping[str, bool]) -
     )
 
 
-def _kept(answers: Mapping[tuple[str, bool], Mapping[str, bool]]) -> KeptGain | None:
+def _kept_gain(answers: Mapping[tuple[str, bool], Mapping[str, bool]]) -> KeptGain | None:
     if len(answers) < 4 or not (names := set[str].intersection(*(set(each) for each in answers.values()))):
         return None
 

@@ -97,7 +97,7 @@ class Rendered:
             for asking in self._askings(life, self._windows[exam], rows):
                 seq = self._exams[exam].opened.head_seq if exam is not None else None
                 requests = self._requests[exam]
-                found[asking.row] = self._told(life, asking, texts, requests, state_seq=seq)
+                found[asking.row] = self._row(life, asking, texts, requests, state_seq=seq)
         return {"columns": columns_of([found[row] for row in places]), "texts": list(texts)}
 
     def _askings(self, life: Life, windows: Windows, rows: Sequence[int]) -> Iterable[_Asking]:
@@ -128,7 +128,7 @@ class Rendered:
                     del open_now[key]
         return found.values()
 
-    def _told(
+    def _row(
         self, life: Life, asking: _Asking, texts: dict[str, int], requests: Requests, *, state_seq: int | None
     ) -> dict[str, Any]:
         name = life.asked.questions.columns["id"][life.asked.askings.columns["question"][asking.row]]

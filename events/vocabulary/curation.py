@@ -49,7 +49,7 @@ class PatternAbstracted(Event, frozen=True, kw_only=True, tag="pattern.abstracte
 
 
 class PatternSupported(Event, frozen=True, kw_only=True, tag="pattern.supported"):
-    """More trajectories showed a pattern; totals and confidence are those after."""
+    """More trajectories showed a pattern; totals and confidence are the new ones."""
 
     stream: ClassVar[str] = "memory/{0.memory_id}"
     memory_id: str

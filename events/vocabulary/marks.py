@@ -91,7 +91,7 @@ class FormDecided(Event, frozen=True, kw_only=True, tag="form.decided"):
     lost: int
     """Right only with turns."""
     p_value: float
-    """One-sided p of the exact sign test that the form that was tried is better."""
+    """One-sided p of the exact sign test for the tried form being better."""
 
 
 class SnapshotTaken(Event, frozen=True, kw_only=True, tag="snapshot.taken"):

@@ -62,7 +62,7 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     is_type_asked: bool = False
     """Whether a question's text says of which type it is."""
     columns: tuple[ColumnRole, ...] = ()
-    """Every role of own tasks with its column; none of a benchmark."""
+    """Every role of own tasks with its column; empty for a benchmark."""
     # So that what scored an answer, and rendered its prompt, can be told from what is installed later.
     package_sha256: str = ""
     """SHA-256 of the package's modules and prompts."""

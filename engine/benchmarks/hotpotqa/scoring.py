@@ -27,8 +27,8 @@ PredictedFact = tuple[object, ...]
 def verdict(question: Question, reply: str) -> Verdict:
     """Score the greater of exact match and F1, or 1 where prose states the gold answer.
 
-    A wrong answer that shares something with the gold is a near miss. So is an F1 of one half and more where each side
-    has a word that the other lacks (`Chelsea Handler` for `Chelsea Lately`): it may be right or something else.
+    A wrong answer that shares something with the gold is a near miss. So is an F1 of one half and more if each side has
+    a word that the other lacks (`Chelsea Handler` for `Chelsea Lately`): it may be right or something else.
     """
     formal = answer_in_form(reply)
     is_strict = bool(formal) and exact_match(formal, question.gold)

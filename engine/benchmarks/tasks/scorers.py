@@ -258,7 +258,9 @@ def function_of(name: str) -> Scoring:
         return _GIVEN[name]
     module, _, called = name.partition(":")
     if module.partition(".")[0] in sys.stdlib_module_names:  # a run's folder must not choose what executes its replies
-        raise UsageError(f"The scorer {name} is of Python's own library, of which none scores: give a module of yours.")
+        raise UsageError(
+            f"The scorer {name} is from Python's own library, which has no scorers: give a module of yours."
+        )
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
     try:

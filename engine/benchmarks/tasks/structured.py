@@ -67,7 +67,7 @@ def _pattern(text: str) -> Any:
     try:
         return re2.compile(text, options)
     except re2.error as error:
-        raise ValueError(f"{text!r} is no regular expression of RE2, which knows no look-around: {error}") from None
+        raise ValueError(f"{text!r} is not a regular expression of RE2, which has no look-around: {error}") from None
 
 
 class _Number(NamedTuple):

@@ -40,8 +40,8 @@ _BLOCKS = 1_000_000
 class Crafter:
     """Worlds of the survival game; `crafter` is the task type of all.
 
-    [section 4, Crafter, tasks] The shared instruction is no context. An episode counts as correct with at least half of
-    the 22 achievements, for guard and revisits; mean progress is reported.
+    [section 4, Crafter, tasks] The shared instruction does not count as context. An episode counts as correct with at
+    least half of the 22 achievements, for guard and revisits; mean progress is reported.
     """
 
     name = "crafter"

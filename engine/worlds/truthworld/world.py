@@ -105,9 +105,11 @@ class HiddenWorld:
         )
         for kind, groups in kinds:
             for marks in groups:
-                self._found(next(words).capitalize(), kind, marks, dice)
+                self._add_land(next(words).capitalize(), kind, marks, dice)
 
-    def _found(self, land: str, kind: Literal["land", "alliance", "court"], marks: tuple[str, ...], dice: Dice) -> None:
+    def _add_land(
+        self, land: str, kind: Literal["land", "alliance", "court"], marks: tuple[str, ...], dice: Dice
+    ) -> None:
         self.task_types[land] = LandType(
             name=f"truthworld_{land.lower()}",
             land=land,

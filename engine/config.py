@@ -52,7 +52,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The model that scores what no rule settles, as provider/model; `benchmark`: the benchmark's; "": none."""
     embedder: str = "hash"
     """What turns questions into vectors: hash, sentence-transformers/<name or folder>, openai/<model>?base_url=URL;
-    `paper`: all-MiniLM-L6-v2 where it can be loaded, else hash, as the start of the run then says."""
+    `paper`: all-MiniLM-L6-v2 if it can be loaded, else hash, which the start of the run reports."""
     teacher_sees: Literal["model", "errors", "answers", "solutions"] = "model"
     """What the guidance model is shown: `errors` (question, reply, verdict), `answers` (and the right answer),
     `solutions` (and the data set's own: worked solutions, oracle paths, gold paragraphs, programs); `model`: what it

@@ -39,7 +39,7 @@ def is_due(setting: Setting, iteration: int) -> bool:
 
 
 def to_try(state: State, asked: Sequence[str]) -> list[str]:
-    """Return which of the anchors that a snapshot asked to ask again in the other form, in order."""
+    """Return the anchors to ask again in the other form, in order, from those that a snapshot asked."""
     progress = state.progress
     # By plan, not by what was asked since, so that a resumed snapshot arrives at the same questions.
     plans = (progress.plan("snapshot", name) for name in asked if progress.is_judged("snapshot", name))

@@ -112,7 +112,7 @@ def in_order(state: State, hits: Sequence[Near], layout: CaseLayout) -> list[Nea
 
 
 def quotations_of(state: State, memories: Collection[str], layout: CaseLayout) -> tuple[Span, ...]:
-    """Return where the memories are in what precedes a question's own text, and so in a prompt that begins with it."""
+    """Return the places of the memories in the text before a question, and so in a prompt that begins with it."""
     return _rendered(state, memories, layout)[1]
 
 

@@ -93,7 +93,7 @@ Templates = Mapping[str, str]
 
 @cache
 def packaged() -> Templates:
-    """Return this program's templates, each whole."""
+    """Return the complete text of each of this program's templates."""
     from importlib.resources import files
 
     folder = files("mage_es.engine.prompts")

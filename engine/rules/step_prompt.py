@@ -50,7 +50,8 @@ def step_prompt(
     about: Consulted,
     solved: Sequence[Quote] = (),
 ) -> Prompt:
-    """Return the prompt of a step. `planned.memories` must be the bundle of this step; `solved` are a method's."""
+    """Return the prompt of a step. `planned.memories` must be the bundle of this step; `solved` are a method's
+    cases."""
     sections = [
         Section("Solved earlier", solved, is_note=True),
         *sections_of(state, planned, is_bare=planned.template in _BARE),

@@ -39,7 +39,7 @@ Induced = Mapping[str, TaskTypeCreated]
 def task_types_brief(
     setting: Setting, benchmark: str, questions: Sequence[Question], known: Induced, about: str
 ) -> tuple[TaskTypesBrief, BriefCut | None]:
-    """Return the brief about a batch of evolution questions; `known` are the types of the batches before."""
+    """Return the brief about a batch of evolution questions; `known` are the types from earlier batches."""
 
     def brief_of(detail: Detail) -> TaskTypesBrief:
         few = questions[: BATCH * detail.cases // DETAILS[0].cases]

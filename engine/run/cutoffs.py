@@ -43,8 +43,8 @@ def gone_on(world: World) -> tuple[str, ...]:
 def left_out(config: Config, splits: Splits, *, goes_on: bool = False) -> tuple[str, ...]:
     """Return a sentence that names the questions that are in no split because others repeat them; () if there are none.
 
-    The log holds what was taken, not what there was, so only the code that divides the questions can tell. `data check`
-    knows nothing of a run that `goes_on` from another.
+    The log holds what was taken, not what was available, so only the code that divides the questions can tell. `data
+    check` knows nothing of a run that `goes_on` from another.
     """
     if not (repeats := splits.repeats):
         return ()

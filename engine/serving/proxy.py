@@ -228,7 +228,7 @@ class Proxy:
             self._close(guest.run, opening, recording, exchange, time.perf_counter() - received)
 
     def _open(self, guest: Guest, shape: RequestShape, opening: _Opening, recording: Recording, given: _Texts) -> None:
-        """Prepare what goes on, and put it on record; errors go to the recording."""
+        """Prepare what is sent on, and record it; errors are reported through the recording."""
         live, body, session = self._runs[guest.run], opening.bare, given.get("x-session-id", "")
         wish, task_type = cast(Wish, given.get("x-mage-memory", "on")), given.get("x-mage-task-type")
         try:

@@ -47,7 +47,7 @@ class ExamClosed(Event, frozen=True, kw_only=True, tag="exam.closed"):
     correct: int
     """Questions answered right."""
     total: int
-    """Number of questions, the unanswered ones included, the undecided ones not."""
+    """Number of questions, including unanswered but not undecided ones."""
     # Separate, so that gains on known phrasings cannot pass for generalisation.
     familiar_correct: int
     """Familiar questions answered right."""
@@ -89,7 +89,7 @@ class ExamRejudged(Event, frozen=True, kw_only=True, tag="exam.rejudged"):
     correct: int
     """Questions answered right by this scorer."""
     total: int
-    """Number of questions, the unanswered ones included, the undecided ones not."""
+    """Number of questions, including unanswered but not undecided ones."""
     verdicts: tuple[Rejudged, ...]
     """Each answer that was decided, in the order of the ids."""
     package_version: str

@@ -46,7 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _open_streams() -> None:
-    """Replace a stream that the caller closed: the next file opened would get its number, and our messages with it."""
+    """Replace a stream that the caller closed: otherwise the next file opened would take its number, and our
+    messages."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
@@ -69,7 +70,7 @@ def run(app: Typer, words: list[str]) -> NoReturn:
 
 
 def _require_files() -> None:
-    """Raise `PrerequisiteError` where so few files may be open that a library would end the process."""
+    """Raise `PrerequisiteError` if so few files may be open that a library would kill the process."""
     import resource
 
     from mage_es.events.errors import PrerequisiteError
@@ -83,7 +84,7 @@ def _require_files() -> None:
 
 
 def _show_traceback(error: Exception) -> None:
-    """Print the traceback as Python would, without the terminal escapes that a provider's text in it may hold."""
+    """Print the traceback as Python would, without terminal escapes that a provider's text may have put in it."""
     import traceback
 
     from mage_es.cli.output import message
@@ -140,7 +141,7 @@ def _of_system(error: OSError) -> str:
 def _exit_code(error: Exception) -> int:
     from mage_es.events.errors import MageError, PrerequisiteError
 
-    if isinstance(error, OSError | MemoryError):  # pyarrow's is a kind of the latter
+    if isinstance(error, OSError | MemoryError):  # pyarrow's error is a subclass of the latter
         return PrerequisiteError.exit_code
     code: int = getattr(error, "exit_code", MageError.exit_code)
     return code

@@ -57,7 +57,7 @@ def ask(
 def _question(given: str) -> str:
     is_piped = given == "-"
     if is_piped and sys.stdin.isatty():
-        raise UsageError('There is no question. Give it as an argument, as in mage-es ask "...", or on stdin.')
+        raise UsageError('No question was given. Give it as an argument, as in mage-es ask "...", or on stdin.')
     text = (sys.stdin.read() if is_piped else given).strip()
     if not text:
         raise UsageError(f"The question is empty: {text!r}. Give it as an argument or on stdin.")

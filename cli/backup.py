@@ -30,7 +30,9 @@ def backup(
     out: Output,
     without_gold: Annotated[
         bool,
-        typer.Option("--without-gold", help="Leave the right answers out. The copy takes no exam and no resume."),
+        typer.Option(
+            "--without-gold", help="Leave the right answers out. The copy can be neither examined nor resumed."
+        ),
     ] = False,
 ) -> None:
     """Back up a run's logs, also while it is working.
@@ -67,5 +69,5 @@ def restore(
     text = f"{report.path}: restored up to event {report.head_seq}{exams} and verified."
     out.report(report, text, f"head {report.head_chain}")
     if not report.is_newest:
-        out.say("A later backup lies there that is not complete: it was interrupted, or files of it are missing.")
+        out.say("A later backup there is incomplete: it was interrupted, or some of its files are missing.")
     out.next(settings.again("verify", name), settings.again("resume", name))

@@ -34,7 +34,10 @@ LearnFromOption = Annotated[
 BudgetTokensOption = Annotated[
     int,
     typer.Option(
-        "--budget-tokens", min=0, max=10**12, help="Tokens of all models after which no more is learned; 0: any."
+        "--budget-tokens",
+        min=0,
+        max=10**12,
+        help="Stop learning after this many tokens, all models together; 0: no limit.",
     ),
 ]
 OPTIONS = (
@@ -62,7 +65,7 @@ def baseline(
         typer.Argument(
             metavar="BASELINE",
             help="zero_shot_cot, few_shot_cot, self_consistency, react, reflexion, reflexion_oracle; or a method that "
-            f"learns: {LEARNING}, or one of a plug-in.",
+            f"learns: {LEARNING}, or a plug-in's.",
         ),
     ],
     benchmark: BenchmarkArgument = None,

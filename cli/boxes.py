@@ -3,8 +3,8 @@
 Rules
     - No number is cut and no column left out: columns that do not fit move into a second part below the first.
     - Every part of a table starts with its key columns.
-    - Where even that has no room, long words are folded too, and only on a terminal too narrow for that is each row
-      printed on its own.
+    - Where even that does not fit, long words are folded too; on a terminal too narrow for that, rows are printed one
+      by one.
     - Verdicts have colours on a terminal; rich leaves them out for `NO_COLOR`.
 """
 
@@ -30,7 +30,7 @@ COLOURS = {
     **dict.fromkeys(("unfinished", "optional", "missing", "soft_rollback", "quarantined", "differs"), "yellow"),
     **dict.fromkeys(("FAILED", "failed", "NO", "damaged", "hard_rollback", "wrong"), "red"),
 }
-"""The colours of cells that are a verdict."""
+"""Colours of cells that hold a verdict."""
 
 
 class Boxed(NamedTuple):

@@ -27,17 +27,17 @@ InstallOption = Annotated[
 ]
 ShowOption = Annotated[
     bool,
-    typer.Option("--show-completion", is_eager=True, help="Print the script that lets it.", callback=_show),
+    typer.Option("--show-completion", is_eager=True, help="Print the script that does so.", callback=_show),
 ]
 
 
 def _when_asked(complete: Callable[..., list[str]]) -> Callable[..., list[str]] | None:
-    """Return the function where a shell asks: Typer looks into it with pydantic, which would slow every help text."""
+    """Return the function when a shell asks: Typer looks into it with pydantic, which would slow every help text."""
     return complete if "_MAGE_ES_COMPLETE" in os.environ else None
 
 
 def _run_ids(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the ids of runs that begin so, the newest first."""
+    """Return the ids of runs that begin with this text, newest first."""
     from mage_es.engine.run.directory import list_runs
 
     folder = ctx.params.get("runs_dir") or os.environ.get("MAGE_ES_RUNS_DIR") or "runs"

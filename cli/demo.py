@@ -1,9 +1,10 @@
-"""`mage-es demo`: a learner improves in under a minute, with nothing but the package, or a language model in minutes.
+"""`mage-es demo`: a learner improves in under a minute, with nothing but the package; a language model, in minutes.
 
 Rules
-    - A language model learns what it cannot know, under the usual settings, but for recall: with it the nearest cases
-      would answer without the model, and nothing would show what the model itself gained. What they alone get is a row.
-    - It is a ring like that of `try`, with an exam on shuffled memories: the same command goes on where it stopped.
+    - A language model learns what it cannot know, under the usual settings, except for recall: with it the nearest
+      cases would answer without the model, and nothing would show what the model itself gained. Those cases alone are a
+      row of the table.
+    - It is a ring like that of `try`, with an exam on shuffled memories: the same command continues where it stopped.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ EPISODES = Config(benchmark="workshop", seed=42, iterations=4, pool=12, held_out
 
 LESSON = Config(benchmark="private-labels", seed=42, pool=17, held_out=24, anchors=9, recall=False, max_tokens=24)
 LEARN_FROM = 60
-"""Questions that a language model learns from; `LESSON` has those that it is asked. SmolLM2 reads them in minutes."""
+"""Questions that a language model learns from; `LESSON` holds those of its exam. SmolLM2 reads them in minutes."""
 _ROWS = {
     "zero_shot": "the model alone",
     "mage": "with what MAGE learned",
@@ -83,7 +84,7 @@ def demo(
         typer.Option(
             "--learner",
             metavar="MODEL",
-            help="Language model that learns in place of the rule-based solver, such as llamacpp/smollm2.",
+            help="Language model to learn in place of the rule-based solver, such as llamacpp/smollm2.",
             show_default=False,
         ),
     ] = None,
@@ -95,7 +96,7 @@ def demo(
     replay differs from what was recorded live.
 
     A language model (--learner) learns private rules instead, from 60 questions, and is examined on 24 others: alone,
-    with what it learned, with shuffled memories, and beside plain nearest cases. The same command goes on.
+    with what it learned, with shuffled memories, and against plain nearest cases. The same command continues it.
     """
     if learner:
         _teach(learner, settings, out)
@@ -236,14 +237,14 @@ def exams(report: DemoReport) -> TextTable:
 
 def lesson(report: LessonReport) -> TextTable:
     ring, shuffled = report.tried.ring, report.shuffled
-    found = {row.method: _asked(row) for row in ring.rows}
+    found = {row.method: _ring_cells(row) for row in ring.rows}
     found["shuffled"] = _counts(shuffled.correct, shuffled.total)
     rows = [(said, *found[name]) for name, said in _ROWS.items()]
     title = f"{shuffled.total} questions that it never saw, after {ring.learned} others"
     return TextTable(title, ("who answers", "right", "share", "95 %", "points over the model alone, 95 %"), rows)
 
 
-def _asked(row: RingRow) -> tuple[str, ...]:
+def _ring_cells(row: RingRow) -> tuple[str, ...]:
     over = next((told(each) for each in row.differences if each.to == "zero_shot"), "")
     return (*_counts(row.correct, row.total)[:-1], over)
 

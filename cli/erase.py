@@ -1,4 +1,4 @@
-"""`mage-es erase`: destroy the key of a subject, and account for everything that its texts left behind."""
+"""`mage-es erase`: destroy a subject's key, and account for every trace that its texts left."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def erase(
     settings: Settings,
     out: Output,
     subject: Annotated[
-        str, typer.Option("--subject", metavar="NAME", help="Its name, or the id that stands for it in the log.")
+        str,
+        typer.Option("--subject", metavar="NAME", help="The subject's name, or the id that stands for it in the log."),
     ],
     reason: Annotated[
         str | None, typer.Option("--reason", metavar="WORDS", help="The reason, recorded in the run's log.")
@@ -38,10 +39,10 @@ def erase(
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Erase without asking.")] = False,
 ) -> None:
-    """Erase a subject: destroy its key, so that no copy of the log tells its texts any more, and print a receipt.
+    """Erase a subject: destroy its key, so that no copy of the log reveals its texts any more, and print a receipt.
 
-    What was learned from its questions goes into quarantine. Files that can be made again are deleted where they have
-    its texts in clear. The receipt lists every store that was searched, and what you must still do yourself.
+    What was learned from its questions goes into quarantine. Files that can be rebuilt are deleted if they hold its
+    texts in clear. The receipt lists every store that was searched, and what you must still do yourself.
     """
     from mage_es.engine.verbs.erase import REASON, plan_erasure
     from mage_es.engine.verbs.erase import erase as erase_subject
@@ -51,9 +52,9 @@ def erase(
     if not plan.receipt:
         out.say("\n".join(_planned(plan)))
         if not yes and not agreed("Erase it, for good? [y/N] "):
-            raise UsageError("Nothing was erased; with --yes it is.")
+            raise UsageError("Nothing was erased. Add --yes to erase it.")
     receipt = erase_subject(found, subject=subject, reason=reason or REASON, by=by, also=also or [])
-    out.report(receipt, *_shown(receipt))
+    out.report(receipt, *_tables(receipt))
     out.next(settings.again("verify", found.id))
 
 
@@ -73,7 +74,7 @@ def _planned(plan: ErasurePlan) -> list[str]:
     return lines
 
 
-def _shown(receipt: ErasureReceipt) -> list[TextTable | str]:
+def _tables(receipt: ErasureReceipt) -> list[TextTable | str]:
     event = receipt.event
     rows = [
         (each.store, each.place, str(each.files), str(each.found), each.done, each.left or "-") for each in event.stores

@@ -68,11 +68,11 @@ def evolve(
         typer.Option(
             "--from",
             metavar="RUN",
-            help="Go on from what that run learned, with its settings and its questions beside the new ones.",
+            help="Continue from what that run learned, with its settings, and its questions beside the new ones.",
         ),
     ] = None,
     at: Annotated[
-        str, typer.Option("--at", metavar="MARKER", help="Where to go on from: start, iter-9, latest (closed).")
+        str, typer.Option("--at", metavar="MARKER", help="Where to continue from: start, iter-9, latest (closed).")
     ] = "latest",
     register: RegisterOption = False,
     register_metric: MetricOption = "accuracy",
@@ -90,7 +90,7 @@ def evolve(
     from mage_es.engine.verbs.evolve import evolve as start
 
     if at != "latest" and not from_run:
-        raise UsageError("--at says where to go on from another run: name that run with --from.")
+        raise UsageError("--at says where to continue from another run: name that run with --from.")
     config = settings.config()
     for caution in cautions(config):
         out.say(f"Caution: {caution}")
@@ -100,7 +100,7 @@ def evolve(
     config = with_learner(config)
     parent = settings.find_run(from_run) if from_run else None
     if register_questions and not register:
-        raise UsageError("--register-questions says what is registered: add --register.")
+        raise UsageError("--register-questions says what to register: add --register.")
     registered = registration(
         config.seed,
         register=register,
@@ -137,7 +137,7 @@ def _estimate(out: Output, config: Config, settings: Settings) -> None:
 
 
 def _estimates(estimate: Estimate) -> TextTable:
-    """Return what a run will take, tier by tier, as low, expected and high; the last row adds the dollars up."""
+    """Return what a run will take, tier by tier, as low, expected and high; the last row is the total in dollars."""
     rows = []
     for tier in estimate.tiers:
         amounts = (("calls", tier.calls), ("input", tier.input_tokens), ("output", tier.output_tokens))

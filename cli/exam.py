@@ -76,8 +76,8 @@ def exam(
     """Examine a run on questions that it never saw.
 
     It learns nothing and calls no guidance model; the run's log records that it was taken, by which model, and its
-    result. The same command continues an exam that was stopped, and shows one that is complete without a call. Where
-    another exam of the run is being taken, it waits.
+    result. The same command continues an exam that was stopped, and shows one that is complete without a call. If
+    another exam of the run is in progress, it waits.
     """
     from mage_es.engine.models.registry import open_model
     from mage_es.engine.verbs.exam import examine

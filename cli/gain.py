@@ -33,7 +33,7 @@ def gain(
 
     report = gain_of(settings.find_run(run), metric=metric)
     parts = [table("Memory minus holdback", report.gains)] if report.gains else ["No session has a score yet."]
-    out.report(report, _told(report), *parts, table("Cost and feedback", (report.said, *report.costs)))
+    out.report(report, _summary(report), *parts, table("Cost and feedback", (report.said, *report.costs)))
     out.next(settings.again("publish", report.run_id))
 
 
@@ -49,7 +49,7 @@ def table(title: str, rows: tuple[GainRow, ...]) -> TextTable:
     return TextTable(title, columns, cells, keys=2)
 
 
-def _told(report: GainReport) -> str:
+def _summary(report: GainReport) -> str:
     if not report.sessions:
         return f"{report.run_id}: no coin was tossed for any session. Serve it with --holdback above 0 to compare."
     said = f"{report.run_id}: {report.sessions} sessions, {report.held_back} of them held back by the coin"

@@ -92,7 +92,7 @@ def _run(
 
 
 def _job(cell: MatrixCell, exams: tuple[str, ...], settings: Settings, registering: tuple[str, ...] = ()) -> Job:
-    """Return a cell as a command line that says every setting, so that it does the same on every machine."""
+    """Return a cell as a command line with every setting, so that it does the same on every machine."""
     from mage_es.engine.benchmarks.registry import with_own_models
     from mage_es.engine.config import canonical
     from mage_es.engine.matrix.working import Job

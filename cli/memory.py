@@ -230,7 +230,7 @@ def _curate(
 
 
 def _tell(report: MemoryReport, settings: Settings, out: Output, *, done: Sequence[str] = ()) -> None:
-    rows = [(name, _shown(value)) for name, value in report.fields.items()]
+    rows = [(name, _cell(value)) for name, value in report.fields.items()]
     prompts = "1 prompt" if report.prompts == 1 else f"{report.prompts} prompts"
     used = f"Quoted in {prompts} of the run; {report.right} of them led to a right answer."
     (with_it, shown), (without, left_out) = report.coin
@@ -267,7 +267,7 @@ _WAYS: Mapping[str, tuple[Curation, ...]] = {
 """What can be done with a memory of a status."""
 
 
-def _shown(value: object) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, str | int | float):
         return str(value) or "-"
     return msgspec.json.encode(value, enc_hook=str).decode() if value else "-"

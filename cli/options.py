@@ -1,7 +1,7 @@
-"""The options of the commands: one for each setting, made from the setting's own type and docstring.
+"""The options of the commands: one for each setting, built from the setting's own type and docstring.
 
 Rules
-    - No option for a setting is written by hand: name, default and description cannot drift from the setting's.
+    - No option for a setting is written by hand, so its name, default and description cannot drift from the setting.
 """
 
 import ast
@@ -57,7 +57,7 @@ MinSimilarityOption = Annotated[
     typer.Option(
         "--min-similarity",
         metavar="auto|COSINE",
-        help="Leave out memories that are farther: auto measures it on the run's own questions, 0 is off.",
+        help="Leave out memories less similar than this: auto measures the bound on the run's own questions, 0 is off.",
     ),
 ]
 
@@ -102,8 +102,8 @@ def takes(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command `--json` and an option for each named setting.
 
-    It receives its two streams as `out`, and all settings, resolved, as `settings`. Its help leaves out the options
-    for `unlisted` settings. With `own_tasks` it has theirs, too, and they are in the name of the benchmark.
+    It receives its two streams as `out`, and all settings, resolved, as `settings`. Its help omits the options for
+    `unlisted` settings. With `own_tasks` it has those options too, and they become part of the benchmark's name.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -151,7 +151,7 @@ def _parameter(name: str, *, is_listed: bool) -> inspect.Parameter:
     option = typer.Option(
         f"{flag}/--no-{flag[2:]}" if is_switch else flag,
         metavar=None if is_switch else _METAVARS.get(name) or _metavar(kind(name)),
-        help=f"{descriptions()[name]} [default: {_shown(name)}]".strip() if is_listed else "",
+        help=f"{descriptions()[name]} [default: {_default_text(name)}]".strip() if is_listed else "",
         show_default=False,
         hidden=not is_listed,
         rich_help_panel=next((panel for panel, held in _PANELS.items() if name in held), _REST),
@@ -186,7 +186,7 @@ def _text(node: ast.AST) -> str:
     return ""
 
 
-def _shown(name: str) -> str:
+def _default_text(name: str) -> str:
     default = fields()[name].default
     if name in LIMITS:
         return "no limit"

@@ -32,7 +32,7 @@ _ESCAPES = re.compile(
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # everything but tab and newline; a carriage return would overwrite the line
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that reorder what is shown
-    "\ud800-\udfff]"  # half characters, which no terminal can be sent
+    "\ud800-\udfff]"  # lone surrogates, which cannot be sent to a terminal
 )
 
 
@@ -52,13 +52,13 @@ def visible(text: str) -> str:
 
 
 def _is_unseen(character: str) -> bool:
-    # Controls, formats (direction marks, joiners, tags), half characters, private and unassigned ones, separators.
+    # Controls, formats (direction marks, joiners, tags), surrogates, private and unassigned characters, separators.
     category = unicodedata.category(character)
     return character not in "\n\t " and (category[0] == "C" or category[0] == "Z")
 
 
 def message(text: str) -> str:
-    """Return what is said to a person: clean, and without what looks like a secret."""
+    """Return text for a person: clean, and without anything that looks like a secret."""
     return redacted(clean(text))
 
 
@@ -91,7 +91,7 @@ class Output:
         self.as_json = as_json
 
     def report(self, document: object, *parts: TextTable | str) -> None:
-        """Print a result: with `--json` the document, else the parts."""
+        """Print a result: the document with `--json`, otherwise the parts."""
         if self.as_json:
             print(in_json(document, indent=2))
             return
@@ -101,7 +101,7 @@ class Output:
             print(clean(part)) if isinstance(part, str) else _print_table(part)
 
     def say(self, text: str) -> None:
-        """Print a message to stderr, after everything that is on its way to stdout."""
+        """Print a message to stderr, after everything bound for stdout."""
         sys.stdout.flush()
         print(message(text), file=sys.stderr)
 
@@ -119,7 +119,7 @@ def is_terminal() -> bool:
 
 
 def agreed(question: str) -> bool:
-    """Ask at a terminal; elsewhere the answer is no."""
+    """Ask if this is a terminal; elsewhere the answer is no."""
     if not sys.stdin.isatty():
         return False
     print(message(question), end="", file=sys.stderr, flush=True)
@@ -140,7 +140,7 @@ def _print_table(table: TextTable) -> None:
 
 def _cleaned(lines: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Return the lines with clean cells of one line each."""
-    # Joined: looking through the environment once per cell took most of the time of a long table.
+    # Joined, because searching the environment once per cell took most of a long table's time.
     text = hidden("\0".join(_printable(cell) for line in lines for cell in line))
     cells = iter(text.replace("\n", " ").split("\0"))
     return [tuple(islice(cells, len(line))) for line in lines]

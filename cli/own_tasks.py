@@ -1,4 +1,4 @@
-"""Own tasks on a command line: the same options wherever a benchmark is named, and the name that they add up to."""
+"""Own tasks on a command line: the same options wherever a benchmark is named, and the name that they form."""
 
 import inspect
 from collections.abc import Mapping
@@ -56,16 +56,14 @@ def parameter(name: str) -> inspect.Parameter:
 
 
 def named(benchmark: str | None, given: Mapping[str, Any], *, like: str = "") -> str | None:
-    """Return the benchmark that an argument and the options name; other own tasks (`like`) lend their options.
-
-    Raises `UsageError` where they do not fit.
-    """
+    """Return the benchmark that an argument and the options name; other own tasks (`like`) lend their options. Raises
+    `UsageError` if they do not fit."""
     from mage_es.engine.benchmarks.tasks.spec import parse, specified
 
     options = {name: value for name, value in given.items() if value is not None}
     if tasks := options.pop("tasks", None):
         if benchmark:
-            raise UsageError(f"Both the benchmark {benchmark} and --tasks {tasks} were given: leave one of them out.")
+            raise UsageError(f"Both the benchmark {benchmark} and --tasks {tasks} were given: leave one out.")
         benchmark = f"{OWN_TASKS}{tasks}"
     if options and like.startswith(OWN_TASKS):
         benchmark = benchmark or like
@@ -73,7 +71,7 @@ def named(benchmark: str | None, given: Mapping[str, Any], *, like: str = "") ->
         if options:
             about = f"and {benchmark} is a benchmark with its own" if benchmark else "and no file was named"
             flags = ", ".join(map(flag_of, options))
-            raise UsageError(f"{flags}: that is for tasks of your own, {about}. Give their file, such as my.jsonl.")
+            raise UsageError(f"{flags}: for tasks of your own only, {about}. Give their file, such as my.jsonl.")
         return benchmark
     if "instruction" in options:
         options["instruction"] = _text_of(options["instruction"])
@@ -88,7 +86,8 @@ def named(benchmark: str | None, given: Mapping[str, Any], *, like: str = "") ->
 
 
 def with_learner(config: Config) -> Config:
-    """Return a configuration that says who does own tasks: at a terminal the user is asked, elsewhere it stays open."""
+    """Return a configuration that says which model does the user's own tasks: a terminal asks the user, elsewhere it
+    stays open."""
     from mage_es.engine.benchmarks.registry import needs_learner, own_models
     from mage_es.engine.models.registry import own_learner
 
@@ -100,8 +99,9 @@ def with_learner(config: Config) -> Config:
 
 
 def _text_of(given: str) -> str:
-    """Return the text of a file of that name, else what was given: a run records the text, and no file to change."""
+    """Return the text of a file of that name, else the argument itself: a run records the text, not a file that may
+    change."""
     try:
         return read_text(Path(given))
-    except (OSError, ValueError):  # a ValueError: it holds what no name of a file can
+    except (OSError, ValueError):  # a ValueError: it holds characters that no file name can
         return given

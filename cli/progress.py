@@ -1,6 +1,6 @@
 """The display of a run at work: phase, questions, accuracy so far, calls, time left.
 
-A line at the end of each round of questions; in between a live line on a terminal, and elsewhere a line every `EVERY`
+One line ends each round of questions; in between there is a live line on a terminal, and elsewhere a line every `EVERY`
 seconds.
 """
 
@@ -23,11 +23,11 @@ EVERY = 15.0
 """Seconds between plain lines within one phase."""
 
 _WIDE = 100
-"""Columns of a terminal that leave room for a bar."""
+"""Columns that a terminal needs to have room for a bar."""
 
 _PHASES = ("open", "plan", "explore", "evaluate", "update", "evolve", "snapshot", "form")
 _ASKING = frozenset(("explore", "evaluate", "snapshot", "form", "exam"))
-"""Phases that ask the learner questions; each end of one gets a line."""
+"""Phases that ask the learner questions; each gets a line when it ends."""
 
 
 class TimeLeft:
@@ -54,7 +54,7 @@ class TimeLeft:
         return (now - began) * (1 - far) / (far - at)
 
     def _fraction(self, note: ProgressNote) -> float:
-        """Return the part of the run that is done, as if an iteration consisted of its questions alone."""
+        """Return how much of the run is done, as if an iteration consisted only of its questions."""
         if note.phase == "exam":
             return note.done / note.total if note.total else 1.0
         before = _PHASES[: _PHASES.index(note.phase)]
@@ -126,7 +126,7 @@ def describe(note: ProgressNote, left: float | None) -> str:
 
 
 def _published(note: ProgressNote) -> str:
-    """Return how far a publish is; only anchors whose prompts it changes are answered again."""
+    """Return how far a publish has got; only anchors whose prompts it changes are answered again."""
     level = "" if note.level is None else f", {100 * note.level:.1f} % of all right"
     what = "anchors that see something new" if note.phase == "snapshot" else note.phase
     return f"iter-{note.iteration}: {what} {note.done}/{note.total}{level}, calls {note.execution_calls}"
@@ -134,7 +134,7 @@ def _published(note: ProgressNote) -> str:
 
 def _how_far(note: ProgressNote) -> Iterator[str]:
     start = "" if note.phase == "exam" else "start: "
-    # A method that searches goes through as many rounds as it takes.
+    # A method that searches takes as many rounds as it needs.
     at = f"iter-{note.iteration} of {note.iterations}" if note.iteration < note.iterations else f"iter-{note.iteration}"
     where = f"{at}: " if note.iteration >= 0 else start
     yield f"{where}{note.phase}{f' {note.done}/{note.total}' if note.total else ''}"
@@ -163,5 +163,5 @@ def _live_bar() -> Bar:
     from rich.progress import BarColumn, Progress, TextColumn
 
     console, text = Console(stderr=True), TextColumn("{task.description}", markup=False)
-    bar = [BarColumn(bar_width=20)] if console.width >= _WIDE else []  # the counts in the text say the same
+    bar = [BarColumn(bar_width=20)] if console.width >= _WIDE else []  # the counts in the text already say this
     return Progress(text, *bar, console=console, transient=True)

@@ -1,4 +1,4 @@
-"""`mage-es publish`: let what clients said of a served run become memories and rewards."""
+"""`mage-es publish`: turn what clients said about a served run into memories and rewards."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def publish(
     out: Output,
     model: Annotated[
         str | None,
-        typer.Option("--execution", metavar="MODEL", help="Where the run's execution model is served now."),
+        typer.Option("--execution", metavar="MODEL", help="Address where the run's execution model is served now."),
     ] = None,
 ) -> None:
-    """Publish what clients said of a served run: proposed memories, and rewards of the ways to search them.
+    """Publish what clients said about a served run: proposed memories, and rewards of the ways to search them.
 
     Each key's part is tried on the anchors, with it and without. What the guard passes is in the next marker, which new
     sessions see; what it refuses goes into quarantine, and what no anchor can judge waits for `mage-es memory review`.
-    The same command goes on with a publish that was stopped.
+    The same command continues a publish that was stopped.
     """
     from mage_es.engine.verbs.publish import publish as publish_run
 

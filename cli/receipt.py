@@ -1,4 +1,4 @@
-"""`mage-es receipt`: what a signed head proves of one question or exam, as one JSON document."""
+"""`mage-es receipt`: what a signed head proves about one question or exam, as one JSON document."""
 
 from pathlib import Path
 from typing import Annotated
@@ -26,7 +26,9 @@ def receipt(
         int | None,
         typer.Option("--exam", metavar="N", min=1, max=MOST, help="Exam that asked the question."),
     ] = None,
-    to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Write it there instead.")] = None,
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="FILE", help="Write the document to this file instead.")
+    ] = None,
 ) -> None:
     """Prove one answer, or the result of an exam, to somebody who has neither the run nor this package.
 

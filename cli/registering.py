@@ -15,11 +15,12 @@ RegisterOption = Annotated[
     bool,
     typer.Option(
         "--register/--no-register",
-        help="Record before the first call which exam will count; `verify` tells deviations.",
+        help="Record before the first call which exam will count; `verify` reports deviations.",
     ),
 ]
 MetricOption = Annotated[
-    str, typer.Option("--register-metric", metavar="accuracy|score|strict", help="What --register says is compared.")
+    str,
+    typer.Option("--register-metric", metavar="accuracy|score|strict", help="What --register says will be compared."),
 ]
 SizeOption = Annotated[
     int, typer.Option("--register-questions", min=0, help="Questions of the exam that counts; 0: all held-out ones.")
@@ -44,7 +45,7 @@ def registration(
 
     if not register:
         if metric != "accuracy" or exams > 1 or seeds:
-            raise UsageError("--register-... says what is registered: add --register.")
+            raise UsageError("--register-... says what to register: add --register.")
         return None
     try:
         numbers = tuple(int(each) for each in seeds.split(",")) if seeds else (seed,)

@@ -1,4 +1,4 @@
-"""`mage-es reproduce`: compute a run's numbers again, and ask a part of its questions again."""
+"""`mage-es reproduce`: compute a run's numbers again, and repeat some of its calls."""
 
 from typing import Annotated
 
@@ -21,17 +21,15 @@ def reproduce(
     out: Output,
     share: Annotated[
         float,
-        typer.Option(
-            "--share", metavar="SHARE", min=0, max=1, help="Part of the calls that is made again; 0 asks no model."
-        ),
+        typer.Option("--share", metavar="SHARE", min=0, max=1, help="Share of the calls to repeat; 0 asks no model."),
     ] = 0.05,
-    seed: Annotated[int, typer.Option("--seed", help="Seed by which these calls are drawn.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed that draws these calls.")] = 0,
 ) -> None:
     """Compute every number of a run again from its folder.
 
-    Everything is folded, rendered and scored again, and a random part of the calls is made again where the model can be
-    reached, which may cost something. Nothing is recorded. Exits with 5 if bytes are not what was written, with 1 if
-    another check fails.
+    Everything is folded, rendered and scored again, and a random sample of the calls is repeated if the model can be
+    reached, which may cost something. Nothing is recorded. Exits with 5 if bytes differ from what was written, with 1
+    if another check fails.
     """
     from mage_es.engine.verbs.reproduce import reproduce as reproduce_run
 

@@ -26,7 +26,7 @@ ALL = "zero_shot,nearest_label,knn,full_history,mage"
 
 OPTIONS = ("preset", *CONFIG, "workers", "max_connections", "guidance_batch", "sign", "runs_dir", "data_dir", *SPENDING)
 NameOption = Annotated[
-    str | None, typer.Option("--name", metavar="NAME", help="What the names of the runs begin with. [default: made up]")
+    str | None, typer.Option("--name", metavar="NAME", help="Prefix of the runs' names. [default: made up]")
 ]
 
 
@@ -41,7 +41,7 @@ def ring(
         typer.Option(
             "--methods",
             metavar="NAME,...",
-            help=f"{LEARNING}, mage, a baseline, or one of a plug-in.",
+            help=f"{LEARNING}, mage, a baseline, or a plug-in's.",
         ),
     ] = ALL,
     seeds: Annotated[
@@ -53,10 +53,10 @@ def ring(
     name: NameOption = None,
     register: RegisterOption = True,
 ) -> None:
-    """Let methods learn from the same number of questions, and examine each on the same others.
+    """Let methods learn from the same number of questions, and examine each on the same held-out ones.
 
-    Model, extraction and scorer are the same for all. Each method has a run for each seed; the same command goes on
-    where it stopped, and makes no recorded call again.
+    Model, extraction and scorer are the same for all. Each method has a run for each seed; the same command continues
+    where it stopped, and repeats no recorded call.
     """
     from mage_es.engine.verbs.ring import ring as take
 
@@ -75,7 +75,7 @@ def ring(
             name=name,
             register=register,
         )
-    out.report(report, ring_table(report), *_said(report))
+    out.report(report, ring_table(report), *_notes(report))
     out.next(settings.again("verify", report.runs[-1], names=("runs_dir",)))
 
 
@@ -113,7 +113,7 @@ def told(difference: RingDifference) -> str:
     return f"{difference.points:+.1f} ({spread.low:+.1f} to {spread.high:+.1f}; {counts}{p})"
 
 
-def _said(report: RingReport) -> list[str]:
+def _notes(report: RingReport) -> list[str]:
     seeds = f"seeds {report.seeds[0]} to {report.seeds[-1]}" if len(report.seeds) > 1 else f"seed {report.seeds[0]}"
     said = [
         f"Each learned from {report.learned} questions, {seeds}; tokens in and out are means of a held-out question, "

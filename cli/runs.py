@@ -53,7 +53,7 @@ def show_one(run: RunArgument = None, *, settings: Settings, out: Output) -> Non
     from mage_es.engine.verbs.runs import summarise
 
     summary = summarise(settings.find_run(run), prices=settings.prices())
-    # A served run learns by publishing: no agent is at work, and the plan is its parent's.
+    # A served run learns by publishing: no agent works in it, and its plan is its parent's.
     own = () if summary.state == "served" else (agents("The six agents", summary), actions(summary), frontier(summary))
     tables = (*own, ledger(summary))
     parts = [table for table in tables if table.rows]
@@ -76,25 +76,27 @@ def delete(
     *,
     settings: Settings,
     out: Output,
-    yes: Annotated[bool, typer.Option("--yes", help="Also a run that holds replies or exams, without asking.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Delete without asking, even a run that holds replies or exams.")
+    ] = False,
 ) -> None:
     """Delete a run with its exams, for good.
 
-    A run that no model ever answered is deleted at once; of any other it is said what would be lost, and asked.
+    A run that no model ever answered is deleted at once; for any other the command says what would be lost, and asks.
     """
     from mage_es.engine.run.directory import delete_run
 
     found = settings.find_run(run)
     lost = _lost(found)
     if lost and not yes and not agreed(f"Delete {found.path}, which holds {lost}? [y/N] "):
-        raise UsageError(f"{found.path} holds {lost}. Nothing was deleted; with --yes it is.")
+        raise UsageError(f"{found.path} holds {lost}. Nothing was deleted. Add --yes to delete it.")
     delete_run(found)
     out.report({"run_id": found.id, "path": str(found.path), "lost": lost}, f"{found.path}: deleted.")
     out.next(settings.again("runs", "list", names=("runs_dir",)))
 
 
 def _lost(run: Run) -> str:
-    """Return what only this run holds: its models' replies and its exams; "" for nothing of either."""
+    """Return what only this run holds: its models' replies and its exams; "" if it has neither."""
     from mage_es.events.log import LogReader
     from mage_es.events.vocabulary import ModelCalled
 

@@ -24,13 +24,13 @@ EXAMPLES = examples(
 _Predictions = Annotated[
     Path,
     typer.Option(
-        "--predictions", metavar="FILE", help='JSON lines of {"id": ..., "prediction": ...}.', show_default=False
+        "--predictions", metavar="FILE", help='JSON Lines of {"id": ..., "prediction": ...}.', show_default=False
     ),
 ]
 _Records = Annotated[
     Path | None,
     typer.Option(
-        "--records", metavar="FILE", help="An upstream file, to score all its questions. [default: the test split]"
+        "--records", metavar="FILE", help="An upstream file: score all of its questions. [default: the test split]"
     ),
 ]
 

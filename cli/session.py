@@ -1,4 +1,4 @@
-"""A command at work on a run: progress on the screen, Ctrl-C handled, and the command that resumes it printed."""
+"""A command at work on a run: it shows progress, handles Ctrl-C and prints the command that resumes the run."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def watched(
 
 @contextmanager
 def repeatable(out: Output, settings: Settings) -> Iterator[Runtime]:
-    """Do what `watched` does for a command of several runs, with which the same command goes on."""
+    """Do what `watched` does, for a command that works on several runs and continues when it is repeated."""
     kept = "Every answer so far is kept. The same command goes on."
     try:
         with watched(out, settings, ProgressDisplay(), way_back=lambda: kept) as runtime:
@@ -74,7 +74,7 @@ def repeatable(out: Output, settings: Settings) -> Iterator[Runtime]:
 
 
 def _way_back(settings: Settings, progress: ProgressDisplay, more: str = "") -> str:
-    """Return the command that resumes the run, with the limit that must be raised: the run keeps the others."""
+    """Return the command that resumes the run, with the limit to raise: the run keeps its other limits."""
     again = settings.again(
         "resume", progress.run_id, names=("runs_dir", "data_dir", "guidance_batch", "sign", "prices")
     )
@@ -85,7 +85,7 @@ def _show_stopped(out: Output, settings: Settings, run_id: str) -> None:
     from mage_es.engine.verbs.runs import summarise
 
     summary = summarise(settings.find_run(run_id))
-    # A baseline has no iterations, and a run none before the end of its first.
+    # A baseline has no iterations; a run has none before its first ends.
     each = (iterations(summary),) if summary.rows else ()
     out.report(summary, overview(summary), *each, *episodes(summary.episodes))
 

@@ -40,14 +40,14 @@ DATA_VARIABLE = "MAGE_ES_DATA"
 LIMITS = ("max_usd", "max_calls", "max_iterations")
 """Settings where 0 means no limit. A flag may not be 0: a user who types that means to spend nothing."""
 NO_LIMIT = "none"
-"""What lifts a limit as a flag."""
+"""The word that lifts a limit when given as a flag."""
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
-    """How fast a run goes and where its files are: nothing in here changes what a run does."""
+    """How fast a run goes and where its files are: nothing here changes what a run does."""
 
     workers: Annotated[int, msgspec.Meta(ge=1, le=MOST_WORKERS)] = 8
-    """Questions in work at the same time."""
+    """Questions worked on at the same time."""
     max_connections: Annotated[int, msgspec.Meta(ge=0, le=MOST_WORKERS)] = 0
     """Most calls to one model in flight, fewer while its provider is busy; 0: as many as workers."""
     runs_dir: str = "runs"
@@ -58,12 +58,12 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     """Dollars that a run may cost, over all its sessions. A reply without token counts is charged at its highest
     possible cost; a model that never reports tokens cannot be limited this way."""
     max_calls: Annotated[int, msgspec.Meta(ge=0, le=10**12)] = 0
-    """Calls that a run may make, over all its sessions, with failed attempts and those of a served embedder."""
+    """Calls that a run may make, over all its sessions, including failed attempts and those of a served embedder."""
     max_iterations: Amount = 0
     """Iterations after which a run pauses."""
     guidance_batch: bool = False
-    """Send independent calls of guidance and judge as batches, if the provider has them: half the price at Anthropic,
-    replies within minutes or hours."""
+    """Send independent calls of guidance and judge as batches, if the provider offers them: half the price at
+    Anthropic, replies within minutes or hours."""
     sign: str = ""
     """File of a key, made by `mage-es key new`: heads of each log are signed with it when a run or serving begins
     and ends, and before and after each exam."""
@@ -118,7 +118,7 @@ class Settings:
         return Settings({**self.entries, **kept})
 
     def begun(self, name: str) -> Config:
-        """Return the configuration that a run began with."""
+        """Return the configuration that a run started with."""
         from mage_es.engine.config import parse
         from mage_es.engine.run.world import first_event
         from mage_es.events.log import LogReader
@@ -126,7 +126,7 @@ class Settings:
         return parse(first_event(LogReader(self.find_run(name).log_path)).config)
 
     def upon(self, begun: Config) -> Settings:
-        """Return the same settings with those of a run to go on from, in place of defaults and the benchmark's own."""
+        """Return the same settings, with those of a run to continue in place of defaults and the benchmark's own."""
         kept = {
             name: ResolvedSetting(name, getattr(begun, name), "the run")
             for name in Config.__struct_fields__
@@ -135,7 +135,8 @@ class Settings:
         return Settings({**self.entries, **kept})
 
     def prices(self) -> Prices:
-        """Return what models cost, by the user's own file first. Raises `UsageError` for a file that is not valid."""
+        """Return what models cost; the user's own file comes first. Raises `UsageError` for a file that is not
+        valid."""
         from mage_es.engine.run.pricing import read_prices
 
         return read_prices(str(self.entries["prices"].value) or None)
@@ -227,7 +228,7 @@ def resolve(flags: Mapping[str, object], *, environment: Mapping[str, str], fold
             own = own_defaults(str(entries[name].value))
     benchmark = str(entries["benchmark"].value)
     for name, model in own_models(benchmark)._asdict().items():
-        # Who does the user's own tasks is for the user to say.
+        # Which model does the user's own tasks is for the user to say.
         if entries[name].value == BENCHMARK and not (name == "execution" and needs_learner(benchmark)):
             entries[name] = entries[name]._replace(value=model)
     return Settings(entries)

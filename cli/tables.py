@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mage_es.events.vocabulary import FormDecided, Paired
 
 DIGEST_DIGITS = 16
-"""Digits of a digest that are shown; `--json` has all of them."""
+"""Digits of a digest to show; `--json` has all of them."""
 
 
 def overview(summary: RunSummary) -> str:
@@ -78,7 +78,7 @@ def _unguided(lost: MissingGuidance) -> str:
 
 
 def _served(names: Mapping[str, int]) -> str:
-    """Return which model a provider says it answered with, in capitals where that changed during the run."""
+    """Return which model the provider says answered, in capitals if that changed during the run."""
     counts = ", ".join(f"{name} ({_counted(calls, 'call')})" for name, calls in names.items())
     return f"MORE THAN ONE MODEL answered: {counts}" if len(names) > 1 else f"answered by {counts}"
 
@@ -94,7 +94,7 @@ def _done(summary: RunSummary) -> str:
 
 
 def _waiting(waiting: CoverageWait, iterations: int) -> str:
-    """Return the effective coverage bound (Theorem 2) in words: VACUOUS where the run is too short to reach it."""
+    """Return the effective coverage bound (Theorem 2) in words: VACUOUS if the run is too short to reach it."""
     shown = f"a task type waited at most {_counted(waiting.longest, 'iteration')} for EVOLVE"
     if waiting.bound is None:
         return f"{shown}; nothing bounds that (recency_weight 0)"
@@ -150,7 +150,8 @@ def _share(part: int, whole: int) -> str:
 
 
 def benefit(records: Sequence[Paired], title: str = "Anchors, answered twice") -> TextTable | str:
-    """Return what the anchors showed of what was learned, type by type, and what is served; words without anchors."""
+    """Return what the anchors showed of what was learned, type by type, and what is served; a plain sentence if there
+    are no anchors."""
     if not records:
         return "Not tested against the bare prompt: there are no anchors. What was learned is served."
     rows = [_paired(record) for record in (records if len(records) > 2 else records[-1:])]
@@ -169,7 +170,7 @@ def _paired(record: Paired) -> tuple[str, ...]:
 
 
 def form_in_words(decided: FormDecided | None) -> list[str]:
-    """Return the sentence on the form that a trial chose; none without a trial."""
+    """Return the sentence on the form that a trial chose; none if there was no trial."""
     if decided is None:
         return []
     names = {"turns": "turns of the chat", "lines": "plain lines"}
@@ -181,7 +182,7 @@ def form_in_words(decided: FormDecided | None) -> list[str]:
 
 
 def benefit_in_words(records: Sequence[Paired]) -> str:
-    """Return the same in a line for each task type."""
+    """Return the same, one line for each task type."""
     table = benefit(records)
     if isinstance(table, str):
         return table
@@ -223,7 +224,7 @@ def frontier(summary: RunSummary) -> TextTable:
 
 
 def ledger(summary: RunSummary) -> TextTable:
-    """Return calls, tokens, seconds and dollars by tier, agent and purpose, with a sum for each tier.
+    """Return calls, tokens, seconds and dollars by tier, agent and purpose, with a total for each tier.
 
     `hits` is the share of the input tokens that the provider read from its cache.
     """
@@ -249,7 +250,7 @@ def _used(rows: list[LedgerRow]) -> tuple[str, ...]:
     after = [
         sum(getattr(row, name) for row in rows) for name in ("output_tokens", "thinking_tokens", "cache_write_tokens")
     ]
-    # No cached token at all may mean that nothing was cached or that the provider does not report it: show neither.
+    # No cached tokens may mean that nothing was cached, or that the provider does not report it: show nothing.
     hits = f"{before[-1] / before[-2]:.0%}" if before[-1] else "-"
     known = [row.usd for row in rows if row.usd is not None]
     dollars = f"{sum(known):.4f}" if len(known) == len(rows) else "unpriced"
@@ -310,7 +311,7 @@ def runs(summaries: Iterable[RunSummary]) -> TextTable:
 
 
 def _benchmark(name: str) -> str:
-    """Return a benchmark's short name: the full name of own tasks would fill the line."""
+    """Return a benchmark's short name: the full name of a user's own tasks would fill the line."""
     from mage_es.engine.benchmarks.registry import title
 
     return title(name)
@@ -402,7 +403,7 @@ def checks(title: str, found: Iterable[Check]) -> TextTable:
 
 
 def grounds(rows: Iterable[Ground]) -> list[TextTable]:
-    """Return what each claim rests on; [] of a damaged log, which claims nothing."""
+    """Return what each claim rests on; [] for a damaged log, which supports no claim."""
     words = {
         "recomputed": "proved by recomputing",
         "a head you kept": "proved if you kept the head",

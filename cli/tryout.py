@@ -1,4 +1,4 @@
-"""`mage-es try`: whether a model learns your tasks from experience, in one command and some minutes."""
+"""`mage-es try`: whether a model learns your tasks from experience, in one command and a few minutes."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def tryout(
     settings: Settings,
     out: Output,
     questions: Annotated[
-        int, typer.Option("--questions", min=1, max=MOST, help="Most held-out questions that each method is asked.")
+        int, typer.Option("--questions", min=1, max=MOST, help="The most held-out questions to ask each method.")
     ] = 60,
     learn_from: LearnFromOption = None,
     name: NameOption = None,
 ) -> None:
     """Find out whether a model learns your tasks: with nothing, with plain nearest cases, with what it learned.
 
-    Unless --form says one, a trial of at most 30 calls chooses how prompts show cases.
+    Unless --form names one, a trial of at most 30 calls chooses how prompts show cases.
 
-    Stop it at any time: every answer is kept, and the same command goes on.
+    Stop it at any time: every answer is kept, and the same command continues.
     """
     from mage_es.engine.verbs.tryout import tryout as take
 

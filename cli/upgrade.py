@@ -1,4 +1,4 @@
-"""`mage-es upgrade`: another model in the learner's place, and what the memories of a run are worth to it."""
+"""`mage-es upgrade`: put another model in the learner's place, and see what a run's memories are worth to it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXAMPLES = examples(
     "mage-es upgrade RUN --execution anthropic/claude-haiku-4-5 --sample 80 --max-usd 2",
 )
 _OF_THE_MODEL = ("max_tokens", "recall", "gate")
-"""The settings that another model may need other values of."""
+"""The settings that another model may need to change."""
 _LIMITS = ("max_usd", "max_calls")
 _SHOWN = 10
 
@@ -42,7 +42,7 @@ def upgrade(
         str, typer.Option("--execution", metavar="MODEL", help="Model that takes the learner's place.")
     ],
     at: Annotated[
-        str, typer.Option("--at", metavar="MARKER", help="Where to go on from: start, iter-9, latest (closed).")
+        str, typer.Option("--at", metavar="MARKER", help="Where to continue from: start, iter-9, latest (closed).")
     ] = "latest",
     sample: Annotated[
         int,
@@ -58,12 +58,12 @@ def upgrade(
         ),
     ] = None,
     run_id: RunIdOption = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Go on at the printed price without asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Proceed at the printed price without asking.")] = False,
 ) -> None:
-    """Give what a run learned to another model, prove it again on recorded questions, and see which memories help.
+    """Give what a run learned to another model, test it again on recorded questions, and see which memories help.
 
     A new run begins with the memories; the old one is only read. The price is printed first: nothing is spent without
-    `--yes`, a limit, or a yes at the terminal. Stop it at any time: the same command goes on.
+    `--yes`, a limit, or a yes at the terminal. Stop it at any time: the same command continues.
     """
     from mage_es.engine.models.registry import check_models
     from mage_es.engine.run.budget import limits_of
@@ -83,7 +83,7 @@ def upgrade(
     out.say(priced(price))
     if price.calls and not yes and not any(settings.limits[:2]) and not agreed("Go on? [y/N] "):
         raise UsageError(
-            "Nothing was asked. Go on at this price with --yes, or within a limit: --max-usd, --max-calls."
+            "Nothing was asked. Proceed at this price with --yes, or within a limit: --max-usd, --max-calls."
         )
     with repeatable(out, settings) as runtime:
         report = take(
@@ -113,7 +113,7 @@ def _config(settings: Settings, begun: Config) -> Config:
 
 
 def priced(price: UpgradePrice) -> str:
-    """Return in one sentence what an upgrade will take, and of what that is made up."""
+    """Return in one sentence what an upgrade will take, and how that adds up."""
     if not price.calls:
         return f"{price.run_id} is complete: no model is called."
     usd = "dollars unknown, no price is on record" if price.usd is None else f"${price.usd:.2f}"
@@ -145,7 +145,7 @@ def standings(report: UpgradeReport) -> TextTable:
 
 
 def memories(report: UpgradeReport) -> TextTable | str:
-    """Return the memories whose questions were lost or won, at most so many of each, the most harmful first."""
+    """Return the memories whose questions were lost or won, a limited number of each, the most harmful first."""
     told = [each for each in report.memories if each.won or each.lost]
     if not told:
         return f"Memories that were shown: {len(report.memories)}. None changed whether an answer was right."

@@ -41,12 +41,12 @@ def view(
         ),
     ] = None,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port on this machine; 0: any free one.")] = 0,
-    open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open it in the browser.")] = True,
+    open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
 ) -> None:
     """Look at runs in a browser: what was learned, when, from what, and what each prompt said, at any earlier moment.
 
-    Serves this machine alone, until Ctrl-C, and writes nothing. A run that is still written is read again when its
-    page is loaded. An address works until the server ends: what you share, write with --to.
+    Serves this machine alone, until Ctrl-C, and writes nothing. A run still being written is read again when its page
+    is loaded. Addresses work until the server ends: to share a page, write it with --to.
     """
     from mage_es.engine.run.directory import list_runs
     from mage_es.engine.viewing.chunks import Viewed
@@ -54,7 +54,7 @@ def view(
     prices = settings.prices()
 
     def look(name: str, run: Run, tell: Callable[[float], None] | None = None) -> Viewed:
-        # What leaves this machine holds no text of a subject, like any other export.
+        # Like any other export, what leaves this machine holds no subject's text.
         leaves, where = to is not None, settings.data_dir
         return Viewed(run, name=name, opened=not leaves, whole=leaves, prices=prices, data_dir=where, tell=tell)
 
@@ -91,7 +91,7 @@ def view(
 
 
 def _named(runs: list[Run]) -> dict[str, Run]:
-    """Return the runs by their ids, each once; of two folders with one id the second has another name here."""
+    """Return the runs by id, each once; if two folders share an id, the second gets another name here."""
     found: dict[str, Run] = {}
     for run in {run.path.resolve(): run for run in runs}.values():
         name = run.id

@@ -1,9 +1,9 @@
 """What the guidance tier is asked, and what it may reply: typed briefs and typed replies.
 
 A guidance prompt is a template, the system message, and one fenced JSON block that holds a brief.
-A language model reads both; `builtin/reference` reads the block alone. The reply is JSON of the reply type.
-Every brief names itself by its tag, so a guidance model can be a table from brief to author. What is empty is left out
-of its JSON: how much a brief says of a question is the run's to choose (`teacher_sees`, `guidance_context`).
+A language model reads both; `builtin/reference` reads only the block. The reply is JSON of the reply type. Every brief
+names itself by its tag, so a guidance model can be a table from brief to author. Empty fields are left out of its JSON:
+the run chooses how much a brief says about a question (`teacher_sees`, `guidance_context`).
 """
 
 from typing import Annotated, Literal
@@ -65,7 +65,7 @@ class AuthoredSkill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AuthoredTaskType(msgspec.Struct, frozen=True, kw_only=True):
-    """What is said of a task type of the brief: one sentence."""
+    """A description of a task type in the brief: one sentence."""
 
     task_type: str
     description: str = ""
@@ -86,7 +86,7 @@ class Doubting(msgspec.Struct, frozen=True, kw_only=True):
 
 class FailureBrief(Brief, frozen=True, kw_only=True, tag="failure_memories"):
     """EVOLVE: write at most `limit` corrections of these failures, and a strategy if one is wanted; `others` were
-    missed, too, and `existing` is what the learner has already."""
+    missed too, and `existing` is what the learner already has."""
 
     task_type: str
     skill: str
@@ -177,7 +177,7 @@ class NavigatorReply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KnownTool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A tool that a skill has already; `problem` says why it is not used, "" where it is."""
+    """A tool that a skill has already; `problem` says why it is not used, "" if it is."""
 
     name: str
     source: str
@@ -298,7 +298,7 @@ class RefinementReply(Doubting, frozen=True, kw_only=True):
 
 
 class TypeStanding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A task type of a skill: this iteration's answers, and questions to tell its patterns by, wrong ones first."""
+    """A task type of a skill: this iteration's answers, and questions that show its patterns, wrong ones first."""
 
     task_type: str
     right: int

@@ -50,7 +50,7 @@ from mage_es.events.vocabulary import (
 
 
 class OpenRun(NamedTuple):
-    """Begin a run; `inherited` are the parent's events that it goes on from, `parent` says so."""
+    """Begin a run; `inherited` are the events of the parent that it continues, and `parent` records that."""
 
     started: RunStarted
     commitments: Sequence[SplitCommitted | QuestionsStored]
@@ -63,7 +63,7 @@ class OpenRun(NamedTuple):
 class InduceOntology(NamedTuple):
     """Create the skills and task types that the guidance tier named (None: its reply could not be read).
 
-    `induced` are the task types where the benchmark has none of its own.
+    `induced` are the task types if the benchmark has none of its own.
     """
 
     task_types: Sequence[str]
@@ -88,8 +88,8 @@ class PlanIteration(NamedTuple):
 class Asked(NamedTuple):
     """A question about to be asked, with its task type, its unit vector and the reason for asking it.
 
-    `recipe_vector` is that of the text which the task type's retrieval recipe makes of the question, where it has one.
-    `opening` is how an episode begins; both vectors are then of the question with what is observed there.
+    `recipe_vector` is that of the text that the task type's retrieval recipe makes of the question, if it has one.
+    `opening` is how an episode begins; both vectors then cover the question and what is observed there.
     """
 
     question: Question
@@ -101,12 +101,10 @@ class Asked(NamedTuple):
 
 
 class PlanAnswers(NamedTuple):
-    """Choose arms and bundles for questions, all on the state as it is now.
-
-    `frozen` bandits learn nothing and draw nothing. The controls of an exam (rules/controls.py): `donors` gives a
-    question the memories that another one would have retrieved; `answers` is by a memory's id that of the memory whose
-    answer it shows, "" for one that is left out; with `is_bare` nothing that was learned is shown.
-    """
+    """Choose arms and bundles for questions, all on the current state. `frozen` bandits learn nothing and draw nothing.
+    The controls of an exam (rules/controls.py): `donors` gives a question the memories that another one would have
+    retrieved; `answers` maps a memory's id to that of the memory whose answer it shows, "" to leave it out; with
+    `is_bare` nothing learned is shown."""
 
     iteration: int
     phase: Phase
@@ -118,10 +116,8 @@ class PlanAnswers(NamedTuple):
 
 
 class Call(NamedTuple):
-    """Which call it is: who asks which model about what, and where in the run. `causation` is what led to it.
-
-    `sources` are the questions whose texts the prompt is about, `pieces` what it is made of.
-    """
+    """Identifies a call: who asks which model about what, and where in the run. `causation` is what led to it.
+    `sources` are the questions whose texts the prompt is about, `pieces` what it consists of."""
 
     iteration: int
     phase: Phase
@@ -138,7 +134,7 @@ class Call(NamedTuple):
 
     @classmethod
     def of(cls, move: Ask, iteration: int, phase: Phase, model: str, *, purpose: str = "", causation: int = 0) -> Call:
-        """Return the call that a move makes of a model; `purpose` is for a move that names none."""
+        """Return the call that a move makes to a model; `purpose` is for a move that names none."""
         why, request = move.purpose or purpose, move.request.sha256
         pieces = in_pieces(move.request, move.spans)
         where = (iteration, phase, move.tier, move.agent, why, move.about, move.attempt, request, model, causation)
@@ -167,7 +163,7 @@ class RecordTrimming(NamedTuple):
 
 
 class RecordBatch(NamedTuple):
-    """Record that a provider took calls as a batch, by the custom ids that name them to it."""
+    """Record that a provider accepted calls as a batch, with the custom ids by which it knows them."""
 
     batch_id: str
     model: str
@@ -182,7 +178,7 @@ class RecordEmbedding(NamedTuple):
 
 
 class RecordFact(NamedTuple):
-    """Record a fact of which the shell knows every field: there is nothing to decide, but it is searched for leaks."""
+    """Record a fact whose every field the shell knows: there is nothing to decide, but it is searched for leaks."""
 
     draft: Draft
 
@@ -203,7 +199,7 @@ class RecordFact(NamedTuple):
 
 
 class Explored(NamedTuple):
-    """An explored question, and what its episode brought to light: (entity, kind), (source, label, target)."""
+    """An explored question, and what its episode discovered: (entity, kind), (source, label, target)."""
 
     question: Question
     entities: Sequence[tuple[str, str]]
@@ -223,8 +219,8 @@ class CompletePhase(NamedTuple):
 class LearnFromAnswers(NamedTuple):
     """UPDATE: ratchet, both bandits and the harvest, over this iteration's verdicts.
 
-    `vectors` are those of the questions by id, `observed` those of the observations before milestones by their text,
-    `doubtful` the type that a question is about as near to as to its own, by the question's id.
+    `vectors` holds the questions' vectors by id, `observed` those of the observations before milestones by text,
+    `doubtful`, by question id, another type that a question is about as near to as its own.
     """
 
     iteration: int
@@ -235,7 +231,7 @@ class LearnFromAnswers(NamedTuple):
 
 
 class CheckedTool(NamedTuple):
-    """A tool, and what the sandbox found wrong with it on its own examples ("": it gets all of them right)."""
+    """A tool, and what the sandbox found wrong with it on its own examples ("": it passes all of them)."""
 
     tool: AuthoredTool
     problem: str
@@ -247,15 +243,15 @@ class CheckedTools(NamedTuple):
 
 
 EvolveReply = FailureReply | PrinciplesReply | CheckedTools | RetrievalReply | RefinementReply | SplittingReply
-"""What one of EVOLVE's actions may have got from the guidance tier."""
+"""What one of EVOLVE's actions may get from the guidance tier."""
 
 
 class Authored(NamedTuple):
     """The outcome of one action for one target.
 
     `reply` is None if the model was not asked, or no attempt could be read; `idle` says why it was not asked, "" if it
-    was. `call` is the fact id of the last reply, in hexadecimal digits, "" without one. `cases` are the
-    questions of which a principle was to be made.
+    was. `call` is the fact id of the last reply, in hexadecimal digits, "" without one. `cases` are the questions that
+    a principle was to be made from.
     """
 
     task_type: str
@@ -284,10 +280,8 @@ Curation = Literal["quarantine", "release", "approve", "reject"]
 
 
 class Curate(NamedTuple):
-    """Take something that was learned out of use, or bring it back, or decide on a proposal that waits for that.
-
-    `ordinal` counts what was said of it so far.
-    """
+    """Take something learned out of use, or bring it back, or decide on a waiting proposal. `ordinal` counts the
+    decisions on it so far."""
 
     memory_id: str
     action: Curation
@@ -305,11 +299,9 @@ class FinishRun(NamedTuple): ...
 
 
 class Feedback(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a client says of an inference or of a session, in the fields in which it is sent.
-
-    `value` is a bool, a number in [0, 1], a text, or a demonstration: an object with `answer` and perhaps `reasoning`,
-    `wrong_answer` and `question`; a text is one where `kind` says so.
-    """
+    """What a client says about an inference or a session, in the fields that it sends. `value` is a bool, a number in
+    [0, 1], a text, or a demonstration: an object with `answer` and perhaps `reasoning`, `wrong_answer` and `question`;
+    a text is one if `kind` says so."""
 
     metric: str
     value: Any
@@ -320,12 +312,9 @@ class Feedback(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class GiveFeedback(NamedTuple):
-    """Record what was said. `session`, which is the key's own, is that of the inference that it is said of, if it is.
-
-    `question` is the text of its user turn, "" where no one knows it; `vector` is that of the question, `task_type` its
-    type, and `extracted` the answer in a demonstration that is a reply. `earlier` is what is on record under the same
-    key and idempotency key.
-    """
+    """Record feedback. `session`, which belongs to the key, is that of the inference in question, if any. `question` is
+    the text of its user turn, "" if unknown; `vector` is the question's, `task_type` its type, and `extracted` the
+    answer in a demonstration that is a reply. `earlier` is what is on record under the same key and idempotency key."""
 
     said: Feedback
     key: str
@@ -339,13 +328,10 @@ class GiveFeedback(NamedTuple):
 
 
 class Publish(NamedTuple):
-    """UPDATE of a publish, for one key: its proposals become memories, its words rewards.
-
-    `words` are all that it ever said, in the log's order; `inferences` those of its own that can be rewarded,
-    `proposals` those about which nothing final was decided, also another key's of the same memory; `rewarded` what
-    these inferences were rewarded with so far. With `reviews`, by memory, those that a person approved are taken into
-    use, and nothing else.
-    """
+    """UPDATE of a publish, for one key: its proposals become memories, its feedback rewards. `words` is all its
+    feedback ever, in the log's order; `inferences` are its own that can be rewarded, `proposals` those without a final
+    decision, including another key's of the same memory; `rewarded` is what these inferences were rewarded with so far.
+    With `reviews`, by memory, those that a person approved are taken into use, and nothing else."""
 
     iteration: int
     key: str
@@ -357,11 +343,9 @@ class Publish(NamedTuple):
 
 
 class SettlePublish(NamedTuple):
-    """Follow the guard's verdict on a publish; `rewarded` is what its UPDATE gave.
-
-    `anchors` are the vectors of the anchors by id, and `floors` has by task type the cosine from which on an anchor is
-    near enough to judge a memory, measured before this publish (rules/trials.py).
-    """
+    """Follow the guard's verdict on a publish; `rewarded` is what its UPDATE gave. `anchors` are the anchors' vectors
+    by id, and `floors`, by task type, the least cosine at which an anchor is near enough to judge a memory, measured
+    before this publish (rules/trials.py)."""
 
     iteration: int
     rewarded: Sequence[BanditUpdated]

@@ -1,7 +1,7 @@
-"""The configuration of a run: every constant of the paper with its symbol and place, and our own beside it.
+"""The configuration of a run: every constant of the paper with its symbol and place, and our own.
 
-One struct, frozen, canonical as JSON; its hash is in the run's first event, and a resumed run with another
-is refused with the difference shown.
+One struct, frozen, canonical as JSON; its hash is in the run's first event, and a resumed run with a different one is
+refused, showing the difference.
 """
 
 from collections.abc import Mapping
@@ -14,17 +14,18 @@ from mage_es.events.digests import sha256_text
 from mage_es.events.errors import UsageError
 
 MOST = 10_000_000
-"""More than anybody means of questions, iterations, tokens or passages: a slip of the finger, which ends here."""
+"""More questions, iterations, tokens or passages than anybody wants: a typing error, caught here."""
 Count = Annotated[int, msgspec.Meta(ge=1, le=MOST)]
 MOST_WORKERS = 4096
-"""Questions in work at the same time: each takes memory of this process, whatever the provider allows."""
+"""Questions worked on at the same time: each takes memory of this process, whatever the provider allows."""
 Seed = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Amount = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Ratio = Annotated[str, msgspec.Meta(pattern=r"^\d+(/[1-9]\d*)?$")]
 
 BENCHMARK = "benchmark"
-"""As a model's name: the benchmark's own. `benchmarks.registry.with_own_models` replaces it before a run records it."""
+"""As a model's name, this means the benchmark's own. `benchmarks.registry.with_own_models` replaces it before a run
+records it."""
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -51,7 +52,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The model that scores what no rule settles, as provider/model; `benchmark`: the benchmark's; "": none."""
     embedder: str = "hash"
     """What turns questions into vectors: hash, sentence-transformers/<name or folder>, openai/<model>?base_url=URL;
-    `paper`: all-MiniLM-L6-v2 where it can be loaded, else hash, as the start of the run then says."""
+    `paper`: all-MiniLM-L6-v2 if it can be loaded, else hash, which the start of the run reports."""
     teacher_sees: Literal["model", "errors", "answers", "solutions"] = "model"
     """What the guidance model is shown: `errors` (question, reply, verdict), `answers` (and the right answer),
     `solutions` (and the data set's own: worked solutions, oracle paths, gold paragraphs, programs); `model`: what it
@@ -231,10 +232,8 @@ def difference(old: Config, new: Config) -> list[tuple[str, object, object]]:
 
 
 def require_same(begun: Config, asked: Config | None) -> None:
-    """Raise `UsageError`, which lists the differences, where a run is to be resumed with another configuration.
-
-    The time limit of a scorer may differ: it is mended like the scorer itself.
-    """
+    """Raise `UsageError`, which lists the differences, if a run is to be resumed with another configuration. A scorer's
+    time limit may differ: it can be fixed like the scorer itself."""
     changes = [each for each in difference(begun, asked) if each[0] != "scorer_seconds"] if asked else []
     if changes:
         listed = "; ".join(f"{name} was {before!r}, now {after!r}" for name, before, after in changes)
@@ -245,7 +244,7 @@ def require_same(begun: Config, asked: Config | None) -> None:
 
 
 def cautions(config: Config) -> list[str]:
-    """Return warnings about a configuration, a sentence or two each, to be shown before a run with it begins."""
+    """Return warnings about a configuration, a sentence or two each, to show before a run with it starts."""
     found = []
     if config.failure_signal == "cumulative":
         found.append(
@@ -297,12 +296,12 @@ PAPER: Mapping[str, object] = {
     "frontier_estimator": "ratchet",
     # Eq. 1: "the failure count for task type t".
     "failure_signal": "window",
-    # Algorithm 1, last line: accuracies are compared as they are; there is no anchor set to set apart.
+    # Algorithm 1, last line: accuracies are compared as they are; there is no anchor set.
     "guard": "paper",
     "anchors": 0,
-    # Section 3.2: whatever is retrieved goes into the prompt; nothing is compared with a prompt without.
+    # Section 3.2: whatever is retrieved goes into the prompt; nothing is compared with a bare prompt.
     "gate": "off",
-    # Nothing in section 3.5 leaves out the memories of the question itself; appendix, table of revisits.
+    # Section 3.5 does not exclude the memories of the question itself; appendix, table of revisits.
     "revisit_self": "include",
     "revisit_cap": 100,
     # Upstream task types come from the gold answer (GSM8K step counts, FinQA operations).
@@ -322,7 +321,7 @@ PAPER: Mapping[str, object] = {
     "cascade_plan": True,
     "cascade_frontier": True,
 }
-"""Every setting on which the paper has a word, with the value that its words give literally."""
+"""Every setting that the paper mentions, with its literal value there."""
 
 PRESETS: Mapping[Preset, Mapping[str, object]] = {"default": {}, "paper": PAPER}
 
@@ -340,7 +339,7 @@ def configured(preset: Preset, **explicit: Any) -> Config:
 
 
 class Starting(msgspec.Struct, frozen=True, kw_only=True):
-    """What a new run's configuration starts from. Not recorded: the configuration that comes out is."""
+    """What a new run's configuration starts from. Only the resulting configuration is recorded."""
 
     preset: Preset = "default"
     """Values of all settings that are not set: `default`, or `paper`, which is the paper read literally."""

@@ -1,8 +1,8 @@
 """A course: the way to one answer, in one call or many, as a generator that yields moves and is sent facts.
 
 A course yields moves (ask the model, run a tool, look something up) and is sent the fact that each one left in the log.
-Everything that it does follows from those facts, so the same log takes it the same way again: a resumed run sends it
-what is recorded and goes on from there, and `show` walks through it without any model.
+Everything that it does follows from those facts, so the same log leads it down the same path again: a resumed run sends
+it what is recorded and goes on from there, and `show` walks through it without any model.
 
 Rules
     - A course reads nothing of a fact that may differ between runs (such as its latency).
@@ -29,12 +29,12 @@ from mage_es.events.vocabulary import (
 
 
 class Ask(NamedTuple):
-    """Call a model. `about` is the question's id for the last call of a course, and `q17/1`, `q17/2`... for those
-    before it; `spans` are the places of retrieved texts in the prompt. `purpose` is the plan's where it is "".
-    `typed` is the form that the reply must have; one of another form is recorded as rejected and sent to the
-    course like any other, to ask again as the next `attempt`. `droppable` are the ids of what the prompt can do
-    without, first what goes first: where it does not fit the model's context, the course is sent what to leave out.
-    A course goes on without the reply to what `is_spare`: it is sent the failure."""
+    """Call a model. `about` is the question's id for the last call of a course, and `q17/1`, `q17/2`... for earlier
+    ones; `spans` are the places of retrieved texts in the prompt. An empty `purpose` means the plan's. `typed` is the
+    form that the reply must have; any other is recorded as rejected and sent to the course all the same, to ask again
+    as the next `attempt`. `droppable` are the ids of what the prompt can do without, in the order of dropping: if it
+    does not fit the model's context, the course is sent what to leave out. A course continues without the reply to a
+    move that `is_spare`: it is sent the failure."""
 
     about: str
     request: Request
@@ -49,14 +49,14 @@ class Ask(NamedTuple):
 
 
 class Use(NamedTuple):
-    """Run a dynamic tool on a JSON object of arguments. Problems of the run are part of its fact."""
+    """Run a dynamic tool on a JSON object of arguments. Problems while running it are part of its fact."""
 
     tool_id: str
     arguments: str
 
 
 class Look(NamedTuple):
-    """Look something up for a question, the `place`-th time: a page by its title, or so many best `passages`."""
+    """Look something up for a question, for the `place`-th time: a page by its title, or its best `passages`."""
 
     question: Question
     query: str
@@ -71,8 +71,8 @@ class Act(NamedTuple):
 
 
 class Grade(NamedTuple):
-    """Have the benchmark's rule score a reply, which takes its time. The course is sent the verdict, which is no fact:
-    a resumed run scores the recorded reply again."""
+    """Have the benchmark's rule score a reply, which may take time. The course is sent the verdict, which is not a
+    fact: a resumed run scores the recorded reply again."""
 
     question: Question
     reply: str
@@ -81,7 +81,7 @@ class Grade(NamedTuple):
 class Finish(NamedTuple):
     """The end of a course: the text that the Critic scores, and its verdict once that is given.
 
-    `lost` says why there is neither, where a call failed for good; `reason` what the reply lacks (`reason_of`).
+    `lost` says why there is neither, if a call failed for good; `reason` what the reply lacks (`reason_of`).
     """
 
     reply: str
@@ -102,13 +102,11 @@ def call_of(question_id: str, place: int) -> str:
 
 
 def reply_to(move: Ask, *, most: int) -> Generator[Move, Fact, ModelCalled | BundleTrimmed]:
-    """Ask, and once more where the reply was cut, with `most` tokens, or was empty; return the last reply.
-
-    A trimming is returned instead where the prompt does not fit.
-    """
+    """Ask, and ask once more if the reply was cut (with `most` tokens) or empty; return the last reply. If the prompt
+    does not fit, a trimming is returned instead."""
     fact = yield move
     if isinstance(fact, ModelCalled) and (request := asked_again(move.request, fact, most=most)):
-        # What does not fit now fitted before: nothing is left out for a longer reply.
+        # The prompt fitted before: nothing is left out to make room for a longer reply.
         again = yield move._replace(request=request, attempt=move.attempt + 1, droppable=(), is_spare=True)
         fact = again if isinstance(again, ModelCalled) else fact
     assert isinstance(fact, ModelCalled | BundleTrimmed)
@@ -141,7 +139,7 @@ def advance(course: Course, fact: Fact | Verdict) -> Move | Finish:
 
 
 def catch_up(course: Course, move: Move | Finish, recorded: Callable[[Move], Fact | None]) -> Move | Finish:
-    """Lead a course that is at `move` through what is recorded; return the first move that is not."""
+    """Lead a course that is at `move` through the recorded facts; return the first move without one."""
     while not isinstance(move, Finish) and (fact := recorded(move)) is not None:
         move = advance(course, fact)
     return move

@@ -3,7 +3,7 @@
 Theory of operation
 
     phase      what it asks of the world                    command                decided in
-    OPEN       task types where there are none, and the     OpenRun                decide.py
+    OPEN       task types if there are none, and the     OpenRun                decide.py
                ontology (guidance model)                    InduceOntology         rules/ontology.py
     PLAN       exploration briefs (guidance model)          PlanIteration          agents/navigator.py
     EXPLORE    episodes (execution model, environment)      PlanAnswers            agents/learner.py
@@ -18,8 +18,8 @@ Theory of operation
                                                             CloseIteration         decide.py
 
 Each phase takes the same three steps. It asks the world for what it needs; it puts all of that into one command of
-plain values, of which `decide` makes events; and `Session.do` commits these as one atomic batch before it applies them
-to the state. Nothing here remembers anything between two phases: how far a run is, the state says.
+plain values, from which `decide` makes events; and `Session.do` commits these as one atomic batch before it applies
+them to the state. Nothing here remembers anything between two phases: the state says how far a run has got.
 
 What is durable when. Every call, tool run, search and step of an episode is committed as soon as it returns, and a
 verdict together with the reply that it judges. What a phase learns from them is one batch that ends with the mark of
@@ -27,9 +27,9 @@ the phase, so it is in the log as a whole or not at all. `CloseIteration` record
 an exam and a snapshot refer to such a point.
 
 How a resumed run goes on. It enters the first iteration that is not closed and runs through all of its phases. One
-whose mark is in the log returns at once. Any other asks for the same things again, because what it asks follows from
-the state that it began with; what the log has already (plans, calls, verdicts) is looked up and not made again. So
-the only work done twice is what was in flight when the process ended.
+whose mark is in the log returns at once. Any other asks for the same things again, because its requests follow from the
+state that it began with; what the log has already (plans, calls, verdicts) is looked up, not made again. So the only
+work done twice is what was in flight when the process ended.
 """
 
 from collections.abc import Sequence
@@ -72,13 +72,13 @@ _SHOWN, _LONGEST = 3, 100
 
 
 async def run_iterations(session: Session) -> None:
-    """Open the run if need be, then iterate to the end of the configuration, or until nothing is left to learn.
+    """Open the run if necessary, then iterate until the configured end, or until nothing is left to learn.
 
     Raises:
-        Interrupted: The user asked to stop, or what may be spent is spent.
+        Interrupted: The user asked to stop, or the budget is spent.
     """
     await open_run(session)
-    # The opening closes what is before the first iteration: a new run and a resumed one take the same way.
+    # Opening closes what comes before the first iteration, so a new run and a resumed one take the same path.
     setting = session.world.setting
     for k in range(session.state.progress.closed + 1, setting.end):
         if setting.config.early_stopping and is_mastered(setting, session.state):
@@ -96,7 +96,7 @@ async def run_iterations(session: Session) -> None:
 
 
 async def iterate(session: Session, k: int) -> None:
-    """Take one turn of Algorithm 1. Only sequential benchmarks have something to EXPLORE.
+    """Run one iteration of Algorithm 1. Only sequential benchmarks have something to EXPLORE.
 
     [Algorithm 1] Everything learned from answers and verdicts is decided in UPDATE, over answers sorted by question id.
     """
@@ -112,7 +112,7 @@ async def iterate(session: Session, k: int) -> None:
 
 
 async def reprove(session: Session, k: int) -> None:
-    """Ask a new learner what another one was asked, with what that one learned and without; guidance has no part."""
+    """Ask a new learner what another one was asked, with and without what that one learned; guidance takes no part."""
     if not session.state.progress.is_completed(k, "plan"):
         session.do(PlanIteration(k))
     if not session.state.progress.is_completed(k, "evaluate"):
@@ -128,7 +128,7 @@ async def reprove(session: Session, k: int) -> None:
 async def open_run(session: Session) -> None:
     """Commit to configuration and splits, induce the ontology, answer the anchors once.
 
-    A run that goes on from another has the ontology of that one; only types that it did not have are new.
+    A run that continues another has that one's ontology; only types that it lacked are new.
     """
     setting = session.world.setting
     if session.state.seq == 0:
@@ -150,7 +150,7 @@ async def open_run(session: Session) -> None:
         session.do(InduceOntology(session.world.setting.task_types, reply, induced))
     if session.state.progress.closed < setting.first - 1:
         if setting.reproof:
-            # The re-proof asks the anchors itself, once it has taken out what does harm.
+            # The re-proof asks the anchors itself, once it has removed what does harm.
             close(session, setting.first - 1)
             return
         # The anchors are answered before anything is learned: the guard's first comparison needs them.
@@ -158,7 +158,7 @@ async def open_run(session: Session) -> None:
 
 
 async def induce_types(session: Session, evolution: Sequence[Question]) -> Sequence[TaskTypeCreated]:
-    """Return the task types that guidance sees in the texts of questions; none where the benchmark has its own."""
+    """Return the task types that guidance sees in the texts of questions; none if the benchmark has its own."""
     if not session.world.typing.is_induced:
         return ()
     found: dict[str, TaskTypeCreated] = {}
@@ -202,7 +202,7 @@ async def explore(session: Session, k: int) -> None:
     purposes: dict[str, Purpose] = dict.fromkeys(chosen, "explore")
     await session.ask(k, "explore", purposes, frozen=True)
     played = [name for name in chosen if state.progress.is_judged("explore", name)]
-    # A recorded step has its text, not the entities in it: the environment is deterministic, so it is played again.
+    # A recorded step holds its text, not the entities in it: the environment is deterministic, so it is replayed.
     session.do(LearnFromEpisodes(k, [_explored(benchmark, session, name) for name in played]))
 
 
@@ -220,7 +220,7 @@ async def evaluate(session: Session, k: int) -> None:
 
 
 def all_wrong(session: Session) -> str:
-    """Return how three replies end, what was read off each and what was expected where none was right, else ""."""
+    """Return how three replies end, what was read from each and what was expected, or "" if one was right."""
     progress, questions = session.state.progress, session.world.questions
     verdicts = progress.verdicts("evaluate")
     if len(verdicts) < _SHOWN or any(verdict.correct for verdict in verdicts) or is_sequential(session.world.benchmark):
@@ -266,7 +266,7 @@ async def evolve(session: Session, k: int) -> None:
     assigned = assignments(setting, session.state, k, chosen, questions)
     session.report_progress(k, "evolve", 0, len(assigned))
     authored = await author_all(session, k, assigned)
-    # Only now is it known what was written; `decide` may call no embedder, so the vectors go into the command.
+    # What was written is known only now; `decide` may not call an embedder, so the vectors go into the command.
     texts = sorted({text for item in authored for text in sources_of(item, questions)})
     vectors = dict(zip(texts, session.world.embedder.encode(texts), strict=True))
     session.do(Evolve(k, chosen, authored, questions, vectors))
@@ -279,7 +279,7 @@ async def snapshot(session: Session, k: int) -> None:
 
 
 async def compare(session: Session, k: int) -> None:
-    """Let the guard judge the state by its anchors, and these show what it adds to the bare prompt."""
+    """Let the guard judge the state by its anchors, which also show what it adds to the bare prompt."""
     if not session.state.progress.is_completed(k, "snapshot"):
         await ask_bare(session, k)
         anchors: dict[str, Purpose] = dict.fromkeys(session.world.setting.anchors, "anchor")
@@ -301,7 +301,7 @@ async def compare(session: Session, k: int) -> None:
 
 
 async def ask_bare(session: Session, k: int) -> None:
-    """Have the anchors answered without what was learned, once; the start of a run that began with nothing has them."""
+    """Have the anchors answered once without what was learned, unless the run began with nothing."""
     begun = {plan.question_id for plan in session.state.progress.plans("open")} & {*session.world.setting.anchors}
     is_known = k == START or (session.state.scores.bare_answers() and not begun)
     if session.world.setting.config.gate == "paired" and not is_known:
@@ -310,14 +310,14 @@ async def ask_bare(session: Session, k: int) -> None:
 
 
 async def ask_more(session: Session, k: int) -> None:
-    """Have questions that were learned from make pairs, too, where the anchors are too few."""
+    """Also form pairs from questions that were learned from, if there are too few anchors."""
     more = to_ask_more(session.world.setting, session.state, k)
     if more and not is_sequential(session.world.benchmark):
         await session.ask(k, "open", more, frozen=True)
 
 
 async def try_form(session: Session, k: int, asked: Sequence[str]) -> None:
-    """Have anchors that the snapshot asked answered in the other form, too, where the run is to choose one."""
+    """Have the snapshot's anchors answered in the other form as well, if the run is to choose one."""
     setting, state = session.world.setting, session.state
     if is_due(setting, k) and not is_sequential(session.world.benchmark):
         purposes: dict[str, Purpose] = dict.fromkeys(to_try(state, asked), "form")
@@ -329,11 +329,11 @@ def close(session: Session, k: int) -> None:
     with session.lock:
         digests = session.state.digests()
         session.do(CloseIteration(k, digests))
-        keep(session, digests)  # before another thread's event: the fold is kept under these digests
+        keep(session, digests)  # before another thread's event, since the fold is kept under these digests
 
 
 def keep(session: Session, digests: Sequence[Digest]) -> None:
-    """Write the cached fold, from which a later start needs to read only what comes after it."""
+    """Write the cached fold, so that a later start reads only what comes after it."""
     write_snapshot(session.run.snapshots_path, session.state, chain=session.log.head.chain, digests=digests)
 
 

@@ -15,7 +15,7 @@ def token_of(value: object) -> str:
     """Return what is encoded of a private text (vocabulary/private.py): the `enc_hook` of encoders of what is kept."""
     if token := getattr(value, "token", ""):
         return str(token)
-    # Without the value, which may be private.
+    # The value is left out, as it may be private.
     raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
 
 

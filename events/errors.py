@@ -11,7 +11,7 @@
     |   `-- RunLocked               4   another process is writing this run
     `-- LogError                    5   the log cannot be used as it is
         |-- LogDamaged              5   bytes do not match what was written: file, range, events affected
-        |   `-- KeysUnusable        5   so it is with the file of subjects' keys, and the log is whole
+        |   `-- KeysUnusable        5   the same for the file of subjects' keys; the log is whole
         |-- UnknownEvent            5   a type or schema version that this release cannot read
         |-- WriterPoisoned          5   a write or sync failed; the writer must be reopened
         `-- SequenceConflict        5   another writer appended in between
@@ -46,7 +46,7 @@ class UsageError(MageError):
 
 
 class NotFound(UsageError):
-    """The run has nothing of that name."""
+    """The run has nothing by that name."""
 
 
 class Conflict(UsageError):
@@ -66,7 +66,7 @@ class Terminated(Interrupted):
 
 
 class BudgetReached(Interrupted):
-    """What may be spent on a run is spent; what is recorded stays, and the run can be resumed with `options`."""
+    """The run's budget is spent; what is recorded stays, and the run can be resumed with `options`."""
 
     exit_code = 3
 
@@ -76,7 +76,7 @@ class BudgetReached(Interrupted):
 
 
 class PrerequisiteError(MageError):
-    """Something outside this program is missing or refuses; the message ends with the command that mends it."""
+    """Something outside this program is missing or refuses; the message ends with the command that fixes it."""
 
     exit_code = 4
 
@@ -114,7 +114,7 @@ class SequenceConflict(LogError):
 
 
 def last_line(error: BaseException) -> str:
-    """Return the line with which Python ends the traceback of an error."""
+    """Return the line with which Python ends an error's traceback."""
     return format_exception_only(error)[-1].strip()
 
 
@@ -130,10 +130,9 @@ _LEAST_SECRET = 8
 
 
 def hidden(text: str) -> str:
-    """Return a text without the secrets that the environment holds: under such a name (AWS_SESSION_TOKEN), or as the
-    password of an address (HTTPS_PROXY), as it is and as a header sends it.
-    """
-    if len(text) < _LEAST_SECRET:  # most cells of a table, for which looking through the environment takes longest
+    """Return a text without the environment's secrets, which have telling names (AWS_SESSION_TOKEN) or are the password
+    of an address (HTTPS_PROXY), as they are and as a header sends them."""
+    if len(text) < _LEAST_SECRET:  # most cells of a table, for which searching the environment takes longest
         return text
     known = list[str]()
     for name, value in os.environ.items():
@@ -148,33 +147,29 @@ def hidden(text: str) -> str:
 
 
 def redacted(text: str) -> str:
-    """Return a text of another program or of the network without secrets, for messages and records.
-
-    Secrets are what the environment holds as such, names and passwords in addresses, what follows a word such as
-    `apikey=`, and what a header of authorization carries.
-    """
+    """Return a text from another program or the network without secrets, for messages and records. Secrets are those of
+    the environment, names and passwords in addresses, what follows a word such as `apikey=`, and what an authorization
+    header carries."""
     text = _SENT.sub(rf"\1 {HIDDEN}", _ADDRESS.sub(f"{HIDDEN}@", hidden(text)))
     return _GIVEN.sub(rf"\1{HIDDEN}", text)
 
 
 # More names would bury the one that was meant.
 _MOST_KNOWN = 24
-# Of a name and one that may be meant, one letter in four may differ, as difflib counts.
+# A name may differ from the one meant in one letter of four, as difflib counts.
 _NEAR = 0.75
 # Shorter names occur inside too many others.
 _PART = 3
 
 
 def nearest(name: str, known: list[str]) -> str:
-    """Return ` Did you mean a, b?` for the names in `known` that hardly differ from `name`, else all, or the first.
-
-    Case makes no difference, and what all names begin with (MAGE_ES_) makes none alike.
-    """
+    """Return ` Did you mean a, b?` for the names in `known` that hardly differ from `name`, else all, or the first few.
+    Case is ignored, and so is a prefix that all names share (MAGE_ES_)."""
     from difflib import get_close_matches
 
     unlike = (at for at, letters in enumerate(zip(name, *known, strict=False)) if len(set(letters)) > 1)
     common = next(unlike, len(name))
-    common = common if len(name) - common >= _PART else 0  # else what is left of `iter-33` says too little
+    common = common if len(name) - common >= _PART else 0  # otherwise what is left of `iter-33` says too little
     typed, others = name[common:].casefold(), {other[common:].casefold(): other for other in known}
     near = get_close_matches(typed, others, n=3, cutoff=_NEAR)
     near += [other for other in others if min(len(typed), len(other)) >= _PART and (typed in other or other in typed)]

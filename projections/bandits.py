@@ -57,7 +57,7 @@ class Bandits:
         return digest(self.dump())
 
     def dump(self) -> Any:
-        # Nested, because msgpack has no tuples as keys of a map; the digest is of this form, too.
+        # Nested, because msgpack has no tuples as keys of a map; the digest is of this form too.
         dumped: dict[str, dict[str, dict[str, tuple[int, ...]]]] = {}
         for (bandit, key, arm), posterior in self._posteriors.items():
             dumped.setdefault(bandit, {}).setdefault(key, {})[arm] = posterior

@@ -1,8 +1,8 @@
-"""What is served of each task type, by the paired record of the anchors at the last snapshot, and in which form.
+"""What each task type is served, and in which form, by the paired record of the anchors at the last snapshot.
 
 Rules
     - The record is what `benefit.decided` says; this file compares nothing.
-    - Without one, as in a run without anchors, what was learned is served: it was tested by nothing.
+    - Without one, as in a run without anchors, what was learned is served, untested.
 """
 
 from typing import Any, ClassVar
@@ -16,7 +16,7 @@ from mage_es.projections.protocol import Order, unread
 
 
 class Benefit:
-    """`last` is the last decision, `form` the last on the form of prompts; None before there is one."""
+    """`last` is the last decision, `form` the last on the form of prompts; None before the first."""
 
     name: ClassVar[str] = "benefit"
     reads: ClassVar[Reads] = {
@@ -44,14 +44,15 @@ class Benefit:
         return record is not None and record.served == "bare"
 
     def record(self, task_type: str) -> Paired | None:
-        """Return the record that says what a task type is served: its own, else that of all; None without anchors."""
+        """Return the record that decides what a task type is served: its own, else that of all; None without
+        anchors."""
         if self.last is None:
             return None
         own = (record for record in self.last.records if record.task_type == task_type)
         return next(own, self.last.pooled)
 
     def records(self) -> tuple[Paired, ...]:
-        """Return all records, that of all types together last; none where nothing was tested."""
+        """Return all records, that of all types together last; none if nothing was tested."""
         return (*self.last.records, self.last.pooled) if self.last else ()
 
     def digest(self) -> str:

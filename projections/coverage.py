@@ -22,7 +22,7 @@ class Coverage:
 
     name: ClassVar[str] = "coverage"
     reads: ClassVar[Reads] = {TargetsSelected: ("iteration", "targets", "newly_observed")}
-    # No rollback takes it back: the same types would get their turn again (Theorem 2).
+    # A rollback does not undo it: the same types would get their turn again (Theorem 2).
     order: ClassVar[Order] = "by_type"
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What was counted beside the mastery ratchet: successes and failures of every skill, without its upward bias.
+"""What is counted beside the mastery ratchet: successes and failures of every skill, without its upward bias.
 
 Protected: a rollback takes back what was concluded, not what was seen.
 """

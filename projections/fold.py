@@ -60,7 +60,8 @@ class State:
         self.recall = RecallRecord()
         self.progress = Progress()
         self.texts = Texts()
-        # Looked up once for each type: a live run applies its events one by one, and most are read by two or three.
+        # Looked up once per type: a live run applies its events one by one, and most are read by two or three
+        # projections.
         self._readers: dict[type[Event], list[Callable[[Event], None]]] = {}
         for projection in self.projections():
             for event_type in projection.reads:
@@ -88,7 +89,8 @@ class State:
         )
 
     def projections(self) -> tuple[Projection, ...]:
-        # Half-done work and the numbers of texts differ between a run and its resumed twin: folded, but not compared.
+        # Half-done work and the numbers of texts differ between a run and its resumed twin, so they are folded but not
+        # compared.
         return (*self.digested(), self.progress, self.texts)
 
     def apply(self, event: Event) -> None:
@@ -99,7 +101,7 @@ class State:
         return tuple(Digest(projection=view.name, value=view.digest()) for view in self.digested())
 
     def differing(self, recorded: Iterable[Digest]) -> list[str]:
-        """Return the names of the recorded projections that have another digest here, or that are not here."""
+        """Return the names of the recorded projections that have a different digest here, or are missing."""
         views = {view.name: view for view in self.digested()}
         return [
             each.projection
@@ -142,7 +144,7 @@ def _union(reads: Iterable[Reads]) -> Reads:
 
 
 def fold(source: Source, *, until: int | None = None, state: State | None = None) -> State:
-    """Return the state after event `until` (default: the last), going on from `state` where one is given.
+    """Return the state after event `until` (default: the last), continuing from `state` if one is given.
 
     Raises `UsageError` when `state` is already past `until`.
 
@@ -154,7 +156,7 @@ def fold(source: Source, *, until: int | None = None, state: State | None = None
     if state.seq > until:
         raise UsageError(f"The state is at event {state.seq}, past the wanted {until}; fold into a new state.")
     fold_into(state.projections(), source, since=state.seq + 1, until=until)
-    # Not the last event that was read: a fold skips types that no projection reads, and they count as folded.
+    # Not the last event read: a fold skips types that no projection reads, and they count as folded.
     state.seq = until
     return state
 
@@ -176,7 +178,7 @@ def fold_into(views: tuple[Projection, ...], source: Source, *, since: int = 1, 
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Keep the garbage collector from searching, again and again, a growing state in which there is no garbage."""
+    """Keep the garbage collector from searching a growing state again and again, as it holds no garbage."""
     # A collection walks every object of the state, and a fold allocates enough to trigger one after another.
     was_enabled = gc.isenabled()
     gc.disable()
@@ -200,7 +202,7 @@ def _give(view: Projection, batches: Batches) -> None:
 
 
 def merged(batches: Sequence[Batch]) -> Iterator[Event]:
-    # One batch is in order already, and so most views never sort.
+    # A single batch is already in order, so most views never sort.
     if len(batches) < 2:
         return chain.from_iterable(batch.events for batch in batches)
     events = list(chain.from_iterable(batch.events for batch in batches))

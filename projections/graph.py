@@ -3,11 +3,11 @@
 Rules
     - A node is known by its own name (`skill/x`, `task_type/y`, `memory/<id>`): rustworkx reuses an index after
       a removal, so no index leaves this file.
-    - No place in it is ever freed: a pruned pattern leaves every answer and count, and its pruning is one more fact.
-      The digest is that of a set of facts (created nodes, edges, an edge that was added twice counting twice,
+    - No place in it is ever freed: a pruned pattern drops out of every answer and count, and its pruning is one more
+      fact. The digest is that of a set of facts (created nodes, edges, an edge that was added twice counting twice,
       prunings), so it does not depend on the order in which they came.
     - An edge may name a node before the event that creates it.
-    - Edges are here if something reads them. What a memory is about, which skill it exercises, where it came from and
+    - Only edges that something reads are here. What a memory is about, which skill it exercises, where it came from and
       what took its place are fields of the memory (projections/memory.py).
     - A task type that goes out of use stays stored, and its retirement is one more fact.
 """
@@ -102,9 +102,9 @@ class Graph:
         self._skills: list[str] = []
         self._task_types: list[str] = []
         self._resolvers: dict[str, list[tuple[float, str]]] = {}
-        # Made when it is first asked for and dropped when a skill or an ordering edge comes; see `_ordered`.
+        # Built when first asked for and dropped when a skill or an ordering edge arrives; see `_ordered`.
         self._ordering: Ordering | None = None
-        # Facts are only ever added, so a digest hashes those since the last one: how many of each kind so far.
+        # Facts are only ever added, so a digest hashes those since the last: this counts each kind so far.
         self._hashes: list[bytes] = []
         self._hashed: tuple[int, ...] = (0,) * 5
 
@@ -126,7 +126,7 @@ class Graph:
             case TaskTypeRetired():
                 self._retired[event.task_type] = event.into
             case PatternPruned():
-                # The node stays with its edges, and `_gone` says what no longer counts: nothing is ever removed.
+                # The node keeps its edges, and `_pruned_nodes` says what no longer counts: nothing is ever removed.
                 self._pruned[f"memory/{event.memory_id}"] = None
             case EntitySeen():
                 self._create(f"entity/{event.entity_id}", event.kind)
@@ -168,7 +168,7 @@ class Graph:
         return list(self._task_types)
 
     def induced_types(self) -> dict[str, TaskTypeCreated]:
-        """Return the induced task types in use by name, with their examples; none where a benchmark has its own."""
+        """Return the induced task types in use by name, with their examples; none if the benchmark has its own."""
         return {
             name: TaskTypeCreated(task_type=name, description=self.description(f"task_type/{name}"), examples=examples)
             for name, examples in sorted(self._examples.items())
@@ -180,10 +180,8 @@ class Graph:
         return sorted(name for name, other in self._retired.items() if other == task_type)
 
     def description(self, name: str) -> str:
-        """Return what is said of a node, by its own name (`skill/x`, `task_type/y`, `observation/z`); "" if nothing.
-
-        Of a memory it is the outcome, of a tool its name, of an action recipe the achievement, of an entity its kind.
-        """
+        """Return the detail of a node, by its own name (`skill/x`, `task_type/y`, `observation/z`); "" if none. For a
+        memory it is the outcome, for a tool its name, for an action recipe the achievement, for an entity its kind."""
         # A skill's detail is its parent (see `parent`), so its description is kept apart.
         if name.startswith("skill/"):
             return self._descriptions.get(name, "")
@@ -211,7 +209,7 @@ class Graph:
         return source == target or self._ordered().leads(_plain(target), _plain(source))
 
     def skill_for_task(self, task_type: str) -> str:
-        """Return the skill with the largest `resolves` weight, ties by name; `general` where there is none.
+        """Return the skill with the largest `resolves` weight, ties by name; `general` if there is none.
 
         [section 3.1, skill for a task] From task type to skill; the arrow in the paper points the other way.
         """
@@ -236,7 +234,7 @@ class Graph:
         kinds = (name.partition("/")[0] for name in self._index)
         counts: Counter[str] = Counter(SUBGRAPHS[kind] for kind in kinds if kind in SUBGRAPHS)
         # Patterns are the only nodes that are ever pruned, and they belong to the experience subgraph.
-        counts["experience"] -= len(self._gone())
+        counts["experience"] -= len(self._pruned_nodes())
         return {subgraph: count for subgraph, count in sorted(counts.items()) if count}
 
     def edge_counts(self) -> dict[str, int]:
@@ -250,10 +248,8 @@ class Graph:
         return digest_of_set(self._hashes)
 
     def dump(self) -> Any:
-        """Return nodes in order of appearance and their details; of edges where they lead, and what they are, once.
-
-        Then what is said of skills, the examples of induced types, and what was pruned or went out of use.
-        """
+        """Return nodes in order of appearance and their details; for each edge, once, where it leads and what it is.
+        Then the details of skills, the examples of induced types, and what was pruned or went out of use."""
         names = self._graph.nodes()
         numbers = {edge: number for number, edge in enumerate(dict.fromkeys(self._graph.edges()))}
         sources, targets = np.asarray(self._graph.edge_list(), np.int64).reshape(-1, 2).T.tolist()
@@ -335,7 +331,7 @@ class Graph:
             [("retired", *item) for item in self._retired.items()],
         )
 
-    def _gone(self) -> list[str]:
+    def _pruned_nodes(self) -> list[str]:
         return [name for name in self._pruned if name in self._details]
 
     def _out(self, node: str) -> Iterator[tuple[str, str, str]]:

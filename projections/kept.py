@@ -14,7 +14,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Kept(Generic[T]):
-    """Rows of one struct type. Quarantine is noted of ids that are here; other projections keep the other ids."""
+    """Rows of one struct type. Quarantine is noted for ids held here; other projections keep the other ids."""
 
     def __init__(self) -> None:
         self._rows: dict[str, T] = {}
@@ -24,11 +24,11 @@ class Kept(Generic[T]):
         self._changed: set[str] = set()
 
     def put(self, key: str, row: T) -> None:
-        self._rows[key] = row  # at its first place: `__iter__` is the order of first appearance
+        self._rows[key] = row  # at its first place, because `__iter__` gives the order of first appearance
         self._changed.add(key)
 
     def quarantine(self, key: str) -> None:
-        # One event type serves tools, recipes, patterns and memories; an id of another projection is no mistake.
+        # One event type serves tools, recipes, patterns and memories; so another projection's id is not an error.
         if key in self._rows:
             self._quarantined.add(key)
             self._changed.add(key)

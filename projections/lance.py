@@ -37,16 +37,16 @@ _INTEGERS = frozenset({"iteration", "ordinal", "met"})
 
 
 def write_tables(path: Path, memory: Memory) -> None:
-    """Write the memory into a new or empty folder, a table for each outcome that it has.
+    """Write the memory into a new or empty folder, one table for each outcome that occurs.
 
-    Raises `PrerequisiteError` without LanceDB, for an embedding that is not a vector of numbers, and where the disk
+    Raises `PrerequisiteError` without LanceDB, for an embedding that is not a vector of numbers, and if the disk
     refuses.
     """
     require_lance()
     try:
         _write(path, memory)
     except (OSError, RuntimeError) as error:
-        # LanceDB reports a full or read-only disk as a bare RuntimeError; any other one is a defect and must show.
+        # LanceDB reports a full or read-only disk as a bare RuntimeError; any other is a defect and must show.
         if isinstance(error, RuntimeError) and not str(error).startswith("lance error"):
             raise
         raise PrerequisiteError(
@@ -56,7 +56,7 @@ def write_tables(path: Path, memory: Memory) -> None:
 
 
 def require_lance(what: str = "A memory as LanceDB tables") -> None:
-    """Raise `PrerequisiteError` where LanceDB, which `what` needs, is not installed."""
+    """Raise `PrerequisiteError` if LanceDB, which `what` needs, is not installed."""
     try:
         import lancedb  # noqa: F401
     except ImportError as error:
@@ -85,12 +85,12 @@ def read_rows(path: Path) -> list[MemoryRow]:
     rows: list[MemoryRow] = []
     for name in database.list_tables(limit=len(TABLES)).tables:
         rows.extend(_from_arrow(database.open_table(name).to_arrow()))
-    # The tables come by name, which says nothing of the memories.
+    # The tables come by name, which says nothing about the memories.
     return sorted(rows, key=lambda row: row.memory_id)
 
 
 def read_digest(path: Path) -> str:
-    """Return the digest of what the tables hold; equal to that of the memory which they were written from."""
+    """Return the digest of what the tables hold; equal to that of the memory that they were written from."""
     return digest_of_rows(read_rows(path))
 
 
@@ -134,7 +134,7 @@ def _vectors(rows: Sequence[MemoryRow], column: pa.FixedSizeListType) -> pa.Fixe
     import numpy as np
     import pyarrow as pa
 
-    # A fixed-size list needs bytes for a row without a vector, too; the mask makes them null.
+    # A fixed-size list needs bytes even for a row without a vector; the mask makes them null.
     blank = bytes(4 * column.list_size)
     flat = np.frombuffer(b"".join(row.embedding or blank for row in rows), dtype="<f4")
     if np.isnan(flat).any():
@@ -152,7 +152,7 @@ def _from_arrow(table: pa.Table) -> Iterator[MemoryRow]:
 
 
 def _vector_bytes(column: pa.ChunkedArray) -> Iterator[bytes]:
-    # A chunk is one block of numbers; as Python lists its vectors would take most of the time.
+    # A chunk is one block of numbers: converting its vectors to Python lists would take most of the time.
     for chunk in column.chunks:
         width = 4 * chunk.type.list_size
         data = chunk.values.to_numpy(zero_copy_only=False).astype("<f4", copy=False).tobytes()

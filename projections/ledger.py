@@ -2,12 +2,12 @@
 
 Rules
     - One recorded reply is one call. Latency is summed for display and enters no digest.
-    - A failed attempt is no call, and no provider says what it cost in tokens; it is counted apart and enters no
+    - A failed attempt is not a call, and no provider says what it cost in tokens; it is counted apart and enters no
       digest, because a provider's bad day changes nothing that was learned.
-    - Calls that came in batches are accounts of their own, because they cost less, and so are those that another model
-      served than was asked for. That, and what was written into a cache, is for prices and audits only: the digest adds
-      them to the others.
-    - Calls to a server of embeddings are a tier of their own, which no agent asks. They enter no digest: how often
+    - Calls that came in batches are accounts of their own, because they cost less, and so are those served by a model
+      other than the one asked for. That, and what was written into a cache, is for prices and audits only: the digest
+      adds them to the others.
+    - Calls to a server of embeddings are a tier of their own, which no agent uses. They enter no digest: how often
       vectors are asked for depends on how often a run was stopped, and a replay asks for none.
 """
 
@@ -53,7 +53,7 @@ class Usage(NamedTuple):
 
 
 _AMOUNTS = (*Usage._fields[1:6], "cache_write_tokens")
-_CUT = "length"  # the stop reason of a reply that a limit cut; one that repeated itself says nothing of the limit
+_CUT = "length"  # the stop reason of a reply that a limit cut; one that repeated itself says nothing about the limit
 _COUNTED = 5  # how many fields of `Usage`, the first ones, enter the digest
 _WHO = Account._fields[:5]  # the fields of `Account` that enter the digest
 _account_of: attrgetter[tuple[Any, ...]] = attrgetter(*Account._fields)
@@ -75,7 +75,7 @@ class Ledger:
         self._clear()
 
     def _clear(self) -> None:
-        # Lists of numbers, added up in place: a fold books every call of a run, and `Usage` is only made to be read.
+        # Lists of numbers, added up in place, as a fold books every call of a run; a `Usage` is made only for readers.
         self._accounts: dict[tuple[Any, ...], list[int]] = {}
         self._totals: dict[tuple[Tier, int | None], list[int]] = {}
 
@@ -85,7 +85,7 @@ class Ledger:
                 *amounts, written = _amounts_of(event)
                 self._book(_account_of(event), (1, *amounts, 0, 0, written, int(event.stop_reason == _CUT)))
             case CallFailed():
-                # A failure has no reply: no provider name, no batch, no tokens. It is an account of its own.
+                # A failure has no reply: no provider name, no batch, no tokens. So it has its own account.
                 failed = Usage(latency_us=event.latency_us, failures=1, retries=int(not event.final))
                 self._book((*_who(event), False, ""), failed)
             case EmbeddingCalled():
@@ -133,7 +133,8 @@ class Ledger:
             self._book(account, use)
 
     def _book(self, account: tuple[Any, ...], use: Sequence[int]) -> None:
-        # Totals are kept beside the accounts: progress is shown after every answer, a budget asked before every call.
+        # Totals are kept beside the accounts, because progress is shown after every answer and a budget checked before
+        # every call.
         tier, _, _, iteration, *_ = account
         _add(self._accounts, account, use)
         _add(self._totals, (tier, iteration), use)

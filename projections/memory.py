@@ -44,10 +44,8 @@ INDEXES: dict[Outcome, Index] = {"success_memory": "success", "failure_memory": 
 
 
 class MemoryRow(msgspec.Struct, frozen=True, array_like=True):
-    """A memory at present: the fields of `MemoryAppended` in its order, then what later events say of it.
-
-    `embedding` is little-endian float32; `met` counts how often the same memory was met, its making included.
-    """
+    """A memory as it is now: the fields of `MemoryAppended` in order, then what later events say about it. `embedding`
+    is little-endian float32; `met` counts how often the same memory was met, including its creation."""
 
     memory_id: str
     outcome: Outcome
@@ -76,7 +74,7 @@ class MemoryRow(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def is_shown(self) -> bool:
-        """Whether prompts may quote it: it is active, and none of its texts is erased."""
+        """Whether prompts may quote it: it is active, with no text erased."""
         texts = (self.question, self.recognise, self.reasoning, self.answer, self.wrong_answer)
         return self.status == "active" and not any(map(is_erased, texts))
 
@@ -122,18 +120,18 @@ class Memory:
                 status = "quarantined" if row.status == "quarantined" else "superseded"
                 self._replace(row, status=status, superseded_by=event.by)
             case MemoryQuarantined():
-                if event.memory_id in self._rows:  # else it is a tool, a recipe or a pattern
+                if event.memory_id in self._rows:  # otherwise it is a tool, a recipe or a pattern
                     self._replace(self._rows[event.memory_id], status="quarantined")
             case MemoryReleased():
                 if event.memory_id in self._rows:
-                    # What took its place meanwhile keeps it.
+                    # Whatever took its place meanwhile keeps it.
                     row = self._rows[event.memory_id]
                     self._replace(row, status="superseded" if row.superseded_by else "active")
             case _:
                 raise unread(self, event)
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
-        # The row begins with the event's fields in their order, so the columns are its arguments.
+        # The row begins with the event's fields in order, so the columns are its arguments.
         for row in map(MemoryRow, *(columns[name] for name in self.reads[cls])):
             if row.memory_id not in self._rows:
                 self._add(row)
@@ -149,12 +147,12 @@ class Memory:
         return row.met if row else 0
 
     def status_of(self, memory_id: str) -> str:
-        """Return `active`, `superseded` or `quarantined`, "" for a memory that there is not."""
+        """Return `active`, `superseded` or `quarantined`, "" for an unknown memory."""
         row = self._rows.get(memory_id)
         return row.status if row else ""
 
     def rows(self) -> Iterable[MemoryRow]:
-        """Return every memory, in no stated order."""
+        """Return every memory, in no particular order."""
         return self._rows.values()
 
     def slice(self, index: Index, task_type: str) -> Slice:
@@ -171,7 +169,7 @@ class Memory:
         return sorted({task_type for _, task_type in self._slices})
 
     def principles(self, skill: str) -> list[MemoryRow]:
-        # One in quarantine keeps its place by birth, for when it is released.
+        # A quarantined memory keeps its place by birth, for when it is released.
         rows = (self._rows[memory_id] for _, memory_id in self._principles.get(skill, ()))
         return [row for row in rows if row.is_shown]
 
@@ -209,7 +207,7 @@ class Memory:
         self._counts[row.outcome] += 1
         if row.is_shown:
             self._place(row)
-        # By birth and not by arrival: answers of one iteration may be recorded in any order.
+        # By birth, not arrival, since answers of one iteration may be recorded in any order.
         if row.outcome == "principle":
             insort(self._principles.setdefault(row.skill, []), (row.birth, row.memory_id))
         elif row.outcome == "failure_memory":
@@ -236,7 +234,7 @@ class Memory:
         self._changed.add(row.memory_id)
 
     def _replace(self, row: MemoryRow, **changes: str) -> None:
-        """Assign what later events say of a memory, and take it out of its slice or bring it back."""
+        """Assign what later events say about a memory, and take it out of its slice or bring it back."""
         changed = msgspec.structs.replace(row, **changes)
         self._put(changed)
         # Slices hold active memories only, so that a search needs no mask.

@@ -1,6 +1,6 @@
 """The skills and the edges that order them: what a skill needs first, acyclic, on a small graph of its own.
 
-It is made anew after a skill or an ordering edge was added, which is rare beside the questions asked of it.
+It is rebuilt after a skill or an ordering edge is added, which is rare compared with queries.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ _Digraph: TypeAlias = "rx.PyDiGraph[str, str]"
 
 
 class Ordering:
-    """Skills by their plain names; what is asked about an unknown skill has an answer, too."""
+    """Skills by their plain names; queries about an unknown skill have answers too."""
 
     def __init__(self, skills: Sequence[str], edges: Iterable[tuple[str, str, str]]) -> None:
         self._graph: _Digraph = rx.PyDiGraph(multigraph=True)

@@ -1,8 +1,8 @@
 """The patterns abstracted from trajectories, with how often they held; the only nodes that pruning may take.
 
 Rules
-    - A pruned pattern is out of use for good. What is stored of it stays, and what is counted of it is still noted,
-      so that it is not abstracted anew.
+    - A pruned pattern is out of use for good. What is stored of it stays, and it is still counted, so that it is not
+      abstracted again.
 """
 
 from typing import Any, ClassVar
@@ -26,7 +26,7 @@ from mage_es.projections.slices import Birth, birth_of
 
 
 class PatternRow(msgspec.Struct, frozen=True, array_like=True):
-    """A pattern at present: the fields of `PatternAbstracted` in its order, counts and confidence as of now."""
+    """A pattern as it is now: the fields of `PatternAbstracted` in order, with current counts and confidence."""
 
     memory_id: str
     task_type: str
@@ -76,7 +76,7 @@ class Patterns:
                 if event.memory_id not in self._patterns:
                     self._add(PatternRow(*msgspec.structs.astuple(event)))
             case PatternPruned():
-                # Marked, not removed: the rule (engine/rules/patterns.py) must see it, so as not to abstract it anew.
+                # Marked, not removed: the rule (engine/rules/patterns.py) must see it, so as not to abstract it again.
                 self._change(event.memory_id, pruned=True)
             case MemoryQuarantined():
                 self._patterns.quarantine(event.memory_id)
@@ -117,5 +117,5 @@ class Patterns:
         self._by_type.setdefault(row.task_type, []).append(row.memory_id)
 
     def _change(self, memory_id: str, **changes: object) -> None:
-        # Put anew, so that it counts as changed: only such rows are hashed for the next digest.
+        # Put again, so that it counts as changed: only such rows are hashed for the next digest.
         self._patterns.put(memory_id, msgspec.structs.replace(self._patterns[memory_id], **changes))

@@ -3,12 +3,12 @@
 Rules
     - Recorded work is not done again: after a crash, a planned question, a call with its reply, and an answer with its
       verdict (or without hope of one) are found here by key.
-    - The purpose of a question tells its phase: fresh and revisited ones belong to EVALUATE, anchors to
-      SNAPSHOT (also before iteration 0), those that are asked without what was learned to the opening of an iteration,
-      those that try another form of prompts to a phase of their own, the rest to the exam. EVALUATE's part stays until
-      the iteration is closed, because UPDATE and EVOLVE read it.
-    - A trial has its own iteration as well: a method that searches asks the same question again and again, and what
-      came of each time stays.
+    - The purpose of a question tells its phase: fresh and revisited ones belong to EVALUATE, anchors to SNAPSHOT (also
+      before iteration 0), those that are asked without what was learned to the opening of an iteration, those that try
+      another form of prompts to a separate phase, the rest to the exam. EVALUATE's part stays until the iteration is
+      closed, because UPDATE and EVOLVE read it.
+    - A trial has its own iteration as well: a method that searches asks the same question again and again, and each
+      outcome stays.
     - Closing an iteration drops all of it: memory does not grow with the number of iterations.
 """
 
@@ -99,7 +99,7 @@ class Progress:
         IterationClosed: ("iteration",),
         RunFinished: ("iterations",),
     }
-    # All but the last two of `reads`: those close an iteration, and so say what is done with for good.
+    # All but the last two of `reads`: those close an iteration, and so say what is finished for good.
     passing: ClassVar[frozenset[type[Event]]] = frozenset((*get_args(_Work), PhaseCompleted))
     order: ClassVar[Order] = "global"
 
@@ -110,7 +110,7 @@ class Progress:
 
     def _open(self) -> None:
         # Keyed by what makes the work the same work, because that is how a resumed run asks for it. Events are kept
-        # whole: a course that is caught up is sent the recorded fact itself.
+        # whole: a course that catches up is sent the recorded fact itself.
         self.baseline: BaselineStarted | None = None
         self.iteration_plan: IterationPlanned | None = None
         self._phases: list[tuple[int, Phase]] = []
@@ -167,7 +167,8 @@ class Progress:
                 self._failures.setdefault((event.tier, event.purpose, event.about, event.attempt), []).append(event)
             case BatchSubmitted():
                 self._batches.append(event)
-                # By the tries so far: a call that failed in this batch may go into a later one under the same key.
+                # Keyed by the tries so far, as a call that failed in this batch may go into a later one under the same
+                # key.
                 for call in event.calls:
                     key = CallKey(event.tier, call.purpose, call.about, call.attempt, call.request_sha256)
                     self._batched.setdefault((key, call.tries), (event.batch_id, call.custom_id))
@@ -222,14 +223,15 @@ class Progress:
     def batched(self, key: CallKey) -> tuple[str, str]:
         """Return (batch, custom id) under which a call of the open iteration waits for its reply, else ("", "").
 
-        A call that failed after its batch was submitted does not wait any more: what the batch says of it is known.
+        A call that failed after its batch was submitted no longer waits: the batch's word on it is known.
         """
         # Without the tries a call that failed in its batch would wait for that same batch for ever.
         tries = self.failures(key.tier, key.purpose, key.about, key.attempt)
         return self._batched.get((key, tries), ("", ""))
 
     def reply(self, phase: Phase, question_id: str, trial: int = 0) -> ModelCalled:
-        """Return the execution model's reply to a question, of several the last attempt. Raises `KeyError`."""
+        """Return the execution model's reply to a question, the last attempt if there are several. Raises
+        `KeyError`."""
         return self._replies[phase, question_id, trial]
 
     def is_replied(self, phase: Phase, about: str, trial: int = 0) -> bool:
@@ -239,10 +241,8 @@ class Progress:
         return self._calls.get(key)
 
     def call_at(self, iteration: int, key: CallKey) -> ModelCalled | None:
-        """Return the call with a key or, of execution and guidance, with the same but for the hash of its request.
-
-        Such a one was worded by another version of this program.
-        """
+        """Return the call with a key or, for execution and guidance, one that differs only in its request hash: another
+        version of this program worded it."""
         # A judge may be asked about two answers to a question, in two phases of an iteration.
         other = self._calls_at.get((iteration, *key[:-1])) if key.tier != "judge" else None
         return self._calls.get(key) or other
@@ -308,7 +308,7 @@ class Progress:
         self._open()
         for event in msgspec.convert(work, list[_Work]):
             self.apply(event)
-        # Marks have no event in the dump; as a list of lists they came back from msgpack.
+        # Marks have no event in the dump; msgpack returns them as a list of lists.
         self._phases = [(iteration, phase) for iteration, phase in phases]
 
     def _note_call(self, call: ModelCalled) -> None:
@@ -326,7 +326,7 @@ class Progress:
 
 
 def trial_of(event: _AboutQuestion) -> int:
-    """Return the round of a trial, 0 of all else."""
+    """Return the round of a trial, 0 for anything else."""
     return event.iteration if event.purpose == "trial" else 0
 
 

@@ -3,8 +3,8 @@
 Rules
     - `apply` assigns or appends what the event already computed. It never computes a rule, reads a clock, draws
       a random number, calls a model or touches a file.
-    - `reads` names the event types, and of each the fields, that `apply` looks at. A fold over sealed segments
-      reads only those columns; every other field of the event is then `None`.
+    - `reads` names the event types, and the fields of each, that `apply` looks at. A fold over sealed segments reads
+      only those columns; every other field of the event is then `None`.
     - The state is a function of the facts, not of their sequence numbers: answers of one iteration may come in
       any order, so what depends on order must depend on birth or on question ids.
 """
@@ -39,8 +39,8 @@ class Projection(Protocol):
 class Columnar(Projection, Protocol):
     """A projection that also takes many events of one type at once, those types that `columnar` names.
 
-    Also where its order is `global` these may come before the others of a stretch, because events that refer to them
-    come later.
+    Even if its order is `global` these may come before the others of a stretch, because events that refer to them come
+    later.
     """
 
     columnar: ClassVar[frozenset[type[Event]]]  # for the few types that make up most of a log
@@ -65,5 +65,5 @@ class Typed(Projection, Protocol):
 
 
 def unread(view: Projection, event: Event) -> TypeError:
-    """Return the error for an event that a view does not read: a fold must never drop one in silence."""
+    """Return the error for an event that a view does not read: a fold must never drop one silently."""
     return TypeError(f"the projection {view.name} does not read {type(event).__name__}; it reads {list(view.reads)}")

@@ -2,7 +2,7 @@
 
 Rules
     - A wrong answer is kept until the question is answered rightly. A question whose right answer the teacher doubts is
-      no open failure: nothing can be learned from missing it.
+      not an open failure: nothing can be learned from missing it.
     - Only fresh questions and revisits count; anchors and exam questions have no history here.
     - Of two verdicts the later iteration's counts; within one iteration a wrong answer outweighs a right one.
 """
@@ -44,7 +44,7 @@ class Questions:
     def __init__(self) -> None:
         self._histories: dict[str, History] = {}
         self._fresh: dict[int, Counter[str]] = {}
-        # Wrong answers of open failures. Asked for in every PLAN, so they are kept beside the histories.
+        # Wrong answers of open failures, kept beside the histories because every PLAN asks for them.
         self._open: dict[str, str] = {}
         self.doubtful: set[str] = set()
         # Many questions have few different histories: each is kept once and shared.
@@ -90,7 +90,7 @@ class Questions:
         return sorted(self._open.keys() - self.doubtful)
 
     def wrong_answer(self, question_id: str) -> str:
-        """Return the last answer to an open failure, "" of any other question."""
+        """Return the last answer to an open failure, "" for any other question."""
         return self._open.get(question_id, "")[:_LONGEST]
 
     def times_fresh(self) -> Counter[str]:
@@ -100,7 +100,7 @@ class Questions:
         return digest([self._histories, sorted(self._fresh.items()), sorted(self._open.items()), sorted(self.doubtful)])
 
     def dump(self) -> Any:
-        """Return the questions, the different histories, which one each question has; then what is kept as it is."""
+        """Return the questions, the distinct histories, which one each question has; then what is kept as it is."""
         # Compact: each question id once, and a small number for its history.
         numbers = {history: number for number, history in enumerate(dict.fromkeys(self._histories.values()))}
         return [

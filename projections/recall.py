@@ -30,7 +30,7 @@ class RecallRecord:
                 raise unread(self, event)
 
     def record(self, task_type: str, agreement: int) -> Recall:
-        """Return the counts of a task type where so many of the nearest cases agree, zeros where there are none."""
+        """Return a task type's counts at this agreement of the nearest cases, zeros if there are none."""
         none = Recall(task_type=task_type, agreement=agreement, questions=0, recalled=0, answered=0)
         return self._records.get((task_type, agreement), none)
 

@@ -2,7 +2,7 @@
 
 Rules
     - The newest by birth is the one in use, unless it is in quarantine; the older ones stay stored.
-    - A recipe of an id that is here already adds nothing: equal ids are equal contents.
+    - A recipe with a known id adds nothing: equal ids are equal contents.
 """
 
 from bisect import insort
@@ -59,7 +59,7 @@ class Recipes:
                 raise unread(self, event)
 
     def retrieval(self, task_type: str) -> RetrievalRecipeAuthored | None:
-        # Not only the last: in quarantine it makes way for the one before.
+        # Not only the last, because in quarantine it makes way for the one before.
         newest_first = [recipe_id for _, recipe_id in reversed(self._by_type.get(task_type, []))]
         return next(self._retrieval.in_use(newest_first), None)
 
@@ -67,7 +67,7 @@ class Recipes:
         return self._retrieval[memory_id]
 
     def actions(self, skill: str) -> list[ActionRecipeHarvested]:
-        """Return the action recipes of a skill that are in use, newest first, of each achievement only the newest."""
+        """Return the action recipes of a skill that are in use, newest first, only the newest for each achievement."""
         newest_first = [recipe_id for _, recipe_id in reversed(self._by_skill.get(skill, []))]
         # An achievement is often reached in several ways; quoting all of them would fill the prompt with one.
         newest: dict[str, ActionRecipeHarvested] = {}
@@ -86,7 +86,7 @@ class Recipes:
         return self._retrieval.is_quarantined(recipe_id) or self._actions.is_quarantined(recipe_id)
 
     def digest(self) -> str:
-        # Births need no part in it: they are fields of the recipes themselves.
+        # Births are left out, as they are fields of the recipes themselves.
         return digest([self._retrieval.digest(), self._actions.digest()])
 
     def dump(self) -> Any:

@@ -3,9 +3,9 @@
 Rules
     - Fresh questions, revisits and anchors are separate series and are never added up.
     - A question without an answer, because a call for it failed for good, was asked, and reports count it as wrong.
-      What learns from answers does not see it: it is no evidence about a skill, and would look like a change for the
-      worse to the guard. So it is counted apart, and `asked` adds it.
-    - An undecided answer is neither right nor wrong: it is counted apart, and in no total.
+      Whatever learns from answers does not see it: it is not evidence about a skill, and would look like a decline to
+      the guard. So it is counted apart, and `asked` adds it.
+    - An undecided answer is neither right nor wrong: it is counted apart, and enters no total.
     - Anchors of the start (iteration -1) were asked bare: nothing had been learned. A run that begins with what another
       learned asks its anchors bare once, under a purpose of its own.
     - Which snapshots were accepted is what the guard's verdicts say; this file compares nothing.
@@ -84,7 +84,8 @@ class Scores:
                 self._add("anchor", event.iteration, event.task_type, event.correct, 1)
                 self._anchors.setdefault(event.iteration, {})[event.question_id] = event.correct
             case AnswerUnanswered():
-                # Not a wrong answer: a provider's outage would look like the learner becoming worse, and roll it back.
+                # Not a wrong answer, or a provider's outage would look like the learner getting worse, and roll it
+                # back.
                 _count(self._unanswered, event)
             case AnswerUndecided():
                 _count(self._undecided, event)

@@ -1,7 +1,7 @@
 """A growing contiguous matrix of vectors with its parallel columns, in order of birth.
 
 A list of vectors would have to be stacked for every search; a matrix that doubles when it is full is one block of
-memory, and a search one product. It is filled when it is first looked at: a fold alone needs none.
+memory, and a search one product. It is filled when first looked at: a fold alone does not need it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Slice(NamedTuple):
     kinds: list[str]
     births: list[Birth]
     computed: dict[str, Any]
-    """What readers have computed of these memories, by a name of theirs; gone with the next change."""
+    """What readers have computed from these memories, by a name that they choose; gone with the next change."""
 
     @classmethod
     def empty(cls) -> Slice:
@@ -104,6 +104,6 @@ class VectorSlice:
             if filled:
                 matrix[:filled] = self._matrix[:filled]
         matrix[filled:size] = np.frombuffer(b"".join(waiting), dtype="<f4").reshape(len(waiting), -1)
-        # The matrix first: of threads that look at once each may fill one, and none finds it half full.
+        # The matrix first: threads that look at the same time may each fill one, but none finds it half full.
         self._matrix = matrix
         self._waiting = []

@@ -71,14 +71,14 @@ class Slots:
         return self._values[skill].mastery
 
     def prompt_template(self, skill: str) -> str:
-        """Return a skill's prompt template, "" where it has none of its own. Raises `KeyError`."""
+        """Return a skill's prompt template, "" if it has none of its own. Raises `KeyError`."""
         return self._values[skill].prompt_template
 
     def strategy(self, skill: str) -> str:
         return self._values[skill].strategy
 
     def digest(self) -> str:
-        # Not what is remembered: after a rollback the digest is that of the snapshot again.
+        # What is remembered is left out: after a rollback the digest is again that of the snapshot.
         return digest(self._values)
 
     def dump(self) -> Any:
@@ -91,7 +91,7 @@ class Slots:
         self._remembered = msgspec.convert(remembered, dict[int, dict[str, SkillSlots]])
 
     def _snapshot(self, iteration: int) -> dict[str, SkillSlots]:
-        # Only a damaged or forged log can ask for this; going on would give back values that never were.
+        # Only a damaged or forged log can ask for this; continuing would restore values that never existed.
         if iteration not in self._remembered:
             taken = sorted(self._remembered)
             raise LogError(

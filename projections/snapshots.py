@@ -3,15 +3,15 @@
     <snapshots>/<seq:020d>.<fold fingerprint, 8 digits>.msgpack
 
 Rules
-    - A snapshot is a cache and never trusted: with other projection code or event schema, a flipped bit, or a log
-      that does not agree, it is passed over and the log is folded instead.
-    - It agrees with a log where the event at its sequence number closes an iteration with exactly the digests
-      that the state in it has, and, at the log's head, the hash chain is the one it was taken at. The file's own hash
-      only says that it is whole: whoever changes a snapshot can change that, too.
-    - What no digest covers is not taken from a snapshot: ledger, slots and texts are folded from the log, and of
-      progress a closed iteration leaves only its number.
+    - A snapshot is a cache and never trusted: with other projection code or event schema, a flipped bit, or a log that
+      does not agree, it is skipped and the log is folded instead.
+    - It agrees with a log if the event at its sequence number closes an iteration with exactly the digests that the
+      state in it has, and, at the log's head, the hash chain is the one it was taken at. The file's own hash only says
+      that it is whole: whoever changes a snapshot can also change that.
+    - What no digest covers is not taken from a snapshot: ledger, slots and texts are folded from the log, and a closed
+      iteration leaves only its number in progress.
     - A write is atomic and durable: temporary file, sync, rename, sync of the folder. Nothing is compressed: that took
-      longer than all the rest, for a few files whose larger part, the vectors, hardly becomes smaller.
+      longer than all the rest, for a few files that consist mostly of vectors, which hardly shrink.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ from mage_es.events.vocabulary import Digest, IterationClosed
 from mage_es.projections.fold import Source, State, fold_into, uncollected
 from mage_es.projections.protocol import Projection, Typed
 
-KEPT = 3  # the newest snapshots that are kept; the first one is kept besides
+KEPT = 3  # newest snapshots to keep, in addition to the first
 
 _MAGIC = b"MGS2"
 _NAME = re.compile(r"(\d{20})\.([0-9a-f]{8})\.msgpack")
@@ -49,9 +49,9 @@ class _Content(msgspec.Struct, frozen=True, array_like=True):
 
 
 def write_snapshot(folder: Path, state: State, *, chain: str, digests: Sequence[Digest] = ()) -> Path:
-    """Keep the present state; `chain` is that of the log at `state.seq`. Returns the file written.
+    """Keep the current state; `chain` is that of the log at `state.seq`. Returns the file written.
 
-    `digests` are those of the state, where they are known: finding them out takes longer than all the rest.
+    `digests` are the state's, if known: computing them takes longer than all the rest.
     """
     # Encoding makes many short-lived objects beside a large state, in which there is no garbage to find.
     known = tuple(digests) or state.digests()
@@ -63,20 +63,20 @@ def write_snapshot(folder: Path, state: State, *, chain: str, digests: Sequence[
     path = folder / f"{state.seq:020d}.{fold_fingerprint()[:8]}.msgpack"
     write_new(disk, path, kept_as(body))
     # The first is kept: it is the start of the run, which every exam compares its end with.
-    for superseded in _found(folder)[1:-KEPT]:
+    for superseded in _files(folder)[1:-KEPT]:
         disk.unlink(superseded)
     return path
 
 
 def kept_as(body: bytes) -> bytes:
-    """Return the bytes of a file that keeps an encoded state: they say of themselves that they are whole."""
+    """Return the bytes of a file that keeps an encoded state: they carry their own proof of being whole."""
     return b"".join((_MAGIC, hashlib.sha256(body).digest(), body))
 
 
 def latest_snapshot(folder: Path, source: Source, *, until: int | None = None) -> State | None:
     """Return the newest kept state of this very log at or before event `until` (default: its head), if any."""
     last = source.head.seq if until is None else min(until, source.head.seq)
-    for path in reversed(_found(folder)):
+    for path in reversed(_files(folder)):
         if _seq_of(path) <= last:
             state = _read(path, source)
             if state is not None:
@@ -85,26 +85,22 @@ def latest_snapshot(folder: Path, source: Source, *, until: int | None = None) -
 
 
 def disowned(folder: Path, source: Source) -> list[Path]:
-    """Return the snapshots that claim the digests of the log for another state: no crash leaves such a one behind.
-
-    One that is torn, or ahead of what the disk kept of its log, is passed over, and claims nothing.
-    """
-    claims = ((path, _claimed(path, source)) for path in _found(folder))
+    """Return the snapshots that claim the log's digests for another state, which no crash can cause. One that is torn,
+    or ahead of what the disk kept of its log, claims nothing and is skipped."""
+    claims = ((path, _claimed(path, source)) for path in _files(folder))
     return [path for path, claimed in claims if claimed and _loaded(path, *claimed, source) is None]
 
 
 def damaged_snapshots(folder: Path) -> list[Path]:
-    """Return what has the name of a snapshot and is none, or not all of one; nothing uses it."""
-    return [path for path in _found(folder) if _contained(path) is None]
+    """Return files that are named like snapshots but are not, or not whole; nothing uses them."""
+    return [path for path in _files(folder) if _contained(path) is None]
 
 
 def kept_dump(folder: Path, seq: int, projection: str) -> Any:
-    """Return what one projection's state was at event `seq` when it was kept live, None if that is not there.
-
-    Unlike `latest_snapshot` this asks for no fingerprint and no agreement: it is a witness, not a state to go on
-    with, for finding out what a fold by other code makes differently.
-    """
-    for path in _found(folder):
+    """Return one projection's state at event `seq` as it was kept live, None if that is missing. Unlike
+    `latest_snapshot` this requires no fingerprint and no agreement: it is a witness, not a state to continue, for
+    finding out what a fold by other code does differently."""
+    for path in _files(folder):
         if _seq_of(path) == seq:
             content = _contained(path)
             if content is not None and projection in content.dumps:
@@ -114,14 +110,14 @@ def kept_dump(folder: Path, seq: int, projection: str) -> Any:
 
 @cache
 def fold_fingerprint() -> str:
-    """Return the hash of everything that decides what a fold makes of a log: the projections and the vocabulary."""
-    # Source files, not a version number: a projection that is changed and not renumbered would read its old dumps.
+    """Return the hash of everything that decides how a log is folded: the projections and the vocabulary."""
+    # Source files, not a version number: a changed projection with an unchanged number would read its old dumps.
     folders = Path(vocabulary.__file__).parent, Path(__file__).parent
     sources = [source for folder in folders for source in sorted(folder.glob("*.py"))]
     return hashlib.sha256(b"\x00".join(source.read_bytes() for source in sources)).hexdigest()
 
 
-def _found(folder: Path) -> list[Path]:
+def _files(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     return sorted(path for path in folder.iterdir() if _NAME.fullmatch(path.name))
@@ -137,7 +133,7 @@ def _read(path: Path, source: Source) -> State | None:
 
 
 def _loaded(path: Path, content: _Content, closed: IterationClosed, source: Source) -> State | None:
-    """Return the state in a snapshot, None if it has not the digests that it claims."""
+    """Return the state in a snapshot, None if its digests are not those that it claims."""
     state, keys = State(), keys_of(path.parent)
     with uncollected():
         try:
@@ -173,9 +169,9 @@ def _covered(state: State) -> list[Projection]:
 def _contained(path: Path) -> _Content | None:
     try:
         with opened(path, LARGEST) as file:
-            magic = file.read(len(_MAGIC))  # first: what is none, however large, is not read
+            magic = file.read(len(_MAGIC))  # first, so that anything else, however large, is not read
             data = magic + file.readall() if magic == _MAGIC else b""
-    except OSError:  # another process may have replaced it by a newer one, or something else lies there
+    except OSError:  # another process may have replaced it with a newer one, or it is something else
         return None
     magic, digest, body = data[:4], data[4:36], memoryview(data)[36:]
     # The hash first: what it does not cover is never decoded.
@@ -183,7 +179,7 @@ def _contained(path: Path) -> _Content | None:
         return None
     try:
         return msgspec.msgpack.decode(body, type=_Content)
-    except UNREADABLE:  # whole, but what another release writes
+    except UNREADABLE:  # whole, but written by another release
         return None
 
 

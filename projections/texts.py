@@ -1,10 +1,10 @@
-"""The texts that were sent to models: which a log has, and under which numbers. It has no digest.
+"""The texts that were sent to models: which ones a log has, and under which numbers. It has no digest.
 
 Rules
     - A text is recorded once, where it is first sent; what is sent names its texts by number. So an event gets its
       numbers when it is committed, on the state of that moment.
-    - A text of subjects is theirs alone: one of other subjects, or of none, is another text with another number.
-    - No snapshot has them: a hash of a subject's text would be one to guess it by. They are folded from the log.
+    - A subject's text is that subject's alone: the same text of another subject, or of none, has another number.
+    - No snapshot has them: a hash of a subject's text would help to guess it. They are folded from the log.
 """
 
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ class Texts:
                 raise unread(self, event)
 
     def numbered(self, drafts: Iterable[Draft]) -> list[Draft]:
-        """Return drafts about to be committed: what they sent has numbers, and the texts that no event had before."""
+        """Return drafts about to be committed, with numbers for what they sent and with the texts that are new."""
         last, new, found = self.last, dict[bytes | _Private, int](), list[Draft]()
         for draft in drafts:
             event = draft.event

@@ -1,8 +1,8 @@
-"""The dynamic tools that the guidance tier wrote, by skill: of each the newest that passed its own examples.
+"""The dynamic tools that the guidance tier wrote, by skill; for each, the newest that passed its own examples.
 
 Rules
     - A tool stays stored for good. One that failed its examples was never active; one in quarantine is out of use.
-    - A tool written again (same skill, name and source) is as its last writing says, and the newest of its skill.
+    - A tool written again (same skill, name and source) is as last written, and the newest of its skill.
 """
 
 from typing import Any, ClassVar
@@ -31,7 +31,7 @@ class Tools:
         match event:
             case ToolAuthored():
                 self._tools.put(event.tool_id, event)
-                # Taken out and put in again: a dict keeps its order, and the last writing makes a tool the newest.
+                # Removed and inserted again: a dict keeps its order, and the last writing makes a tool the newest.
                 written = self._by_skill.setdefault(event.skill, {})
                 written.pop(event.tool_id, None)
                 written[event.tool_id] = None
@@ -51,13 +51,13 @@ class Tools:
         return self._tools[tool_id]
 
     def tools(self) -> list[ToolAuthored]:
-        return [self._tools[tool_id] for tool_id in self._tools]  # failed ones, too: authors are shown their problems
+        return [self._tools[tool_id] for tool_id in self._tools]  # failed ones too, as authors are shown their problems
 
     def is_quarantined(self, tool_id: str) -> bool:
         return self._tools.is_quarantined(tool_id)
 
     def digest(self) -> str:
-        # The order of writing decides which tool is used, so it is part of the state; a set of rows would not tell.
+        # The order of writing decides which tool is used, so it is part of the state; a set of rows would not show it.
         return digest([self._tools.digest(), self._written()])
 
     def dump(self) -> Any:

@@ -174,7 +174,7 @@ def test_a_benchmark_is_an_object_and_another_process_is_given_it_again(
     run = mage_es.evolve(config, benchmark=source.Sums(), models=models).run_id
     assert run == "my-sums-s42-001"
     assert mage_es.open_run(run).bundle("How much is 3 plus 3?").task_type == "sum"
-    with pytest.raises(mage_es.UsageError, match="begun with my-sums, and not with other"):
+    with pytest.raises(mage_es.UsageError, match="started with my-sums, not with other"):
         other = source.Sums()
         other.name = "other"
         mage_es.examine(run, benchmark=other)
@@ -191,8 +191,8 @@ def test_a_benchmark_is_an_object_and_another_process_is_given_it_again(
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ("gsm8k", "'gsm8k' is no benchmark: it has no name"),
-        (mage_es.Benchmark, "the class Benchmark, no object of it is no benchmark"),
+        ("gsm8k", "'gsm8k' is not a benchmark: it has no name"),
+        (mage_es.Benchmark, "the class Benchmark, no object of it is not a benchmark"),
         (
             mage_es.Question(id="q", benchmark="b", split="test", task_type="", question="?", gold="1"),
             "has no name, task",
@@ -242,7 +242,7 @@ def begun(**given: object) -> Callable[[], object]:
         (begun(runtime={"workers": 2}), r"'workers': 2}, of the type dict: give mage_es.Runtime\(\.\.\.\) or None"),
         (lambda: mage_es.Runtime(workers=0), "workers is 0; give a whole number from 1 to 4096"),
         (begun(tasks="my.csv"), r"tasks is 'my.csv': a file is named in the configuration, Config\(benchmark="),
-        (begun(tasks=["What?"]), "A task is a dictionary with a question and an answer, and no str"),
+        (begun(tasks=["What?"]), "A task is a dictionary with a question and an answer, not a str"),
         (begun(scorer=3), "The scorer 3 is neither a name nor a function of a reply and its task"),
         (begun(scorer=lambda reply: True), "must be a plain function of two values, a reply and its task"),
         (begun(models="openai/x"), r"models is 'openai/x': give mage_es.Models\(execution, guidance\)"),

@@ -175,7 +175,7 @@ _HOMES = {
 }
 """The module of each name; a test compares it with the imports above, which are for type checkers."""
 _OWN_NAMES = {"Score": "TaskScore", "Scorer": "Scoring", "Task": "TaskRow", "baseline": "run_baseline"}
-"""What a name is called in its module, where that differs."""
+"""The names in their modules, if different."""
 
 if not TYPE_CHECKING:  # a type checker that saw it would take any misspelt name for one of these
 

@@ -1,4 +1,4 @@
-"""Critic: scores a reply in [0, 1] by the benchmark's rule, or by a judge where the rule cannot decide.
+"""Critic: scores a reply in [0, 1] by the benchmark's rule, or by a judge if the rule cannot decide.
 
 Scoring itself needs the benchmark and, at times, a model, so the shell does it (session/judge.py).
 """
@@ -7,7 +7,7 @@ from mage_es.engine.seams.benchmark import Verdict
 from mage_es.events.vocabulary import MICRO, AnswerJudged, AnswerUnanswered, AnswerUndecided, QuestionPlanned
 
 UNEXPLAINED = "unexplained"
-"""Why a verdict is undecided where the benchmark gives no reason."""
+"""Why a verdict is undecided if the benchmark gives no reason."""
 
 
 def judgement(planned: QuestionPlanned, verdict: Verdict, *, reason: str) -> AnswerJudged | AnswerUndecided:
@@ -39,7 +39,7 @@ def judgement(planned: QuestionPlanned, verdict: Verdict, *, reason: str) -> Ans
 
 
 def unanswered(planned: QuestionPlanned, problem: str) -> AnswerUnanswered:
-    """Return that a question got no answer, as a fact: it is neither right nor wrong."""
+    """Return the fact that a question got no answer: it is neither right nor wrong."""
     return AnswerUnanswered(
         iteration=planned.iteration,
         purpose=planned.purpose,

@@ -1,15 +1,15 @@
 """Curator: what an iteration's answers change. No model; everything follows from the verdicts.
 
 Rules
-    - Answers are taken in question-id order, not in the order of their arrival.
-    - Mastery counts fresh questions only, and for the question's own skill: an answer by way of a chain or a guiding
-      skill says nothing about those by itself. Rewards count every answer of the iteration; without bandits none.
-    - Every correct answer becomes a success memory, a case: with the reasoning of its reply where that has any, else as
-      question and answer; met again, it is reinforced. A tool's result is no reasoning, nor is what a cut reply says.
-    - Every wrong one becomes a case, too, with the right answer where the run may show that to a teacher, and at once:
-      a correction that guidance writes of it takes its place.
+    - Answers are taken in question-id order, not in order of arrival.
+    - Mastery counts fresh questions only, and for the question's own skill: an answer through a chain or a guiding
+      skill says nothing by itself about those. Rewards count every answer of the iteration; without bandits none.
+    - Every correct answer becomes a success memory, a case: with the reasoning of its reply if it has any, else as
+      question and answer; met again, it is reinforced. A tool's result is not reasoning, nor is a cut reply.
+    - Every wrong one also becomes a case at once, with the right answer if the run may show that to a teacher: a
+      correction that guidance writes about it takes its place.
     - One of a few labels or options that is right without reasoning may be so by chance: `is_guess` says which are
-      marked. An unmarked memory of the same takes the place of a marked one.
+      marked. An unmarked memory of the same case replaces a marked one.
     - An episode of an open-ended benchmark brings one case for each achievement (rules/action_recipes.py), and all its
       recipes.
 """
@@ -108,7 +108,7 @@ def _rewards(setting: Setting, state: State, verdicts: Sequence[AnswerJudged]) -
             ("routing", planned.skill, planned.routing_arm, planned.routing_probability),
         )
         for bandit, key, arm, probability in pulled:
-            # Nothing was chosen, and the questions without a choice are not like the others (the first ones of a run).
+            # Nothing was chosen, and questions without a choice differ from the others (they are the first of a run).
             if probability == 1:
                 continue
             before = posteriors.get((bandit, key, arm)) or posterior_of(setting.config, state, bandit, key, arm)
@@ -164,8 +164,8 @@ def _harvest(
 def _missed(
     setting: Setting, state: State, command: LearnFromAnswers, verdicts: Sequence[AnswerJudged]
 ) -> Iterable[MemoryAppended | MemoryReinforced]:
-    """Yield a case for each question that was missed: what was right, as far as the run may show that to a teacher."""
-    # A birth of its own for each: the harvest of the same phase has the numbers before.
+    """Yield a case for each missed question: the right answer, as far as the run may show that to a teacher."""
+    # Each has its own birth: the harvest of the same phase has the earlier numbers.
     met, ordinal = Met(state.memory), len(verdicts)
     for verdict in verdicts:
         question = command.questions[verdict.question_id]
@@ -224,10 +224,10 @@ def _solved(
     steps = _steps(state, verdict.question_id, cap=setting.config.reasoning_cap)
     reply = account_of(state, "evaluate", verdict)
     last = reasoning_of(reply, verdict.answer, setting.answer_format)
-    # A chain's last reply does the skill's own step again, from what the steps before found; or only states the answer.
+    # A chain's last reply repeats the skill's own step, from earlier results, or only states the answer.
     reasoning = "\n".join([*(step.output for step in (steps[:-1] if last else steps)), *([last] if last else [])])
     if any(not ran.problem for ran in state.progress.tool_runs(verdict.purpose, verdict.question_id)):
-        reasoning = ""  # what led to the answer is in the tool, which no example shows
+        reasoning = ""  # the reasoning is in the tool, which no example shows
     question = command.questions[verdict.question_id]
     labels = setting.traits.labels or options_of(question)
     is_guessed = not reasoning and is_guess(given[verdict.task_type, verdict.answer], labels)

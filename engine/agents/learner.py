@@ -30,12 +30,11 @@ from mage_es.projections.fold import State
 
 def plan_answers(setting: Setting, state: State, command: PlanAnswers) -> list[Draft]:
     """Return one `question.planned` for each question, in question-id order; an anchor that would see what it saw when
-    it was last asked carries its verdict instead.
+    last asked carries its verdict instead. A reply at temperature 0 is treated as a function of the prompt. If a server
+    is not quite so, or the temperature is higher, the old verdict is as good a draw as a new one, and chance alone can
+    no longer change it.
 
-    A reply at temperature 0 is taken for a function of the prompt. Where a server is not quite that, or the temperature
-    is higher, the verdict of then is as good a draw as a new one, and chance alone can no longer change it.
-
-    [agents, Learner] The learner is given no guidance model at all.
+    [agents, Learner] The learner never gets a guidance model.
     """
     choosing = Choosing(setting, state, command)
     drafts = []
@@ -62,10 +61,8 @@ def plan_answers(setting: Setting, state: State, command: PlanAnswers) -> list[D
 
 
 def is_bare(state: State, asked: Asked) -> bool:
-    """Return whether a question gets the bare prompt: to compare with, or since nothing more was shown to help.
-
-    Learning and its anchors go on with what was learned, so that the record can recover.
-    """
+    """Return whether a question gets the bare prompt: for comparison, or because nothing more was shown to help.
+    Learning and its anchors continue with what was learned, so that the record can recover."""
     return asked.purpose == "bare" or (asked.purpose in ("exam", "ask") and state.benefit.is_bare(asked.task_type))
 
 
@@ -133,7 +130,7 @@ def _form(setting: Setting, state: State, asked: Asked) -> str:
 
 
 def _seen(state: State, planned: QuestionPlanned, prompt: str) -> str:
-    # What the first prompt need not have: what was retrieved, other skills' steps, and the tool's source.
+    # What the first prompt may lack: retrieved texts, other skills' steps, and the tool's source.
     sections = [*sections_of(state, planned), *(sections_of_step(state, planned, each)[-1] for each in planned.chain)]
     texts = [quote.text for section in sections for quote in section.quotes]
     about = (prompt, planned.template, planned.tool_id, str(planned.max_tokens), *texts)
@@ -143,7 +140,7 @@ def _seen(state: State, planned: QuestionPlanned, prompt: str) -> str:
 def _raised_limit(setting: Setting, state: State) -> int:
     """Return the raised limit if replies of earlier phases were cut, 0 otherwise, or if calls were lost for good.
 
-    The provider may have refused the higher limit: then it is asked for reply by reply, which loses none.
+    The provider may have refused the higher limit: then it is requested reply by reply, which loses none.
     """
     used = state.ledger.total("execution")
     return RAISE * setting.config.max_tokens if used.cut and used.failures == used.retries else 0
@@ -157,7 +154,8 @@ def _template(asked: Asked, chosen: Chosen) -> str:
 
 
 def _first_prompt(setting: Setting, state: State, planned: QuestionPlanned, asked: Asked, giver: Asked) -> Prompt:
-    """Return the prompt of a question's first move; "" where that is no call. `giver` is whose memories it gets."""
+    """Return the prompt of a question's first move; "" if that is not a call. `giver` is the question whose memories it
+    gets."""
     if asked.opening is not None:
         about = Consulted(giver.task_type, giver.opening.entities if giver.opening else ())
         return step_prompt(setting, state, planned, asked.question, asked.opening.moment, about=about)

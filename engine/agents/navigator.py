@@ -28,7 +28,7 @@ MOST_FAILURES = 60  # open failures that are looked through for those of the fro
 def plan(setting: Setting, state: State, command: PlanIteration) -> list[Draft]:
     """Return the plan: at most half of the pool goes to open failures, longest unasked first, the rest is fresh.
 
-    In a later epoch an open failure can be fresh again; then it is no revisit, and one more fresh question is asked.
+    In a later epoch an open failure can be fresh again; then it is not a revisit, and one more fresh question is asked.
     What another learner was asked is asked again in the order of rules/reproof.py.
 
     [Algorithm 1, line 3] Earlier failures have a series of their own in every score.
@@ -65,7 +65,7 @@ def navigator_brief(
     setting: Setting, state: State, iteration: int, *, failed: Mapping[str, Sequence[Question]], last: Mapping[str, str]
 ) -> tuple[NavigatorBrief, BriefCut | None]:
     """Return what the guidance tier is asked about the frontier; `failed` are open failures by task type, `last` the
-    briefs of the last plan by skill. A skill without a task type is left out: no question is for it."""
+    briefs of the last plan by skill. A skill without a task type is left out, as it has no questions."""
     threshold, graph = setting.config.mastery_threshold, state.graph
     frontier = [skill for skill in learnable(setting, state) if graph.task_types_of(skill)]
 
@@ -125,10 +125,9 @@ def briefs_of(planned: IterationPlanned) -> dict[str, str]:
 
 
 def next_fresh(setting: Setting, *, asked: Mapping[str, int], count: int, without: Collection[str] = ()) -> list[str]:
-    """Return the next `count` questions of the pool, or as many as there are, each once.
-
-    `asked` says how often each question was fresh, which is the epoch that it is due in: what is behind comes first.
-    The first epoch is the committed order; each later one shuffles it anew.
+    """Return the next `count` questions of the pool, or as many as there are, each once. `asked` says how often each
+    question was fresh, and so in which epoch it is due: those behind come first. The first epoch is the committed
+    order; each later one reshuffles it.
 
     [Algorithm 1, line 3] Questions of a later epoch are marked as repeats.
     """

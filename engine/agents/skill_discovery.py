@@ -1,6 +1,6 @@
 """SkillDiscovery: what the guidance tier is asked, before the first iteration and in every EVOLVE.
 
-What becomes of its replies is in rules/ontology.py and rules/authoring.py; calling it is the shell's part.
+What happens to its replies is in rules/ontology.py and rules/authoring.py; calling it is the shell's part.
 
 Rules
     - A question (or a type's strategy) that was written about is written about again only `refresh_gap`
@@ -8,7 +8,7 @@ Rules
     - Whatever EVOLVE asks follows from the state at its start, before any reply: a resumed run asks the same.
     - Only evolution questions are shown, those that this iteration asked; wrong ones first, the others as question and
       answer.
-    - What the evidence cannot answer is not asked: no principle from one question, no recipe for an empty pool.
+    - Nothing is asked that the evidence cannot answer: no principle from one question, no recipe for an empty pool.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -72,7 +72,7 @@ from mage_es.projections.memory import MemoryRow
 
 SAMPLES_PER_TYPE = 3  # questions of each task type that the ontology is induced from
 MOST_CHILDREN = 4
-MOST_KNOWN = 3  # tools of a skill, corrections of a type, and failures without replies, that are shown
+MOST_KNOWN = 3  # most tools of a skill, corrections of a type, and failures without replies to show
 
 TEMPLATES: dict[type[Brief], tuple[str, type[msgspec.Struct]]] = {
     FailureBrief: ("failure_memories_v1", FailureReply),
@@ -82,11 +82,11 @@ TEMPLATES: dict[type[Brief], tuple[str, type[msgspec.Struct]]] = {
     RefinementBrief: ("prompt_refinement_v1", RefinementReply),
     SplittingBrief: ("skill_splitting_v1", SplittingReply),
 }
-"""With which template each brief of EVOLVE is asked, and of what form the reply is."""
+"""The template with which each brief of EVOLVE is asked, and the form of its reply."""
 
 
 class Assignment(NamedTuple):
-    """One action for one target: the brief to ask about and what was cut of it, or why nothing is asked."""
+    """One action for one target: the brief and what was cut from it, or why nothing is asked."""
 
     task_type: str
     action: str
@@ -98,7 +98,7 @@ class Assignment(NamedTuple):
 def ontology_brief(
     setting: Setting, benchmark: str, task_types: Sequence[str], questions: Sequence[tuple[Question, str]]
 ) -> tuple[OntologyBrief, BriefCut | None]:
-    """Return the brief for the ontology: every task type with the first few of the questions that are of it."""
+    """Return the brief for the ontology: every task type with its first few questions."""
     samples: dict[str, list[Question]] = {name: [] for name in task_types}
     for question, task_type in questions:
         samples.setdefault(task_type, []).append(question)
@@ -182,7 +182,7 @@ class _Asking:
         due = [each for each in wrong if self._is_due(memory.latest_failure(each.question_id))]
         due = due[: config.failure_memories_per_target]
         others = [each for each in wrong if each not in due]
-        # One failure is no pattern.
+        # One failure is not a pattern.
         wants_strategy = len(due) >= LEAST_SUPPORT and self._is_due(memory.latest_strategy(task_type))
         if not due:
             return None
@@ -213,7 +213,7 @@ class _Asking:
 
     def _tools(self, task_type: str, skill: str) -> BriefOf | None:
         wrong, right = self._wrong(task_type), self._right(task_type)
-        # What is the same for all questions needs no tool to work it out.
+        # What is the same for all questions needs no tool.
         if len({self.questions[each.question_id].gold for each in (*wrong, *right)}) < LEAST_SUPPORT:
             return None
         tools = [tool for tool in self.state.tools.tools() if tool.skill == skill][-MOST_KNOWN:]
@@ -230,7 +230,7 @@ class _Asking:
         )
 
     def _recipe(self, task_type: str, skill: str) -> BriefOf | None:
-        """Return what is asked about the retrieval of a type: something to choose from, and outcomes to compare."""
+        """Return the brief about a type's retrieval, if there is something to choose from and outcomes to compare."""
         wrong, right, bundle = self._wrong(task_type), self._right(task_type), self.setting.config.bundle
         solved, corrected = (len(self.state.memory.slice(index, task_type).ids) for index in ("success", "failure"))
         if not wrong or not right or not bundle or min(solved, corrected) < bundle:
@@ -266,7 +266,7 @@ class _Asking:
         )
 
     def _splitting(self, task_type: str, skill: str) -> BriefOf | None:
-        """Return what is asked about splitting a skill; None where it has one task type, or others need the room."""
+        """Return the brief about splitting a skill; None if it has only one task type, or others need the room."""
         if len(self.state.graph.task_types_of(skill)) < LEAST_CHILDREN:
             return None
         limit = min(MOST_CHILDREN, room(self.state) - MOST_CHILDREN * (len(self.done) - 1))
@@ -284,7 +284,7 @@ class _Asking:
         )
 
     def _existing(self, task_type: str, skill: str, detail: Detail) -> tuple[str, ...]:
-        """Return what prompts of a type say of it already: principles of the skill, failure memories of the type."""
+        """Return what a type's prompts already say: principles of the skill, failure memories of the type."""
         memory, form = self.state.memory, self.setting.answer_format
         rows = [memory.row(name) for name in reversed(memory.slice("failure", task_type).ids)]
         strategies = [row for row in rows if row.kind == "type_strategy"]

@@ -6,9 +6,9 @@
     reflexion          an answer, then two rounds of critique and revision
 
 Rules
-    - Prompt, extraction and scorer are the Learner's, so that what differs is the way of prompting alone.
+    - Prompt, extraction and scorer are the Learner's, so that only the way of prompting differs.
     - Votes are the answers that the benchmark extracts: numbers compare by value, other answers without regard to case
-      and spaces. Of equals the first wins; a sample that was cut or has no answer has no vote; without votes the answer
+      and spaces. In a tie the first wins; a sample that was cut or has no answer has no vote; without votes the answer
       is wrong.
     - The critique sees no gold answer. Only `reflexion_oracle` stops as soon as the answer is right, as the original
       does: the gold answer is its stop signal, so do not compare its scores with those of other methods.
@@ -68,8 +68,8 @@ class BaselineTrial(NamedTuple):
         """Ask with a template; `place` numbers the calls before the last one, which has the place 0.
 
         `sampled_at` is the temperature of one of several samples, each a request by itself; without it, the call has
-        the Learner's temperature. `shown` are cases, turns of the chat or else text, of which the first go where the
-        prompt does not fit; `before` stands before the question, and `task` in the place of the benchmark's own.
+        the Learner's temperature. `shown` are cases, turns of the chat or else text, of which the first are dropped if
+        the prompt does not fit; `before` precedes the question, and `task` replaces the benchmark's own.
         """
         question, config = self.question, self.setting.config
         setting = self.setting

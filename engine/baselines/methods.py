@@ -1,18 +1,18 @@
-"""Methods that learn, the plain ones: what a user would do instead of keeping a memory.
+"""Plain methods that learn: what a user would do instead of keeping a memory.
 
     zero_shot      nothing but the question
     knn            the five nearest cases with their right answers as turns of a chat, the question last
     knn_lines      the same as plain `Q:` and `A:` lines
     nearest_label  the right answer of the nearest case, without a model
-    full_history   all cases in their order, at most the newest forty
+    full_history   all cases in order, at most the newest forty
 
 Rules
-    - A case is a question whose right answer is known: the gold where the teacher may see it, else the learner's own
-      where it was right. Where answers are reasoned it shows the learner's own right reasoning, or a worked solution.
+    - A case is a question whose right answer is known: the gold answer if the teacher may see it, else the learner's
+      own if right. If answers are reasoned it shows the learner's own right reasoning, or a worked solution.
     - Cases are compared by the cosines of the run's embedder. A question is never among its own cases, by id or text.
-    - A case of an episode is the transcript of one that was right, quoted in the prompt of every step. Of open-ended
-      ones, none of which is ever right, it is one that got as far as half of those before it, or further.
-    - A prompt that does not fit the model's context goes without its first cases.
+    - A case of an episode is the transcript of a right one, quoted in the prompt of every step. For open-ended ones,
+      which are never right, it is one that got at least as far as half of those before it.
+    - A prompt that does not fit the model's context loses its first cases.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from mage_es.engine.seams.method import PreparedTask, RunView, ShownCase, Writin
 from mage_es.events.vocabulary import ModelCalled, Span
 
 NEAREST = 5
-"""Cases of a nearest-neighbour prompt: the best number that was found on two small models."""
+"""Cases of a nearest-neighbour prompt: the best number found on two small models."""
 MOST = 40
 """Cases of a full history."""
 BLOCK = 8
-"""Questions that a method answers at a time, where it learns from its own answers."""
+"""Questions that a method answers at a time, if it learns from its own answers."""
 _LONGEST = 2000
 
 
@@ -71,7 +71,7 @@ class Cases:
         return PreparedTask(self.others(task)[-MOST:])
 
     def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing | None:
-        if shown := self._shown(task, reply if verdict and self._is_good(verdict) else ""):
+        if shown := self._reply_of_case(task, reply if verdict and self._is_good(verdict) else ""):
             self.cases.append(ShownCase(task, shown))
         return None
 
@@ -91,8 +91,8 @@ class Cases:
             if case.question.id != task.id and normalise(f"{case.question.context} {case.question.question}") != own
         ]
 
-    def _shown(self, task: Question, right: str) -> str:
-        """Return the reply of a case, "" where no right one is known; `right` is the learner's own, if it was."""
+    def _reply_of_case(self, task: Question, right: str) -> str:
+        """Return the reply of a case, "" if no right one is known; `right` is the learner's own, if it was."""
         form = self.around.answer_format
         if self.around.are_episodes:
             return capped(right, _LONGEST)
@@ -122,7 +122,7 @@ class NearestCases(Cases):
         self._embed([case.question for case in cases])
         [vector] = self.around.embed([task.question])
         cosines = np.stack([self._vectors[case.question.id] for case in cases]) @ vector
-        # Of equals the newer one: it is more likely to hold still.
+        # In a tie the newer one, which is more likely to still hold.
         best = sorted(range(len(cases)), key=lambda at: (float(cosines[at]), at))
         return [cases[at] for at in best[-count:]]
 
@@ -138,7 +138,7 @@ class NearestLines(NearestCases):
 
 
 class NearestLabel(NearestCases):
-    """The answer of the nearest case; no model is asked but where there is no case yet."""
+    """The answer of the nearest case; a model is asked only while there is no case yet."""
 
     plays = False
 
@@ -156,7 +156,7 @@ def asked_by(trial: BaselineTrial, prepared: PreparedTask, *, is_reasoned: bool)
         return Finish(prepared.reply)
     notes = prepared.notes
     if prepared.first is not None:
-        # What it was made of is in the JSON as a whole, at no place of its own.
+        # Its sources are in the JSON as a whole, not at a particular place.
         spans = tuple(Span(offset=0, length=0, source=f"case/{name}") for name in prepared.drawn_from)
         ask = Ask(call_of(trial.question.id, 1), prepared.first, spans)
         called = yield from reply_to(ask, most=prepared.first.max_tokens)
@@ -165,7 +165,7 @@ def asked_by(trial: BaselineTrial, prepared: PreparedTask, *, is_reasoned: bool)
     # Plain lines are the same texts, not divided into messages.
     before = ("", "") if prepared.are_turns else ("Q: ", "A: ")
     shown = [
-        Demonstration(f"case/{case.question.id}", before[0] + _asked(case.question), before[1] + case.reply)
+        Demonstration(f"case/{case.question.id}", before[0] + _question_text(case.question), before[1] + case.reply)
         for case in prepared.cases
     ]
     return (
@@ -183,9 +183,10 @@ def asked_by(trial: BaselineTrial, prepared: PreparedTask, *, is_reasoned: bool)
 def played_earlier(prepared: PreparedTask) -> list[Quote]:
     """Return the cases of an episode as its prompts quote them."""
     return [
-        Quote(f"case/{case.question.id}", f"Task: {_asked(case.question)}\n{case.reply}") for case in prepared.cases
+        Quote(f"case/{case.question.id}", f"Task: {_question_text(case.question)}\n{case.reply}")
+        for case in prepared.cases
     ]
 
 
-def _asked(question: Question) -> str:
+def _question_text(question: Question) -> str:
     return f"{question.context}\n\n{question.question}" if question.context else question.question

@@ -5,11 +5,11 @@ those of all methods. Half of the questions are reflected on, three at a time, a
 instructions on the Pareto front. The writer reflects, with the package's own prompt.
 
 Rules
-    - A question is asked once with each instruction; where the package wants the answer again, it is given that.
-    - The package may spend `CALLS` metric calls a question, those included that it is given again.
-    - It runs in a coroutine of its own (greenlet) and calls back for answers, which the search then yields: the package
-      knows no log, and a search that is made anew from the log runs it anew.
-    - A reflection that was lost, or that quotes a guarded question, leaves the instruction as it is.
+    - A question is asked once with each instruction; if the package asks again, it gets the same answer.
+    - The package may spend `CALLS` metric calls per question, including repeated ones.
+    - It runs in its own coroutine (greenlet) and calls back for answers, which the search then yields: the package
+      knows no log, and a search rebuilt from the log runs it again.
+    - A reflection that was lost, or that quotes a guarded question, leaves the instruction unchanged.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from mage_es.engine.seams.model import Request
 from mage_es.events.errors import PrerequisiteError
 
 CALLS = 3
-"""Metric calls for each question that is learned from."""
+"""Metric calls for each question to learn from."""
 MINIBATCH = 3
-"""Questions that are reflected on together; the package's default."""
+"""Questions to reflect on together; the package's default."""
 INSTALL = "python -m pip install 'mage-es[gepa]'"
 _COMPONENT, _PLAIN = "instruction", "Answer the question."
 _MOST_TOKENS = 512
-"""Of an instruction that the learner itself writes: a small model writes on until it is cut."""
+"""For an instruction that the learner itself writes, as a small model writes on until it is cut."""
 _ASKED, _REPLIED = 4000, 2000
 
 
@@ -97,7 +97,7 @@ class _Silent:
 
 
 class _Adapter:
-    """The package's way to its answers (`GEPAAdapter`): what is not there yet is asked of the search's own caller."""
+    """The package's way to its answers (`GEPAAdapter`): missing answers are requested from the search's own caller."""
 
     propose_new_texts = None
 

@@ -4,8 +4,8 @@ Source: ysymyth/ReAct, hotpotqa.ipynb and wikienv.py.
 
 Rules
     - Search[title] opens a page and shows its first five sentences, or names similar titles. Lookup[words] shows the
-      next sentence of the open page with these words; other words begin anew. Finish[answer] ends the course.
-    - If a reply has no action apart from its thought, the model is asked once more, for the action alone.
+      next sentence of the open page with these words; other words start again. Finish[answer] ends the course.
+    - If a reply has no action apart from its thought, the model is asked once more, only for the action.
 """
 
 import re

@@ -1,10 +1,10 @@
 """The worked examples of few-shot prompts: evolution questions from the user's data, with our own rationales.
 
 Rules
-    - `shots.toml` holds rationales, which end in the answer; the questions come from the user's data. If some of them
-      are missing there, there are fewer examples.
+    - `shots.toml` holds rationales, which end in the answer; the questions come from the user's data. If some are
+      missing there, there are fewer examples.
     - A question is identified by its id, or by the hash of its normal form if upstream's records have no ids. A variant
-      of a benchmark (`hotpotqa-fullwiki`) has the examples of the benchmark itself.
+      of a benchmark (`hotpotqa-fullwiki`) uses the benchmark's examples.
     - A benchmark without rationales takes the first evolution questions with a solution, in seeded order.
     - An anchor or a held-out question is never an example.
 """
@@ -38,9 +38,9 @@ def rationales(benchmark: str) -> Mapping[str, str]:
 def worked(benchmark: str, questions: Mapping[str, Question], evolution: Sequence[str]) -> tuple[Shot, ...]:
     written = matched(rationales(benchmark), questions, evolution)[:SHOTS]
     if written:
-        return tuple(Shot(name, _asked(questions[name]), text.strip(), "") for name, text in written)
+        return tuple(Shot(name, _question_text(questions[name]), text.strip(), "") for name, text in written)
     solved = (questions[name] for name in evolution if questions[name].solution.strip())
-    return tuple(Shot(q.id, _asked(q), q.solution.strip(), q.gold) for q in islice(solved, SHOTS))
+    return tuple(Shot(q.id, _question_text(q), q.solution.strip(), q.gold) for q in islice(solved, SHOTS))
 
 
 def matched(
@@ -54,7 +54,7 @@ def matched(
 
 
 def looked_up(questions: Mapping[str, Question], evolution: Sequence[str]) -> tuple[Shot, ...]:
-    """Return examples for ReAct, made of the supporting facts of evolution questions."""
+    """Return examples for ReAct, made from the supporting facts of evolution questions."""
     found = (shot for name in evolution for shot in _trajectories(questions[name]))
     return tuple(islice(found, REACT_SHOTS))
 
@@ -68,5 +68,5 @@ def _trajectories(question: Question) -> Iterator[Shot]:
         yield Shot(question.id, question.question, trajectory(question, titles, pages), question.gold)
 
 
-def _asked(question: Question) -> str:
+def _question_text(question: Question) -> str:
     return f"{question.context}\n{reasoned_about(question)}".strip()

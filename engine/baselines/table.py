@@ -93,7 +93,7 @@ def is_playing(name: str, modes: Sequence[str]) -> bool:
 
 
 def require_installed(name: str) -> None:
-    """Raises `PrerequisiteError` if a method needs a package that is not there."""
+    """Raises `PrerequisiteError` if a method needs a package that is not installed."""
     if require := getattr(METHODS.get(name), "require", None):
         require()
 

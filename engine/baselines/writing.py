@@ -1,17 +1,17 @@
 """Methods that write: published rivals, each with its paper's own steps and the content of its prompts in our words.
 
     dynamic_cheatsheet     one sheet, rewritten after each answer (arXiv 2504.07952, section 2, DC-Cu)
-    cheatsheet_retrieval   a sheet for each question, made of the nearest cases (the same, DC-RS)
+    cheatsheet_retrieval   a sheet for each question, made from the nearest cases (the same, DC-RS)
     reasoning_bank         insights of the nearest earlier question, right or wrong (2509.25140, section 3)
     ace                    a playbook of counted lines that grows by small additions (2510.04618, section 3)
     expel                  insights by voting, and the nearest right answers as cases (2308.10144, section 4)
 
 Rules
-    - The writer is the run's guidance model, or the learner itself where it has none. In the exam nothing is written
-      but the sheet of `cheatsheet_retrieval`, by the learner.
-    - Whether an answer was right is the scorer's verdict, and the right answer is shown where the teacher may see it;
-      the papers' models judge themselves where they have neither.
-    - A text that was lost, or that quotes a guarded question, is "": what was there before stays.
+    - The writer is the run's guidance model, or the learner itself if it has none. In the exam only the sheet of
+      `cheatsheet_retrieval` is written, by the learner.
+    - Whether an answer was right is the scorer's verdict, and the right answer is shown if the teacher may see it; the
+      papers' models judge themselves if they have neither.
+    - A text that was lost, or that quotes a guarded question, is "": the previous one stays.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOST_TOKENS: Mapping[str, int] = {
     "playbook_update_v1": 128,
     "insight_votes_v1": 192,
 }
-"""Of a text that the learner itself writes, by template: a small model writes on until it is cut."""
+"""For a text that the learner itself writes, by template, as a small model writes on until it is cut."""
 _ASKED, _REPLIED = 4000, 2000
 _LINE = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(\S.*)$", re.MULTILINE)
 _ID = re.compile(r"\bb(\d+)\b")
@@ -72,7 +72,7 @@ def _written(template: str, brief: msgspec.Struct) -> Request:
     return Request(system=prompt.system, prompt=prompt.text, max_tokens=MOST_TOKENS[template])
 
 
-def _shown(task: Question, reply: str, verdict: Verdict | None, notes: str = "") -> AnswerShown:
+def _answer_shown(task: Question, reply: str, verdict: Verdict | None, notes: str = "") -> AnswerShown:
     return AnswerShown(
         notes=notes,
         question=f"{task.context}\n\n{task.question}".strip()[:_ASKED],
@@ -94,11 +94,11 @@ class DynamicCheatsheet:
         return PreparedTask(notes=self._sheet)
 
     def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing:
-        self._sheet = (yield _written("cheatsheet_v1", _shown(task, reply, verdict, self._sheet))) or self._sheet
+        self._sheet = (yield _written("cheatsheet_v1", _answer_shown(task, reply, verdict, self._sheet))) or self._sheet
 
 
 class CheatsheetRetrieval(NearestCases):
-    """DC-RS: what the nearest cases have in common is put together for each question.
+    """DC-RS: what the nearest cases have in common is compiled for each question.
 
     Ours keeps no sheet from one question to the next: in an exam nothing is learned.
     """
@@ -115,7 +115,7 @@ class CheatsheetRetrieval(NearestCases):
 
 
 class ReasoningBank(NearestCases):
-    """Insights of each answer, found by the question that they come of, the nearest one."""
+    """Insights from each answer, retrieved by the nearest question that they come from."""
 
     is_writing, block, plays = True, 1, False
 
@@ -129,7 +129,7 @@ class ReasoningBank(NearestCases):
         return PreparedTask(notes=self._insights[found[0].question.id] if found else "")
 
     def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing:
-        written = yield _written("insights_v1", _shown(task, reply, verdict))
+        written = yield _written("insights_v1", _answer_shown(task, reply, verdict))
         if lines := _LINE.findall(written)[:3]:
             self._insights[task.id] = "\n".join(f"- {line.strip()}" for line in lines)
             self.cases.append(ShownCase(task, ""))
@@ -144,8 +144,8 @@ class PlaybookLine(msgspec.Struct):
 class Ace:
     """A reflector names what helped and what harmed, a curator adds lines; code merges them.
 
-    A line whose harm outweighs its help is shown no more, and one that is nearly there already is not added: the
-    paper's grow-and-refine, by the run's embedder.
+    A line whose harm outweighs its help is no longer shown, and a near-duplicate is not added: the paper's
+    grow-and-refine, by the run's embedder.
     """
 
     is_asking, is_writing, block = True, True, 1
@@ -165,7 +165,7 @@ class Ace:
         return PreparedTask(notes=self.playbook)
 
     def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing:
-        thought = yield _written("playbook_reflect_v1", _shown(task, reply, verdict, self.playbook))
+        thought = yield _written("playbook_reflect_v1", _answer_shown(task, reply, verdict, self.playbook))
         for number in _numbers(thought, "helpful"):
             if number in self._lines:
                 self._lines[number].helpful += 1
@@ -194,8 +194,8 @@ class Insight(msgspec.Struct):
 class Expel(NearestCases):
     """A writer votes on insights: it agrees, disagrees, edits or adds; one without a vote is dropped.
 
-    It is shown each wrong answer beside the nearest right one, and the right ones by eights. Ours are of one try each:
-    the paper lets the learner reflect and try again before.
+    It is shown each wrong answer beside the nearest right one, and the right ones by eights. Ours have one try each: in
+    the paper the learner first reflects and tries again.
     """
 
     is_writing, plays, listed = True, False, 8
@@ -215,7 +215,7 @@ class Expel(NearestCases):
         return super().prepare(task)._replace(notes=self.insights)
 
     def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing | None:
-        shown = _shown(task, reply, verdict)
+        shown = _answer_shown(task, reply, verdict)
         if not shown.is_right:
             return self._vote([shown, *(self._solved[case.question.id] for case in self.nearest(task, 1))])
         self._solved[task.id] = shown

@@ -1,7 +1,7 @@
-"""Benchmarks that are read from files: what defines one, and the benchmark that its files make.
+"""Benchmarks that are read from files: what defines one, and the benchmark made from its files.
 
-The test split wins: a question whose id is in it is not in evolution. Of equal records in a split the first counts; one
-id for two questions is refused.
+The test split wins: a question whose id is in it is not in evolution. Among equal records in a split the first counts;
+one id for two questions is refused.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Definition(NamedTuple):
     """(question, prediction, strict) -> metrics."""
     total: Callable[[Sequence[tuple[Question, Measured]]], Mapping[str, float]] = means
     extract: Callable[[str], str] = plain_answer
-    """Reads the final answer off a reply to any question, including those that users ask."""
+    """Reads the final answer from a reply to any question, including those that users ask."""
     judge_template: str = "judge_v1"
     """The prompt for the judge."""
     is_cross_checked: Callable[[Question], bool] = nowhere
@@ -161,7 +161,7 @@ def _add(found: dict[str, Question], questions: Sequence[Question], where: Path 
             problems.append(f"{where}, record {number}: the id {question.id!r} is that of another question before it")
     if problems:
         raise PrerequisiteError(
-            f"{listed(problems, 'such records')}\nNothing was loaded: give each question an id of its own."
+            f"{listed(problems, 'such records')}\nNothing was loaded: give each question its own id."
         )
 
 

@@ -1,4 +1,4 @@
-"""Reading a file that somebody else wrote: no more than a limit of it, however small it is while it is packed."""
+"""Reading a file that somebody else wrote: at most up to a limit, however small it is when compressed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def too_much(path: Path, found: str, most: int) -> PrerequisiteError:
 
 
 def contents(path: Path, most: int = 0) -> bytes:
-    """Return the bytes of a file, of a gzipped one unpacked. Raises `PrerequisiteError`; `most` is the limit if any."""
+    """Return the bytes of a file, unpacked if gzipped. Raises `PrerequisiteError`; `most` is the limit if any."""
     most, pieces, held = most or most_bytes(), list[bytes](), 0
     try:
         with BufferedReader(opened(path)) as plain:
@@ -54,7 +54,7 @@ def contents(path: Path, most: int = 0) -> bytes:
 
 
 def read_text(path: Path, most: int = _LONGEST_SETTINGS) -> str:
-    """Return the text of a short file. Raises `OSError`, and `UsageError` for a long one or one that is no UTF-8."""
+    """Return the text of a short file. Raises `OSError`, and `UsageError` for a long one or one that is not UTF-8."""
     with opened(path) as file:
         raw = file.read(most + 1)
     if len(raw) > most:
@@ -67,7 +67,7 @@ def read_text(path: Path, most: int = _LONGEST_SETTINGS) -> str:
 
 
 def read_toml(path: Path, most: int = _LONGEST_SETTINGS) -> dict[str, Any]:
-    """Return what a file of settings holds. Raises as `read_text` does, also where it is malformed or nested deep."""
+    """Return the content of a settings file. Raises as `read_text` does, also if it is malformed or deeply nested."""
     text = read_text(path, most)
     try:
         found = tomllib.loads(text)
@@ -77,10 +77,10 @@ def read_toml(path: Path, most: int = _LONGEST_SETTINGS) -> dict[str, Any]:
             level = [child for some in children for child in some if isinstance(child, dict | list)]
         if level:
             raise RecursionError
-    except ValueError as error:  # of which tomllib's own is a kind; a number of 5,000 digits raises a plain one
+    except ValueError as error:  # tomllib's own is a subclass; a number of 5,000 digits raises a plain one
         raise UsageError(f"{path} is not valid TOML: {error}. Correct that line.") from error
     except RecursionError as error:
         lines = text.splitlines()
         line = 1 + max(range(len(lines)), key=lambda at: sum(map(lines[at].count, "[{.")))
-        raise UsageError(f"{path} is nested too deep, it seems in line {line}. No setting is.") from error
+        raise UsageError(f"{path} is nested too deeply, apparently in line {line}. No setting needs that.") from error
     return found

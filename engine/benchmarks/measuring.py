@@ -1,7 +1,7 @@
 """Measuring predictions made elsewhere by a benchmark's official metrics, one by one and together.
 
 Rules
-    - `strict` is upstream to the letter, including its defects; otherwise metrics measure what upstream means.
+    - `strict` is upstream to the letter, including its defects; otherwise metrics measure what upstream intends.
     - A metric that is None is not counted by upstream (a distance that could not be read).
 """
 
@@ -32,22 +32,22 @@ class Prediction(NamedTuple):
 
 
 def text_of(value: object) -> str:
-    """Return a JSON value as text: a text as it is, all else as JSON has it, never as Python shows it."""
+    """Return a JSON value as text: a text unchanged, anything else as JSON, never as Python's repr."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def problem_with(prediction: Prediction, form: PredictionForm) -> str:
-    """Return what is wrong with the types of a prediction, "" if nothing is; a missing one (null) has any form."""
+    """Return what is wrong with the types of a prediction, "" if nothing; a missing one (null) is always fine."""
     words, is_right = _FORMS[form]
     if prediction.value is not None and not is_right(prediction.value):
-        return f"prediction: expected {words}, found {_shown(prediction.value)}"
+        return f"prediction: expected {words}, found {_shortened(prediction.value)}"
     for name, (words, kinds) in _PARTS.items():
         if not isinstance(part := prediction.parts.get(name), (*kinds, type(None))):
-            return f"{name}: expected {words}, found {_shown(part)}"
+            return f"{name}: expected {words}, found {_shortened(part)}"
     return ""
 
 
-def _shown(value: object) -> str:
+def _shortened(value: object) -> str:
     shown = text_of(value)
     return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}..."
 

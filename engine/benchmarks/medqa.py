@@ -24,7 +24,7 @@ from mage_es.engine.seams.extraction import read_answer, trimmed
 
 LETTERS = "ABCDE"
 LETTER_FORMAT = 'Finish with a line such as "Answer: [<Z>]", with the letter of one option.'
-"""Its example is the letter of no option: what is copied chooses none."""
+"""Its example is not the letter of any option, so copying it chooses none."""
 TASK_TYPES: Mapping[str, str] = {"step1": "medqa_step1", "step2&3": "medqa_step2_3"}
 """The task type of a record's `meta_info`; a record without one is typed from its text."""
 
@@ -40,7 +40,7 @@ _BETWEEN = r"\s*(?:,|/|&|\bor\b|\band\b)+\s*"
 """What separates the letters of a reply that names several."""
 _SHORT = 4
 _CLEAR, _AHEAD = 0.6, 0.2
-"""The F1 of common words from which a text names an option, and by which it must be ahead of the next."""
+"""The least F1 of common words for a text to name an option, and its least lead over the next."""
 _FOLDERS = ("US/4_options/", "data_clean/questions/US/4_options/", "")
 
 
@@ -98,7 +98,7 @@ def chosen(reply: str, options: Mapping[str, str]) -> str:
 
     [section 4, MedQA, the metric] There is no official parser; strict is Medprompt's. The last mark that names options
     decides: by letter, by text, or by the most words in common. A bare A before a word is an article. A letter is also
-    marked by what it is (`(B) is the best answer`, `The most likely diagnosis is B.`, `I choose B`, `Diagnosis: B`).
+    marked by a phrase (`(B) is the best answer`, `The most likely diagnosis is B.`, `I choose B`, `Diagnosis: B`).
     """
     patterns = _patterns("".join(options))
 
@@ -147,9 +147,9 @@ class _Patterns(NamedTuple):
     said: re.Pattern[str]
     several: re.Pattern[str]
     called_right: re.Pattern[str]
-    """What is called right behind its name."""
+    """An option called right after its name."""
     called: re.Pattern[str]
-    """What is called right, chosen or labelled before its name."""
+    """An option called right, chosen or labelled before its name."""
 
 
 @cache
@@ -194,7 +194,7 @@ def _patterns(letters: str) -> _Patterns:
 
 @cache
 def _patterns_in_form(letters: str) -> _Patterns:
-    """Return what names an option in form: a bare A counts only at the end or before . ) :"""
+    """Return what names an option in the required form: a bare A counts only at the end or before . ) :"""
     wrapped, bare, never = _WRAPPED.format(letters), _BARE.format(letters), re.compile(r"(?!)")
     letter = rf"(?:{wrapped}|(?!A(?!\s*(?:$|[.):]))){bare})"
     said = rf"\b(?:(?i:answer\s+is)\s*(?::\s*)?{letter}|(?i:option)\s+(?:{wrapped}|{bare}))"
@@ -210,7 +210,7 @@ def _letter(match: re.Match[str]) -> str:
 def contained(span: str, options: Mapping[str, str]) -> str | None:
     """Return the one option whose text occurs in the span, else that with most words in common.
 
-    "" where several occur, None where none does and none is ahead of the others.
+    "" if several occur, None if none does and none is ahead of the others.
     """
     if (found := _occurring(span, options)) is not None or len(_folded(span)) < _SHORT:
         return found

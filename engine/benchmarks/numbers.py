@@ -5,9 +5,9 @@ points and commas, deletes the commas and compares strings: `#### 18.0` is not `
 if it is strictly right, or if the number it ends with equals the expected one.
 
 That number is the last mark's: the mark itself if it is a number (with currency, unit, LaTeX), else a number in front
-("18, because"), else the only one in bold, else the one after the last `=`, else the last. What a box of more than a
-number equals is a mark (`\boxed{9 * 2} = 18`), and a mark that only names a number (`number`, `X`) is none. Without a
-mark the same holds for the last line with a number. Two numbers in alternative ("18 or 20") are no answer.
+("18, because"), else the only one in bold, else the one after the last `=`, else the last. What a box with more than a
+number equals is a mark (`\boxed{9 * 2} = 18`), and one that only names a number (`number`, `X`) is not. Without a mark
+the same holds for the last line with a number. Two alternative numbers ("18 or 20") are not an answer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from decimal import Decimal, InvalidOperation
 from mage_es.engine.seams.benchmark import Verdict
 from mage_es.engine.seams.extraction import final_answer, marked, only_names, refuses, said, trimmed
 
-# A number in it would be copied: by SmolLM2-135M in three of seven replies.
+# A number in it would be copied, by SmolLM2-135M in three of seven replies.
 ANSWER_FORMAT = 'Finish with a line that has "#### <>" and then the number alone.'
 INSTRUCTION = "Work step by step in equations."
 INVALID = "[invalid]"
@@ -73,7 +73,7 @@ def official_answer(text: str) -> str:
 def number_in(reply: str) -> str:
     """Return the number that a reply ends with, as it is written there. Never raises.
 
-    "" is a refusal, or two numbers to choose from. Where there is no number, it is the final answer as text ("twelve"),
+    "" is a refusal, or two numbers to choose from. If there is no number, it is the final answer as text ("twelve"),
     which a judge can still read.
     """
     text = said(reply, marks)
@@ -86,16 +86,15 @@ def number_in(reply: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines or refuses(lines[-1]):
         return ""
-    # A number before a mark that states none is not what the mark says.
+    # A number before a mark without one is not what the mark says.
     ends = lines[-1:] if contents else reversed(lines[-_MOST_LINES:])
     found = next((found for line in ends if (found := number_of(line)) is not None), None)
     return final_answer(reply, marks) if found is None else found
 
 
 def marks(text: str) -> Iterator[tuple[int, str]]:
-    """Yield what follows each `####`, but for headings (`#### 1. First`, `#### Cost of 3 eggs`, `#### Step 2:`), and
-    what a box equals in which there is more than a number.
-    """
+    """Yield what follows each `####`, except headings (`#### 1. First`, `#### Cost of 3 eggs`, `#### Step 2:`), and
+    what a box with more than a number equals."""
     end = len(text.rstrip())
     for marker in _MARKER.finditer(text):
         is_value = _VALUE.match(marker[1]) is not None or marker.end() >= end

@@ -1,12 +1,13 @@
-"""Tasks of the package `reasoning-gym` (Apache-2.0): `reasoning_gym/GENERATOR?size=500&option=value`, a task set each.
+"""Tasks of the package `reasoning-gym` (Apache-2.0): `reasoning_gym/GENERATOR?size=500&option=value`, one task set
+each.
 
 Rules
-    - A task set is drawn with the run's seed, and divided by the run. `size` is how many tasks are drawn, of which each
-      text counts once; all other options are the generator's own, and go to it as they are.
-    - The generator's verifier scores, in a process of its own with a time limit: some evaluate what a model wrote. A
-      reply is right where it gives full marks.
-    - A run stores the tasks: some generators give others each time they are asked.
-    - A generator whose verifier does not take its own answers, or takes anything, is refused: nothing could be learned.
+    - A task set is drawn with the run's seed, and divided by the run. `size` is how many tasks are drawn, each text
+      counting once; all other options are the generator's, and passed on unchanged.
+    - The generator's verifier scores, in a separate process with a time limit, as some evaluate what a model wrote. A
+      reply is right if it gets full marks.
+    - A run stores the tasks, as some generators give different ones each time.
+    - A generator whose verifier rejects its own answers, or accepts anything, is refused: nothing could be learned.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ FAMILY = "reasoning_gym"
 INSTALL = "python -m pip install 'mage-es[reasoning-gym]'"
 SIZE = 500
 _TRIED, _NO_ANSWER = 10, "?"
-"""So many tasks are tried when a set is drawn: the verifier must take their own answers, and must not take this one."""
+"""How many tasks are tried when a set is drawn: the verifier must accept their answers, but not this one."""
 _KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 _SWITCH = {"true": True, "false": False}
 
@@ -60,12 +61,12 @@ class ReasoningGym:
         self._apart.seconds = seconds
 
     def require_scorer(self) -> None:
-        """Raise `PrerequisiteError` where the package is not installed."""
+        """Raise `PrerequisiteError` if the package is not installed."""
         _package()
 
 
 def recorded(name: str) -> str:
-    """Return a name with its size, options in order. Raises `UsageError` where it is not of the form."""
+    """Return a name with its size, options in order. Raises `UsageError` if it does not have the form."""
     generator, options = _parts(name)
     return f"{FAMILY}/{generator}?{urlencode(sorted(options.items()))}"
 
@@ -108,7 +109,7 @@ def reopened(name: str, questions: Sequence[Question], data_sha256: str) -> Reas
 def verified(reply: str, task: Question) -> Verdict:
     """Return the verifier's verdict on the answer in a reply."""
     _, form, rest = reply.rpartition("Answer:")
-    # As it is written first: a full stop or an underscore may be part of the answer.
+    # First as written, since a full stop or an underscore may be part of the answer.
     for formal in (rest.strip(), answer_in_form(reply)) if form else ():
         if _marks(task, formal) == 1:
             return Verdict(answer=formal, score=1.0, strict=True)
@@ -117,7 +118,7 @@ def verified(reply: str, task: Question) -> Verdict:
 
 
 class _Verifier:
-    """`verified`, where the package is loaded before the first reply: that takes seconds, and no reply is to blame."""
+    """`verified`, with the package loaded before the first reply: that takes seconds, and no reply is to blame."""
 
     def __reduce__(self) -> tuple[Callable[[], _Verifier], tuple[()]]:
         return _loaded, ()
@@ -135,7 +136,7 @@ def _marks(task: Question, answer: str) -> float:
     generator, entry = _dataset(task.benchmark, 0), json.loads(task.meta["entry"])
     try:
         return float(generator.score_answer(answer, entry))
-    except Exception:  # some raise at what is no answer of their form
+    except Exception:  # some raise for an answer of another form
         return 0.0
 
 
@@ -152,7 +153,7 @@ def _dataset(name: str, seed: int) -> Any:
         settings = config(seed=seed, **options)
         getattr(settings, "validate", lambda: None)()
         return made(config=settings)
-    except Exception as error:  # each generator raises what it likes
+    except Exception as error:  # each generator raises its own kinds of errors
         raise UsageError(f"{name}: reasoning-gym refuses these options: {last_line(error)}") from error
 
 

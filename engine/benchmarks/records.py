@@ -3,8 +3,8 @@
 JSON arrays and JSON lines are told apart by their content; CSV, TSV and Parquet are recognised by their names.
 
 Rules
-    - A file may hold so much (`most_bytes`), in which a record counts 1 KiB at least: what it takes in memory.
-    - Records are taken off one by one, so that no form of a file makes more of itself than it holds.
+    - A file has a limit (`most_bytes`), against which a record counts at least 1 KiB, its size in memory.
+    - Records are read one by one, so that no form of a file takes more memory than its content.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def read_records(
     """Read every record of a file as `kind`: a msgspec struct, or `dict[str, Any]`.
 
     `convert` makes an item of (0-based position, record); its `ValueError` begins with the field's name. `most` is the
-    limit in bytes where it is not the usual one.
+    limit in bytes, if not the usual one.
     Raises `PrerequisiteError`: the file is unreadable, empty or too large, or has malformed records; the first five are
     named.
     """
@@ -74,7 +74,7 @@ def read_records(
                 if piece.size > _LONGEST_RECORD:
                     raise ValueError(_TOO_LONG)
                 items.append(convert(position, piece.decode()))
-            except (ValueError, RecursionError) as error:  # of which msgspec's errors are kinds
+            except (ValueError, RecursionError) as error:  # msgspec's errors are subclasses
                 problem = _TOO_DEEP if isinstance(error, RecursionError) else str(error)
                 problems.append(f"{path}, {piece.place}: {problem}")
                 wrong.add(problem)
@@ -151,7 +151,7 @@ def _pieces(path: Path, raw: bytes, kind: type[RecordT], most: int) -> Iterator[
 
 
 def _is_array(text: bytes) -> bool:
-    """Return whether a text is one JSON array, and not lines of which the first is an array."""
+    """Return whether a text is one JSON array, not lines of which the first is an array."""
     begin = _after_blanks(text, 0)
     end = text.find(b"\n", begin)
     is_first_whole = end >= 0 and text[end - 2 : end].rstrip().endswith(b"]") and _after_blanks(text, end) < len(text)
@@ -160,7 +160,7 @@ def _is_array(text: bytes) -> bool:
 
 def _lines(text: bytes) -> Iterator[bytes]:
     at, end = 0, len(text)
-    while end and text[end - 1] in b" \t\r\n":  # many an editor leaves empty lines at the end
+    while end and text[end - 1] in b" \t\r\n":  # many editors leave empty lines at the end
         end -= 1
     while at < end:
         until = text.find(b"\n", at, end)
@@ -170,10 +170,8 @@ def _lines(text: bytes) -> Iterator[bytes]:
 
 
 def _values(text: bytes, brackets: bytes) -> Iterator[tuple[int, str, memoryview]]:
-    """Yield (line, name, value) for each value of a JSON array (no name) or object, taken off the text one by one.
-
-    Raises `msgspec.DecodeError` with the line where the text is malformed.
-    """
+    """Yield (line, name, value) for each value of a JSON array (no name) or object, read one by one. Raises
+    `msgspec.DecodeError` with the line if the text is malformed."""
     view, line, at = memoryview(text), 1, _after_blanks(text, 0)
     is_object, seen = brackets == b"{}", 0
     if text[at : at + 1] != brackets[:1]:
@@ -205,7 +203,8 @@ def _values(text: bytes, brackets: bytes) -> Iterator[tuple[int, str, memoryview
 
 
 def _end_of_value(view: memoryview, at: int) -> int:
-    """Return where the next sign after a JSON value is, which msgspec complains about. Raises `msgspec.DecodeError`."""
+    """Return the place of the next character after a JSON value, about which msgspec complains. Raises
+    `msgspec.DecodeError`."""
     try:
         msgspec.json.decode(view[at:], type=msgspec.Raw)
     except msgspec.DecodeError as error:
@@ -270,7 +269,7 @@ def _require_text(raw: bytes) -> None:
 
 
 def _delimiter(header: str, ending: str) -> str:
-    """Return the delimiter; many spreadsheets write semicolons or tabs into what they call CSV."""
+    """Return the delimiter, as many spreadsheets write semicolons or tabs into what they call CSV."""
     return "\t" if ending == ".tsv" else next((sign for sign in ",;\t" if sign in header), ",")
 
 
@@ -279,7 +278,7 @@ def _raise(problem: str) -> NoReturn:
 
 
 def _parquet_rows(path: Path, raw: bytes, kind: type[RecordT], most: int) -> Iterator[_Piece[RecordT]]:
-    """Yield the rows; texts are read as what they repeat, since one of a megabyte may be repeated at no cost."""
+    """Yield the rows; texts are read from their dictionary, since a text of a megabyte may be repeated at no cost."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -303,12 +302,12 @@ def _parquet_rows(path: Path, raw: bytes, kind: type[RecordT], most: int) -> Ite
         OSError,
         ValueError,
         OverflowError,
-    ) as error:  # also a text or a date that Python has not
+    ) as error:  # also a text or a date that Python cannot represent
         raise msgspec.DecodeError(f"no Parquet: {error}") from error
 
 
 def _small(batch: Any) -> Iterator[tuple[Any, int]]:
-    """Yield (rows, bytes) so that what is held as Python's own values at a time is one record, or small."""
+    """Yield (rows, bytes) so that only one record, or little, is held as Python values at a time."""
     size = sum(map(_unfolded, batch.columns))
     if size <= _LONGEST_RECORD or batch.num_rows == 1:
         yield batch, size

@@ -1,6 +1,6 @@
 """Benchmarks by name, looked up here first, then among own tasks, then among the plug-ins of other packages.
 
-What a benchmark is run with by default (models, sizes) is known without reading or generating anything.
+A benchmark's defaults (models, sizes) are known without reading or generating anything.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _GROUPS: tuple[Group, ...] = ("mage_es.benchmarks", "mage_es.environments")
 
 
 class OwnModels(NamedTuple):
-    """The models that a benchmark is run with if the configuration names none; "" is no judge."""
+    """The models that a benchmark is run with if the configuration names none; "" means no judge."""
 
     execution: str = "builtin/analogist"
     guidance: str = "builtin/reference"
@@ -34,11 +34,11 @@ class OwnModels(NamedTuple):
 
 
 class BenchmarkEntry(NamedTuple):
-    """A benchmark: how it is opened, given a seed and the folder of all data sets, and what it is run with.
+    """A benchmark: how to open it, given a seed and the folder of all data sets, and what to run it with.
 
     `defaults` are settings of a run by name (`iterations`, `pool`, `episode_steps`) that the user may override.
     `records` opens a single file of a benchmark that is read from files; all of its questions are the test split.
-    `reopen` makes the benchmark of questions that a run has stored and the hash of their data; one that has more than
+    `reopen` makes the benchmark from questions that a run has stored and the hash of their data; one with more than
     questions (a world to play in) has none, and is opened again.
     """
 
@@ -50,7 +50,7 @@ class BenchmarkEntry(NamedTuple):
 
 
 def _part(place: str) -> Any:
-    """Import `module:name` of the engine. Only now, so that a command that needs no benchmark starts without them."""
+    """Import `module:name` of the engine. Only now, so that a command that needs no benchmark starts without it."""
     module, _, name = place.partition(":")
     return getattr(import_module(f"mage_es.engine.{module}"), name)
 
@@ -125,34 +125,31 @@ _FAMILIES: Mapping[str, str] = {
     **dict.fromkeys(_PRIVATE, "worlds.private.benchmark"),
     _GYM: "benchmarks.reasoning_gym",
 }
-"""Benchmarks whose names take options, by what is before a `/` or `?` in them: the module that has `recorded` (name ->
-the name with all options, as a run records it) and `opened` (name, seed -> benchmark). None has a learner of its own.
-"""
+"""Benchmarks whose names take options, by the part before a `/` or `?`: the module that has `recorded` (name -> the
+name with all options, as a run records it) and `opened` (name, seed -> benchmark). None has its own learner."""
 
 
 _GIVEN: dict[str, BenchmarkEntry] = {}
 
 
 def given_name(benchmark: Benchmark) -> str:
-    """Return the name of a benchmark that Python gives as an object, by which this process finds it from now on.
-
-    Raises `UsageError` for what is no benchmark, or has the name of another one.
-    """
+    """Return the name under which this process finds a benchmark object from now on. Raises `UsageError` for anything
+    but a benchmark, or one with another's name."""
     needed = ("name", "task_type_source", "answer_format", "data_sha256", "questions", "score")
     if missing := [name for name in needed if isinstance(benchmark, type) or not hasattr(benchmark, name)]:
         what = f"the class {benchmark.__name__}, no object of it" if isinstance(benchmark, type) else repr(benchmark)
         raise UsageError(
-            f"{what[:80]} is no benchmark: it has no {', '.join(missing)}. Give an object with all that "
+            f"{what[:80]} is not a benchmark: it has no {', '.join(missing)}. Give an object with all that "
             "`mage_es.Benchmark` lists, or name a benchmark in the configuration."
         )
     if not benchmark.name or names_tasks(benchmark.name) or benchmark.name in names():
-        raise UsageError(f"A benchmark of yours cannot be called {benchmark.name!r}: that names another one.")
+        raise UsageError(f"A benchmark of yours cannot be called {benchmark.name!r}: that is the name of another one.")
     _GIVEN[benchmark.name] = BenchmarkEntry(lambda seed, data_dir: benchmark)
     return benchmark.name
 
 
 def own_models(name: str) -> OwnModels:
-    entry = _found(name)
+    entry = _find(name)
     return entry.models if entry else OwnModels()
 
 
@@ -167,23 +164,23 @@ def with_own_models(config: Config) -> Config:
 
 
 def shown_to(guidance: str) -> Literal["solutions", "answers"]:
-    """Return what a guidance model is shown of questions where nothing else is set."""
+    """Return what a guidance model is shown of questions by default."""
     # The embedded teachers write by rule, from the data set's own solutions; a language model can do with less.
     return "solutions" if guidance.startswith("builtin/") else "answers"
 
 
 def needs_learner(name: str) -> bool:
-    """Return whether the user must say which model does a benchmark's questions: no stand-in can."""
+    """Return whether the user must name the model for a benchmark's questions, as no stand-in can answer them."""
     return names_tasks(name) or _family(name) in _FAMILIES
 
 
 def own_defaults(name: str) -> Mapping[str, int]:
-    entry = _found(name)
+    entry = _find(name)
     return entry.defaults if entry else {}
 
 
 def recorded_name(name: str) -> str:
-    """Return the name that a run records, with all that matters of its options. Raises `UsageError` for others."""
+    """Return the name that a run records, with all options that matter. Raises `UsageError` for an invalid one."""
     if _family(name) in _FAMILIES:
         called: str = _part(f"{_FAMILIES[_family(name)]}:recorded")(name)
         return called
@@ -214,7 +211,7 @@ def names() -> list[str]:
 
 def open_benchmark(name: str, *, seed: int, data_dir: Path | str | None = None) -> Benchmark:
     """`name` is one of `names()`, some with options (`private-labels?labels=4`), or own tasks as `FILE?option=value`;
-    benchmarks that are read ignore `seed`.
+    benchmarks read from files ignore `seed`.
 
     Raises `UsageError` (the near matches are listed), or `PrerequisiteError` if its data is missing or malformed.
     """
@@ -236,12 +233,12 @@ def open_records(name: str, path: Path) -> Benchmark:
     """
     opened = _entry(name).records
     if opened is None:
-        raise UsageError(f"{name} is not read from a file of records: leave out --records to use its own questions.")
+        raise UsageError(f"{name} is not read from a file of records: omit --records to use its own questions.")
     return opened(path)
 
 
 def _entry(name: str) -> BenchmarkEntry:
-    entry = _found(name)
+    entry = _find(name)
     if entry is None:
         raise UsageError(
             f"There is no benchmark {name!r}.{nearest(name, names())} A file of tasks ends in .jsonl, .csv or "
@@ -250,7 +247,7 @@ def _entry(name: str) -> BenchmarkEntry:
     return entry
 
 
-def _found(name: str) -> BenchmarkEntry | None:
+def _find(name: str) -> BenchmarkEntry | None:
     return _GIVEN.get(name) or _installed(name)
 
 
@@ -282,6 +279,6 @@ def _offered(group: Group, name: str, offered: Any) -> BenchmarkEntry:
     if isinstance(offered, Definition):
         return _from_files(lambda: offered)
     if not isinstance(offered, BenchmarkEntry) and not callable(offered):
-        raise faulty(group, name, f"is no benchmark but an {type(offered).__name__}: {str(offered)[:40]}")
+        raise faulty(group, name, f"is not a benchmark but an {type(offered).__name__}: {str(offered)[:40]}")
     entry = offered if isinstance(offered, BenchmarkEntry) else BenchmarkEntry(offered)
     return entry._replace(open=functools.partial(open_plugin, group, name, entry.open))

@@ -1,11 +1,11 @@
 """The embedder `hash`: words, word pairs and letter triples hashed into 128 signed buckets.
 
-It needs no weights and no network, and it knows no meaning: two texts are near when they share words and
-parts of words. A number carries no topic, so every run of digits counts as the same token.
+It needs no weights and no network, and it knows no meaning: two texts are near when they share words and parts of
+words. A number has no topic, so every run of digits counts as the same token.
 
 Rules
-    - The same text gives the same bytes on every machine: all sums are over integers held exactly, and the
-      only roundings are one square root, one division and one cast, each correctly rounded.
+    - The same text gives the same bytes on every machine: all sums are over exact integers, and the only roundings are
+      one square root, one division and one cast, each correctly rounded.
 
 Why not a library's feature hasher: those hash one feature at a time, an order of magnitude slower than
 one cached row of buckets for each word.
@@ -38,16 +38,14 @@ _COUNT_WEIGHTS = (0.0, *(float(round(_SCALE * (1 + math.log(count)))) for count 
 
 
 class _Words(dict[str, int]):
-    """The number of each word, by every token that is taken for it; a word that is met first gets the next number.
-
-    Threads share it: what a number names is there before the number is.
-    """
+    """The number of each word, by every token that stands for it; a new word gets the next number. Threads share it: a
+    number's word exists before the number does."""
 
     def __init__(self) -> None:
         super().__init__()
         self.rows: list[bytes] = []
         self.codes: list[tuple[bytes, int]] = []
-        """A word's bytes, as the second of a pair, and its checksum, as the first."""
+        """A word's bytes, as second of a pair, and its checksum, as first."""
         self._growing = Lock()
 
     def __missing__(self, token: str) -> int:
@@ -81,14 +79,14 @@ class HashEmbedder:
 
 
 def _buckets(words: _Words, text: str) -> NDArray[np.float64] | None:
-    """Return the signed buckets of a text, 128 whole numbers; None where it has no words."""
+    """Return the signed buckets of a text, 128 whole numbers; None if it has no words."""
     found = [words[token] for token in _TOKEN.findall(text.lower())]
     if not found:
         return None
     counts = Counter(found)
     rows = np.frombuffer(b"".join([words.rows[word] for word in counts]), dtype=np.int8).reshape(-1, DIMENSION)
     weights = np.array([_weight(count) for count in counts.values()])
-    # Plain numbers, since of a text the pairs are few: what NumPy asks for each call is more than all of them take.
+    # Plain numbers, since a text has few pairs: NumPy's overhead per call is more than all of them take.
     sums, codes = [0.0] * DIMENSION, words.codes
     pairs = Counter([crc32(codes[second][0], codes[first][1]) for first, second in pairwise(found)])
     for code, count in pairs.items():
@@ -106,7 +104,7 @@ def _word(token: str) -> str:
 
 
 def _row(word: str) -> bytes:
-    """Return a word's own buckets: the word, and every three letters of it with its borders marked."""
+    """Return a word's own buckets: the word, and its letter triples with the borders marked."""
     row = np.zeros(DIMENSION, dtype=np.int8)
     features = [(word, _WORD)]
     if word != "0":

@@ -17,10 +17,8 @@ OPTIONS: Mapping[str, Sequence[str]] = {"openai": served.OPTIONS, "sentence-tran
 
 
 def metered(spec: str) -> dict[str, str]:
-    """Return an embedder by its tier where its calls may cost something, as far as its name tells; else nothing.
-
-    Raises `UsageError` for what names no embedder.
-    """
+    """Return an embedder by its tier if its calls may cost something, judging by its name; else nothing. Raises
+    `UsageError` for an unknown name."""
     return {"embedder": spec} if spec not in ("hash", PAPER) and _parsed(spec).provider == "openai" else {}
 
 
@@ -53,7 +51,7 @@ def open_embedder(spec: str, *, retry_policy: RetryPolicy = DEFAULT_RETRIES) -> 
 
 
 def replacement(spec: str, opened: Embedder) -> list[str]:
-    """Return what to say at the start of a run whose embedder is not the one that was asked for."""
+    """Return what to say at the start of a run whose embedder is not the one requested."""
     if spec != PAPER or opened.name == PAPERS:
         return []
     return [
@@ -70,7 +68,7 @@ def _parsed(spec: str) -> ModelSpec:
 class LateEmbedder:
     """The embedder of a run that is only looked at: it is opened at the first text, which most looks never need.
 
-    It says of itself what a run's first event says of its embedder, and holds that one against it when it is needed."""
+    It describes itself as the run's first event does, and checks that when it is needed."""
 
     def __init__(self, started: RunStarted) -> None:
         self.name = started.embedder
@@ -78,7 +76,8 @@ class LateEmbedder:
         self.sha256 = started.embedder_sha256
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return unit vectors of shape [len(texts), dimension]. Raises `PrerequisiteError` where it is another now."""
+        """Return unit vectors of shape [len(texts), dimension]. Raises `PrerequisiteError` if the embedder has
+        changed."""
         return self._opened.encode(texts)
 
     @cached_property
@@ -87,6 +86,6 @@ class LateEmbedder:
         if (opened.dimension, opened.sha256) != (self.dimension, self.sha256):
             raise PrerequisiteError(
                 f"The embedder {self.name} gives other vectors than when the run was started "
-                f"({opened.sha256[:16]}, not {self.sha256[:16]}): bring back its model, or start a new run."
+                f"({opened.sha256[:16]}, not {self.sha256[:16]}): restore its model, or start a new run."
             )
         return opened

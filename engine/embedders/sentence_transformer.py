@@ -2,9 +2,9 @@
 
 Rules
     - The same text gives the same bytes, whatever else is in the call: each text goes through the model alone and on
-      one thread, since the order of the sums in a matrix product depends on its number of rows and on the threads.
-      On small machines one thread is the faster way, too: many wait for each other far longer than they work.
-    - What exceeds the model's own limit (all-MiniLM-L6-v2: 256 tokens) is not seen, as everywhere with these models.
+      one thread, since the order of the sums in a matrix product depends on its number of rows and on the threads. On
+      small machines one thread is also faster: many wait for each other far longer than they work.
+    - Text beyond the model's own limit (all-MiniLM-L6-v2: 256 tokens) is ignored, as everywhere with these models.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SentenceTransformer:
     def __init__(self, spec: ModelSpec) -> None:
         self.name = spec.text
         self._model = _load(spec)
-        self._alone = Lock()  # a tokenizer bears one thread, and the number of torch's threads is the process's
+        self._alone = Lock()  # a tokenizer is not thread-safe, and the number of torch's threads is per process
         probed = self._raw(PROBES)
         self.dimension = probed.shape[1]
         self._cache = VectorCache(self._raw, self.dimension)
@@ -70,7 +70,7 @@ def _load(spec: ModelSpec) -> Transformer:
     except (OSError, RuntimeError, ValueError) as error:
         raise PrerequisiteError(
             f"{spec.text} cannot be loaded: {shortened(str(error))}. Name a model of the hub that this machine can "
-            "reach or holds already, or a folder with one."
+            "reach or already has, or a folder with one."
         ) from error
 
 

@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from openai import OpenAI
 
 OPTIONS = ("base_url", "timeout", "key_env", "dimensions")
-"""`dimensions`: how many numbers a vector shall have, for models that can shorten them."""
+"""`dimensions`: how many numbers a vector should have, for models that can shorten them."""
 
 TIMEOUT = 60.0
 BATCH = 64
 
 
 class Embedded(NamedTuple):
-    """A reply: raw vectors, shape [texts, dimension], and the tokens of the texts, 0 where the server does not tell."""
+    """A reply: raw vectors, shape [texts, dimension], and the tokens of the texts, 0 if the server does not say."""
 
     vectors: NDArray[np.float64]
     input_tokens: int
@@ -53,12 +53,12 @@ class Server(Protocol):
 class ServedEmbedder:
     """An embedder whose vectors come from a server, in batches, each text once; `meter` gets every attempt.
 
-    [beyond the paper, served vectors] Vectors of memories are recorded, so a replay asks for none. A question's own is
+    [beyond the paper, served vectors] Vectors of memories are recorded, so a replay requests none. A question's own is
     not: two runs are equal to the byte only if the server is.
     """
 
     def __init__(self, name: str, server: Server, retry_policy: RetryPolicy = DEFAULT_RETRIES) -> None:
-        """Ask for the vectors of the probes. Raises `PrerequisiteError` where the server fails."""
+        """Request the vectors of the probes. Raises `PrerequisiteError` if the server fails."""
         self.name = name
         self.meter = Meter(name)
         self._server, self._policy = server, retry_policy
@@ -175,12 +175,12 @@ class EmbeddingsEndpoint:
 
 
 def request_of(texts: Sequence[str]) -> Request:
-    """Return a call in the terms of the seam: what its hash and the most that it may cost are made of."""
+    """Return a call in the seam's terms, from which its hash and highest cost are computed."""
     return Request(prompt="\0".join(texts), max_tokens=0)
 
 
 def open_served(spec: ModelSpec, retry_policy: RetryPolicy = DEFAULT_RETRIES) -> ServedEmbedder:
-    """Return the embedder of a spec. Raises `PrerequisiteError` where client, key or server is missing."""
+    """Return the embedder of a spec. Raises `PrerequisiteError` if client, key or server is missing."""
     return ServedEmbedder(spec.text, EmbeddingsEndpoint(spec), retry_policy)
 
 
@@ -195,7 +195,7 @@ def _vectors(reply: Any, count: int) -> NDArray[np.float64]:
 
 
 def _tokens(reply: Any) -> int:
-    """Return the tokens of the texts as the server counts them, 0 where it tells none. Raises `ModelFault`."""
+    """Return the tokens of the texts as the server counts them, 0 if it gives none. Raises `ModelFault`."""
     usage = getattr(reply, "usage", None)
     return (read_as(_Usage, usage, what="usage of embeddings").prompt_tokens or 0) if usage else 0
 

@@ -2,8 +2,7 @@
 
 Rules
     - While a text is cached it keeps its vector, even if a server would return another one now. Threads may share the
-      cache; `compute` must bear being called by several at once. A blank text is never sent to the embedder: its vector
-      is zeros.
+      cache; `compute` must be thread-safe. A blank text is never sent to the embedder: its vector is zeros.
     - The fingerprint says on which side of fixed hyperplanes the vectors of fixed texts lie. A hash of the vectors
       would change with their last bit, which differs between machines and, on a busy server, between two calls. The
       sides of random hyperplanes (Charikar, 2002) change with the angle: another model, or another training of the same
@@ -37,7 +36,7 @@ PROBES = (
 )
 _SIDES = 64  # hyperplanes for each probe
 _OFFSET = 0.0101
-"""How far they lie off the origin: vectors of small integers would lie right on planes that went through it."""
+"""How far they lie off the origin: vectors of small integers would lie on planes through it."""
 
 
 class VectorCache:
@@ -55,7 +54,7 @@ class VectorCache:
         if new := [text for text in asked if text not in found]:
             fresh = dict(zip(new, unit(self._compute(new)), strict=True))
             with self._changing:
-                # What another thread cached meanwhile stays.
+                # What another thread has cached meanwhile stays.
                 found |= {text: self._known.setdefault(text, vector) for text, vector in fresh.items()}
                 for text in list(self._known)[: max(0, len(self._known) - MOST)]:
                     del self._known[text]

@@ -1,4 +1,5 @@
-"""Run the cells of a matrix on this machine, some at a time, each in a process; a failure does not stop the others."""
+"""Run the cells of a matrix on this machine, several at a time, each in a process; a failure does not stop the
+others."""
 
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ def _watch(futures: Sequence[Future[CellOutcome]], jobs: Sequence[Job], desk: De
 
 
 def told(outcome: CellOutcome, earlier: Iterable[CellOutcome] = ()) -> str:
-    """Return an outcome as a line; a problem that an earlier one had is not repeated."""
+    """Return an outcome as a line; a problem already reported is not repeated."""
     after = f" after {outcome.seconds:.0f} s" if outcome.seconds else ""
     alike = (each.name for each in earlier if each.problem == outcome.problem != "")
     problem = next((f"as {name}" for name in alike), outcome.problem)

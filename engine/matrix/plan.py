@@ -68,7 +68,7 @@ def read_matrix(path: Path) -> Matrix:
 def cells(matrix: Matrix) -> list[MatrixCell]:
     """Return the cells in the order of the file, seeds running fastest.
 
-    [section 4.1, matrix] A cell is a run of a stable name, on this machine or on a cluster.
+    [section 4.1, matrix] A cell is a run with a stable name, on this machine or on a cluster.
 
     Raises:
         UsageError: Two cells would have the same name, or a section refers to something that is not in the file.

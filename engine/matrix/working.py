@@ -1,15 +1,16 @@
 """Work on one cell until it is done: start or resume its run, then run the missing exams, each as a command.
 
 Rules
-    - What is left to do is read from the cell's folder every time, so any process can leave or take up a cell at any
+    - What is left to do is read from the cell's folder every time, so any process can leave or resume a cell at any
       point. A finished cell costs nothing.
-    - A run that was started with another configuration than the cell's is left alone, and the cell fails.
-    - A step is a command in a process group of its own: Ctrl-C reaches it only through this module, once to finish the
-      calls in flight, a second time to stop at once.
+    - A run whose configuration differs from the cell's is left alone, and the cell fails.
+    - A step is a command in its own process group: Ctrl-C reaches it only through this module, once to finish the calls
+      in flight, a second time to stop at once.
     - Work on a cell needs its lock, which is released when the process that holds it ends; so several processes, or
       machines with a shared folder, may share a matrix.
-    - A step that survived the process that started it is waited for: it does what is needed anyway. Before it has the
-      run's own lock, in its first seconds, it is not seen: of two such steps the second fails, and with it the cell.
+    - If a step outlives the process that started it, the next process waits for it, as it does what is needed anyway.
+      In its first seconds, before it has the run's lock, it cannot be seen: of two such steps the second fails, and
+      with it the cell.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from mage_es.events.vocabulary import ExamClosed, IterationClosed, RunFinished
 POLL = 0.1
 """Seconds between two checks of a step and of a requested stop."""
 STOP_NOW = 2
-"""The number of requests after which a stop waits for nothing."""
+"""The number of requests after which a stop is immediate."""
 NOTES = ".matrix"
 """Folder beside the runs for the output of steps, and for locks."""
 
@@ -100,7 +101,7 @@ def state_of(job: Job, runs_dir: Path) -> CellState:
 
 
 def next_words(job: Job, runs_dir: Path) -> tuple[str, ...]:
-    """Return the words of the next step of a cell, none where it is done. Raises as `state_of` does."""
+    """Return the words of the next step of a cell, none if it is done. Raises as `state_of` does."""
     run = Run(job.name, runs_dir / job.name)
     if not run.events:
         return job.begin
@@ -217,7 +218,7 @@ def _run(job: Job, desk: Desk, words: tuple[str, ...]) -> int:
     everything = [*desk.program, *words, *options]
     passed = 0
     with (
-        _begun(path, _shown((*words, *options))) as log,
+        _open_output(path, _command_line((*words, *options))) as log,
         subprocess.Popen(everything, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True) as child,
     ):
         try:
@@ -233,7 +234,7 @@ def _run(job: Job, desk: Desk, words: tuple[str, ...]) -> int:
     return child.returncode
 
 
-def _begun(path: Path, command: str) -> IO[bytes]:
+def _open_output(path: Path, command: str) -> IO[bytes]:
     """Return the output file of a step, opened for appending, with the command written to it."""
     log = FileIO(open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab")
     log.write(f"{_BEGAN}{command}\n".encode())
@@ -268,8 +269,8 @@ def _again(job: Job, desk: Desk) -> str:
         words = next_words(job, desk.runs_dir)
     except MageError:
         words = ("verify", job.name)
-    return _shown((*words, "--runs-dir", str(desk.runs_dir), *job.places)) if words else ""
+    return _command_line((*words, "--runs-dir", str(desk.runs_dir), *job.places)) if words else ""
 
 
-def _shown(words: Sequence[str]) -> str:
+def _command_line(words: Sequence[str]) -> str:
     return shlex.join(["mage-es", *words])

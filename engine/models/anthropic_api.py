@@ -1,15 +1,15 @@
 """`anthropic/<model>`: Claude through the official SDK, or any server that speaks /v1/messages.
 
 Rules
-    - The SDK makes one attempt only: engine/models/retrying.py retries, so that each attempt is recorded.
+    - The SDK makes only one attempt: engine/models/retrying.py retries, so that each attempt is recorded.
     - The system message, which other calls have too, is marked for the provider's cache. One shorter than the model's
       least cacheable length (1,024 tokens and more) is not cached, and costs nothing more.
     - A batch is one call of many requests whose replies are fetched when it has ended;
       engine/session/batches.py makes them.
-    - Newer models think by themselves or not at all (`thinking` on, off); a budget in tokens is for those before Opus
-      4.7.
-    - Current models take no temperature; it is sent only where the spec says `temperature=send`. A reply is recorded,
-      so a replay does not depend on whether the provider would give it again.
+    - Newer models decide how much to think, or do not think (`thinking` on, off); a token budget is for those before
+      Opus 4.7.
+    - Current models take no temperature; it is sent only if the spec says `temperature=send`. A reply is recorded, so a
+      replay does not depend on whether the provider would give it again.
     - A schema goes as the SDK would send one: what the provider refuses in it (bounds, say) becomes part of its words.
 """
 
@@ -52,9 +52,9 @@ OPTIONS = ("base_url", "timeout", "structured", "key_env", "effort", "thinking",
 DEFAULT_URL = "https://api.anthropic.com"
 """Explicit, since an address that the SDK finds in the environment would not be recorded."""
 _CHOICES = {"structured": ("json_schema", "tool", "none"), "temperature": ("omit", "send"), "cache": ("send", "omit")}
-"""Options of which one value is chosen, the default first."""
+"""Options with a fixed choice of values, the default first."""
 _LEAST_BUDGET = 1024
-"""Tokens: the provider refuses a smaller budget to think in."""
+"""In tokens: the provider refuses a smaller thinking budget."""
 _STATUSES = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -84,7 +84,7 @@ class _Block(msgspec.Struct):
     thinking: str | None = None
     name: str | None = None
     input: Any = None
-    """The arguments of a call of a tool: of `reply`, which `structured=tool` offers, they are the reply."""
+    """The arguments of a tool call: for `reply`, which `structured=tool` offers, they are the reply."""
 
 
 class _OutputDetails(msgspec.Struct):
@@ -124,7 +124,7 @@ class _Result(msgspec.Struct):
 
 class _Batch(msgspec.Struct):
     id: Annotated[str, msgspec.Meta(pattern=r"^[\w-]{1,200}\Z")]
-    """What is recorded, and put into addresses: an id that no request can carry would hold a run up for ever."""
+    """An id is recorded and put into addresses: one that no request can carry would block a run for ever."""
 
 
 class _Standing(msgspec.Struct):
@@ -146,10 +146,10 @@ class Anthropic:
         self._thinking = spec.thinking()
         if isinstance(self._thinking, int) and self._thinking < _LEAST_BUDGET:
             raise UsageError(
-                f"{spec.text}: Claude thinks in {_LEAST_BUDGET} tokens at least. Give more, or thinking=off."
+                f"{spec.text}: Claude needs at least {_LEAST_BUDGET} tokens to think. Give more, or thinking=off."
             )
         if self._thinking not in ("auto", "off") and self._chosen["temperature"] == "send":
-            raise UsageError(f"{spec.text}: Claude takes no temperature while it thinks. Leave out temperature=send.")
+            raise UsageError(f"{spec.text}: Claude accepts no temperature while it thinks. Omit temperature=send.")
         self._client: AsyncAnthropic | None = None
 
     async def complete(self, request: Request) -> Completion:
@@ -171,7 +171,7 @@ class Anthropic:
 
         found: dict[str, Completion | Fault] = {}
         async with self._connected() as client:
-            # Not the SDK's `results`, which goes wherever the reply about the batch points, and takes the key there.
+            # Not the SDK's `results`, which follows the address in the batch's reply, and sends the key there.
             path = f"/v1/messages/batches/{batch_id}/results"
             for entry in _entries((await client.get(path, cast_to=httpx2.Response)).content):
                 came = self._came_of(entry.result)
@@ -282,7 +282,7 @@ def _thought(thinking: str | int, request: Request) -> dict[str, Any]:
 def read_message(reply: object, *, asked: str = "", key: str = "") -> Completion:
     """Return a message of the model `asked` as a completion, without `key`; missing token counts are 0.
 
-    Raises `ModelFault` for a reply of another shape.
+    Raises `ModelFault` for a reply of any other shape.
     """
     read = read_as(_Reply, reply, what="message")
     said = "".join(block.text or "" for block in read.content if block.type == "text")
@@ -310,7 +310,7 @@ def read_message(reply: object, *, asked: str = "", key: str = "") -> Completion
 def _entries(results: bytes) -> list[_Entry]:
     """Return the entries of a batch's results, one a line, without lines that cannot be read: they cost one call each.
 
-    Raises `ModelFault` where no line can be read, as when something else answers than the provider.
+    Raises `ModelFault` if no line can be read, as when something other than the provider answers.
     """
     lines, entries = [line for line in results.splitlines() if line.strip()], list[_Entry]()
     for line in lines:

@@ -1,7 +1,7 @@
 """`builtin/<name>`: the embedded players of `engine/standins/`, each registered by the name of its constructor.
 
 Nothing imports `engine/standins/`: a player is found through this table, as another package's model is found through
-its entry point. So the engine cannot lean on a player, and no player is loaded before a run names it.
+its entry point. So the engine cannot depend on a player, and no player is loaded before a run names it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the official clients of providers have in common: a key from the environment, and one tree of errors.
 
-The clients of OpenAI and Anthropic are made by the same generator: here their errors become faults, and their replies,
-which they have checked against no type, are read.
+The clients of OpenAI and Anthropic come from the same generator: here their errors become faults, and their replies,
+which they do not check against a type, are read.
 """
 
 from __future__ import annotations
@@ -30,33 +30,31 @@ from mage_es.events.errors import PrerequisiteError
 TIMEOUT = 600.0
 """Seconds for one whole reply of a model."""
 Tokens = Annotated[int, msgspec.Meta(ge=0, le=MOST_TOKENS)]
-"""What a provider may say that a call took."""
+"""The most tokens that a provider may report for a call."""
 MOST_BYTES = 2**26
-"""Bytes of a whole response: many times those of the longest reply, or of a batch of vectors."""
+"""Most bytes of a whole response: many times those of the longest reply, or of a batch of vectors."""
 Form = TypeVar("Form")
 SYSTEMS = ("apart", "joined")
 """Where the system message goes: the values of the option `system`."""
 
 
 def key_of(spec: ModelSpec, variable: str, *, needed: bool) -> str:
-    """Return the key in the environment without blanks around it, "" where none is needed.
-
-    Raises `PrerequisiteError` where one is missing, or cannot be sent: what a client says of that shows the key.
-    """
+    """Return the key in the environment without surrounding blanks, "" if none is needed. Raises `PrerequisiteError` if
+    it is missing, or cannot be sent: a client's own error would show the key."""
     variable = spec.options.get("key_env", variable)
     key = os.environ.get(variable, "").strip()
     if not key and (needed or "key_env" in spec.options):
         raise PrerequisiteError(f"{spec.text} needs a key: export {variable}=...")
     if not (key.isascii() and key.isprintable()):
         raise PrerequisiteError(
-            f"The key in {variable} cannot be sent: it holds a line break, or a character that no key has. "
+            f"The key in {variable} cannot be sent: it holds a line break, or a character that no key contains. "
             f"Copy it again: export {variable}=..."
         )
     return key
 
 
 def worded(request: Request, *, is_enforced: bool) -> Request:
-    """Return a request that says the form of its reply in words, where the provider does not enforce the schema."""
+    """Return a request that describes the form of its reply in words, if the provider does not enforce the schema."""
     form = "" if is_enforced else in_words(request.reply_schema)
     return msgspec.structs.replace(request, prompt=f"{request.prompt}\n\n{form}") if form else request
 
@@ -71,11 +69,9 @@ def chat_of(request: Request, *, joined: bool) -> list[dict[str, str]]:
 
 
 def heard(said: str, aside: str, *, output_tokens: int, told: int | None) -> tuple[str, int]:
-    """Return a reply's text without its thinking, and the tokens of that: as told, else by its share of characters;
-    never more than `output_tokens`, of which they are part.
-
-    `aside` is the thinking that the provider keeps apart from the text.
-    """
+    """Return a reply's text without its thinking, and the tokens of that: as reported, else by its share of characters;
+    never more than `output_tokens`, which include them. `aside` is the thinking that the provider keeps apart from the
+    text."""
     text = without_reasoning(said)
     text = text if text == said else text.lstrip()
     hidden = len(aside) + len(said) - len(text)
@@ -84,7 +80,7 @@ def heard(said: str, aside: str, *, output_tokens: int, told: int | None) -> tup
 
 
 def budget_of(thinking: int, request: Request) -> int:
-    """Return the tokens to think in, of the budget that a spec gives: a quarter of the limit is left to answer in."""
+    """Return the thinking tokens, from the budget in a spec: a quarter of the limit is left for the answer."""
     return min(thinking, request.max_tokens * 3 // 4)
 
 
@@ -96,18 +92,19 @@ def template_of(thinking: str | int, request: Request) -> dict[str, Any]:
 
 
 def require_way_out(name: str) -> None:
-    """Raise `PrerequisiteError` if a variable for proxies or certificates is unusable, since clients read them.
+    """Raise `PrerequisiteError` if a proxy or certificate variable is unusable, since clients read them.
 
     An address is not shown: it may contain a password.
     """
     import httpx2
 
     try:
-        httpx2.Client().close()  # the providers' own clients complain a second time when they are thrown away half made
+        httpx2.Client().close()  # the providers' clients complain a second time when they are discarded half built
     except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:
         why = shortened(str(error)) if isinstance(error, ImportError | OSError) else "an address is none"
         raise PrerequisiteError(
-            f"{name} cannot be called by way of what the environment says: {why}. Correct or unset HTTP_PROXY, "
+            f"{name} cannot be called with the network settings of the environment: {why}. Correct or unset "
+            "HTTP_PROXY, "
             "HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE."
         ) from None
 
@@ -116,7 +113,7 @@ def http_client(kind: type[Form], **options: Any) -> Form:
     """Return an HTTP client for a provider, of the synchronous or the asynchronous `kind`.
 
     It follows no redirect, which could take prompts and key to another host, or from TLS to plain text; and it reads no
-    reply of more than `MOST_BYTES`. Replies are asked for as they are, so that what is counted is what has to be held.
+    reply of more than `MOST_BYTES`. Replies are requested uncompressed, so that what is counted is what has to be held.
     """
     import httpx2
 
@@ -152,7 +149,7 @@ def http_client(kind: type[Form], **options: Any) -> Form:
             raise ModelFault(Fault("missing", told, response.status_code))
         if (coding := response.headers.get("content-encoding", "identity")) != "identity":
             raise ModelFault(Fault("malformed", shortened(f"the reply is compressed, unasked ({coding})")))
-        response.encoding = "utf-8"  # the header may name what is no encoding of texts, such as `hex`
+        response.encoding = "utf-8"  # the header may name something that is not a text encoding, such as `hex`
         response.stream = Bounded(response.stream)
 
     async def checked_later(response: Any) -> None:
@@ -191,17 +188,17 @@ def as_faults(client: ModuleType, *, url: str, key: str, silence: float) -> Iter
             raise ModelFault(fault._replace(message=_safe(fault.message, key))) from None
         words = f"{url}{_by_proxy(url)}: {error.__cause__ or error}"
         raise ModelFault(Fault("connection", _safe(words, key))) from None
-    # Clients wrap what goes wrong before a reply begins, not what ends one in its middle.
+    # Clients wrap what goes wrong before a reply begins, not what breaks one off.
     except httpx2.TimeoutException:
         raise ModelFault(Fault("timeout", f"nothing more within {silence:g} s")) from None
     except httpx2.TransportError as error:
         raise ModelFault(Fault("connection", _safe(f"{url}: {error}", key))) from None
-    except (raised.APIError, ValueError, RecursionError) as error:  # the last: JSON that is nested too deep
+    except (raised.APIError, ValueError, RecursionError) as error:  # the last: JSON that is nested too deeply
         raise ModelFault(Fault("malformed", _safe(str(error), key))) from None
 
 
 def read_as(form: type[Form], reply: object, *, what: str) -> Form:
-    """Return what a form reads of a reply; `what` says what it should be. Raises `ModelFault` for any other shape."""
+    """Return a reply as read by a form; `what` says what it should be. Raises `ModelFault` for any other shape."""
     try:
         return msgspec.convert(reply, form, from_attributes=True)
     except msgspec.ValidationError as error:
@@ -209,7 +206,7 @@ def read_as(form: type[Form], reply: object, *, what: str) -> Form:
 
 
 def unconnected(url: str) -> str:
-    """Return what to check where no connection came about in time, as when TLS is spoken to a port that has none."""
+    """Return what to check if no connection was made in time, as when a port without TLS is addressed with TLS."""
     secure = ", and whether TLS is spoken there (if not, it is http://)" if url.startswith("https:") else ""
     return f"no connection to {url}{_by_proxy(url)} in time: check host and port{secure}"
 
@@ -228,7 +225,7 @@ def _by_proxy(url: str) -> str:
 
 
 def _words(error: Any) -> str:
-    """Return what a provider says in the body of an error, the client's own words where it says nothing."""
+    """Return what a provider says in the body of an error, else the client's own words."""
     said = error.body
     for name in ("error", "message", "detail"):
         said = said[name] if isinstance(said, dict) and name in said else said
@@ -237,14 +234,12 @@ def _words(error: Any) -> str:
 
 _CONTEXT = re.compile(r"context (?:length|window|size|limit)\D{0,40}(\d{3,7})")
 _LEAST = 4
-"""Part of a reply's limit that must be left: a shorter reply would be cut more often than not."""
+"""Share of a reply's limit that must be left: a shorter reply would be cut more often than not."""
 
 
 def fitting(request: Request, context: int) -> int:
-    """Return the most tokens that a reply may have beside its prompt in `context` tokens (0: no limit).
-
-    Raises a `ModelFault` of kind `too_long` where that is less than a quarter of what was asked for.
-    """
+    """Return the most tokens that a reply may have besides its prompt in `context` tokens (0: no limit). Raises a
+    `ModelFault` of kind `too_long` if that is less than a quarter of what was asked for."""
     if not context:
         return request.max_tokens
     given = estimated_tokens(request.text)
@@ -256,6 +251,6 @@ def fitting(request: Request, context: int) -> int:
 
 
 def told_context(refusal: str) -> int:
-    """Return the context that a provider names where it refuses a request as too long, 0 if it names none."""
+    """Return the context that a provider names when it refuses a request as too long, 0 if it names none."""
     found = _CONTEXT.search(refusal)
     return int(found[1]) if found else 0

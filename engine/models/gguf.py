@@ -1,4 +1,4 @@
-"""What a GGUF file says of its model in its head, read without loading it.
+"""What a GGUF file's header says about its model, read without loading it.
 
 The head is a list of names and values after the counts of tensors and of these values, little-endian
 (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md).
@@ -15,7 +15,7 @@ from mage_es.events.disk.opening import opened
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _TEXT, _LIST = 8, 9
 _BYTES_OF_A_NUMBER = 2
-"""Keys and values of past tokens are kept with 16 bits."""
+"""Keys and values of past tokens are stored in 16 bits."""
 
 
 def read_head(path: Path) -> Mapping[str, Any]:
@@ -58,15 +58,13 @@ def _value(taken: Callable[[int], bytes], kind: int) -> Any:
 
 
 def trained_context(head: Mapping[str, Any]) -> int:
-    """Return the tokens of the context that a model was trained with, 0 where its file does not say."""
+    """Return the tokens of the context that a model was trained with, 0 if its file does not say."""
     return int(head.get(f"{head.get('general.architecture')}.context_length", 0))
 
 
 def bytes_of_a_token(head: Mapping[str, Any]) -> int:
-    """Return the bytes that keys and values of a token take in all layers, 0 where the file does not say.
-
-    Layers that look at a window alone take less.
-    """
+    """Return the bytes that keys and values of a token take in all layers, 0 if the file does not say. Layers that only
+    look at a window take less."""
     kind = head.get("general.architecture")
 
     def told(name: str, default: Any = 0) -> Any:

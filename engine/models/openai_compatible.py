@@ -1,13 +1,13 @@
 """`openai/<model>?base_url=`: any server that speaks /v1/chat/completions, such as vLLM, Ollama or llama.cpp.
 
 Rules
-    - The official client makes one attempt only: engine/models/retrying.py retries, so that each attempt is recorded.
-    - A whole reply must be there within `timeout` seconds, so that a server that drips cannot hold a call for ever.
-    - Streamed, a reply may be silent for `stall` seconds at most: a server that hangs is noticed long before the
-      timeout, and a proxy between that ends silent connections has nothing to end. One that repeats itself is hung up
-      on, as if its limit had cut it there: the server stops, and its tokens are not known.
-    - With `context` given, or named by a server that refused a request, a reply's limit is lowered to what is left
-      beside its prompt. A prompt that leaves too little is refused here, for servers that would cut it silently.
+    - The official client makes only one attempt: engine/models/retrying.py retries, so that each attempt is recorded.
+    - A whole reply must arrive within `timeout` seconds, so that a trickling server cannot hold a call for ever.
+    - A streamed reply may be silent for at most `stall` seconds: a hanging server is noticed long before the timeout,
+      and a proxy that ends silent connections has nothing to end. One that repeats itself is hung up on, as if cut at
+      its limit: the server stops, and its tokens are unknown.
+    - With `context` given, or named by a server that refused a request, a reply's limit is lowered to what its prompt
+      leaves. A prompt that leaves too little is refused here, as some servers would cut it silently.
     - `RetryingClient` limits the calls in flight: the HTTP client limits no connections and keeps idle ones.
 """
 
@@ -62,18 +62,18 @@ OPTIONS = (
     "stall",
 )
 """`structured`: how a typed reply is asked for, `json_schema` (default), `tool`, `json_object` or `none`; `thinking`:
-auto (default), on, off, or tokens to think in; `thinking_field`: how that is said, `chat_template_kwargs` (vLLM,
-SGLang, llama.cpp) or `reasoning_effort` (Ollama, OpenAI; no number of tokens); `temperature`: `send` (default) or
-`omit`; `max_tokens_field`: `max_tokens` or `max_completion_tokens`; `system`: `apart` (default), or `joined` to the
-user's message, for chat templates that refuse one (Gemma 2); `context`: tokens of prompt and reply together; `stream`:
-on or off (default); `stall`: seconds between two pieces."""
+auto (default), on, off, or tokens to think in; `thinking_field`: how to say so, `chat_template_kwargs` (vLLM, SGLang,
+llama.cpp) or `reasoning_effort` (Ollama, OpenAI; no number of tokens); `temperature`: `send` (default) or `omit`;
+`max_tokens_field`: `max_tokens` or `max_completion_tokens`; `system`: `apart` (default), or `joined` to the user's
+message, for chat templates that refuse one (Gemma 2); `context`: tokens of prompt and reply together; `stream`: on or
+off (default); `stall`: seconds between two pieces."""
 
 DEFAULT_URL = "https://api.openai.com/v1"
 STALL = 120.0
 """Seconds that a streamed reply may be silent, before its first piece too."""
 
 _LOOKED_EVERY = 4_000
-"""Characters of a streamed reply after which it is looked through for a loop."""
+"""Characters of a streamed reply between two searches for a loop."""
 _STOPS = {"stop": "end", "content_filter": "refused", "tool_calls": "tool"}
 _ENFORCED = ("json_schema", "tool")
 _FORMS = ("json_schema", "tool", "json_object", "none")
@@ -96,7 +96,7 @@ class _Function(msgspec.Struct, frozen=True):
 
 
 class _Call(msgspec.Struct):
-    """A call of a tool: of `reply`, which `structured=tool` offers, it is the reply; of another, not asked for."""
+    """A tool call: to `reply`, which `structured=tool` offers, it is the reply; any other was not asked for."""
 
     function: _Function | None = None
 
@@ -129,7 +129,7 @@ class _Message(msgspec.Struct):
 
     @property
     def aside(self) -> str:
-        """The thinking that is kept apart from the text, in one of the fields that servers have for it."""
+        """The thinking kept apart from the text, in one of the fields that servers use for it."""
         said = self.reasoning_content or self.reasoning or [part.thinking for part in self.parts if part.thinking]
         return str(said or "")
 
@@ -219,7 +219,7 @@ class OpenAICompatible:
     async def _reply(self, client: AsyncOpenAI, fields: dict[str, Any]) -> object:
         if not self._is_streamed:
             return await client.chat.completions.create(**fields)
-        # Closed however it ends: a server may go on sending what is no longer read.
+        # Always closed, as a server may go on sending what is no longer read.
         async with await client.chat.completions.create(
             **fields, stream=True, stream_options={"include_usage": True}
         ) as pieces:
@@ -274,14 +274,14 @@ class OpenAICompatible:
             return {"reasoning_effort": _EFFORTS[self._thinking]}
         body: dict[str, Any] = {"chat_template_kwargs": template_of(self._thinking, request)}
         if isinstance(self._thinking, int):
-            body["thinking_token_budget"] = budget_of(self._thinking, request)  # vLLM's own, which holds
+            body["thinking_token_budget"] = budget_of(self._thinking, request)  # vLLM's own field, which it enforces
         return {"extra_body": body}
 
 
 async def put_together(pieces: AsyncIterator[object]) -> _Reply:
     """Return the completion that the pieces make; without choices if none had any, without a finish if none came.
 
-    Raises `ModelFault` for a piece of another shape.
+    Raises `ModelFault` for a piece of any other shape.
     """
     said, aside, refusal = _Watched(), _Watched(), list[str]()
     calls: list[_Function] = []  # only the first piece of a call names the tool
@@ -312,7 +312,7 @@ async def put_together(pieces: AsyncIterator[object]) -> _Reply:
 
 
 class _Watched:
-    """A text that comes in pieces, and whether it loops: looked through at the same places, however it is divided."""
+    """A text that comes in pieces, and whether it loops: checked at the same places, however it is divided."""
 
     def __init__(self) -> None:
         self._pieces, self._length, self._looked, self.loops = list[str](), 0, 0, False
@@ -322,7 +322,7 @@ class _Watched:
         return "".join(self._pieces)
 
     def adds_loop(self, piece: str) -> bool:
-        """Add a piece, and return whether the text loops now; then what came after the place where it shows is gone."""
+        """Add a piece, and return whether the text loops now; if so, drop what follows the place where that shows."""
         self._pieces.append(piece)
         self._length += len(piece)
         while not self.loops and self._length - self._looked >= _LOOKED_EVERY:
@@ -347,7 +347,7 @@ def read_completion(reply: object, *, asked: str = "", key: str = "") -> Complet
     usage = read.usage or _Usage()
     given, made = usage.prompt_tokens_details or _Given(), usage.completion_tokens_details or _Made()
     input_tokens = usage.prompt_tokens or 0
-    # Some count thinking in the sum alone.
+    # Some count thinking only in the total.
     output_tokens = max(usage.completion_tokens or 0, (usage.total_tokens or 0) - input_tokens)
     stop = _STOPS.get(finish, without_key(finish, key))
     text, thinking = heard(message.text, message.aside, output_tokens=output_tokens, told=made.reasoning_tokens)
@@ -364,7 +364,7 @@ def read_completion(reply: object, *, asked: str = "", key: str = "") -> Complet
 
 
 def _reply_form(form: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields that ask for a typed reply, none where nothing but the prompt's words ask for it."""
+    """Return the fields that ask for a typed reply, none if only the prompt's words ask for it."""
     match form:
         case "json_schema":
             return {"response_format": {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema}}}

@@ -24,7 +24,7 @@ class RecordedModel:
         self.name = spec.text
         self._log = Path(spec.model) / "log"
         if not Layout(self._log).format.exists():
-            raise UsageError(f"{spec.text}: {spec.model} is no run's folder. Give one, as in recorded/runs/gsm8k-1.")
+            raise UsageError(f"{spec.text}: {spec.model} is not a run's folder. Give one, as in recorded/runs/gsm8k-1.")
         self._replies: dict[str, ModelCalled | BundleTrimmed] | None = None
 
     async def complete(self, request: Request) -> Completion:

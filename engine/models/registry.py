@@ -1,7 +1,7 @@
 """Which models there are: from a spec such as `openai/qwen3?base_url=...` to an open model of the wanted tier.
 
 Rules
-    - Opening a model calls nothing, but a key or a client package that is missing shows here, before a run is begun.
+    - Opening a model makes no call, but a missing key or client package shows here, before a run starts.
     - An embedded model serves the tier that it was made for; any other serves every tier.
     - A plug-in's provider may take any option except a key.
 """
@@ -33,7 +33,7 @@ __all__ = ["OPTIONS", "Models", "check_models", "open_model", "open_models"]
 
 
 def _recorded(spec: ModelSpec) -> Model:
-    from mage_es.engine.models.recorded import RecordedModel  # reads logs, which takes more than a model does
+    from mage_es.engine.models.recorded import RecordedModel  # reads logs, which needs more imports than a model does
 
     return RecordedModel(spec)
 
@@ -52,7 +52,7 @@ _PACKAGES: Mapping[str, str] = {
     "openai": "openai",
     "vllm": "vllm",
 }
-"""The package that a provider is called with; the extra that installs it has the provider's name."""
+"""The package through which a provider is called; the extra that installs it has the provider's name."""
 
 OPTIONS: Mapping[str, Sequence[str]] = {
     "anthropic": anthropic_api.OPTIONS,
@@ -71,7 +71,7 @@ def open_model(spec: str, tier: Tier) -> Model:
         UsageError: no such provider, option or model, or one that cannot serve this tier.
         PrerequisiteError: The provider's client package or key is missing.
     """
-    parsed = parse_spec(spec, known=_known())
+    parsed = parse_spec(spec, known=_options_by_provider())
     if parsed.provider == "builtin":
         return open_builtin(spec, tier)
     package = _PACKAGES.get(parsed.provider)
@@ -121,7 +121,7 @@ def open_models(config: Config, *, has_guidance: bool) -> Models:
 
 
 def require_models(models: object, *, has_guidance: bool = False) -> None:
-    """Raise `UsageError` for what Python gives in place of models, or of a teacher where a run learns."""
+    """Raise `UsageError` for something else in place of models, or for a missing teacher if a run learns."""
     if not isinstance(models, Models):
         raise UsageError(f"models is {models!r:.80}: give mage_es.Models(execution, guidance).")
     for tier, model in models.by_tier().items():
@@ -131,7 +131,7 @@ def require_models(models: object, *, has_guidance: bool = False) -> None:
 
 
 def require_model(tier: str, model: object) -> None:
-    """Raise `UsageError` for what is no model."""
+    """Raise `UsageError` for anything but a model."""
     if isinstance(model, str):
         raise UsageError(f"The {tier} model is a text: open it with mage_es.open_model({model!r}, {tier!r}).")
     is_class, name = isinstance(model, type), getattr(model, "name", None)
@@ -153,7 +153,7 @@ def require_learner(config: Config) -> None:
 
 
 def own_learner(benchmark: str) -> str:
-    """Return which model does own tasks without another, and what it can do."""
+    """Return which model does own tasks by default, and what it can do."""
     return (
         f"Without --execution it is {own_models(benchmark).execution}: a solver of arithmetic word problems by rules, "
         "no language model. It learns from worked solutions, and can answer nothing else."
@@ -161,7 +161,7 @@ def own_learner(benchmark: str) -> str:
 
 
 def own_teacher(config: Config, tasks: Sequence[Question]) -> list[str]:
-    """Return what to say where no other model is named to guide the learning of own tasks: what this one can do."""
+    """Return what to say if no other model is named to guide the learning of own tasks: what this one can do."""
     stand_in = own_models(config.benchmark).guidance
     if not needs_learner(config.benchmark) or with_own_models(config).guidance != stand_in:
         return []
@@ -173,7 +173,7 @@ def own_teacher(config: Config, tasks: Sequence[Question]) -> list[str]:
 
 
 def require_teaching(config: Config, guidance: Model | None) -> None:
-    """Raise `UsageError` where a guidance model needs to see more than the configuration shows it."""
+    """Raise `UsageError` if a guidance model needs to see more than the configuration shows it."""
     order = ("errors", "answers", "solutions")
     needed = getattr(guidance, "teacher_sees", order[0])
     if order.index(config.teacher_sees) < order.index(needed):
@@ -184,14 +184,14 @@ def require_teaching(config: Config, guidance: Model | None) -> None:
 
 
 def check_models(*, execution: str, guidance: str, judge: str = "") -> None:
-    """Raise `UsageError` for what is no model or serves another tier; packages and keys may be missing yet."""
+    """Raise `UsageError` for anything but a model of this tier; packages and keys may still be missing."""
     models: Sequence[tuple[str, Tier]] = ((execution, "execution"), (guidance, "guidance"), (judge, "judge"))
     for spec, tier in models:
-        if spec and parse_spec(spec, known=_known()).provider == "builtin":
+        if spec and parse_spec(spec, known=_options_by_provider()).provider == "builtin":
             open_builtin(spec, tier)
 
 
-def _known() -> Mapping[str, Sequence[str] | None]:
+def _options_by_provider() -> Mapping[str, Sequence[str] | None]:
     return {**dict.fromkeys(plugins("mage_es.models")), **OPTIONS}
 
 
@@ -199,5 +199,5 @@ def _is_installed(package: str) -> bool:
     """Return whether a package can be imported, without the seconds that importing it takes."""
     try:
         return find_spec(package) is not None
-    except (ImportError, ValueError):  # it was taken out of the table of modules
+    except (ImportError, ValueError):  # it was removed from the table of modules
         return False

@@ -7,7 +7,7 @@ What happens after a fault (its kinds: engine/seams/faults.py), with the default
     busy                  retried as long as the provider is busy; concurrency is halved, each success raises it again
     no_room               retried with a lower limit, lost after 6 attempts
     rejected              lost at once (`Unanswered`)
-    too_long              lost at once; the course may ask again with a memory less
+    too_long              lost at once; the course may ask again with one memory fewer
     denied missing        the run stops (`ProviderDown`), with what to fix
 
 Rules
@@ -19,7 +19,7 @@ Rules
       that fail at once, as when a server goes down, are one symptom.
     - A provider that has never answered counts as unreachable after `reach_s` seconds: its address is wrong, or it was
       not started. One that has answered before gets the whole policy.
-    - If none of the first `pause_after` calls gets an answer, all being rejected, the calls themselves are at fault:
+    - If the first `pause_after` calls are all rejected, the calls themselves are at fault:
       the run stops rather than losing every question. If none of their replies has text, that is announced.
     - A request to stop waits for calls in flight, but not for pauses between attempts.
 """
@@ -57,7 +57,7 @@ class RetryPolicy(NamedTuple):
     reach_s: float = 25.0
     """How long a provider that has never answered is tried."""
     longest_rest_s: float = 3600.0
-    """The longest `retry-after` that is waited for."""
+    """The longest `retry-after` to wait for."""
     clock: Clock = SYSTEM_CLOCK
 
 
@@ -67,7 +67,7 @@ _POLL_S = 0.2
 
 
 class Answered(NamedTuple):
-    """A reply, and the microseconds of its own attempt without those that failed."""
+    """A reply, and the microseconds of its own attempt, not of failed ones."""
 
     completion: Completion
     latency_us: int
@@ -91,8 +91,8 @@ class ProviderDown(PrerequisiteError):
 class RetryingClient:
     """Calls to one model, from any number of tasks of one event loop.
 
-    [beyond the paper, outages] Failures of calls in flight together count once. A server that answered before is waited
-    for, for minutes; then the run stops and can be resumed.
+    [beyond the paper, outages] Failures of calls in flight together count once. A server that answered before is given
+    minutes; then the run stops and can be resumed.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class RetryingClient:
             return await self._attempt(request, 1, self._served, report)
         except ModelFault as error:
             first, served = error, self._served
-        # Imported only after a fault: setting up retries costs a tenth of an embedded model's whole answer.
+        # Imported only after a fault, as setting up retries costs a tenth of an embedded model's whole answer.
         import tenacity
 
         retrying = tenacity.AsyncRetrying(

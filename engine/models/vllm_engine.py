@@ -1,8 +1,8 @@
-"""`vllm/<model or folder>`: vLLM in this very process, all questions of a phase batched by its own scheduler.
+"""`vllm/<model or folder>`: vLLM in this process, with all questions of a phase batched by its own scheduler.
 
 Rules
     - The engine starts with the first call and is shut down with `close`; a log or a replay never needs it.
-    - A prompt goes through the model's chat template; what a template marks as thinking is no part of the answer.
+    - A prompt goes through the model's chat template; what a template marks as thinking is not part of the answer.
     - Greedy decoding on a GPU may still differ from batch to batch: replies are recorded, so a replay does not.
 """
 
@@ -32,8 +32,8 @@ OPTIONS = (
     "thinking",
     "system",
 )
-"""As vLLM's own engine arguments; `eager`: on or off; `thinking`: auto (default), on, off, or tokens to think
-in, for templates that know it; `system`: `apart` (default), or `joined` to the user's message."""
+"""As vLLM's own engine arguments; `eager`: on or off; `thinking`: auto (default), on, off, or tokens to think in, for
+templates that support it; `system`: `apart` (default), or `joined` to the user's message."""
 
 
 class VllmEngine:
@@ -119,7 +119,7 @@ def _engine_arguments(spec: ModelSpec) -> dict[str, Any]:
     arguments: dict[str, Any] = {
         "dtype": spec.options.get("dtype", "auto"),
         "enforce_eager": spec.is_on("eager"),
-        # Typed replies: without this a weak model may fill them with blanks up to the last token.
+        # For typed replies: without this a weak model may fill them with blanks up to the last token.
         "structured_outputs_config": {"backend": "xgrammar", "disable_any_whitespace": True},
     }
     for name in ("max_model_len", "tensor_parallel_size"):

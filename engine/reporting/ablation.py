@@ -104,9 +104,8 @@ def _means(
 
 
 def cascade(study: Study) -> StudyTable:
-    """Return base retrieval (no part of the cascade), some parts where there are such runs, and A to D.
-
-    Only where runs have them all, as the preset `paper` does.
+    """Return base retrieval (no part of the cascade), some parts if there are such runs, and A to D. Only if runs have
+    them all, as with the preset `paper`.
 
     [tables, cascade]
     """

@@ -29,7 +29,7 @@ def main_results(study: Study) -> StudyTable:
 
 
 def extension(study: Study) -> StudyTable:
-    """Return the same for the benchmarks of the domain extension, with what the paper quotes beside it.
+    """Return the same for the benchmarks of the domain extension, beside what the paper quotes.
 
     [tables, domain extension]
     """
@@ -57,7 +57,7 @@ def _against_baselines(
 ) -> StudyTable:
     """Return a row for each benchmark, learner and setting: baselines, start, system by teacher, differences."""
     names = [each for each in study.baselines(full, baselines) if not quoted or way_of(each) in baselines]
-    # Where every row has one teacher, as with the benchmarks' own, that is a fact of the row and no column.
+    # If every row has one teacher, as with the benchmarks' own, that is a fact about the row, not a column.
     by_row = [{p.teacher for p in full if p.row == row} for row in {p.row for p in full}]
     is_compared = any(len(teachers) > 1 for teachers in by_row)
     teachers = sorted({p.teacher for p in full} - {""}) if is_compared else [FULL]

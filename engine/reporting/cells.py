@@ -17,7 +17,7 @@ Unit = Literal["percent", "points", "count", "dollars", "seconds", "value"]
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True, tag="cell"):
-    """The mean of `n` runs, its standard deviation (None for one run), and an interval where something is compared.
+    """The mean of `n` runs, its standard deviation (None for one run), and an interval if something is compared.
 
     [tables, cells] The deviation is a sample's (n - 1); a number that was not measured is never shown.
     """

@@ -19,7 +19,7 @@ _ROW, _PANEL = 26, 220
 _LONGEST_NAME = 260
 """Pixels of a name beside a bar or in a legend; a longer one is cut."""
 _COLOURS = ("#3b82f6", "#e08600", "#10a37f", "#d1495b", "#9b6dd6", "#7a8793", "#2aa7c9", "#a8900c")
-"""Told apart by most colour-blind readers, with the dashes by all."""
+"""Most colour-blind readers can tell them apart; with the dashes, everyone can."""
 _DASHES = ((1, 0), (7, 3), (2, 3), (9, 3, 2, 3))
 
 
@@ -69,7 +69,8 @@ def _printable(part: Any) -> Any:
 
 
 def line_chart(title: str, series: Sequence[Series], *, x: str, y: str, high: float | None = None) -> Chart | None:
-    """Return lines over iterations (-1: the start), None of no marks; the y axis ends at `high` or the largest mark."""
+    """Return lines over iterations (-1: the start), None without marks; the y axis ends at `high` or the largest
+    mark."""
     top = math.inf if high is None else high
     rows = [
         {"name": each.name, "kind": kind, "x": at, "y": value, "low": max(0, value - sd), "high": min(top, value + sd)}
@@ -121,10 +122,8 @@ def stacked_chart(panels: Mapping[str, Mapping[str, Sequence[ChartMark]]], *, ti
 
 
 def bar_chart(panels: Mapping[str, Sequence[Bar]], *, title: str, digits: int = 1) -> Chart:
-    """Return a panel of horizontal bars for each name, side by side, each with a scale of its own.
-
-    Values have so many `digits` after the point; one that was not measured is a dash.
-    """
+    """Return a panel of horizontal bars for each name, side by side, each with its own scale. Values have `digits`
+    decimals; one that was not measured is a dash."""
 
     def panel(name: str, bars: Sequence[Bar], axis: Chart | None) -> Chart:
         rows = [

@@ -22,8 +22,8 @@ _THOUSAND = 1000.0
 def cost(study: Study) -> StudyTable:
     """Return calls, tokens and dollars by tier for each benchmark, for all runs together, and for all exams.
 
-    [tables, cost] The share is of guidance among guidance and execution; the judge is a tier of its own, and a failed
-    attempt is no call.
+    [tables, cost] The share is guidance's among guidance and execution; the judge is a separate tier, and a failed
+    attempt is not a call.
     """
     runs = [run for run in study.counted if not run.baseline]
     evolved, exams = [run.ledger for run in runs], [exam.ledger for run in runs for exam in run.exams]
@@ -59,7 +59,7 @@ def cost(study: Study) -> StudyTable:
 
 
 def _tiers(ledgers: Sequence[Ledger]) -> Sequence[Tier]:
-    """Return the tiers of the models, and that of the embedder where one is served: most are not."""
+    """Return the tiers of the models, and that of the embedder if one is served: most are not."""
     is_served = any(ledger.total("embedder").calls for ledger in ledgers)
     return (*TIER_NAMES, "embedder") if is_served else TIER_NAMES
 

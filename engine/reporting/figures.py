@@ -28,7 +28,7 @@ LONGEST_NAME = 80
 
 
 def figures(study: Study) -> dict[str, Chart]:
-    """Return every figure that there is data for, by name; those along iterations once for each full system.
+    """Return every figure for which there is data, by name; those along iterations once for each full system.
 
     [tables, figures]
     """
@@ -49,7 +49,7 @@ def figures(study: Study) -> dict[str, Chart]:
 def _accuracy(study: Study, place: Placement) -> Chart | None:
     """Return the accuracy of the anchors by iteration and of the held-out questions in exams, for each system.
 
-    Fresh questions are none of it: the frontier chooses them for being hard.
+    Fresh questions are left out: the frontier chooses them for being hard.
     """
     places = [p for p in study.places if p[:4] == place[:4] and study.at(p)][:MOST_LINES]
     measure: Measure = "score" if study.is_sequential(place.benchmark) else "accuracy"

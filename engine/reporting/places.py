@@ -154,7 +154,8 @@ class Places:
         return found
 
     def called(self, system: str, places: Iterable[Placement]) -> str:
-        """Return the name of a system in a table of these placements, of few-shot prompts with their number."""
+        """Return the name of a system in a table of these placements, with the number of examples for few-shot
+        prompts."""
         way, comma, rest = system.partition(", ")
         name = NAMES.get(way, way)
         shown = {count for counts in self._shown(places).values() for count in counts}

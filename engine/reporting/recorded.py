@@ -1,6 +1,6 @@
 """What reports need of one run and of its exams, read from their logs once, as polars frames.
 
-Nothing here is computed that a log does not say: answers with their verdicts, calls with their latencies, episodes,
+Nothing here is computed beyond what a log says: answers with their verdicts, calls with their latencies, episodes,
 choices of arms, and the graph and the slots as they were when each iteration was closed.
 """
 
@@ -69,7 +69,7 @@ _READS: Reads = {
 
 
 class RecordedRun:
-    """A run as its log tells it; its exams and its growth are read on first use.
+    """A run according to its log; its exams and its growth are read on first use.
 
     `problems` names the damaged exams found so far, which do not count.
     """
@@ -82,7 +82,7 @@ class RecordedRun:
         self.config: Config = parse(self.begun.config)
         self.ledger = ledger_of(self.reader)
         found = frames(self.reader, _READS)
-        # A parent's verdicts, which a run that goes on from one has in its log, are no results of this run.
+        # A parent's verdicts, which a run that continues it has in its log, are not results of this run.
         self.parent = inheritance(self.reader)
         own = pl.col("seq") > last_inherited(self.reader)
         self.answers, self._carried = asked(found).filter(own), found[AnswerCarried]
@@ -106,7 +106,7 @@ class RecordedRun:
 
     @cached_property
     def exams(self) -> Sequence[RecordedExam]:
-        """The exams in the order in which they were taken; that of a baseline is in the run's own log."""
+        """The exams in the order in which they were taken; a baseline's is in the run's own log."""
         if self.baseline:
             return [read_exam(self.reader)]
         found = []
@@ -120,15 +120,16 @@ class RecordedRun:
     @property
     def final(self) -> RecordedExam | None:
         """Return the complete exam that counts on the state at the end of the run, see `_counting`."""
-        return _counting(self.taken_of("end"), self._wanted)
+        return _counting(self.taken_of("end"), self._sizes_that_count)
 
     @property
     def initial(self) -> RecordedExam | None:
         """Return the one that counts on the state before the first iteration."""
-        return _counting(self.taken_of("start"), self._wanted)
+        return _counting(self.taken_of("start"), self._sizes_that_count)
 
     def taken_of(self, state: Literal["start", "end"]) -> list[RecordedExam]:
-        """Return the run's own exams on the state before the first iteration or after the last, as they were begun."""
+        """Return the run's own exams on the state before the first iteration or after the last, in the order of their
+        start."""
         start, then, *_ = (*sorted(self.closed.values()), 0, 0)
         since, before = (start, then) if state == "start" else (max(self.closed.values(), default=0), 0)
         if state == "start" and (not start or self.baseline):
@@ -137,8 +138,8 @@ class RecordedRun:
         return [exam for exam in self.exams if is_own(exam, learner) and since <= exam.head_seq < before]
 
     @property
-    def _wanted(self) -> list[int]:
-        """The sizes of exams that count, best first: what was registered, else all that is held out."""
+    def _sizes_that_count(self) -> list[int]:
+        """The sizes of exams that count, best first: what was registered, else everything held out."""
         registered = [event.questions for event in self.reader.of(RunRegistered)]
         return [*registered, self.taken.get("held_out", 0)]
 
@@ -153,7 +154,7 @@ class RecordedRun:
         kept = ("iteration", "question_id", "value")
         put = self.answers.filter(purpose="anchor").with_columns(value=pl.col(score).cast(pl.Float64)).select(kept)
         carried = self._carried.with_columns(value=pl.col("correct").cast(pl.Float64)).select(kept).sort("iteration")
-        if self.is_sequential:  # whether an episode succeeded says nothing of its score
+        if self.is_sequential:  # whether an episode succeeded says nothing about its score
             last = put.sort("iteration")
             carried = carried.drop("value").join_asof(last, on="iteration", by="question_id", check_sortedness=False)
         means = (
@@ -200,10 +201,8 @@ class RecordedRun:
 
 
 def _counting(exams: Sequence[RecordedExam], wanted: Sequence[int]) -> RecordedExam | None:
-    """Return the first complete exam of the first size that any has; of other sizes the first of the largest.
-
-    Never the newest: who may take an exam again until it pleases must not choose the result by that.
-    """
+    """Return the first complete exam of the first size that any has; of other sizes the first of the largest. Never the
+    newest, so that nobody can repeat an exam until the result pleases."""
     whole = [exam for exam in exams if exam.closed]
     fitting = (exam for size in wanted for exam in whole if len(exam.questions) == size)
     return next(fitting, None) or max(whole, key=lambda exam: len(exam.questions), default=None)

@@ -18,7 +18,7 @@ PUBLISHED = {
         ("RetroAgent (RL-trained reflection)", "88.9", "82.3"),
     )
 }
-"""What the paper quotes of others: configuration, task score, strict success; none of it was measured here."""
+"""What the paper quotes from others: configuration, task score, strict success; none of it was measured here."""
 
 
 def sequential(study: Study) -> StudyTable:

@@ -25,7 +25,7 @@ def settings(study: Study) -> StudyTable:
     body = []
     for name, wanted in PAPER.items() if runs else ():
         values = _side_by_side(runs, name)
-        body.append((name, _shown(wanted), values, "" if values == _shown(wanted) else "differs"))
+        body.append((name, _text_of_value(wanted), values, "" if values == _text_of_value(wanted) else "differs"))
     return StudyTable(
         name="settings",
         title="Hyperparameters",
@@ -55,8 +55,8 @@ def _values(runs: Sequence[RecordedRun], name: str) -> str:
         configured = msgspec.json.decode(canonical(run.config))[name]
         had.setdefault(configured, set()).add(_done(run, name, configured))
     return ", ".join(
-        " to ".join(dict.fromkeys(_shown(end) for end in (min(found), max(found))))
-        + ("" if found == {configured} else f" ({_shown(configured)})")
+        " to ".join(dict.fromkeys(_text_of_value(end) for end in (min(found), max(found))))
+        + ("" if found == {configured} else f" ({_text_of_value(configured)})")
         for configured, found in sorted(had.items())
     )
 
@@ -73,5 +73,5 @@ def _done(run: RecordedRun, name: str, configured: SettingValue) -> SettingValue
     return run.taken.get(name, configured)
 
 
-def _shown(value: object) -> str:
+def _text_of_value(value: object) -> str:
     return ("off", "on")[value] if isinstance(value, bool) else str(value)

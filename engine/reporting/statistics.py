@@ -35,7 +35,7 @@ def cell_of(values: Iterable[float], unit: Unit = "percent", *, interval: bool =
 def difference(one: Mapping[int, QuestionScores], other: Mapping[int, QuestionScores]) -> Cell | None:
     """Return `one` minus `other` in points, with the interval that their common seeds allow; None without data.
 
-    Both map seeds to the score of each question. Of a pair of runs the questions that both answered count.
+    Both map seeds to the score of each question. For a pair of runs the questions that both answered count.
 
     [tables, main results] A t interval on common seeds; one seed is paired by question (exact, and its sign test);
     none without a common seed.

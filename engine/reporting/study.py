@@ -22,7 +22,7 @@ from mage_es.events.errors import MageError, UsageError
 Measure = Literal["accuracy", "score", "strict"]
 """Right answers, the mean score, or the answers that are right by the strict rule; each in percent."""
 MEASURED: Mapping[Measure, str] = {"accuracy": "correct", "score": "score", "strict": "strict"}
-"""The column of answers that each is the mean of."""
+"""The column of answers of which each is the mean."""
 
 
 class TableHead(NamedTuple):
@@ -125,7 +125,7 @@ class Study(Places):
         return tuple(notes)
 
     def teaching(self, places: Iterable[Placement]) -> tuple[str, ...]:
-        """Return a note on what the guidance model was shown of questions, on which a gain depends."""
+        """Return a note on what the guidance model was shown of questions, as gains depend on it."""
         shown: dict[str, set[str]] = {}
         for place in places:
             for run in self.at(place).values():
@@ -134,7 +134,7 @@ class Study(Places):
         return (f"What the teacher saw beside replies and verdicts: {said}.",) if said else ()
 
     def head(self, places: Sequence[Placement], *fields: str) -> TableHead:
-        """Return the leading columns of a table of these places: the benchmark, and of `fields` those that vary."""
+        """Return the leading columns of a table of these places: the benchmark, and those of `fields` that vary."""
         varying = [field for field in fields if len({getattr(place, field) for place in places}) > 1]
         fixed = {field: getattr(places[0], field) for field in fields if field not in varying} if places else {}
         said = "; ".join(f"{field} {value}" for field, value in fixed.items() if value)
@@ -150,7 +150,7 @@ class Study(Places):
 
 
 def _taken_again(run: RecordedRun) -> list[str]:
-    """Return a note for each state of which a run has several exams of its own, with the one that counts."""
+    """Return a note for each state with several of the run's own exams, naming the one that counts."""
     notes = []
     for state, counting in (("start", run.initial), ("end", run.final)):
         taken = run.taken_of(state)  # type: ignore[arg-type]
@@ -184,7 +184,7 @@ def open_study(folder: Path, *, prices: Prices | None = None, data_dir: Path | N
     for run in find_runs(folder):
         try:
             found.append(RecordedRun(run))
-        except (MageError, OSError) as error:  # whatever it is, it hides no other run
+        except (MageError, OSError) as error:  # whatever it is, it must not hide other runs
             problems.append(f"{run.id} is left out: {error}")
     if not found:
         why = f" {problems[0]}" if problems else ""

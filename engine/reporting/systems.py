@@ -66,7 +66,7 @@ METHODS: Mapping[str, str] = {
     "expel": "ExpeL",
     "gepa": "GEPA",
 }
-"""The methods that learn, which have a column where they were run."""
+"""The methods that learn, which have a column if they were run."""
 NAMES: Mapping[str, str] = {**BASELINES, ORACLE: "Reflexion, gold stop", **METHODS}
 """The names of baselines in tables."""
 
@@ -136,7 +136,7 @@ def values(run: RecordedRun) -> dict[str, object]:
     for name in ("benchmark", "seed", "execution", "guidance"):
         del found[name]
     if config.teacher_sees == shown_to(config.guidance):
-        found["teacher_sees"] = "model"  # it goes with the model, which a table has apart
+        found["teacher_sees"] = "model"  # it goes with the model, which has its own column
     for name in ("held_out", "anchors"):
         if run.taken.get(name, getattr(config, name)) < getattr(config, name):
             found[name] = ALL

@@ -17,7 +17,7 @@ MOST = 10
 
 
 def in_words(study: Study) -> list[str]:
-    """Return one line on the runs, one for each full system as far as there is room, and two on cost and words."""
+    """Return one line on the runs, one for each full system if there is room, and two on cost and words."""
     learning = [run for run in study.counted if not run.baseline]
     runs, baselines = len(learning), len(study.counted) - len(learning)
     exams = sum(len(run.exams) for run in learning)
@@ -27,7 +27,7 @@ def in_words(study: Study) -> list[str]:
     if len(results) > room:
         results[room - 1 :] = [f"... and {len(results) - room + 1} more, in the tables below."]
     words = "Right or wrong is counted on held-out questions; `mage-es explain WORD` explains any word below."
-    return [head, *results, _taken(study), _cost(study), words]
+    return [head, *results, _exam_counts(study), _cost(study), words]
 
 
 def _result(study: Study, place: Placement) -> str:
@@ -53,8 +53,8 @@ def _points(gain: Cell | None) -> str:
     return f"{gain.mean:+.0f} points{between}"
 
 
-def _taken(study: Study) -> str:
-    """Return how many exams there are of each state: of many, one could have been chosen."""
+def _exam_counts(study: Study) -> str:
+    """Return how many exams there are of each state: from many, one could have been picked."""
     learning = [run for run in study.counted if not run.baseline]
     before, after = (sum(len(run.taken_of(state)) for run in learning) for state in ("start", "end"))
     return f"Exams taken: {before} before and {after} after learning, in {len(learning)} runs."

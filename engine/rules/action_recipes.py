@@ -1,8 +1,8 @@
-"""Achievements: action recipes and milestones, both made of the last actions before one.
+"""Achievements: action recipes and milestones, both made from the last actions before one.
 
 An action recipe (cascade part B) keeps those actions for the skill that they exercise. A milestone is what is learned
-from an episode that has no goal to reach or miss: where a task is to get as far as possible, each achievement is a
-success of its own, kept with what was observed before the actions that led to it.
+from an episode that has no goal to reach or miss: if the task is to get as far as possible, each achievement is a
+success in itself, kept with what was observed before the actions that led to it.
 
 Rules
     - The same actions to the same achievement are one recipe, however often they are met.
@@ -28,7 +28,7 @@ def last_actions(steps: Sequence[EpisodeStepped]) -> list[tuple[str, tuple[str, 
     actions: list[str] = []
     found: list[tuple[str, tuple[str, ...]]] = []
     for step in steps:
-        # A reply without an action is a step, too: the environment moved on, but there is nothing to do again.
+        # A reply without an action is a step too: the environment moved on, but there is nothing to repeat.
         if step.parsed:
             actions.append(step.action)
         found += [(achievement, tuple(actions[-ACTIONS:])) for achievement in step.achievements]
@@ -42,7 +42,7 @@ def harvest_recipes(
 
     [appendix, action recipes] A recipe is quoted as data, never executed.
     """
-    # The graph knows recipes of earlier iterations; of this one several episodes may bring the same.
+    # The graph knows recipes of earlier iterations; in this one several episodes may bring the same.
     met: set[str] = set()
     recipes: list[ActionRecipeHarvested] = []
     for trajectory in trajectories:
@@ -75,7 +75,7 @@ class Milestone(NamedTuple):
 
 
 def milestones(steps: Sequence[EpisodeStepped]) -> list[Milestone]:
-    """Return the milestones of an episode, in order; steps in which no action was named are no part of one.
+    """Return the milestones of an episode, in order; steps that named no action are left out.
 
     [section 4, Crafter, success memories] An episode without a goal is neither right nor wrong: each achievement in
     EVALUATE becomes a success memory, found by the observation before it.
@@ -89,7 +89,7 @@ def milestones(steps: Sequence[EpisodeStepped]) -> list[Milestone]:
         # The opening observation is in no step, so an achievement by the first action has nothing to be found by.
         if not step.achievements or not last:
             continue
-        # The observation of a step is what its action led to: what was seen before an action is in the step before it.
+        # The observation of a step is what its action led to: what was seen before an action is in the preceding step.
         before = max(0, last[0] - 1)
         if actions := tuple(steps[at].action for at in last if at > before):
             found += [Milestone(name, steps[before].observation, actions) for name in step.achievements]

@@ -2,7 +2,7 @@
 
 Rules
     - A reply that cannot be used is recorded as such and never ends an iteration.
-    - What an action is not asked for (it is switched off, or there is nothing to write about) is recorded, too.
+    - What an action was not asked for (it is off, or there is nothing to write about) is recorded as well.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -46,11 +46,12 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.fold import State
 
 PRINCIPLES_PER_TARGET = 3  # principles asked for at a time; the cap on active ones is the configuration's
-LEAST_SUPPORT = 2  # questions that a principle must name: what one question shows is a memory of it
+LEAST_SUPPORT = 2  # questions that a principle must name: what a single question shows is a memory of that question
 
 
 def source_of(item: AuthoredFailure, question: Question) -> str:
-    """Return the text that a failure memory is embedded by: its question, and what a strategy is recognised by."""
+    """Return the text that represents a failure memory in its embedding: its question, and what a strategy is
+    recognised by."""
     return f"{item.recognise}\n{question.question}" if item.kind == "type_strategy" else question.question
 
 
@@ -66,7 +67,7 @@ def sources_of(authored: Authored, questions: Mapping[str, Question]) -> list[st
 
 
 def principles_of(authored: Iterable[AuthoredPrinciple]) -> list[tuple[str, frozenset[str]]]:
-    """Return the principles that say something, as texts, each with the ids of the questions that it rests on."""
+    """Return the non-empty principles as texts, each with the ids of the questions that it rests on."""
     told = ((" ".join(each.when.split()).rstrip(".,: "), each.do.strip(), each.cases) for each in authored)
     return [
         (f"When {when.removeprefix('When ').removeprefix('when ')}, {do}" if when else do, frozenset(cases))
@@ -99,7 +100,7 @@ class _Writing:
         self.setting, self.state, self.command = setting, state, command
         self.verdicts = {v.question_id: v for v in state.progress.verdicts("evaluate")}
         self.met = Met(state.memory)
-        # Names of skills that an earlier split of the same EVOLVE took: the state does not have them yet.
+        # Names of skills that an earlier split of the same EVOLVE took, which the state does not have yet.
         self.created: list[str] = []
         self.ordinal = 0
 
@@ -114,10 +115,12 @@ class _Writing:
                 task_type=authored.task_type,
                 outcome=_outcome(authored, written),
                 authored=written.authored,
-                doubtful=tuple(sorted(self._asked(authored.task_type) & {*getattr(authored.reply, "doubtful", ())})),
+                doubtful=tuple(
+                    sorted(self._questions_of(authored.task_type) & {*getattr(authored.reply, "doubtful", ())})
+                ),
             )
 
-    def _asked(self, task_type: str) -> set[str]:
+    def _questions_of(self, task_type: str) -> set[str]:
         return {name for name, verdict in self.verdicts.items() if verdict.task_type == task_type}
 
     def _written(self, authored: Authored) -> Written:
@@ -141,8 +144,8 @@ class _Writing:
                 return split(turn, reply, taken=self.created, guarded=self.setting.guarded)
 
     def _failures(self, task_type: str, items: Sequence[AuthoredFailure], call: str) -> Written:
-        # One for each question: a second memory about it would only supersede the first at once. A strategy is about
-        # none, and counts apart.
+        # One for each question: a second memory about it would only supersede the first at once. A strategy is about no
+        # question, and counts separately.
         usable: dict[str, AuthoredFailure] = {}
         for item in items:
             verdict = self.verdicts.get(item.question_id)
@@ -155,12 +158,12 @@ class _Writing:
     def _principles(
         self, task_type: str, skill: str, replied: Sequence[AuthoredPrinciple], authored: Authored
     ) -> Written:
-        """Return the first principles that rest on enough questions; one that the skill has already is met again."""
-        asked = self._asked(task_type)
+        """Return the first principles that rest on enough questions; one that the skill already has is met again."""
+        asked = self._questions_of(task_type)
         texts = [text for text, cases in principles_of(replied) if len(cases & asked) >= LEAST_SUPPORT]
         if replied and not texts:
             return Written(refused=f"refused: no principle names {LEAST_SUPPORT} questions that show it")
-        # Models repeat themselves with other spacing and case; the same words again are one principle met twice.
+        # Models repeat themselves with different spacing and case; the same words are one principle met twice.
         said = {normalise(row.reasoning): row.memory_id for row in self.state.memory.principles(skill)}
         events: list[Event] = []
         for text in texts[:PRINCIPLES_PER_TARGET]:
@@ -175,7 +178,7 @@ class _Writing:
         question = self.command.questions[item.question_id]
         verdict = self.verdicts[item.question_id]
         is_strategy = item.kind == "type_strategy"
-        # Where the teacher may not see right answers, its own belief must not be mended by one either.
+        # If the teacher may not see right answers, its own belief must not be corrected by one either.
         answer = item.answer if self.setting.config.teacher_sees == "errors" else question.gold
         lesson = "" if tells_nothing(item.reasoning, verdict.answer, answer) else item.reasoning
         # A type strategy is about the type and not a question, so it takes the place of the type's last one.
@@ -207,7 +210,7 @@ class _Writing:
         memory = self._memory(
             outcome="principle",
             task_type=task_type,
-            # What only one question taught is not shown to it; of several no one owns it (rules/own.py).
+            # What a single question taught is not shown to it; a lesson from several belongs to none (rules/own.py).
             question_id=authored.cases[0] if len(authored.cases) == 1 else "",
             reasoning=capped(text, self.setting.config.reasoning_cap),
             origin=self._taught(authored.call),
@@ -246,7 +249,7 @@ def _is_usable(item: AuthoredFailure, verdict: AnswerJudged | None, task_type: s
 
 
 def _outcome(authored: Authored, written: Written) -> str:
-    # An action that failed and one that was never asked are different outcomes: reports count both.
+    # An action that failed and one never asked for are different outcomes, and reports count both.
     if authored.idle:
         return authored.idle
     if authored.reply is None:
@@ -259,7 +262,7 @@ SLOT_LENGTH = 1200
 
 
 def refine(turn: ActionTurn, reply: RefinementReply) -> Written:
-    """Return the refinement; an empty slot of the reply leaves the skill's own, and no change is no event.
+    """Return the refinement; an empty slot in the reply keeps the skill's own, and no change means no event.
 
     [section 3.3, prompt refinement] The event holds both slots before and after.
     """

@@ -5,7 +5,7 @@ Rules
     - Afterwards, with probability `exploration` a uniform arm, else the arm with the largest draw from its Beta
       posterior. The probability that is logged is the one with which the chosen arm was drawn.
     - Posteriors are integers in millionths, starting from Beta(1, 1).
-    - The arms of a choice are those that differ for its question. A new one brings its key back into warm-up.
+    - The arms of a choice are those that differ for its question. A new arm puts its key back into warm-up.
     - Frozen, the arm with the best lower bound is served, not the best mean: seven lucky pulls prove little.
     - A skill that was split from another starts from that one's posteriors, discounted, until its own first reward.
 """
@@ -58,7 +58,7 @@ def choose(
 
     [section 3.2, search bandit] Every choice is logged with its probability.
     """
-    # Drawn before anything else and in each case, so that the stream of a question is the same in and after warm-up.
+    # Always drawn first, so that a question's stream is the same during and after warm-up.
     arms = list(posteriors)
     uniform = arms[int(draw.integers(len(arms)))]
     if is_warming_up(posteriors, warmup=warmup, planned=planned):
@@ -66,7 +66,7 @@ def choose(
     explores = draw.random() < exploration
     best = max(arms, key=lambda arm: draw.beta(posteriors[arm].alpha / MICRO, posteriors[arm].beta / MICRO))
     arm = uniform if explores else best
-    # The logged probability is computed and not counted: off-policy estimates divide by it.
+    # The logged probability is computed, not counted, because off-policy estimates divide by it.
     shares = probabilities_of_best(tuple((p.alpha, p.beta) for p in posteriors.values()))
     return Choice(arm, (1 - exploration) * shares[arms.index(arm)] + exploration / len(arms))
 
@@ -79,14 +79,14 @@ def choose_frozen(posteriors: Mapping[str, Posterior], *, warmup: int, default: 
 
 
 def posterior_of(config: Config, state: State, bandit: Literal["search", "routing"], key: str, arm: str) -> Posterior:
-    """Return the posterior of an arm; of a split skill that was never rewarded for it the parent's, discounted."""
+    """Return the posterior of an arm; for a split skill that was never rewarded for it the parent's, discounted."""
     own = state.bandits.posterior(bandit, key, arm)
     parent = state.graph.parent(key) if bandit == "routing" and not own.pulls else ""
     return discounted(posterior_of(config, state, bandit, parent, arm), config.split_discount) if parent else own
 
 
 def discounted(posterior: Posterior, discount: float) -> Posterior:
-    """Return a posterior as if it had been made of fewer pulls with the same mean reward."""
+    """Return a posterior as if it came from fewer pulls with the same mean reward."""
     kept = Fraction(str(discount))
     alpha, beta = (MICRO + int(kept * (value - MICRO)) for value in posterior[:2])
     return Posterior(alpha, beta, int(kept * posterior.pulls))
@@ -112,8 +112,8 @@ def probabilities_of_best(parameters: Sequence[tuple[int, int]]) -> tuple[float,
 
 @lru_cache(maxsize=1024)
 def _distribution(alpha: int, beta: int) -> NDArray[np.float64]:
-    """Return the distribution function of a Beta posterior at the edges of the bins; most arms of a key stay as they
-    are from one iteration to the next."""
+    """Return the distribution function of a Beta posterior at the edges of the bins; most arms of a key do not change
+    from one iteration to the next."""
     import numpy as np
     from scipy.special import betainc
 

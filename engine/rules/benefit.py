@@ -1,30 +1,29 @@
-"""Never worse than nothing: the anchors tell, type by type, whether what was learned beats the bare prompt.
+"""Never worse than nothing: the anchors show, type by type, whether what was learned beats the bare prompt.
 
 The bare prompt is that of the start: question and answer form, without memory, principle, skill text, plan or tool.
 Each anchor is answered with it once; with what was learned at every snapshot that would show it something new. The two
-answers of an anchor are a pair: won where only the one with what was learned is right, lost where only the bare one is.
+answers of an anchor are a pair: won if only the one with what was learned is right, lost if only the bare one is.
 
 Rules
-    - A type's own record decides where it can. With more lost than won pairs it is served bare; with so many more won
-      than lost that chance brings them in at most `gate_p` (one-sided exact sign test), what was learned.
-    - Any other type follows the pairs of all types together, by the same test; so does one without a pair. Of at most
-      FEW pairs in all no test is asked for: they cannot show a gain of 20 points, and the nearest cases are what is
-      served until the bare prompt has beaten them. It does with more lost than won.
-    - So where what was learned does nothing at all, it is served all the same with a probability of at most `gate_p`
-      for each of the two tests, at any one marker, and at no cost; where it does harm, far less often, and its own
-      losses stop a type that it harms from being carried by others that it helps. What is given up are small gains on
-      few anchors: two pairs won and none lost are the least that pass at 0.25, four at 0.1. How often what is served at
-      what effect, with how many anchors and types: tests/bench/benefit.py.
+    - A type's own record decides if it can. With more pairs lost than won it is served bare; with so many more won than
+      lost that chance explains it with a probability of at most `gate_p` (one-sided exact sign test), what was learned.
+    - Any other type follows the pairs of all types together, by the same test; so does one without a pair. With
+      at most FEW pairs in all no test is asked for: they cannot show a gain of 20 points, so the nearest cases are
+      served until the bare prompt has beaten them, which it has with more pairs lost than won.
+    - So if what was learned has no effect at all, it is still served with a probability of at most `gate_p` for each of
+      the two tests, at any one marker, and at no cost; if it does harm, far less often, and a type that it harms is
+      stopped by its own losses, not carried by types that it helps. The price is small gains on few anchors: two pairs
+      won and none lost are the least that pass at 0.25, four at 0.1. How often it is served at which effect, with how
+      many anchors and types: tests/bench/benefit.py.
     - An anchor that the guard need not have asked has the answer that it gave when it was last asked, by what had been
-      learned then: it counts, and `stale` says how many do. At the last snapshot of a run all are asked.
-    - Where few anchors leave it open at the last snapshot (SURE), at most MORE questions that were learned from make
+      learned then: it counts, and `stale` says how many there are. At the last snapshot of a run all are asked.
+    - If too few anchors leave it open at the last snapshot (SURE), at most MORE questions that were learned from make
       further pairs, at the price of a call each: those of the last iteration are asked bare as well, and those of the
-      first, which were asked when nothing had been learned, again, with nothing of their own cases. What a few anchors
-      show of a gain would else be given up; a run of ten questions has two. That is another look at what does nothing,
-      which passes it with a probability of at most `gate_p` as well. Where a rule drifts, it is the last questions that
-      count.
-    - Questions that a new learner is asked again are pairs as well (rules/reproof.py).
-    - A rollback takes back no memory, so the record stays what it is after it.
+      first, which were asked when nothing had been learned, again, without their own cases. Otherwise the gain that a
+      few anchors show would be given up; a run of ten questions has two. That is another look at something without
+      effect, which again passes with a probability of at most `gate_p`. If a rule drifts, the last questions count.
+    - Questions that a new learner is asked again are pairs too (rules/reproof.py).
+    - A rollback takes back no memory, so it does not change the record.
     - Without anchors nothing is tested: what was learned is served, and every page says that it was not tested.
 """
 
@@ -40,11 +39,11 @@ from mage_es.events.vocabulary import BenefitDecided, Paired, Purpose
 from mage_es.projections.fold import State
 
 MORE = 60
-"""Most questions that are asked once more; so many anchors show any gain that matters by themselves."""
+"""Most questions to ask once more; this many anchors alone show any gain that matters."""
 FEW = 20
-"""Pairs up to which doubt goes to what was learned, as where there are none: a run of some fifteen questions."""
+"""Pairs up to which doubt goes to what was learned, as it does without any: a run of some fifteen questions."""
 SURE = 0.05
-"""One-sided p at or below which the anchors leave nothing open, for what was learned or against it."""
+"""One-sided p at or below which the anchors settle the matter, for or against what was learned."""
 
 
 class Pair(NamedTuple):
@@ -59,8 +58,8 @@ def decide_benefit(
 ) -> tuple[tuple[Paired, ...], Paired]:
     """Return the record of each task type, sorted, and that of all together, each with what is served.
 
-    Where nothing `is_gated`, the records say so: what was learned is served, whatever they are. At the start of a run
-    nothing was.
+    If nothing `is_gated`, the records say so: what was learned is served, whatever they show. At the start of a run
+    nothing was learned yet.
     """
     all_pairs = [pair for found in pairs.values() for pair in found]
     pooled = _counted("", all_pairs)
@@ -71,8 +70,8 @@ def decide_benefit(
     def decided(record: Paired) -> Paired:
         if not is_gated:
             return msgspec.structs.replace(record, served="learned")
-        # No test here: doubt goes to the bare prompt. A type that chance alone stopped is not stopped for good, since
-        # the next snapshot asks again.
+        # No test here: doubt goes to the bare prompt. A type stopped by chance alone is not stopped for good, since the
+        # next snapshot asks again.
         if record.lost > record.won:
             return msgspec.structs.replace(record, served="bare", is_own=True)
         is_own = _is_shown(record, p)
@@ -82,14 +81,14 @@ def decide_benefit(
 
 
 def to_ask_more(setting: Setting, state: State, iteration: int) -> dict[str, Purpose]:
-    """Return the questions (id -> purpose) to ask once more, where the anchors leave open whether learning helps.
+    """Return the questions (id -> purpose) to ask once more, if the anchors leave open whether learning helps.
 
     Only the last iteration asks them: what is served depends on its record.
     """
     if setting.config.gate != "paired" or setting.is_served or iteration != setting.end - 1:
         return {}
     bare = state.scores.bare_answers()
-    # By the anchors alone, so a resumed snapshot comes to the same questions.
+    # By the anchors alone, so that a resumed snapshot arrives at the same questions.
     last = {name: state.scores.last_asked(name) for name in setting.anchors if name in bare}
     record = _counted("", [Pair(asked.correct, bare[name]) for name, asked in last.items() if asked])
     is_sure = sign_test(max(record.won, record.lost), record.won + record.lost) <= SURE
@@ -108,10 +107,10 @@ def _was_bare(setting: Setting, state: State, name: str) -> bool:
 
 
 def benefit_of(setting: Setting, state: State, iteration: int) -> list[BenefitDecided]:
-    """Return what a snapshot shows of what was learned; nothing where no anchor was answered both ways."""
+    """Return what a snapshot shows about what was learned; nothing if no anchor was answered both ways."""
     scores, config = state.scores, setting.config
     pairs: dict[str, list[Pair]] = {}
-    # An anchor without one of the answers, as its call failed for good, is no pair and no evidence.
+    # An anchor that lacks one of the answers, as its call failed for good, is not a pair and not evidence.
     for name, bare in scores.bare_answers().items():
         if (last := scores.last_asked(name)) is not None:
             pairs.setdefault(scores.anchor_type(name), []).append(Pair(last.correct, bare))
@@ -126,7 +125,7 @@ def benefit_of(setting: Setting, state: State, iteration: int) -> list[BenefitDe
         return []
     is_gated = config.gate == "paired"
     records, pooled = decide_benefit(pairs, p=config.gate_p, is_gated=is_gated, is_start=iteration < 0)
-    # Planned is what would see something new; with the same prompt the earlier answer is as good as a new one.
+    # Only anchors that would see something new are planned; with the same prompt the earlier answer is as good.
     planned = (plan.question_id for plan in state.progress.plans("snapshot"))
     stale = sum(not state.progress.is_judged("snapshot", name) for name in planned)
     return [BenefitDecided(iteration=iteration, records=records, pooled=pooled, stale=stale)]

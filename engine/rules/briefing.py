@@ -1,10 +1,10 @@
-"""What a brief shows of a question: as much as the teacher may see, in as many words as its budget has room for.
+"""What a brief shows of a question: as much as the teacher may see and the budget has room for.
 
 Rules
-    - `seen` is the one place where a right answer or the data set's own solution gets into a brief.
-    - A brief that is too long shows less of every text, then fewer questions. What it was cut to is an event.
-    - Of a context that is cut, the passages stay that hold the answer, as far as it is known, and after them those that
-      share the rarest words with the question.
+    - `seen` is the only place where a right answer or the data set's own solution gets into a brief.
+    - A brief that is too long shows less of every text, then fewer questions. The cut is recorded as an event.
+    - When a context is cut, the passages that hold the answer stay, if it is known, then those that share the rarest
+      words with the question.
 """
 
 import re
@@ -47,11 +47,11 @@ DETAILS = (
     Detail(2, 1, 120, 150),
     Detail(1, 0, 80, 80),
 )
-"""Ever shorter; six questions tell a teacher as much as twelve."""
+"""Ever shorter; six questions teach a teacher as much as twelve."""
 
 
 class Known(NamedTuple):
-    """What the teacher may know of a question's answer; "" where that is nothing."""
+    """What the teacher may know of a question's answer; "" if nothing."""
 
     answer: str
     solution: str
@@ -69,7 +69,7 @@ def seen(setting: Setting, question: Question) -> Known:
 
 
 def _without_answer(solution: str, answer: str) -> str:
-    """Return a solution without a last line that only says the answer, which the brief has beside it."""
+    """Return a solution without a last line that only says the answer, which the brief shows separately."""
     before, _, last = solution.rstrip().rpartition("\n")
     said = re.sub(r"^\W*(answer|final answer)?\W*", "", last, count=1, flags=re.IGNORECASE)
     return before if said.strip() == answer.strip() else solution.rstrip()
@@ -87,8 +87,8 @@ def shown(setting: Setting, question: Question, detail: Detail) -> Case:
 
 
 def window(context: str, about: str, most: int, *, answer: str = "") -> str:
-    """Return the passages of a context that say most about something, in their order, at most so many characters; those
-    with the answer word for word first."""
+    """Return the passages of a context that say most about something, in order, within a number of characters; those
+    with the literal answer take precedence."""
     if len(context) <= most:
         return context
     passages = [passage for passage in _PASSAGES.split(context) if passage.strip()]
@@ -119,7 +119,7 @@ def window(context: str, about: str, most: int, *, answer: str = "") -> str:
 
 
 def clipped(text: str, most: int) -> str:
-    """Return the beginning and the end of a text, at most so many characters; a reply's end has its answer."""
+    """Return the beginning and the end of a text, within a number of characters; a reply's end has its answer."""
     if len(text) <= most:
         return text
     head = max(0, most - len(GAP)) * 2 // 3
@@ -134,7 +134,7 @@ def _words(text: str) -> set[str]:
 def fitted(
     setting: Setting, iteration: int, template: str, about: str, brief_of: Callable[[Detail], AnyOf]
 ) -> tuple[AnyOf, BriefCut | None]:
-    """Return the most detailed brief that fits the budget, or else the shortest; and what was cut, if anything was."""
+    """Return the most detailed brief that fits the budget, or else the shortest; and what was cut, if anything."""
     whole = tokens_of(template, brief_of(WHOLE), setting.templates)
     for detail in DETAILS:
         brief = brief_of(detail)

@@ -2,14 +2,14 @@
 
 Rules
     - It comes on top of the base rule: the arm `cascade` also retrieves what `balanced` would (rules/retrieval.py).
-    - D first: where the question's skill is mastered, the first frontier skill that needs it guides instead; one that
+    - D first: if the question's skill is mastered, the first frontier skill that needs it guides instead; a skill that
       does not need it has nothing to say about its questions. The guiding skill decides what A and B bring; C is about
       the goal, which stays the question's own skill.
-    - A brings the active principles of all prerequisites of the guiding skill, of each the newest
-      `principles_per_skill`, prerequisites first; a guide other than the question's own skill brings its own too. Those
-      of the question's own skill belong to the route `cot_principles`.
+    - A brings the active principles of all prerequisites of the guiding skill, the newest `principles_per_skill` of
+      each, prerequisites first; a guide other than the question's own skill brings its own too. Those of the question's
+      own skill belong to the route `cot_principles`.
     - B quotes the newest action recipes of the guiding skill, then those of its prerequisites, the nearest first.
-    - C names the goal's sub-skills (all that it needs or is composed of) in the order in which they are wanted.
+    - C names the goal's sub-skills (all that it needs or is composed of) in the order in which they are used.
 """
 
 from itertools import islice
@@ -25,8 +25,8 @@ ACTION_RECIPES = 3  # most action recipes quoted in a prompt; the paper's K = 3 
 
 
 class Cascade(NamedTuple):
-    """What the cascade adds: the skill that guides ("": the question's own), memory ids of principles, recipe ids,
-    and the goal's sub-skills in order, the goal last (none where it has no sub-skill)."""
+    """What the cascade adds: the skill that guides ("": the question's own), memory ids of principles, recipe ids, and
+    the goal's sub-skills in order, the goal last (none if it has no sub-skill)."""
 
     guiding_skill: str = ""
     principles: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ def next_skill(setting: Setting, state: State, skill: str) -> str:
     threshold, mastery = setting.config.mastery_threshold, estimated_mastery(setting, state)
     if mastery.get(skill, 0.0) < threshold:
         return ""
-    # `learnable` falls back to the weakest skills where all are mastered; nothing has to guide then.
+    # `learnable` falls back to the weakest skills if all are mastered; then nothing has to guide.
     open_skills = (name for name in learnable(setting, state) if mastery[name] < threshold)
     return next((name for name in open_skills if skill in state.graph.closure(name)), "")
 
@@ -69,7 +69,7 @@ def next_skill(setting: Setting, state: State, skill: str) -> str:
 def active_principles(setting: Setting, state: State, skill: str) -> tuple[str, ...]:
     """Return the memory ids of a skill's newest active principles, oldest first, at most `principles_per_skill`.
 
-    A skill that was split from another knows what that one's principles say.
+    A skill that was split from another also knows the other's principles.
 
     [hyperparameters, caps] The caps bound what prompts and splitting use, never what is stored.
     """
@@ -91,6 +91,6 @@ def _principles(setting: Setting, state: State, skills: list[str]) -> tuple[str,
 
 def _action_recipes(state: State, needed: list[str]) -> tuple[str, ...]:
     """Return recipe ids; the guiding skill is the last of its closure, so its own come first."""
-    # Quotas are small; what is nearest to the question's own skill is worth most.
+    # Quotas are small, and what is nearest to the question's own skill is worth most.
     found = (recipe.recipe_id for skill in reversed(needed) for recipe in state.recipes.actions(skill))
     return tuple(islice(found, ACTION_RECIPES))

@@ -1,15 +1,15 @@
 """What is chosen for a question before it is asked: both arms, the bundle, and what the arms bring along.
 
 Rules
-    - An arm is offered where it gives something that no arm before it in the table gives; the order of memories alone
-      makes no difference. The route is drawn after the search arm, since what that brings can make a route idle.
-    - An answer is credited to the arm that was named: one that coincides with it has not been tried where it differs.
-      Where one arm alone was offered nothing was chosen, and nothing is credited (a probability of 1).
-    - No question sees what was made of it (rules/own.py); only `revisit_self = include` shows it.
-    - All choices of one phase read the state as it is at the phase's start, in question-id order; pulls planned
-      before in the same phase count. Every draw is keyed by (seed, bandit, iteration, question).
-    - A donor (the shuffled control of an exam) gives memories and principles, and none of a case that the
-      question would have got itself; arms, chain and tool stay the question's.
+    - An arm is offered if it gives something that no earlier arm in the table gives; the order of memories makes no
+      difference. The route is drawn after the search arm, whose memories can make a route idle.
+    - An answer is credited to the arm that was named: one that coincides with it has not been tried where they differ.
+      If only one arm was offered nothing was chosen, and nothing is credited (a probability of 1).
+    - No question sees what was made from it (rules/own.py); only `revisit_self = include` shows it.
+    - All choices of one phase read the state as it is at the phase's start, in question-id order; earlier pulls planned
+      in the same phase count. Every draw is keyed by (seed, bandit, iteration, question).
+    - A donor (the shuffled control of an exam) gives memories and principles, and none from a case that the question
+      would have got itself; arms, chain and tool stay the question's.
 """
 
 from collections import defaultdict
@@ -39,11 +39,11 @@ from mage_es.engine.seams.embedder import Vector
 from mage_es.events.vocabulary import RetrievalRecipeAuthored, ToolAuthored
 from mage_es.projections.fold import State
 
-CHAIN_STEPS = 13  # most steps of a chain; of a longer closure the prerequisites nearest to the skill stay
+CHAIN_STEPS = 13  # most steps of a chain; a longer closure keeps the prerequisites nearest to the skill
 
 
 def default_arm(setting: Setting, bandit: Literal["search", "routing"]) -> str:
-    """Return what a key serves frozen until an arm has enough pulls, and every key where there are no bandits."""
+    """Return what a frozen key serves until an arm has enough pulls, and what every key serves without bandits."""
     if bandit == "routing":
         return setting.route
     return "balanced" if setting.config.retrieval == "quotas" else NEAREST
@@ -77,12 +77,12 @@ class Choosing:
         self, setting: Setting, state: State, command: PlanAnswers, cascades: dict[str, Cascade] | None = None
     ) -> None:
         self._setting, self._state, self._command, self._terms = setting, state, command, setting.terms
-        # Without this, every question of an iteration would see the same warm-up, and pull far more than it asks for.
+        # Without this, every question of an iteration would see the same warm-up, and pull far more than it needs.
         self._planned = defaultdict[tuple[str, str, str], int](int)
         self._cascades = {} if cascades is None else cascades
 
     def choose(self, asked: Asked, skill: str) -> Chosen:
-        """Return what is chosen for a question of a skill. To be called in question-id order."""
+        """Return what is chosen for a question of a skill. Call it in question-id order."""
         state = self._state
         search, given = self.search(asked, skill)
         routing = self._arm("routing", asked, skill, self.routes(asked, skill, given.cascade))
@@ -107,12 +107,12 @@ class Choosing:
         )
 
     def bare(self) -> Chosen:
-        """Return what a prompt has that shows nothing of what was learned: the prompt of a run's start."""
+        """Return the choice for a prompt that shows nothing learned: that of a run's start."""
         nothing, routing = Choice("none", 1.0), Choice(default_arm(self._setting, "routing"), 1.0)
         return Chosen(nothing, routing, Bundle([], []), (), Cascade(), "", (), "")
 
     def choose_served(self, asked: Asked, skill: str) -> Chosen:
-        """Return what is chosen where the client's own prompt says how to work: no route, and no text of a skill."""
+        """Return the choice when the client's own prompt says how to work: no route, and no skill text."""
         search, given = self.search(asked, skill)
         recipe = self._state.recipes.retrieval(asked.task_type) if search.arm == "recipe" else None
         if donor := self._command.donors.get(asked.question.id):
@@ -135,7 +135,7 @@ class Choosing:
         """Return the search arm that is chosen for a question, and what it gives."""
         # Without bandits nothing is compared, so only the default is looked up.
         default = default_arm(self._setting, "search")
-        # Arms by quotas are the paper's; `nearest` is not among them where it was not chosen.
+        # Arms by quotas are the paper's; `nearest` is not among them unless it was chosen.
         arms = [each for each in SEARCH_ARMS if (self._setting.config.bandits and each != NEAREST) or each == default]
         offered = self.offered(asked, skill, arms, candidates)
         choice = self._arm("search", asked, asked.task_type, list(offered))
@@ -163,12 +163,12 @@ class Choosing:
         return found
 
     def routes(self, asked: Asked, skill: str, added: Cascade) -> list[str]:
-        """Return the routes that differ for a question to which the cascade adds something already.
+        """Return the routes that differ for a question, given what the cascade adds.
 
-        [section 3.2, routing bandit] The arm `tool` is there only where the skill has a tool.
+        [section 3.2, routing bandit] The arm `tool` exists only if the skill has a tool.
         """
         is_episode = asked.opening is not None
-        # In an episode a chain is no more than a plan, and no tool is run.
+        # In an episode a chain is only a plan, and no tool is run.
         there = {
             "nothing": True,
             "prerequisites": len(self._state.graph.closure(skill)) > 1 and not (is_episode and added.planning),
@@ -192,7 +192,7 @@ class Choosing:
         return Given(bundle, self._cascade(asked.question, skill) if arm == "cascade" else Cascade())
 
     def _difference(self, arm: str, asked: Asked, skill: str, given: Given) -> object:
-        """Return what tells an arm from the others: equal values are one arm to this question."""
+        """Return what distinguishes an arm: equal values are the same arm to this question."""
         bundle, added, graph, slots = given.bundle, given.cascade, self._state.graph, self._state.slots
         seen: object = frozenset(hit.memory_id for hit in (*bundle.success, *bundle.failure))
         if asked.opening is not None:
@@ -200,7 +200,7 @@ class Choosing:
             reach = within_reach(arm, self._query(asked), self._state.memory, self._terms)
             is_blind = arm == "none" and (self._state.patterns.of(asked.task_type) or "relation" in graph.edge_counts())
             seen = (arm if arm == "recipe" else reach, bool(is_blind))
-        # Another skill guides by its approach and not by its name, the first field; all else is in the others.
+        # Another skill guides by its approach, not by its name, the first field; the rest is in the other fields.
         return seen, added[1:], slots.strategy(added.guiding_skill or skill)
 
     def _arm(self, bandit: Literal["search", "routing"], asked: Asked, key: str, arms: Collection[str]) -> Choice:
@@ -215,7 +215,7 @@ class Choosing:
         warmup = self._setting.warmup(keys=keys, arms=len(arms))
         posteriors = {arm: posterior_of(self._setting.config, self._state, bandit, key, arm) for arm in arms}
         if self._command.frozen:
-            # An arm that is not offered here is one that comes before it, under another name.
+            # An arm that is not offered here equals an earlier one under another name.
             return choose_frozen(posteriors, warmup=warmup, default=default if default in arms else next(iter(arms)))
         choice = choose(
             posteriors,
@@ -242,7 +242,7 @@ class Choosing:
         tool = active_tool(self._state, skill)
         if tool is None or not tool.examples or not self._terms.exclude_self:
             return tool
-        # What was tried on no other question may say no more than the answer to this one.
+        # What was tried on no other question may say no more than this one's answer.
         return tool if examples_of_others(tool, question.id) else None
 
     def _cascade(self, question: Question, skill: str) -> Cascade:
@@ -265,7 +265,7 @@ class Choosing:
 
 
 def query_of(setting: Setting, state: State, question: Question, task_type: str, vector: Vector) -> Query:
-    # With a context, the same question text may be asked of another passage: that is no memory of the question itself.
+    # With a context, the same text may ask about another passage: then it is not a memory of the question itself.
     whole_text = "" if question.context else question.question
     merged = tuple(state.graph.merged_types(task_type))
     return Query(vector, task_type, question.id, whole_text, setting.context_length(question), merged)

@@ -1,17 +1,17 @@
 """The controls of an exam: whose memories a question gets, if any, so that what they say can teach it nothing.
 
 Rules
-    - `shuffled`: the memories that a donor would have got, another question of the exam. It is of another task type;
-      where all have one, it is unlike the question: not of the half whose texts are nearest to it. None of
-      the cases that the question itself would have got is among them.
+    - `shuffled`: the memories that a donor would have got, another question of the exam. It is of another task type or,
+      if all have one type, unlike the question: not in the half whose texts are nearest to it. None of the cases that
+      the question itself would have got is among them.
     - `permuted`: the memories that it would have got, each with the answer (and what led to it) of another one, of the
       same index and the same form of answer. Every case's answer is used once, and none comes with its own question, so
-      that the answers there can be and how often each comes are still shown, and only what belongs to what is lost.
-    - Only `permuted` is a null: memories of unlike questions can mislead, and leave less than there was at the start.
-    - Principles, strategies, tools and what a skill was taught hold no case's answer: `permuted` leaves them as they
-      are, and so does `shuffled` where there is one skill.
+      that the possible answers and their frequencies are still shown, and only what belongs to what is lost.
+    - Only `permuted` is a null: memories of unlike questions can mislead, and make things worse than at the start.
+    - Principles, strategies, tools and what a skill was taught hold no case's answer: `permuted` leaves them alone, and
+      so does `shuffled` if there is only one skill.
     - `bare`: nothing that was learned, as at the start. What is left of the accuracy is the model's own.
-    - No gold answer of the exam takes part: a donor is chosen by texts and types, a permutation by memories alone.
+    - The exam's gold answers play no part: a donor is chosen by texts and types, a permutation by memories alone.
 """
 
 import re
@@ -33,7 +33,8 @@ _NUMBER = re.compile(r"[-+$€£]*[\d.,/:]+\s*%?")
 
 
 def donors(asked: Sequence[Asked], seed: int) -> Mapping[str, Asked]:
-    """Return for each question the next one, in a seeded order, that is of another type or unlike it; {} for one."""
+    """Return for each question the next one, in a seeded order, that is of another type or unlike it; {} for a single
+    one."""
     order = shuffled(sorted(asked, key=lambda a: a.question.id), seed, purpose="exam.donors")
     if len(order) < 2:
         return {}
@@ -53,7 +54,7 @@ def donors(asked: Sequence[Asked], seed: int) -> Mapping[str, Asked]:
 
 
 def permutation(memory: Memory, seed: int) -> Mapping[str, str]:
-    """Return by the id of each memory in use the id of that whose answer it is to show, "" where there is none.
+    """Return by the id of each memory in use the id of the one whose answer it is to show, "" for none.
 
     Only memories of one case are in it: a type strategy has no answer.
     """
@@ -76,7 +77,8 @@ def form_of(answer: str) -> str:
 
 
 def _permuted(rows: Sequence[MemoryRow], seed: int, group: str) -> list[tuple[str, str]]:
-    # Those of one question side by side, and each takes from as far on as the longest such row: never from its own.
+    # Those of one question are side by side, and each takes from as far on as the longest such row, so never from its
+    # own question.
     asked = _questions(rows)
     places = {name: place for place, name in enumerate(shuffled(sorted(asked), seed, purpose="exam.permuted"))}
     order = sorted(rows, key=lambda row: (places[row.question_id], row.memory_id))

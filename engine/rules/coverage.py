@@ -2,10 +2,10 @@
 
 Rules
     - Between two selections of a type at most floor(w / lambda) + ceil(N / M) iterations pass: w is the largest n_fail
-      of any type in any iteration of the gap, N the number of types observed by its end. Once a type has waited
-      w / lambda iterations, any type that is selected falls behind it, so each other type can go before it once more.
+      of any type in any iteration of the gap, N the number of types observed by its end. Once a type has waited w /
+      lambda iterations, any type that is selected falls behind it, so each other type can go before it only once more.
     - It is at most the paper's ceil(n_max / lambda + N / M), which follows from it.
-    - The bound says something only where it is shorter than the run: with `cumulative`, w grows without end.
+    - The bound is informative only if it is shorter than the run: with `cumulative`, w grows without end.
 """
 
 from collections.abc import Iterable, Sequence
@@ -46,7 +46,7 @@ class CoverageGap(NamedTuple):
 
 
 def coverage_bound(largest: Fraction, *, recency_weight: Fraction, types: int, targets: int) -> int | None:
-    """Return floor(w / lambda) + ceil(N / M) in iterations; None where lambda is 0, with which nothing is bounded.
+    """Return floor(w / lambda) + ceil(N / M) in iterations; None if lambda is 0, when nothing is bounded.
 
     [Theorem 2] w is the largest n_fail within the gap; the signal `cumulative` has no bound.
     """
@@ -57,14 +57,14 @@ def coverage_bound(largest: Fraction, *, recency_weight: Fraction, types: int, t
 
 
 def selections(events: Iterable[TargetsSelected], scores: Scores, signal: Signal, *, first: int = 0) -> list[Selection]:
-    """Return what competed in every EVOLVE from iteration `first` on: the scores again, from what was answered by then.
+    """Return what competed in every EVOLVE from iteration `first`: the scores, recomputed from the answers by then.
 
     Waiting counts from there: before it another run chose, by settings of its own.
     """
     last: dict[str, int] = {}
     found = []
     for event in sorted(events, key=lambda event: event.iteration):
-        # As the live rule has it (projections/coverage.py): a new type counts as selected just before it was seen.
+        # As in the live rule (projections/coverage.py): a new type counts as selected just before it was seen.
         last.update(dict.fromkeys(event.newly_observed, event.iteration - 1))
         competing = candidates_of(scores, last, iteration=event.iteration, signal=signal)
         selected = tuple(target.task_type for target in event.targets)
@@ -90,7 +90,7 @@ def gaps(history: Sequence[Selection], signal: Signal) -> list[CoverageGap]:
                 found.append(
                     CoverageGap(name, candidate.last_selected, iteration, waited, len(competing), is_open=False)
                 )
-    # A type that is still waiting must keep the bound as well, or a run could end before it is broken.
+    # A type that is still waiting must keep the bound too, or a run could end before breaking it.
     if history:
         iteration, competing, selected = history[-1]
         found += [
@@ -102,7 +102,7 @@ def gaps(history: Sequence[Selection], signal: Signal) -> list[CoverageGap]:
 
 
 class EffectiveBound(NamedTuple):
-    """The bound with what a run showed so far: w and N over all of it, and the longest wait that there was."""
+    """The bound for what a run has shown so far: w and N over all of it, and the longest wait."""
 
     iterations: int | None
     largest: Fraction
@@ -113,7 +113,7 @@ class EffectiveBound(NamedTuple):
 def effective_bound(
     history: Sequence[Selection], *, signal: Signal, recency_weight: Fraction, targets: int
 ) -> EffectiveBound:
-    """Return the bound that a run as a whole keeps; every single gap has one at most as long."""
+    """Return the bound for a run as a whole; each single gap has one at most as long."""
     # w and N over the whole run, so this may be looser than the bound of each gap, which the check goes by.
     waits = gaps(history, signal)
     largest = max((n_fail(c, signal) for choice in history for c in choice.candidates), default=Fraction(0))

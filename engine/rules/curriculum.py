@@ -3,10 +3,10 @@
 Rules
     - Scores are exact fractions, so that a tie is a tie on every machine; ties go to the type that has waited
       longest, then to the smaller name.
-    - Every observed type competes, also one without failures, and being selected always resets its recency:
-      that is what bounds the gap between two selections.
-    - `frontier` is the rule itself, `learnable` what it says of a state: PLAN reads that for its briefs, the cascade
-      for the skill that comes next.
+    - Every observed type competes, even one without failures, and being selected always resets its recency: that is
+      what bounds the gap between two selections.
+    - `frontier` is the rule itself, `learnable` its result for a state: PLAN reads that for its briefs, the cascade for
+      the skill that comes next.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ def candidates_of(
     """Return every observed type with its fresh answers, counted from where the signal begins to this iteration."""
     found = []
     for task_type, last in sorted(last_selected.items()):
-        # `rate` and `window` count this iteration only, so what a type failed long ago cannot outweigh it.
+        # `rate` and `window` count this iteration only, so old failures of a type cannot outweigh it.
         first = {"open": last + 1, "cumulative": 0}.get(signal, iteration)
         score = scores.between("fresh", task_type, first=first, last=iteration)
         found.append(Candidate(task_type, score.total - score.correct, score.total, last))
@@ -63,15 +63,13 @@ def n_fail(candidate: Candidate, signal: Signal) -> Fraction:
     """
     if signal != "rate":
         return Fraction(candidate.failures)
-    # A type that was not asked has no failures to speak of; its recency still brings it its turn.
+    # A type that was not asked has no failures, but its recency still brings it its turn.
     return Fraction(candidate.failures, candidate.attempts) if candidate.attempts else Fraction(0)
 
 
 def frontier(mastery: Mapping[str, float], prerequisites: Mapping[str, Sequence[str]], threshold: float) -> list[str]:
-    """Return the learnable frontier, sorted: below the threshold themselves, all prerequisites at or above it.
-
-    Where nothing is learnable (all mastered, or all blocked) it is the skills of lowest mastery. [Algorithm 1, line 1]
-    """
+    """Return the learnable frontier, sorted: skills below the threshold with all prerequisites at or above it. If
+    nothing is learnable (all mastered, or all blocked) it is the skills of lowest mastery. [Algorithm 1, line 1]"""
     open_skills = [
         skill
         for skill, own in mastery.items()
@@ -79,23 +77,21 @@ def frontier(mastery: Mapping[str, float], prerequisites: Mapping[str, Sequence[
     ]
     if open_skills or not mastery:
         return sorted(open_skills)
-    # A run whose skills are all mastered goes on with the least sure of them; it has no other questions to ask.
+    # A run whose skills are all mastered continues with the least certain; it has no other questions to ask.
     lowest = min(mastery.values())
     return sorted(skill for skill, own in mastery.items() if own == lowest)
 
 
 def estimated_mastery(setting: Setting, state: State) -> Mapping[str, float]:
-    """Return the mastery of every skill, read off the ratchet (Eq. 2) or as a lower bound of the evidence."""
+    """Return the mastery of every skill, from the ratchet (Eq. 2) or as a lower bound of the evidence."""
     if setting.config.frontier_estimator == "lower_bound":
         return {skill: lower_bound(*state.evidence.counts(skill)) for skill in state.graph.skills()}
     return {skill: state.slots.mastery(skill) for skill in state.graph.skills()}
 
 
 def learnable(setting: Setting, state: State) -> list[str]:
-    """Return the frontier, prerequisites before what needs them; where nothing is learnable, the weakest skills.
-
-    Idle skills are not in it and hold nothing up: no question is for them, so no evidence would ever come.
-    """
+    """Return the frontier, prerequisites before what needs them; if nothing is learnable, the weakest skills. Idle
+    skills are left out and block nothing: no question is for them, so no evidence would ever come."""
     # An idle skill would stay at mastery 0 for ever and block all that needs it.
     idle = _idle(state)
     mastery = {skill: value for skill, value in estimated_mastery(setting, state).items() if skill not in idle}
@@ -107,7 +103,7 @@ def learnable(setting: Setting, state: State) -> list[str]:
 
 
 def _idle(state: State) -> set[str]:
-    """Return the skills above the cap, and those without a task type that are the fallback or left over by a split."""
+    """Return the skills above the cap, and those without a task type: the fallback and leftovers of a split."""
     graph = state.graph
     parents = {skill: graph.parent(skill) for skill in graph.skills()}
     apart = {GENERAL, *parents.values(), *(skill for skill, parent in parents.items() if parent)}

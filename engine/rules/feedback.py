@@ -1,10 +1,10 @@
-"""Feedback: what a client says of an inference or a session, and the memory that a demonstration proposes.
+"""Feedback: what a client says about an inference or a session, and the memory that a demonstration proposes.
 
 Rules
-    - A key speaks of its own inferences only (serving/live.py sees to it). So its weight is its share of the traffic:
-      with words about others' it could turn the bandits for all.
-    - What is said again under the same idempotency key was said once; another body is a conflict. A correction is said
-      anew: of the same thing, metric and key the last word counts, by the log's order.
+    - A key speaks only about its own inferences (serving/live.py sees to that). So its weight is its share of the
+      traffic: with feedback on others' it could turn the bandits for everyone.
+    - Feedback repeated under the same idempotency key counts once; another body is a conflict. A correction is new
+      feedback: for the same thing, metric and key the last word counts, in the log's order.
     - Bools and numbers move bandits, texts move nothing, a demonstration proposes a memory. Nothing is learned before
       it is published (rules/publishing.py).
 """
@@ -35,16 +35,14 @@ def feedback_id(key: str, idempotency_key: str) -> str:
 
 
 def draft_of(event: FeedbackGiven | MemoryProposed) -> Draft:
-    # Of no iteration: said again after a publish it is still the same fact. Two keys may propose the same memory.
+    # Of no iteration, so that repeated after a publish it is still the same fact. Two keys may propose the same memory.
     ordinal = int(event.feedback[:7], 16) if isinstance(event, MemoryProposed) else 0
     return Draft(event=event, iteration=-1, phase="serve", ordinal=ordinal)
 
 
 def given(said: Feedback, *, key: str, session: str) -> FeedbackGiven:
-    """Return what is to be recorded, trusted with nothing yet; `session` is the inference's, or the one named.
-
-    Raises `UsageError` for a value that is none, or a text that is too long or not valid Unicode.
-    """
+    """Return what to record, not yet trusted; `session` is the inference's, or the one named. Raises `UsageError` for
+    an invalid value, or a text that is too long or not valid Unicode."""
     names = {"metric": said.metric, "idempotency_key": said.idempotency_key}
     about = {"inference_id": said.inference_id, "session_id": said.session_id}
     if bool(said.inference_id) == bool(said.session_id):
@@ -73,7 +71,7 @@ def _value(said: Feedback) -> tuple[Any, int, str]:
         case bool() if not said.kind:
             return "bool", MICRO * said.value, ""
         case int() | float() if not said.kind and not isinstance(said.value, bool):
-            if not 0 <= said.value <= 1:  # not a number is neither
+            if not 0 <= said.value <= 1:  # NaN is neither
                 shown = repr(said.value) if -MICRO < said.value < MICRO else "far off"
                 raise UsageError(f"value is {shown}: give a number between 0 and 1.")
             return "float", round(said.value * MICRO), ""
@@ -85,12 +83,12 @@ def _value(said: Feedback) -> tuple[Any, int, str]:
         case dict():
             return "demonstration", 0, _demonstration(said.value)
     raise UsageError(
-        f"value is {_shown(said.value)}: give true or false, a number between 0 and 1, a text, or a demonstration: an "
-        'object with "answer".'
+        f"value is {_as_json(said.value)}: give true or false, a number between 0 and 1, a text, or a demonstration: "
+        'an object with "answer".'
     )
 
 
-def _shown(value: object) -> str:
+def _as_json(value: object) -> str:
     return msgspec.json.encode(value).decode()[:80]
 
 
@@ -114,20 +112,20 @@ def _require_text(name: str, text: object, longest: int) -> None:
 
 
 def question_in(demonstration: str, known: str) -> str:
-    """Return the question of a demonstration: the one asked, where it is `known`, else the one that it names."""
+    """Return the question of a demonstration: the one asked, if `known`, else the one that it names."""
     return known or str(msgspec.json.decode(demonstration).get("question", ""))
 
 
 def give_feedback(setting: Setting, state: State, command: GiveFeedback) -> list[Draft]:
-    """Return what was said, and the memory that it proposes. What is on record already is returned as it is.
+    """Return the feedback, and the memory that it proposes. What is already on record is returned unchanged.
 
     Raises:
         UsageError: The value is not valid, or a text is too long.
-        Conflict: Something else was said under the same idempotency key.
+        Conflict: Different feedback exists under the same idempotency key.
     """
     event = given(command.said, key=command.key, session=command.session)
     if command.earlier:
-        if _said(command.earlier) != _said(event):
+        if _content(command.earlier) != _content(event):
             raise Conflict(
                 f"Something else was said under the idempotency key {command.said.idempotency_key!r}. To correct it, "
                 "send it with a new one: the last word counts."
@@ -151,7 +149,7 @@ def not_found(said: Feedback) -> NotFound:
     return NotFound(f"No inference {said.inference_id!r:.160} came with this key. Give {hint}.")
 
 
-def _said(event: FeedbackGiven) -> tuple[object, ...]:
+def _content(event: FeedbackGiven) -> tuple[object, ...]:
     return event.inference, event.session, event.metric, event.kind, event.value_micro, event.text
 
 
@@ -198,10 +196,8 @@ def _proposed(setting: Setting, state: State, command: GiveFeedback, event: Feed
 
 
 def last_words(words: Iterable[FeedbackGiven]) -> list[FeedbackGiven]:
-    """Return of words in the log's order the last score and the last demonstration of each thing, metric and key.
-
-    A text moves nothing, so it takes no score back either.
-    """
+    """Return, from feedback in the log's order, the last score and the last demonstration of each thing, metric and
+    key. A text moves nothing, so it does not revoke a score either."""
     last: dict[tuple[object, ...], FeedbackGiven] = {}
     for word in words:
         if word.kind != "text":

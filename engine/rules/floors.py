@@ -2,12 +2,12 @@
 
 Rules
     - A memory of a case that is farther from a question than the floor of its task type is about something else, and is
-      left out, each by itself: one that is near lets no other in. A question to which none is near gets nothing.
-    - A fixed cosine would be another one for every embedder and every kind of task. So questions of the run's own
-      memories are wrapped in other words, and the floor lets 95 of 100 of them find a memory of another question. They
-      are measured wrapped, as questions of a template are so near to each other that one with a "Thanks!" is not.
-    - Where everyday questions, also in the template that the memories share, are all farther than that, the floor is in
-      the middle between: nothing is known of what traffic will be, and either side may err as far.
+      left out; each is judged separately, so a near one lets no other in. A question with nothing near gets nothing.
+    - The right cosine differs with every embedder and kind of task. So questions of the run's own memories are wrapped
+      in other words, and the floor lets 95 of 100 of them find a memory of another question. They are measured wrapped,
+      as questions of a template are so near to each other that one with a "Thanks!" is not.
+    - If everyday questions, also in the template that the memories share, are all farther than that, the floor is
+      halfway between: nothing is known about future traffic, so both sides get the same margin.
     - A task type with too few memories goes by all types together, and a run with too few has no floor.
 """
 
@@ -22,15 +22,15 @@ from mage_es.engine.seams.embedder import Vectors
 from mage_es.projections.memory import Memory
 
 _MOST = 256
-"""Wrapped questions of all types together, which bounds what a served embedder is asked when a run is opened."""
+"""Wrapped questions of all types together, which bounds the calls to a served embedder when a run is opened."""
 _ENOUGH = 20
 _MISSED = 0.05
 _IN_TEMPLATE = 0.9
-"""Share of a type's questions that have a prefix or suffix in common where it is their template."""
+"""Share of a type's questions that must have a prefix or suffix in common for it to be their template."""
 
 
 class Floors(NamedTuple):
-    """By task type the least cosine of a memory of a case, and that of any other type; 0 is none."""
+    """By task type the least cosine of a memory of a case, and that for any other type; 0 means none."""
 
     by_type: Mapping[str, float]
     other: float
@@ -43,7 +43,7 @@ NO_FLOORS = Floors({}, 0.0)
 
 
 class Probe(NamedTuple):
-    """A text that is compared with the memories of a type: a wrapped question of it, or one about anything (no id)."""
+    """A text to compare with a type's memories: a wrapped question of that type, or one about anything (no id)."""
 
     text: str
     task_type: str
@@ -51,7 +51,7 @@ class Probe(NamedTuple):
 
 
 def probes_of(memory: Memory, task_types: Collection[str]) -> list[Probe]:
-    """Return the texts whose vectors `floors_of` needs, at most some hundreds."""
+    """Return the texts whose vectors `floors_of` needs, a few hundred at most."""
     probes, names = list[Probe](), sorted(task_types)
     for task_type in names:
         cases = sampled(memory, task_type, max(_ENOUGH, _MOST // len(names)))
@@ -64,7 +64,7 @@ def probes_of(memory: Memory, task_types: Collection[str]) -> list[Probe]:
 
 
 def floors_of(memory: Memory, probes: Sequence[Probe], vectors: Vectors) -> Floors:
-    """Return the floors that probes with these vectors tell."""
+    """Return the floors that probes with these vectors give."""
     own, far = dict[str, list[float]](), dict[str, list[float]]()
     for task_type in sorted({probe.task_type for probe in probes}):
         places = [place for place, probe in enumerate(probes) if probe.task_type == task_type]
@@ -92,7 +92,7 @@ def _all(by_type: Mapping[str, Sequence[float]]) -> list[float]:
 
 
 def _template(texts: Sequence[str]) -> tuple[str, str]:
-    """Return what nearly all texts begin and end with, empty for nothing."""
+    """Return what nearly all texts begin and end with, or empty texts."""
     first, *others = texts
     head, tail = shared(first, others, max(1, round(_IN_TEMPLATE * len(others))))
     return first[:head], first[len(first) - tail :]

@@ -1,16 +1,15 @@
-"""The form in which prompts show cases, where a run is to choose it: by a trial on anchors, once there are cases.
+"""The form in which prompts show cases, if a run is to choose it: by a trial on anchors, once there are cases.
 
 Rules
     - At the first snapshot of a run's own iterations anchors that it asked with cases are asked again with the same
       cases in the other form, at most MOST of them. Their answers with turns are the snapshot's own, so each pair costs
-      one call. The snapshot asks at least ENOUGH anchors for that, where it has so many.
+      one call. The snapshot asks at least ENOUGH anchors for that, if it has that many.
     - The usual form stays unless the other is better: more pairs won than lost, one-sided exact sign test at P.
-    - So where both are alike the usual one stays in at least 93 of 100 trials. With 25 pairs a form that brings 82
+    - So if both are equally good the usual one stays in at least 93 of 100 trials. With 25 pairs a form that brings 82
       instead of 46 right of 100 is chosen in 87 of 100, one that brings 70 instead of 50 in 45 (tests/bench/forms.py):
-      the trial finds a form that is far better, and not one that is a little.
-    - Quoted sections are not tried: a second rival would halve the pairs, and with no model that was measured have they
-      been best.
-    - What no form can matter to is not tried: episodes, anchors without a case or that were recalled, a served run,
+      the trial finds a form that is far better, not one that is slightly better.
+    - Quoted sections are not tried: a second rival would halve the pairs, and they were best with no model measured.
+    - Where form cannot matter, nothing is tried: episodes, anchors without a case or that were recalled, a served run,
       whose layout is settled when it begins, and a run without anchors.
 """
 
@@ -40,15 +39,15 @@ def is_due(setting: Setting, iteration: int) -> bool:
 
 
 def to_try(state: State, asked: Sequence[str]) -> list[str]:
-    """Return those of the anchors that a snapshot asked, in their order, that are to be asked in the other form."""
+    """Return the anchors to ask again in the other form, in order, from those that a snapshot asked."""
     progress = state.progress
-    # By plan, not by what was asked since: a resumed snapshot must come to the same questions.
+    # By plan, not by what was asked since, so that a resumed snapshot arrives at the same questions.
     plans = (progress.plan("snapshot", name) for name in asked if progress.is_judged("snapshot", name))
     return [planned.question_id for planned in plans if _has_cases(state, planned)][:MOST]
 
 
 def decided(setting: Setting, state: State, iteration: int) -> list[FormDecided]:
-    """Return what the trial of an iteration shows; nothing where none was due, or nothing could be tried."""
+    """Return what the trial of an iteration shows; nothing if none was due, or nothing could be tried."""
     progress = state.progress
     if not is_due(setting, iteration) or not progress.plans("form"):
         return []
@@ -58,8 +57,8 @@ def decided(setting: Setting, state: State, iteration: int) -> list[FormDecided]
 
 
 def decide_form(iteration: int, usual: Mapping[str, bool], tried: Mapping[str, bool]) -> FormDecided:
-    """Return the form that answers to the same questions in both speak for."""
-    # A question without one of the answers, as its call failed for good, is no pair.
+    """Return the form that answers to the same questions in both favour."""
+    # A question that lacks one of the answers, as its call failed for good, is not a pair.
     names = usual.keys() & tried.keys()
     won = sum(tried[name] and not usual[name] for name in names)
     lost = sum(usual[name] and not tried[name] for name in names)

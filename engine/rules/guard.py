@@ -4,8 +4,8 @@ Rules
     - `paired` (ours) compares answers to the same anchor questions by a one-sided exact sign test.
     - `paper` compares the raw accuracies of consecutive EVALUATE phases, which asked different questions: at accuracy
       0.85 and 200 questions chance alone rolls back every third iteration (tests/bench/guard_power.py). An EVALUATE
-      measures the state that the iteration began with; as in the paper it is taken for the one that it ends with.
-    - In both a catastrophic drop against the best accepted snapshot goes before a drop against the one before.
+      measures the state that the iteration began with; as in the paper it stands for the one that it ends with.
+    - In both a catastrophic drop against the best accepted snapshot takes precedence over a drop against the last.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import floor
 from typing import Literal, NamedTuple
 
-LOOKS = 4  # parts in which the anchors are asked; after each the guard may have seen enough
+LOOKS = 4  # parts in which anchors are asked; after each the guard may have seen enough
 Answers = Mapping[str, bool]
 """Anchor question id -> answered correctly."""
 
@@ -49,7 +49,8 @@ class Decision(NamedTuple):
 def decide_guard(
     now: Answers, *, previous: Accepted, best: Accepted, drop: float, p: float, hard_drop: float, hard_p: float
 ) -> Decision:
-    """Return the verdict: a catastrophic drop against the best restores the best, a drop against the previous it.
+    """Return the verdict: a catastrophic drop against the best restores the best, a drop against the previous one
+    restores that.
 
     [Algorithm 1, line 6] Paired: the same anchor questions before and after, by a one-sided exact sign test. Raw
     accuracies of different questions, which `--guard paper` compares, roll back by chance.
@@ -65,13 +66,13 @@ def decide_guard(
 
 
 def parts(order: Sequence[str]) -> list[Sequence[str]]:
-    """Return the anchors to be asked in the quarters after which the guard looks."""
+    """Return the anchors to ask, in the quarters after which the guard looks."""
     size = max(1, -(-len(order) // LOOKS))
     return [order[at : at + size] for at in range(0, len(order), size)]
 
 
 def is_no_drop(now: Answers, *, previous: Accepted, best: Accepted, drop: float) -> bool:
-    """Return whether the answers so far are enough to accept: their drop is the guard's own or less with one more lost.
+    """Return whether the answers so far are enough to accept: even with one more loss their drop is within the guard's.
 
     Sequential, and one-sided: a rollback is only ever decided on all anchors, so looking early spends no error on it.
     """
@@ -104,7 +105,7 @@ def _exact(accuracy: Accuracy) -> Fraction:
 
 def compare(now: Answers, then: Accepted) -> Comparison:
     """Return drop and p value of `now` against an accepted snapshot, over the questions that both answered."""
-    # An anchor may lack an answer on one side, where its call failed for good: no pair, no evidence.
+    # An anchor may lack an answer on one side, as its call failed for good: then it is not a pair.
     common = [question for question in now if question in then.answers]
     lost = sum(then.answers[question] and not now[question] for question in common)
     won = sum(now[question] and not then.answers[question] for question in common)

@@ -28,15 +28,15 @@ def memory_id(
 
 
 def new_memory(*, salt: str = "", **fields: Any) -> MemoryAppended:
-    """Return a memory with the id of its content, keyed with `salt` where it is private. Texts not given are blank."""
+    """Return a memory with the id of its content, keyed with `salt` if it is private. Texts not given are blank."""
     filled = {**_BLANK, **fields}
-    # What makes it the same memory if it is met again: neither the skill nor the iteration.
+    # What makes it the same memory when met again: not the skill or the iteration.
     identity = {name: filled[name] for name in ("outcome", "kind", "task_type", "question", "answer", "reasoning")}
     return MemoryAppended(memory_id=memory_id(**identity, salt=salt), **filled)
 
 
 def capped(reasoning: str, cap: int) -> str:
-    """Return at most `cap` characters, cut at a line border where there is one before the cap.
+    """Return at most `cap` characters, cut at a line border if there is one before the cap.
 
     [appendix, success memories] The whole reasoning stays in the recorded reply.
     """
@@ -48,7 +48,7 @@ def capped(reasoning: str, cap: int) -> str:
 
 
 def reasoning_of(reply: str, answer: str, answer_format: str) -> str:
-    """Return the reply without its final line where that only states the answer; "" if nothing else was said.
+    """Return the reply without its final line if that only states the answer; "" if nothing else was said.
 
     An answer without reasoning is shown as question and answer alone.
     """
@@ -60,7 +60,7 @@ def reasoning_of(reply: str, answer: str, answer_format: str) -> str:
 CASE = "case"
 """The kind of a failure memory that no guidance wrote: a question that was missed, with its right answer."""
 GUESS = "guess"
-"""The kind of a success memory that chance would have brought as well."""
+"""The kind of a success memory that chance could have brought as well."""
 _CHANCE = 0.05
 
 
@@ -74,10 +74,10 @@ class TimesGiven(NamedTuple):
 def is_guess(given: TimesGiven, labels: int) -> bool:
     """Return whether a right answer without reasoning, one of so many `labels` (0: any text), may be right by chance.
 
-    It is unless the learner gave this answer rightly more often than a draw among the labels brings: of its `times` in
-    the iteration at least `right` with a probability of at most 5 %. So one right letter of four is a guess, three of
-    three are not; and where a learner gives every question of a type the same label, what of it is right are guesses.
-    A number or a text that was found without reasoning is none: there are too many to hit one.
+    It may, unless the learner gave this answer rightly more often than a draw among the labels would: at least `right`
+    of its `times` in the iteration with a probability of at most 5 %. So one right letter of four is a guess, three of
+    three are not; if a learner gives every question of a type the same label, its right answers are guesses. A number
+    or a text found without reasoning is not a guess: there are too many to hit one by chance.
     """
     share = 1 / max(1, labels)
     times, right = given
@@ -95,11 +95,11 @@ _ABOUT_ANSWERS = re.compile(
 def tells_nothing(lesson: str, *answers: str) -> bool:
     """Return whether a correction says no more than which answer is right and which is wrong.
 
-    As a fact of one question that is the case itself, of which the memory has question and right answer anyway; read as
-    a lesson it would be taken for a rule about others.
+    As a fact about one question it is the case itself, whose question and right answer the memory has anyway; read as a
+    lesson it would pass for a rule about others.
     """
     known = {word for answer in answers for word in _words(answer)}
-    # By single words, not by a pattern of sentences: every teacher says it in another order.
+    # By single words, not sentence patterns, since every teacher uses another order.
     return all(word in known or _ABOUT_ANSWERS.fullmatch(word) for word in _words(lesson))
 
 
@@ -108,7 +108,7 @@ def _words(text: str) -> list[str]:
 
 
 class Met:
-    """Which memories exist, those of the events being decided included: what is met again is reinforced."""
+    """Which memories exist, including those in the events being decided: what is met again is reinforced."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory

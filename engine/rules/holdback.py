@@ -3,7 +3,7 @@
 Rules
     - The coin is a keyed hash of the session: the same session always falls on the same side, in any process, and a
       client that does not know the salt cannot choose a session's side by its name.
-    - The salt is in the log, so who has the log can toss every coin again.
+    - The salt is in the log, so whoever has the log can toss every coin again.
 """
 
 import hmac

@@ -1,9 +1,9 @@
-"""What goes into the prompts of a planned question: every section, each text with where it is from; and what goes out.
+"""What goes into the prompts of a planned question: every section, each text with its source; and what is left out.
 
 Rules
-    - Everything is looked up by the ids of the plan, so the same plan gives the same sections; of a skill the slots
-      are read from the state, which must be the one that the plan was made on.
-    - What does not fit the model's context does without memories first, the last-ranked one first.
+    - Everything is looked up by the ids of the plan, so the same plan gives the same sections; a skill's slots are read
+      from the state, which must be the one that the plan was made on.
+    - A prompt that does not fit the model's context loses memories first, starting with the lowest-ranked.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ _ANSWER = ("reasoning", "answer", "wrong_answer", "steps")
 CASES = ("Solved earlier", "Corrected earlier")
 """The titles of the sections of cases."""
 ASKS, ANSWERS = "Q: ", "A: "
-"""What plain lines begin with."""
+"""How plain lines begin."""
 
 
 class _Near(Protocol):
@@ -39,7 +39,7 @@ Near = TypeVar("Near", bound=_Near)
 def sections_of(
     state: State, planned: QuestionPlanned, *, answer_format: str = "", is_bare: bool = False, has_cases: bool = True
 ) -> list[Section]:
-    """Return what the plan names, in the order from what most questions share to what is this question's own.
+    """Return what the plan names, from what most questions share to what belongs to this question alone.
 
     Examples end as `answer_format` says; episodes have none. `is_bare` is whether the reply may not reason: then a
     skill's instruction, which says how to, is left out. Without `has_cases`, they are shown as turns.
@@ -53,7 +53,7 @@ def demonstrations_of(
     state: State, planned: QuestionPlanned, *, answer_format: str, is_bare: bool
 ) -> list[Demonstration]:
     """Return the cases of a plan as turns, the nearest last; with `is_bare` their answers alone."""
-    rows = [_shown(state, hit.memory_id, hit.answer_of) for hit in nearest_last(planned.memories)]
+    rows = [_row_to_show(state, hit.memory_id, hit.answer_of) for hit in nearest_last(planned.memories)]
     return as_turns(rows, answer_format=answer_format, is_bare=is_bare)
 
 
@@ -67,7 +67,7 @@ def nearest_last(hits: Sequence[Near]) -> list[Near]:
 
 
 def as_turns(rows: Iterable[MemoryRow], *, answer_format: str, is_bare: bool) -> list[Demonstration]:
-    """Return the cases among memories as turns, in their order."""
+    """Return the cases among memories as turns, in order."""
     return [
         Demonstration(
             f"memory/{row.memory_id}",
@@ -114,7 +114,7 @@ def skill_quotes(state: State, planned: QuestionPlanned, *, is_bare: bool = Fals
     guide = planned.guiding_skill or planned.skill
     if not guide:  # a baseline exercises no skill
         return []
-    # The instruction stays the skill's own: it says how this kind of answer is given. Only the approach is borrowed.
+    # The instruction stays the skill's own, as it says how this kind of answer is given; only the approach is borrowed.
     own = [] if is_bare else _labelled("Instruction", state.slots.prompt_template(planned.skill))
     approach = _labelled("Approach", state.slots.strategy(guide))
     named = ((guide, [*own, *approach]),) if guide == planned.skill else ((planned.skill, own), (guide, approach))
@@ -124,12 +124,10 @@ def skill_quotes(state: State, planned: QuestionPlanned, *, is_bare: bool = Fals
 def remembered(
     state: State, memories: Collection[str], answer_format: str, *, answers: Mapping[str, str] = {}
 ) -> dict[str, list[Quote]]:
-    """Return by title what memories quote in a prompt, in the order of the titles.
-
-    `answers` is by a memory's id that of another one whose answer it shows (the permuted control of an exam).
-    """
+    """Return by title what memories quote in a prompt, in the order of the titles. `answers` maps a memory's id to that
+    of another whose answer it shows (the permuted control of an exam)."""
     # By id, superseded ones included: the plan was made on this state, and an exam must render what it recorded.
-    rows = [_shown(state, memory_id, answers.get(memory_id, "")) for memory_id in memories]
+    rows = [_row_to_show(state, memory_id, answers.get(memory_id, "")) for memory_id in memories]
     failures = [row for row in rows if row.outcome == "failure_memory"]
     return {
         "Principles": [_quote(row, row.reasoning) for row in rows if row.outcome == "principle"],
@@ -148,7 +146,7 @@ def _retrieved(state: State, planned: QuestionPlanned, answer_format: str) -> li
     found = remembered(state, memories, answer_format, answers=answers)
     titled = {
         "Principles": found.pop("Principles"),
-        # The steps of a chain are the plan.
+        # The steps of a chain are its plan.
         "Plan": _plan(state, () if planned.chain else planned.planning),
         "Strategy": found.pop("Strategy"),
         "Actions that worked": [Quote(f"recipe/{recipe.recipe_id}", _actions(recipe)) for recipe in recipes],
@@ -182,8 +180,8 @@ def _labelled(label: str, text: str) -> list[str]:
     return [f"{label}: {text}"] if text and not is_erased(text) else []
 
 
-def _shown(state: State, memory_id: str, answer_of: str) -> MemoryRow:
-    """Return a memory as it is shown: with all that another one, if any, says in answer to its question."""
+def _row_to_show(state: State, memory_id: str, answer_of: str) -> MemoryRow:
+    """Return a memory as it is shown: with everything that another one, if any, says in answer to its question."""
     row = state.memory.row(memory_id)
     if not answer_of:
         return row
@@ -196,16 +194,14 @@ def _quote(row: MemoryRow, text: str) -> Quote:
 
 
 def _reasoning(row: MemoryRow) -> str:
-    # The steps of a chain are the reasoning; its last reply may do no more than put them together.
+    # The steps of a chain are the reasoning; its last reply may only combine them.
     steps = "\n".join(f"{place}. {step.skill}:\n{step.output}" for place, step in enumerate(row.steps, start=1))
     return steps or row.reasoning
 
 
 def _case(row: MemoryRow, answer_format: str) -> str:
-    """Return a question with its answer as it was reached, or with the bare answer where nothing says how.
-
-    A correction shows no wrong answer beside its lesson: small models copy whatever an example says of one.
-    """
+    """Return a question with its answer and how it was reached, or with the bare answer if nothing says how. A
+    correction shows no wrong answer beside its lesson, as small models copy whatever an example shows."""
     reasoning = _reasoning(row)
     right = worked(reasoning, row.answer, answer_format)
     is_reply = reasoning or answer_format == BARE
@@ -217,14 +213,14 @@ def _strategy(row: MemoryRow) -> str:
 
 
 def droppable(planned: QuestionPlanned) -> tuple[str, ...]:
-    """Return the ids of what can be left out of a plan's prompts, first what goes first.
+    """Return the ids of what can be left out of a plan's prompts, in the order of dropping.
 
     [Eq. 4, context limits] A prompt that does not fit loses its least similar memory, then the next, then the last
     principle; question, context and skill are never cut. Each drop is an event and holds for later calls of the
     question. The arms that were pulled are rewarded all the same: texts that do not fit are part of what choosing them
     brings.
     """
-    # Sorting keeps equals in their order, so of equals the one that is later in the bundle goes first.
+    # Sorting is stable, so among equals the one later in the bundle goes first.
     memories = sorted(reversed(planned.memories), key=lambda hit: hit.similarity)
     return (*(hit.memory_id for hit in memories), *reversed(planned.principles))
 
@@ -241,6 +237,6 @@ def without(planned: QuestionPlanned, dropped: Collection[str]) -> QuestionPlann
 
 
 def trimming_of(move: Ask, recorded: Sequence[BundleTrimmed]) -> BundleTrimmed | None:
-    # The hash of the request ties it to exactly this prompt: what another prompt left out says nothing of this one.
+    # The hash of the request ties it to exactly this prompt: what another prompt left out says nothing about this one.
     sought = (move.about, move.request.sha256, move.droppable[:1])
     return next((each for each in recorded if (each.about, each.request_sha256, (each.memory_id,)) == sought), None)

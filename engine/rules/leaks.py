@@ -2,12 +2,12 @@
 
 Rules
     - The questions are known only by what a run commits to in its first events: hashes of their normal forms and of
-      their word shingles. So the run that writes and the auditor who reads the log judge by the same facts.
-    - A text holds a question where the normal forms are equal, or where some passage of it is a near-duplicate.
+      their word shingles. So the run that writes the log and the auditor who reads it judge by the same facts.
+    - A text holds a question if the normal forms are equal, or if some passage of it is a near-duplicate.
       A question of fewer than five words is found only as a whole text; as a passage it says nothing.
-    - Shingles that are the form of a type's questions, by the same commitment, say nothing of any one of them and do
-      not count, neither as the question's nor as words between them.
-    - What would leak is not written; that it was refused is an event, with no word of the text.
+    - Shingles that are the form of a type's questions, by the same commitment, say nothing about any one of them and do
+      not count, neither as the question's nor as words in between.
+    - What would leak is not written; the refusal is an event, without a word of the text.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -72,10 +72,10 @@ class Guarded:
         for split in committed:
             self._common.update(_unpacked(split.common_shingles))
             if split.split != LEARNED:
-                # The log has hashes of what must not be learned, and never its text.
+                # The log has hashes of what must not be learned, never its text.
                 hashes = hashes_of(split)
                 self._splits.update(dict.fromkeys(hashes, split.split))
-                # Same order in all of them, by question id; see splits.py.
+                # All in the same order, by question id; see splits.py.
                 for name, text, packed in zip(hashes, split.question_hashes, split.shingles, strict=False):
                     self._names.append(name)
                     self._index.add(_unpacked(packed or bytes.fromhex(text.removeprefix(name)[1:])))
@@ -89,7 +89,7 @@ class Guarded:
 
     @property
     def common(self) -> int:
-        """Return how many shingles do not count, for they are the form of a type's questions."""
+        """Return how many shingles do not count because they are the form of a type's questions."""
         return len(self._common)
 
     def likeness(self, texts: Iterable[str]) -> Likeness:
@@ -107,15 +107,13 @@ class Guarded:
 
 
 def hashes_of(split: SplitCommitted) -> list[str]:
-    """Return the hash of each question; what is private to a subject has its shingles behind it, in hexadecimal.
-
-    Of one that is erased it is what is left of it.
-    """
+    """Return the hash of each question; a subject's private one is followed by its shingles, in hexadecimal. For an
+    erased one, whatever is left."""
     return [text if is_erased(text) else text.partition(":")[0] for text in split.question_hashes]
 
 
 def packed_shingles(text: str, *, common: Container[str] = ()) -> bytes:
-    """Return the shingles of a question, but for the common ones, as a split commits to them."""
+    """Return the shingles of a question, except the common ones, as a split commits to them."""
     return packed(piece for piece in shingle_run(text) if piece not in common)
 
 
@@ -149,17 +147,15 @@ def id_of(event: Event) -> str:
     """Return the id that something remembered has, the name of a skill or task type, a plan's marker."""
     if isinstance(event, IterationPlanned):
         return f"iter-{event.iteration}"
-    # A tool has a skill as well, so the more particular ids come first.
+    # A tool has a skill as well, so the more specific ids come first.
     names = ("memory_id", "tool_id", "recipe_id", "skill", "task_type")
     return str(next(getattr(event, name) for name in names if hasattr(event, name)))
 
 
 def without_leaks(guarded: Guarded, drafts: Sequence[Draft]) -> list[Draft]:
-    """Return the drafts with a refusal in place of each that would leak, and without what only speaks of it.
-
-    A skill, a task type and a plan are made all the same, without their words: others refer to them.
-    """
-    # Without guarded questions (a curation, a test) no text need be shingled, which is most of the work.
+    """Return the drafts with a refusal in place of each that would leak, and without what only refers to it. A skill, a
+    task type and a plan are still made, without their words, because others refer to them."""
+    # Without guarded questions (a curation, a test) no text needs to be shingled, which is most of the work.
     if not len(guarded):
         return list(drafts)
     kept: list[Draft] = []

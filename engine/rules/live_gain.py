@@ -1,15 +1,15 @@
 """The live gain: what memory changes for real sessions, from the coin that held some of them back.
 
 Rules
-    - The unit is the session: the coin was tossed for it, and what is said within one is not independent. A session's
-      value of a metric is the mean of all last scores in it; the gain is the difference of the means over sessions.
-    - By intention to treat: the coin's side counts, also where nothing was found to put in. A session in which a
-      client asked for `off` or `shadow`, of which the coin decided nothing, is on neither side.
-    - Welch's t interval on the means; where every session's value is 0 or 1, Newcombe's (from Wilson's of both
-      shares), which holds near 0 and 1 as well. Below `LEAST` sessions with a value on either side there is none: with
-      fewer both cover too little.
-    - Who says nothing is in no mean. If fewer say something on one side, the means are of other people: so both numbers
-      are told, with the interval of their difference.
+    - The unit is the session: the coin was tossed for it, and feedback within one is not independent. A session's value
+      of a metric is the mean of all last scores in it; the gain is the difference of the means over sessions.
+    - By intention to treat: the coin's side counts, even if nothing was found to put in. A session in which a client
+      asked for `off` or `shadow`, so that the coin decided nothing, is on neither side.
+    - Welch's t interval on the means; if every session's value is 0 or 1, Newcombe's (from Wilson's of both shares),
+      which holds near 0 and 1 as well. Below `LEAST` sessions with a value on either side there is none: with fewer,
+      both cover too little.
+    - Whoever says nothing is in no mean. If fewer say something on one side, the means are of different people: so both
+      numbers are reported, with the interval of their difference.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Sitting(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Memory minus holdback: n and mean of both sides, and the interval; `missing` sessions are needed for one."""
+    """Memory minus holdback: n and mean of both sides, and the interval; `missing` more sessions are needed for one."""
 
     with_memory: int
     held_back: int
@@ -61,7 +61,7 @@ def visits(
     closed: Iterable[InferenceClosed],
     words: Sequence[FeedbackGiven],
 ) -> list[Sitting]:
-    """Return the sessions of whom the coin decided, from a log's events in their order."""
+    """Return the sessions that the coin decided, from a log's events in order."""
     ended = {event.inference: event for event in closed}
     by_process = {event.process: event for event in started}
     sessions: dict[tuple[str, str], list[InferenceOpened]] = defaultdict(list)
@@ -94,7 +94,7 @@ def visits(
 
 
 def _side(started: ServingStarted, key: str, name: str, inferences: Sequence[InferenceOpened]) -> bool:
-    # A session keeps its side, also where the share was changed meanwhile; where nothing was put in, the coin tells.
+    # A session keeps its side even if the share changed meanwhile; if nothing was put in, the coin tells.
     treatments = {one.treatment for one in inferences}
     if "holdback" in treatments or "memory" in treatments:
         return "holdback" in treatments

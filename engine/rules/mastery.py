@@ -8,7 +8,7 @@ It is biased upward by design, so the unbiased counts of successes and failures 
 def ratchet(mastery: float, evidence: float, *, increase: float, decay: float) -> float:
     """Return the mastery after one measurement; all values in [0, 1].
 
-    Holds for every step: (1 - decay) * mastery <= result <= mastery + increase * (1 - mastery).
+    For every step: (1 - decay) * mastery <= result <= mastery + increase * (1 - mastery).
 
     [Eq. 2] Without evidence there is no step.
     """

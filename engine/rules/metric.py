@@ -1,22 +1,22 @@
 """The metric of cases: which differences between questions matter, learned from the answers of its cases.
 
-Two questions with the same answer differ in what does not matter: the wording, the name, the number. What of a question
-its answer does not tell is shrunk, and what is left of two questions is compared.
+Two questions with the same answer differ in what does not matter: the wording, the name, the number. What says nothing
+about a question's answer is shrunk, and what is left of two questions is compared.
 
 Rules
     - Relevant component analysis (Shental, Hertz, Weinshall and Pavel 2002) with shrinkage: vectors, less the mean of
       all, are multiplied by the inverse square root of the scatter within answers plus a multiple of the identity.
-    - Within answers is what a regression of the vectors on the answers leaves. An answer is itself, and each of its
-      words that another answer has: a code of three parts is near to one that shares two of them. Of labels that is the
-      scatter around the means of the labels, as in the paper.
-    - Only where an answer is a label or short and without reasoning, and only where it was shown to be better: in five
-      folds each case is compared with the nearest case of the others, by this metric and by the cosine, won where the
-      answer of the one has more in common with its own (Jaccard), of equals where those of the SHOWN nearest have, and
-      the one-sided exact sign test is at most P. Where an answer follows from two things together, which no sum of both
-      tells, the cosine stays.
-    - One metric for all task types of a run, so that a type learns from what another one tells of the same words;
+    - Scatter within answers is the residual of a regression of the vectors on the answers. An answer stands for itself
+      and for each of its words that another answer has: a code of three parts is near to one that shares two of them.
+      For labels that is the scatter around the label means, as in the paper.
+    - Used only if an answer is a label or short and without reasoning, and only if shown to be better: in five folds
+      each case is compared with the nearest case of the others, by this metric and by the cosine, won if the answer of
+      the one has more in common with its own (Jaccard), in a tie if those of the SHOWN nearest have, and the one-sided
+      exact sign test gives at most P. If an answer follows from two things together, which no sum of both shows, the
+      cosine stays.
+    - One metric for all task types of a run, so that a type learns from what another shows about the same words;
       answers of two types are never the same. A type for which more cases were lost than won keeps the cosine.
-    - It is made of many cases and so is general (rules/own.py); the newest MOST are asked.
+    - It is made from many cases and so is general (rules/own.py); the newest MOST are used.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from mage_es.projections.slices import Slice
 MOST, FOLDS, SHOWN = 600, 5, 5
 P = 0.1
 SHRINKAGE = 0.1
-"""What is added to the scatter, whose mean over all directions is 1. From 0.03 to 0.3 it makes little difference."""
+"""What is added to the scatter, whose mean over all directions is 1. Values from 0.03 to 0.3 make little difference."""
 _BLOCK = 4_096
 _WORD = re.compile(r"[^\W_]+")
 _Floats = NDArray[np.float64]
 
 
 class Metric(NamedTuple):
-    """A linear map of vectors of dimension d: of what they have in each of the r `axes`, `lost` is taken away.
+    """A linear map of vectors of dimension d: of their part along each of the r `axes`, `lost` is removed.
 
     `mean` is [d], `axes` [r, d] with orthonormal rows, `lost` [r].
     """
@@ -87,13 +87,13 @@ class _Case(NamedTuple):
 
 
 def metric_of(memory: Memory, task_type: str) -> Metric | None:
-    """Return the metric that the cases show to be better than the cosine for a task type, None where none does."""
+    """Return the metric that the cases show to be better than the cosine for a task type, None if there is none."""
     slices = [
         rows for name in memory.task_types() for index in get_args(Index) if (rows := memory.slice(index, name)).ids
     ]
     if not slices:
         return None
-    # With the first of the slices, as long as no other has changed.
+    # Kept with the first of the slices, as long as no other has changed.
     first, *others = slices
     known = [rows.computed for rows in others]
     made_of, found = first.computed.get("metric", (None, {}))
@@ -116,12 +116,12 @@ def _of_cases(memory: Memory, slices: Sequence[Slice]) -> Mapping[str, Metric]:
 
 
 def shown(cases: Sequence[tuple[str, Vector, str]]) -> Mapping[str, Metric]:
-    """Return by task type the metric of cases, each a task type, a vector [d] and an answer, where they show that it is
+    """Return by task type the metric of cases, each a task type, a vector [d] and an answer, if they show that it is
     better."""
     types = np.array([task_type for task_type, _, _ in cases])
     vectors = np.array([vector for _, vector, _ in cases], dtype=np.float64)
     features = [_features(task_type, answer) for task_type, _, answer in cases]
-    # Of one answer alone there is nothing to tell apart.
+    # With a single answer there is nothing to tell apart.
     if len({*features}) < 2:
         return {}
     pairs = _pairs(types, vectors, features)
@@ -134,7 +134,7 @@ def shown(cases: Sequence[tuple[str, Vector, str]]) -> Mapping[str, Metric]:
 
 
 def _features(task_type: str, answer: str) -> frozenset[str]:
-    # The same word is another answer to another type's question.
+    # The same word is a different answer in another type.
     answer = answer.strip().casefold()
     parts = ("", f"={answer}", *_WORD.findall(answer))
     return frozenset(f"{task_type}\x00{part}" for part in parts)
@@ -147,7 +147,7 @@ def _learned(vectors: _Floats, features: Sequence[frozenset[str]]) -> Metric:
     if shared := sorted(name for name, times in count.items() if 1 < times < len(features)):
         has = np.array([[name in own for name in shared] for own in features], dtype=np.float64)
         has -= has.mean(axis=0)
-        # The dual form, for cases are fewer than words. A word of few cases explains little: it would fit chance.
+        # The dual form, as there are fewer cases than words. A word of few cases explains little: it would fit noise.
         products = has @ has.T
         within -= products @ np.linalg.solve(products + np.eye(len(products)), within)
     _, scales, axes = np.linalg.svd(within, full_matrices=False)
@@ -158,7 +158,7 @@ def _learned(vectors: _Floats, features: Sequence[frozenset[str]]) -> Metric:
 
 
 class _Pairs(NamedTuple):
-    """How many cases each way was better for, by task type."""
+    """For how many cases each way was better, by task type."""
 
     won: Counter[str]
     lost: Counter[str]

@@ -1,12 +1,12 @@
 """When two questions count as the same: a normal form, or word shingles with a Jaccard similarity of at least 0.8.
 
 Rules
-    - What is compared with a question is every passage of the text: a text that quotes a question is longer than it,
-      and the similarity of the whole would not show it.
-    - Every question that can be near is compared, by way of an inverted index: nothing is missed. It grows with the
-      square where many share their rarest shingles: 40,000 generated word problems take 5 s.
-    - Where what a type's questions have in common is most of each, it is their form and not their content, and is not
-      compared: else all of them would be near-duplicates, and every text that quotes the form a leak.
+    - What is compared with a question is every passage of the text: a text that quotes a question is longer, and the
+      similarity of the whole would not show it.
+    - Every question that can be near is compared, through an inverted index: nothing is missed. The cost grows
+      quadratically if many share their rarest shingles: 40,000 generated word problems take 5 s.
+    - If what a type's questions have in common is most of each, it is their form, not their content, and is not
+      compared: otherwise all of them would be near-duplicates, and every text that quotes the form a leak.
 """
 
 import hashlib
@@ -18,16 +18,16 @@ from typing import Generic, NamedTuple, TypeVar
 
 import rustworkx
 
-NEAR_DUPLICATE = 0.8  # Jaccard similarity of the shingle sets from which two questions count as near-duplicates
+NEAR_DUPLICATE = 0.8  # least Jaccard similarity of the shingle sets of near-duplicates
 
 SHINGLE = 5
 _BARE, _WORD = re.compile(r"[^\W_](?:.*[^\W_])?"), re.compile(r"[^\W_](?:\S*[^\W_])?")
-"""From the first letter or digit to the last one: of a text in one line, and of each word."""
+"""From the first letter or digit to the last: of a text in one line, and of each word."""
 COMMON_SHARE, FORM_SHARE = 0.5, 0.5
-"""A shingle is common to a type if this part of its questions have it; the common ones are their form if they are this
-part of a question, on average: below it, no two questions come near each other by their form alone."""
+"""A shingle is common to a type if this share of its questions have it; the common ones are their form if they make up
+this share of a question, on average: below it, no two questions come near each other by form alone."""
 LEAST_QUESTIONS, MOST_QUESTIONS = 20, 200
-"""Fewer questions show no form; of more than these, only the first are counted."""
+"""Fewer questions show no form; of more, only the first are counted."""
 
 Piece = TypeVar("Piece", bound=Hashable)
 
@@ -47,7 +47,7 @@ def shingle_run(text: str) -> list[str]:
 
     Words are those of the normal form, without punctuation at either end.
     """
-    # Punctuation by itself is no word: a space before a question mark must not make another question.
+    # Punctuation by itself is not a word: a space before a question mark must not make a different question.
     words = _WORD.findall(text.casefold())
     return [" ".join(words[at : at + SHINGLE]) for at in range(max(1, len(words) - SHINGLE + 1))]
 
@@ -58,7 +58,7 @@ def shingle_hash(shingle: str) -> bytes:
 
 
 class Nearest(NamedTuple):
-    """The question that a text holds most of (its place in the order of adding, -1 for none), and how much."""
+    """The question of which a text holds most (its place in the order of adding, -1 for none), and how much."""
 
     similarity: float
     place: int
@@ -71,13 +71,14 @@ def common_shingles(groups: Iterable[Sequence[str]]) -> frozenset[str]:
     of a question, and are not compared: without that, four types of STBench are one question each. The run commits to
     the form beside the splits.
 
-    `groups` are the texts of each task type, of which all may be learned: what they share gives no other question away.
+    `groups` are the texts of each task type, all of which may be learned from: what they share gives no other question
+    away.
     """
     common: set[str] = set()
     for texts in groups:
         counted = [frozenset(shingle_run(text)) for text in texts[:MOST_QUESTIONS]]
         if len(counted) < LEAST_QUESTIONS:
-            continue  # a few questions share words by chance, and real duplicates would pass for form
+            continue  # few questions may share words by chance, and real duplicates would pass for form
         holders = Counter(piece for pieces in counted for piece in pieces)
         shared = {piece for piece, count in holders.items() if count >= COMMON_SHARE * len(counted)}
         if sum(len(pieces & shared) / len(pieces) for pieces in counted) >= FORM_SHARE * len(counted):
@@ -97,13 +98,13 @@ def near_groups(texts: Sequence[str], common: Collection[str]) -> list[list[int]
     for run in runs:
         index.add(run)
     for place, (text, run) in enumerate(zip(normal, runs, strict=True)):
-        # All are in the index first: a text that quotes another is near it, and that one not near the text.
+        # All are indexed first, since a text that quotes another is near it, but not vice versa.
         graph.add_edges_from_no_data([(place, other) for other in (first[text], *index.near(run))])
     return sorted(sorted(group) for group in rustworkx.connected_components(graph))
 
 
 def compared(text: str, common: Collection[str]) -> list[str]:
-    """Return the shingles of a text that are not common ones, in order."""
+    """Return a text's shingles that are not common, in order."""
     return [piece for piece in shingle_run(text) if piece not in common]
 
 
@@ -128,10 +129,10 @@ def passage_similarity(run: Sequence[Piece], question: frozenset[Piece]) -> floa
 
 
 class ExactIndex(Generic[Piece]):
-    """Every question with each of its shingles, and with those of which a text near it must have one.
+    """Every question with its shingles, and those of which a near text must have at least one.
 
-    A text that has four fifths of a question's shingles has one of any fifth and one more of them: the rarest are
-    kept, so that questions of one form are not compared for the sake of the form.
+    A text that has four fifths of a question's shingles has one of any fifth and one more of them: the rarest are kept,
+    so that questions of one form are not compared because of the form.
     """
 
     def __init__(self) -> None:
@@ -146,14 +147,15 @@ class ExactIndex(Generic[Piece]):
         pieces = frozenset(question)
         for piece in pieces:
             self._holders[piece].append(len(self._questions))
-        # Of any text that holds NEAR_DUPLICATE of the pieces, at least one is among these, however it chose the others.
+        # Any text that holds NEAR_DUPLICATE of the pieces has at least one of these, whatever the others are.
         dispensable = len(pieces) - math.ceil(NEAR_DUPLICATE * len(pieces))
         for piece in sorted(pieces, key=lambda piece: len(self._holders[piece]))[: dispensable + 1]:
             self._needing[piece].append(len(self._questions))
         self._questions.append(pieces)
 
     def near(self, run: Sequence[Piece]) -> Iterator[int]:
-        """Yield the place of every question of which some passage of a text is a near-duplicate, in no order."""
+        """Yield the place of every question of which some passage of a text is a near-duplicate, in no particular
+        order."""
         pieces = frozenset(run)
         for place in {place for piece in pieces for place in self._needing.get(piece, ())}:
             question = self._questions[place]

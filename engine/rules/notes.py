@@ -1,12 +1,11 @@
 """What a served run puts before a user's turn: a note, and after it cases as turns of the chat.
 
 Rules
-    - Both are what an answer prompt has before its question, to the byte: what was learned, and judged by the guard, is
-      served in the layout in which it was. After the question, or between it and cases, notes did harm with small
-      models.
-    - It has memories only, as turns and in the sections and the quotation of an answer prompt (rules/ingredients.py),
-      without skill, instruction or answer format: how to work and how to reply is the client's own prompt to say. So
-      the replies of cases are what is right, reasoning first where the run reasons, and no mark of the run's before it.
+    - Both are what an answer prompt has before its question, to the byte: what was learned and judged by the guard is
+      served in the same layout. After the question, or between it and cases, notes did harm with small models.
+    - It has only memories, as turns and in the sections and quotations of an answer prompt (rules/ingredients.py),
+      without skill, instruction or answer format: how to work and reply is for the client's own prompt to say. So the
+      replies of cases are the right answers, reasoning first if the run reasons, without the run's own mark.
     - It follows from the state at the marker and from the memories' ids. So `verify` renders it again from the log.
 """
 
@@ -29,8 +28,8 @@ MinSimilarity = float | Literal["auto"]
 
 
 class CaseLayout(NamedTuple):
-    """How a note looks: the form of its cases; `is_bare`, whether cases that are turns show the answer without its
-    reasoning; and the sentence before notes ("": this program's own)."""
+    """How a note looks: the form of its cases; `is_bare`, whether cases shown as turns omit the reasoning; and the
+    sentence before notes ("": this program's own)."""
 
     form: ServedLayout = "turns"
     is_bare: bool = False
@@ -43,8 +42,8 @@ def layout_of(setting: Setting, state: State) -> CaseLayout:
 
 
 class Note(NamedTuple):
-    """What precedes a turn: the questions of cases with the replies to them, as turns of their own, of which the first
-    begins with the notes; without cases, what the turn's text begins with; the ids of all memories, in their order."""
+    """What precedes a turn: the questions of cases with their replies, as separate turns, of which the first begins
+    with the notes; without cases, the start of the turn's text; and the ids of all memories, in order."""
 
     text: str
     memories: tuple[str, ...]
@@ -52,12 +51,12 @@ class Note(NamedTuple):
 
     @property
     def said(self) -> tuple[str, ...]:
-        """All texts, in their order."""
+        """All texts, in order."""
         return (*chain.from_iterable(self.turns), *([self.text] if self.text else []))
 
     @property
     def sha256(self) -> str:
-        """That of all texts; empty for none."""
+        """The hash of all texts; empty if there are none."""
         return sha256_text("\x00".join(self.said)) if self.said else ""
 
 
@@ -96,7 +95,7 @@ def bounds_of(
 
 
 def kept_within(state: State, memories: Mapping[str, float], layout: CaseLayout, most: int) -> tuple[str, ...]:
-    """Return of memories by their cosines those that fit a note of `most` tokens: the farthest is left out first."""
+    """Return the memories, by cosine, that fit a note of `most` tokens: the farthest are left out first."""
     kept = [*memories]
     while most and kept and estimated_tokens("\n".join(note_of(state, kept, layout).said)) > most:
         kept.remove(min(reversed(kept), key=lambda name: memories[name]))
@@ -113,7 +112,7 @@ def in_order(state: State, hits: Sequence[Near], layout: CaseLayout) -> list[Nea
 
 
 def quotations_of(state: State, memories: Collection[str], layout: CaseLayout) -> tuple[Span, ...]:
-    """Return where the memories are in what precedes a question's own text, and so in a prompt that begins with it."""
+    """Return the places of the memories in the text before a question, and so in a prompt that begins with it."""
     return _rendered(state, memories, layout)[1]
 
 
@@ -124,7 +123,7 @@ def note_of(state: State, memories: Collection[str], layout: CaseLayout) -> Note
 
 
 def _rendered(state: State, memories: Collection[str], layout: CaseLayout) -> tuple[Note, tuple[Span, ...]]:
-    # By ids alone and in their order: an anchor's plan and an inference's record have nothing else in common.
+    # By ids alone and in order: an anchor's plan and an inference's record have nothing else in common.
     titled, cases = remembered(state, memories, BARE), []
     if layout.form != "sections":
         cases = as_turns(map(state.memory.row, memories), answer_format=BARE, is_bare=layout.is_bare)
@@ -134,7 +133,7 @@ def _rendered(state: State, memories: Collection[str], layout: CaseLayout) -> tu
     if not cases:
         return Note(text and f"{text}{headed(QUESTION)}", ()), spans
     if are_lines:
-        # One message: a client's own turn goes on as the last question, and needs no role of its own.
+        # One message: a client's own turn continues it as the last question, and needs no role of its own.
         return Note(f"{text}{ASKS}", ()), spans
     said = [text[start:end].removesuffix(BETWEEN_TURNS) for start, end in pairwise((0, *turns))]
     return Note("", (), tuple(zip(said[::2], said[1::2], strict=True))), spans

@@ -1,7 +1,7 @@
-"""The ontology as events: skills, task types, who resolves what and who needs whom, without cycles.
+"""The ontology as events: skills, task types, which skill resolves what and needs which, without cycles.
 
 Rules
-    - Every task type has one main skill, the most specific that claims it; what no skill claims falls to `general`.
+    - Every task type has one main skill, the most specific that claims it; unclaimed types fall to `general`.
     - The cap bounds what is active, not what is stored: every authored skill is created with its edges, but only the
       active ones resolve task types, are part of the frontier, and count as skills that may still be split.
 """
@@ -45,7 +45,7 @@ def induce_ontology(setting: Setting, state: State, command: InduceOntology) -> 
 
 
 def active_skills(skills: Iterable[str]) -> list[str]:
-    """Return those skills that are active: `general`, then the others by name, at most the cap."""
+    """Return the active skills: `general`, then the others by name, at most the cap."""
     return sorted(set(skills), key=lambda name: (name != GENERAL, name))[:SKILL_CAP]
 
 
@@ -74,7 +74,7 @@ def _ordering(skills: Sequence[AuthoredSkill], created: Sequence[SkillCreated]) 
 
 
 def ordering_edge(graph: Graph, kind: str, source: str, target: str, problem: str) -> EdgeAdded | EdgeRefused:
-    """Return an edge between two skills, which is then in the graph, or its refusal: for a problem, or as a cycle."""
+    """Return an edge between two skills, which joins the graph, or its refusal: for a problem, or as a cycle."""
     a, b = f"skill/{source}", f"skill/{target}"
     if not problem and graph.would_close_cycle(a, b):
         problem = "it would close a cycle of prerequisites"
@@ -96,7 +96,7 @@ def _between(skills: Sequence[AuthoredSkill]) -> Iterator[tuple[str, str, str]]:
 
 
 def _resolving(skills: Sequence[AuthoredSkill], known: set[str]) -> Iterator[Event]:
-    # More skills than the cap may be authored; those above it are stored, and would answer nothing.
+    # More skills than the cap may be authored; those above it are stored but would answer nothing.
     active = set(active_skills(skill.name for skill in skills))
     claims = {skill.name: set(skill.resolves) & known for skill in skills}
     for skill in skills:

@@ -1,8 +1,8 @@
-"""What was made of one question, and is therefore not shown to it: else a revisit would measure copying.
+"""What was made from one question, and is therefore not shown to it: otherwise a revisit would measure copying.
 
-By provenance: a memory, an action recipe and a tool's example carry the id of their question, and a principle does
-where that was its only case. What was made of several cases (other principles, a skill's instruction) is general,
-unless a principle quotes the question; and what was seen of an environment is no memory of a question.
+By provenance: a memory, an action recipe and a tool's example carry the id of their question, and a principle does if
+that was its only case. What was made from several cases (other principles, a skill's instruction) is general, unless a
+principle quotes the question; and what was seen of an environment is not a memory of a question.
 """
 
 from functools import lru_cache
@@ -16,12 +16,12 @@ normal_form = lru_cache(maxsize=1 << 14)(normalise)
 
 
 def is_own_principle(row: MemoryRow | MemoryAppended, question_id: str, question: str) -> bool:
-    """Return whether a principle was made of this question alone, or quotes it ("": its text is not known)."""
+    """Return whether a principle was made from this question alone, or quotes it ("": its text is unknown)."""
     return row.question_id == question_id or quotes(row.reasoning, question)
 
 
 def quotes(text: str, question: str) -> bool:
-    """Return whether a text has a whole question in it, but for case, spaces, and punctuation at its ends."""
+    """Return whether a text contains a whole question, ignoring case, spaces, and punctuation at its ends."""
     sought = normal_form(question)
     return len(sought.split(" ")) >= _LEAST_QUOTE and sought in normal_form(text)
 

@@ -1,12 +1,12 @@
 """Abstracted patterns: what trajectories agree on about an achievement, how sure that is, and when it is dropped.
 
-Two kinds, both in words that any environment has: which achievement comes before which (`b` comes before `a`), and
-what the environment says when an achievement is reached (`a`: effect). A trajectory that reaches `a` supports every
-pattern about `a` that it shows, and counts against every other one.
+Two kinds, both in words that any environment has: which achievement comes before which (`b` comes before `a`), and what
+the environment says when an achievement is reached (`a`: effect). A trajectory that reaches `a` supports every pattern
+about `a` that it shows, and counts against all others.
 
 Rules
-    - Confidence is (successes + 1) / (successes + failures + 2) over the trajectories that reach the achievement,
-      from the iteration on that abstracted the pattern (Laplace's rule of succession).
+    - Confidence is (successes + 1) / (successes + failures + 2) over the trajectories that reach the achievement, from
+      the iteration that abstracted the pattern (Laplace's rule of succession).
     - Below 0.3 a pattern is pruned, and a pruned one does not come back. Nothing else is ever pruned.
 """
 
@@ -31,7 +31,7 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.patterns import PatternRow, Patterns
 
 PRUNED_BELOW = 300_000  # confidence in millionths below which a pattern is pruned
-NEAREST = 2  # of the achievements before one, how many (the last ones) a new pattern is abstracted for
+NEAREST = 2  # how many of the last achievements before one get a new pattern
 _BEFORE = re.compile(r"`[^`]+` comes before `([^`]+)`\.")
 _EFFECT = re.compile(r"`([^`]+)`: ")
 
@@ -68,7 +68,7 @@ def shown_by(steps: Sequence[EpisodeStepped]) -> list[Shown]:
             texts = [f"`{earlier}` comes before `{achievement}`." for earlier in before]
             effect = [f"`{achievement}`: {' '.join(step.effect.split())}"] if step.effect else []
             shown.append(Shown(achievement, frozenset((*texts, *effect)), (*effect, *texts[-NEAREST:])))
-        # After the loop: two achievements of one step come before neither.
+        # After the loop, because of two achievements in one step neither comes before the other.
         before += step.achievements
     return shown
 
@@ -103,7 +103,8 @@ def _count(
     for trajectory in trajectories:
         for shown in shown_by(trajectory.steps):
             for text in shown.abstracts:
-                # A pruned pattern is not among `known`, but it is kept: it must not come back with fresh counts.
+                # A pruned pattern is not among `known`, but it is kept, so that it does not come back with fresh
+                # counts.
                 if text not in tallies and patterns.pattern(_identity(trajectory.task_type, text)) is None:
                     tallies[text] = _Tally(0, 0, trajectory.origin, trajectory.skill)
             # Those that this very trajectory abstracted count too: their first success is the episode they are from.

@@ -2,20 +2,19 @@
 
 Rules
     - The same template, sections and question give the same bytes. The templates are those that the run began with,
-      which its first event has: another version of this program asks in the same words.
+      kept in its first event: another version of this program asks in the same words.
     - The system message is the same for all questions of a template: what to do, how to work, how the answer ends. The
-      user's message has what is known, those sections first that most questions share, and ends with the question: a
-      cache of prefixes serves both. Where nothing is known, not a word is spent on how to use it.
+      user's message has what is known, starting with the sections that most questions share, and ends with the
+      question: a prefix cache serves both. If nothing is known, not a word is spent on how to use it.
     - Notes go before all cases that are turns, so that nothing separates the cases from the question, which is to be
-      answered as they were. There a note took away part of what the cases had brought to two small models, and before
-      them no harm shows (tests/bench/FIGURES.md, "Notes and cases").
+      answered as they were. There a note cost two small models part of what the cases had gained, and before the cases
+      no harm shows (tests/bench/FIGURES.md, "Notes and cases").
     - Retrieved text is data: every line of it is quoted with "> ", so nothing inside can end its own quotation. That
       holds for a skill's own instruction, too: the prompt says that it is to be followed, and shows it as a quote.
     - A control token of a chat template does nothing in data, the question included. A server renders a prompt through
       a template and then obeys the tokens that end a turn or begin another, quoted or not; so they are broken up in all
       that was retrieved, shown or asked: in plain text by a space, in JSON by an escape of the same character. Other
-      texts keep their bytes; as something is put in and nothing taken out, no token can come together from its
-      parts.
+      texts keep their bytes; as text is only inserted, never removed, no token can form from its parts.
 """
 
 import re
@@ -31,17 +30,17 @@ from mage_es.engine.seams.model import BETWEEN_TURNS
 from mage_es.events.vocabulary import Span
 
 QUESTION = "Question"
-"""What is above the question in a user's message, and above a turn's own text where a note goes before it."""
+"""What stands above the question in a user's message, and above a turn's own text if a note precedes it."""
 NOTES = "notes"
-"""The template of what is said before notes of earlier work."""
+"""The template of the sentence before notes of earlier work."""
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 BARE = '"<>"'
-"""How an example's answer is written where no mark is asked for: as in a reply in free text, alone."""
+"""How an example's answer is written if no mark is asked for: alone, as in a free-text reply."""
 _FORM = re.compile(r'"([^"<>]*)<(.*?)>([^"<>]*)"', re.DOTALL)
 
 
 class Prompt(NamedTuple):
-    """The messages of a call, and where in `text`, the user's, there are quotations; `turns` are a `Request`'s."""
+    """The messages of a call, and where `text`, the user's, has quotations; `turns` are a `Request`'s."""
 
     system: str
     text: str
@@ -50,8 +49,8 @@ class Prompt(NamedTuple):
 
 
 class Quote(NamedTuple):
-    """A text that was retrieved or written by a model, and what it is from: `memory/<id>`, `skill/<name>`,
-    `recipe/<id>`, `tool/<id>`, or `call/<about>` for an earlier reply of the same course."""
+    """A text that was retrieved or written by a model, and its source: `memory/<id>`, `skill/<name>`, `recipe/<id>`,
+    `tool/<id>`, or `call/<about>` for an earlier reply of the same course."""
 
     source: str
     text: str
@@ -66,10 +65,8 @@ class Demonstration(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A heading and what is quoted under it; without a quote the section is left out.
-
-    `is_note` is whether that is knowledge of earlier work, which may not fit, and not a part of this very answer.
-    """
+    """A heading and what is quoted under it; without a quote the section is left out. `is_note` is whether that is
+    knowledge from earlier work, which may not fit, rather than part of this answer."""
 
     title: str
     quotes: Sequence[Quote]
@@ -79,7 +76,7 @@ class Section(NamedTuple):
 class PromptQuestion(NamedTuple):
     """What a prompt asks: the question with its context, how the answer must end, how to work.
 
-    `shared` is what all questions of the benchmark have: their task, or a context.
+    `shared` is what all questions of the benchmark share: their task, or a context.
     """
 
     question: str
@@ -91,12 +88,12 @@ class PromptQuestion(NamedTuple):
 
 
 Templates = Mapping[str, str]
-"""Templates by name, those that a run began with; one that is not there is this program's."""
+"""The templates that a run began with, by name; for a missing one this program's is used."""
 
 
 @cache
 def packaged() -> Templates:
-    """Return this program's templates, each whole."""
+    """Return the complete text of each of this program's templates."""
     from importlib.resources import files
 
     folder = files("mage_es.engine.prompts")
@@ -105,7 +102,7 @@ def packaged() -> Templates:
         for file in sorted(folder.iterdir(), key=lambda file: file.name)
         if file.name.endswith(".md")
     }
-    # What all templates of the guidance tier begin with.
+    # The beginning of all guidance templates.
     teacher = texts.pop("teacher")
     return {name: text.replace("{{teacher}}", teacher) for name, text in texts.items()}
 
@@ -142,8 +139,8 @@ def render_answer(
 def render_known(
     notes: Sequence[Section], demonstrations: Sequence[Demonstration], *, preface: str = "", heading: str = QUESTION
 ) -> tuple[str, tuple[Span, ...], tuple[int, ...]]:
-    """Return what is known as a prompt begins with it: the notes, then cases as turns, the first of which has the notes
-    before its question; where in the text each is; and where each message after the first begins."""
+    """Return what is known, as the beginning of a prompt: the notes, then cases as turns, the first of which has the
+    notes before its question; where in the text each is; and where each message after the first begins."""
     text, quotations = render_sections(notes, preface=preface)
     if text and demonstrations:
         text += headed(heading)
@@ -172,8 +169,7 @@ def render_turns(
 def render_sections(sections: Sequence[Section], *, offset: int = 0, preface: str = "") -> tuple[str, list[Span]]:
     """Return what is known as quotations under headings, "" for nothing, and where in it each quotation is.
 
-    `offset` is what comes before it in the prompt, in characters; `preface` is said before notes ("": as this program
-    says it).
+    `offset` is what comes before it in the prompt, in characters; `preface` goes before notes ("": this program's own).
     """
     has_notes = any(section.is_note and section.quotes for section in sections)
     text, spans = f"{preface or template(NOTES)}\n\n" if has_notes else "", list[Span]()
@@ -192,7 +188,7 @@ def headed(title: str) -> str:
 
 
 def worked(reasoning: str, answer: str, answer_format: str) -> str:
-    """Return a solution that ends with its answer as `answer_format` asks for it, and says it in this form only once.
+    """Return a solution that ends with its answer as `answer_format` asks, and gives it in this form only once.
 
     The form is the line that the sentence quotes, with `<...>` around an example of an answer: `"Answer: <Oslo>"`.
     """
@@ -201,9 +197,9 @@ def worked(reasoning: str, answer: str, answer_format: str) -> str:
 
 
 def without_final(reply: str, answer_format: str) -> str:
-    """Return a reply without its last line, or block, where that is the answer in the form that was asked for."""
+    """Return a reply without its last line, or block, if that is the answer in the required form."""
     before, after = _form(answer_format)
-    # Without brackets: a reply may have the mark and leave them out.
+    # Without brackets, as a reply may have the mark and omit them.
     head, mark, last = reply.rpartition(before.rstrip(" \n([{$") or "\n")
     is_end = last.rstrip().endswith(after) if "\n" in after else "\n" not in last.strip()
     is_line = before and mark and not head.rpartition("\n")[2].strip(" *_`>#") and is_end
@@ -218,7 +214,7 @@ def render_guidance(name: str, brief: msgspec.Struct, templates: Templates = Map
 
 
 def quoted(text: str) -> str:
-    # `splitlines` knows every line break there is (also \x0b, \u2028): none may begin a line without the mark.
+    # `splitlines` knows every line break (also \x0b, \u2028): no line may begin without the mark.
     return "\n".join("> " + line for line in inert(text).splitlines() or [""])
 
 
@@ -228,7 +224,7 @@ def _form(answer_format: str) -> tuple[str, str]:
 
 
 def _by_example(answer_format: str) -> str:
-    """Return how an answer is asked for as a model sees it: a placeholder would be copied, so there is an example."""
+    """Return how an answer is asked for, as a model sees it: with an example, as a placeholder would be copied."""
     return _FORM.sub(r'"\1\2\3"', answer_format)
 
 
@@ -248,7 +244,7 @@ _TOKEN = re.compile(
     re.IGNORECASE,
 )
 _BREAKS = re.compile("[\x7f-\x9f\u2028\u2029]|```")
-"""What some reader of JSON may take for the end of a line, or of the fence around it; others are escaped already."""
+"""What some JSON reader may take for the end of a line, or of the fence around it; the rest is already escaped."""
 
 
 def inert(text: str) -> str:

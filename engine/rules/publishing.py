@@ -1,15 +1,15 @@
 """Publishing: what feedback proposed becomes memories, and what it said rewards, in an iteration with a guard.
 
 Rules
-    - One key at a time, in the order of their names, each in an iteration of its own: what one planted and the guard
+    - One key at a time, in the order of their names, each in an iteration of its own: what one plants and the guard
       refuses takes nothing of another's with it.
     - A reward is about the search arm of an inference that got its memories and had a choice of arms; one that was held
-      back, or only watched, rewards nothing. It is the mean of the last scores said of it or of its session, so one
-      inference is one pull, however much is said. What was rewarded before is corrected by the difference.
+      back, or only watched, rewards nothing. It is the mean of the last scores given to it or to its session, so one
+      inference is one pull, however much feedback there is. Earlier rewards are corrected by the difference.
     - What the guard refuses is as if it had not been published: its memories go into quarantine for good, and its
-      rewards are taken back, to be tried again with what is said by the next time.
+      rewards are taken back, to be tried again with the feedback of the next publish.
     - What the guard passes and no anchor can judge (rules/trials.py) goes into quarantine until a person reviews it.
-      What is approved is brought back in an iteration that has nothing else, so that no other memory fails it.
+      What is approved is brought back in an iteration of its own, so that no other memory makes it fail.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _LEAK = "It holds a question that must not be learned."
 
 
 class _Weight(NamedTuple):
-    """What the rewards of an inference put into a posterior, in millionths; both 0 where it was not rewarded."""
+    """What the rewards of an inference put into a posterior, in millionths; both 0 if it was not rewarded."""
 
     alpha: int = 0
     beta: int = 0
@@ -63,7 +63,7 @@ class _Weight(NamedTuple):
 
 
 def publish(setting: Setting, state: State, command: Publish) -> list[Draft]:
-    """Return memories and rewards of one key with the mark of UPDATE; only the mark where there is nothing new."""
+    """Return memories and rewards of one key with the mark of UPDATE; only the mark if there is nothing new."""
     events: list[Event] = [*_rewards(setting, state, command), *_memories(setting, state, command)]
     *drafts, mark = marked(command.iteration, "update", events, is_numbered=True)
     return [*drafts, msgspec.structs.replace(mark, correlation=command.key)]
@@ -138,7 +138,7 @@ def _memories(setting: Setting, state: State, command: Publish) -> Iterator[Even
             yield _settled(name, command.iteration, _LEAK)
             continue
         yield event
-        if not isinstance(event, MemoryAppended):  # it is there already, so there is nothing for the guard to judge
+        if not isinstance(event, MemoryAppended):  # it already exists, so there is nothing for the guard to judge
             yield _settled(name, command.iteration, "")
 
 
@@ -166,7 +166,7 @@ def _memory(proposed: MemoryProposed, iteration: int, place: int) -> MemoryAppen
 
 
 def _judged(state: State, command: SettlePublish, row: MemoryRow) -> ProposalSettled:
-    """Return what the anchors that were asked with a memory make of it, where the guard passed the iteration."""
+    """Return the verdict of the anchors that were asked with a memory, if the guard passed the iteration."""
     floor = command.floors.get(row.task_type, 0.0)
     trials = trials_of(state, command.iteration, row.memory_id, from_bytes(row.embedding), command.anchors)
     if reason := why_undecided(trials, floor):
@@ -205,7 +205,8 @@ def _rewards(setting: Setting, state: State, command: Publish) -> Iterator[Bandi
         values = said.get(one.inference, []) + said.get(("", one.session), [])
         if not (values and may_reward(one)):
             continue
-        # Whole millionths, and the sum of them before the division: no order of words gives another mean.
+        # Whole millionths, and the sum of them before the division: so that the order of feedback cannot change the
+        # mean.
         reward = sum(values) // len(values)
         change = _Weight(reward, MICRO - reward).minus(before.get(one.inference, _Weight()))
         if any(change):
@@ -217,7 +218,7 @@ def _rewards(setting: Setting, state: State, command: Publish) -> Iterator[Bandi
 
 
 def may_reward(one: InferenceOpened) -> bool:
-    """Return whether what is said of an inference says something of its arm: it was drawn, and its memories shown."""
+    """Return whether feedback on an inference says something about its arm: it was drawn, and its memories shown."""
     return one.treatment == "memory" and bool(one.arm) and one.probability < 1
 
 
@@ -250,6 +251,6 @@ def _moved(before: Posterior, change: _Weight, key: str, arm: str, inference: st
         beta_before=before.beta,
         alpha_after=before.alpha + change.alpha,
         beta_after=before.beta + change.beta,
-        # A first reward weighs one pull, a corrected one none, and one that is taken back less one.
+        # A first reward counts as one pull, a corrected one as none, one that is taken back as minus one.
         pulls_after=before.pulls + (change.alpha + change.beta) // MICRO,
     )

@@ -1,12 +1,12 @@
 """Taking what was learned out of use and bringing it back: memories, recipes, patterns and tools alike, by their ids.
 
 Rules
-    - Nothing is deleted: quarantine and release are events with a reason and the name of who decided.
+    - Nothing is deleted: quarantine and release are events with a reason and the name of whoever decided.
     - What is in quarantine stays there until it is released; what is released is in use again unless something newer
       took its place, or it was pruned.
     - A proposal that no anchor can judge waits in quarantine for a review, which alone brings it out: it is approved,
       and the next publish takes it into use, or rejected for good.
-    - An episode asks the graph at every step, and a resumed one must find it as it was: while any is under way, nothing
+    - An episode asks the graph at every step, and a resumed one must find it as it was: while one is under way, nothing
       is taken out or brought back. The prompt of a question follows from its plan.
 """
 
@@ -19,7 +19,7 @@ from mage_es.projections.progress import PHASE_OF_PURPOSE
 
 QUARANTINED = "quarantined"
 OUT_OF_USE = (QUARANTINED, "waiting", "approved", "rejected")
-"""The statuses of what is given to no model."""
+"""The statuses of what no model is given."""
 
 
 def curate(state: State, command: Curate) -> list[Draft]:
@@ -40,7 +40,7 @@ def curate(state: State, command: Curate) -> list[Draft]:
     about = {"memory_id": command.memory_id, "reason": command.reason, "by": command.by}
     event: Event
     match command.action:
-        # One event type for everything remembered: each projection looks for the id among its own.
+        # There is one event type for everything remembered: each projection looks for the id among its own.
         case "quarantine":
             event = MemoryQuarantined(**about)
         case "release":
@@ -55,7 +55,7 @@ def curate(state: State, command: Curate) -> list[Draft]:
 
 
 def _refusal(action: Curation, name: str, status: str) -> str:
-    """Return why something of that status cannot be done with it, "" if it can."""
+    """Return why this cannot be done with something of that status, "" if it can."""
     is_open = status in ("waiting", "approved")
     if action in ("approve", "reject"):
         if status == "approved" and action == "approve":
@@ -76,14 +76,14 @@ def _refusal(action: Curation, name: str, status: str) -> str:
 
 def _under_way(state: State) -> int:
     progress = state.progress
-    # A question renders from its plan, but an episode retrieves anew at every step: only those can be disturbed.
+    # A question renders from its plan, but an episode retrieves anew at every step: only episodes can be disturbed.
     plans = ((phase, planned) for phase in set(PHASE_OF_PURPOSE.values()) for planned in progress.plans(phase))
     return sum(p.template in STEP_TEMPLATES and not progress.is_settled(phase, p.question_id) for phase, p in plans)
 
 
 def status_of(state: State, name: str) -> str | None:
-    """Return active, superseded, pruned, failed or quarantined, of a proposal waiting, approved or rejected; None if
-    nothing has that id."""
+    """Return active, superseded, pruned, failed or quarantined, or for a proposal waiting, approved or rejected; None
+    if nothing has that id."""
     if state.memory.count_of(name) and (decided := state.traffic.verdict(name)) in ("waiting", "approved", "rejected"):
         # What was approved is in use while a publish tries it.
         return decided if state.memory.row(name).status == QUARANTINED else "active"

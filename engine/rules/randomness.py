@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def _bits(seed: int, purpose: str, iteration: int, subject: str) -> np.random.Philox:
-    # Hashed, not added up: keys that differ in one digit must give streams that have nothing in common.
+    # Hashed, not added up, so that keys that differ in one digit give unrelated streams.
     label = "\x00".join((str(seed), purpose, str(iteration), subject))
     key = hashlib.sha256(label.encode()).digest()[:16]
     return np.random.Philox(key=np.frombuffer(key, dtype="<u8"))
@@ -33,8 +33,8 @@ def stream(seed: int, purpose: str, iteration: int = -1, subject: str = "") -> n
 
 
 def ranked(names: Iterable[str], seed: int, *, purpose: str) -> list[str]:
-    """Return names in a random order in which the others decide no name's place before another's: the first of them
-    stay the first where some are left out or added."""
+    """Return names in a random order in which the relative order of two names does not depend on the others: the first
+    stay first if some are left out or added."""
     return sorted(names, key=lambda name: hashlib.sha256("\x00".join((str(seed), purpose, name)).encode()).digest())
 
 

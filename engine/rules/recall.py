@@ -1,12 +1,13 @@
-"""Answering by the nearest cases alone, without a call, where that was shown to be right as often as the model is.
+"""Answering by the nearest cases alone, without a call, if that was shown to be right as often as the model.
 
 Rules
     - Only answers that questions share can be recalled (`Setting.is_labelled`), and only where nothing is learned from
       them: in exams, for anchors, for what the gate asks again, and in `ask`. A question to learn from is always asked,
       so that both answers to it are known: that of its nearest cases, none of which is its own, and the model's.
     - The record is kept by task type and by agreement, how many of the nearest cases have the answer of the very
-      nearest: where they disagree it is worth less. Recalled is where the nearest case was right at least as often as
-      the model on at least LEAST questions of the same agreement; where there are fewer, those of less join them.
+      nearest: it is worth less if they disagree. A question is recalled if the nearest case was right at least as often
+      as the model on at least LEAST questions of the same agreement; if there are fewer, those of lesser agreement join
+      them.
     - So a question that is recalled costs nothing, and the record that allows it is on the same questions.
 """
 
@@ -32,7 +33,7 @@ class NearestAnswer(NamedTuple):
 
 
 def nearest_answer(state: State, memories: Sequence[Retrieved]) -> NearestAnswer | None:
-    """Return what the cases among these memories say, None where there is none."""
+    """Return what the cases among these memories say, None if there are none."""
     rows = [(hit, state.memory.row(hit.memory_id)) for hit in sorted(memories, key=lambda hit: -hit.similarity)]
     answers = [
         state.memory.row(hit.answer_of).answer if hit.answer_of else row.answer
@@ -44,7 +45,7 @@ def nearest_answer(state: State, memories: Sequence[Retrieved]) -> NearestAnswer
 
 def is_recalled(setting: Setting, state: State, planned: QuestionPlanned) -> bool:
     """Return whether a question with this plan is answered by its nearest cases."""
-    # A client's question always goes to the client's model, so exams of a served run measure that.
+    # A client's question always goes to the client's model, so exams of a served run measure that model.
     if not (setting.config.recall and setting.is_labelled and planned.purpose in _ASKED) or setting.is_served:
         return False
     nearest = nearest_answer(state, planned.memories)
@@ -64,14 +65,14 @@ def is_recalled(setting: Setting, state: State, planned: QuestionPlanned) -> boo
 def compare(
     setting: Setting, state: State, iteration: int, verdicts: Sequence[AnswerJudged], questions: Mapping[str, Question]
 ) -> list[RecallCompared]:
-    """Return the record with an iteration's questions in it; nothing where none of them had a case near."""
+    """Return the record with an iteration's questions in it; nothing if none of them had a case nearby."""
     if not (setting.config.recall and setting.is_labelled):
         return []
     counts = Counter[tuple[str, int]]()
     recalled, answered = Counter[tuple[str, int]](), Counter[tuple[str, int]]()
     for verdict in verdicts:
         plan = state.progress.plan("evaluate", verdict.question_id)
-        # What the coin left out of the prompt is no less near: only the prompt did without it.
+        # What the coin left out of the prompt is no less near: only the prompt lacked it.
         if nearest := nearest_answer(state, (*plan.memories, *plan.left_out)):
             key = verdict.task_type, nearest.agreement
             counts[key] += 1

@@ -1,15 +1,16 @@
-"""What one learner learned, proved again for another: which memories help it, on questions whose answers are known.
+"""What one learner learned, tested again for another: which memories help it, on questions with known answers.
 
 Rules
-    - Asked again are questions to learn from that the parent run asked, in a seeded order, so that a smaller sample is
-      part of a larger one. Each is answered once with what was learned, nothing of its own case in it, and once bare.
-      What a client would be served is tried: bandits are frozen, and no coin leaves anything out.
-    - Both answers are a pair, won where only the one with what was learned is right, lost where only the bare one is.
-      Pairs join those of the anchors, by which the gate decides (rules/benefit.py).
-    - A memory has the pairs of the questions that it was shown to. It goes out of use where more were lost than won and
-      chance alone brings in so many at most in HARM_P of such cases. Others were shown beside it: an association.
-    - Cases that quote another model's reasoning may harm where its facts do not. They are judged together, on the
-      questions that were shown such reasoning, and go out of use where more were lost than won; one whose question the
+    - The questions asked again are some that the parent run learned from, in a seeded order, so that a smaller sample
+      is part of a larger one. Each is answered once with what was learned, except its own case, and once bare. The test
+      is of what a client would be served: bandits are frozen, and no coin leaves anything out.
+    - Both answers are a pair, won if only the one with what was learned is right, lost if only the bare one is. Pairs
+      join those of the anchors, by which the gate decides (rules/benefit.py).
+    - A memory has the pairs of the questions that it was shown to. It goes out of use if more were lost than won and
+      chance alone explains that with a probability of at most HARM_P. Others were shown beside it, so this is an
+      association.
+    - Cases that quote another model's reasoning may harm even if its facts do not. They are judged together, on the
+      questions that were shown such reasoning, and go out of use if more were lost than won; one whose question the
       learner now solves gives way to its own words in any case.
     - Out of use means quarantine: `mage-es memory release` brings a memory back.
 """
@@ -28,13 +29,13 @@ from mage_es.projections.memory import MemoryRow
 HARM_P = 0.1
 """One-sided p of the sign test at or below which a memory counts as harmful."""
 GATE = "gate"
-"""Who takes a memory out of use that a re-proof found harmful."""
+"""The name under which a re-proof takes a harmful memory out of use."""
 
 
 class Showing(NamedTuple):
     """A question that was answered both ways: the memories that it was shown, and whether each answer was right.
 
-    `has_words` is whether their reasoning was shown, and not their answers alone.
+    `has_words` is whether their reasoning was shown, not just their answers.
     """
 
     memories: tuple[str, ...]
@@ -44,7 +45,7 @@ class Showing(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """To how many questions something was shown, and how many of them were won and lost against the bare prompt."""
+    """How many questions were shown something, and how many of them were won and lost against the bare prompt."""
 
     shown: int
     won: int
@@ -55,14 +56,14 @@ class Proof(NamedTuple):
 
 
 def recorded_sample(setting: Setting, state: State) -> list[str]:
-    """Return the questions to be asked again: of those that the parent learned from, at most `setting.reproof`."""
-    # Not those that were never asked: of them there is no case, and nothing that the old learner could be compared by.
+    """Return the questions to ask again: at most `setting.reproof` of those that the parent learned from."""
+    # Not those that were never asked: they have no case, and no answer of the old learner to compare with.
     known = (name for name in setting.evolution if state.questions.history(name))
     return ranked(known, setting.config.seed, purpose="reproof")[: setting.reproof]
 
 
 def showing_of(planned: QuestionPlanned, *, learned: bool, bare: bool) -> Showing:
-    # Turns that are asked for the answer alone show that of a case alone, too; sections quote all there is.
+    # Turns that ask only for the answer also show only a case's answer; sections quote everything.
     has_words = (planned.form, planned.routing_arm) != ("turns", "direct")
     return Showing(tuple(hit.memory_id for hit in planned.memories), has_words, learned, bare)
 
@@ -82,7 +83,7 @@ def showings(state: State) -> list[Showing]:
 
 
 def proof_of(found: Iterable[Showing]) -> Proof:
-    # Both right or both wrong tells nothing of the memories, so only what differs is counted.
+    # Both right or both wrong says nothing about the memories, so only differences count.
     pairs = [(each.learned, each.bare) for each in found]
     return Proof(len(pairs), pairs.count((True, False)), pairs.count((False, True)))
 
@@ -111,7 +112,7 @@ def in_others_words(memory: MemoryRow | MemoryAppended, learner: str) -> bool:
 def harmful(found: Sequence[Showing], others: frozenset[str]) -> Mapping[str, str]:
     """Return by id the memories that go out of use, with the reason; `others` are those in another model's words."""
     words = proof_of_words(found, others)
-    # No test, as for a task type: what says no more than a new learner could say itself yields to doubt.
+    # No test, as for a task type: what a new learner could say itself yields to doubt.
     told = {name: f"In another model's words: {words}." for name in others if words.lost > words.won}
     for name, proof in proofs(found).items():
         chance = sign_test(proof.lost, proof.won + proof.lost)
@@ -123,7 +124,7 @@ def harmful(found: Sequence[Showing], others: frozenset[str]) -> Mapping[str, st
 def words_of_others(state: State) -> Mapping[str, MemoryRow]:
     """Return the memories in use, by id, that are not in the words of the model which answered in this iteration."""
     progress = state.progress
-    # By the replies, not by the configuration: what is compared is who wrote with who answered.
+    # By the replies, not the configuration, as the point is who wrote and who answered.
     replied = (each for each in progress.verdicts("evaluate") if progress.is_replied("evaluate", each.question_id))
     learner = next((progress.reply("evaluate", each.question_id).model for each in replied), "")
     return {
@@ -135,11 +136,11 @@ def reproved(setting: Setting, state: State, harvested: Iterable[Event]) -> Iter
     """Yield what follows for the memories from an iteration that asked again; `harvested` is what it learned."""
     others = words_of_others(state)
     own = {e.question_id: e.memory_id for e in harvested if isinstance(e, MemoryAppended) and e.reasoning}
-    # Two cases of one question would be shown as one, and the older first.
+    # Two cases of one question would be shown as one, the older first.
     replaced = {name: by for name, row in sorted(others.items()) if (by := own.get(row.question_id))}
     for name, by in replaced.items():
         yield MemorySuperseded(memory_id=name, by=by)
     for name, reason in harmful(showings(state), frozenset(others)).items():
-        # What makes way for the learner's own words is out of use already.
+        # What makes way for the learner's own words is already out of use.
         if name not in replaced:
             yield MemoryQuarantined(memory_id=name, reason=reason, by=GATE)

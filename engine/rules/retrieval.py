@@ -1,16 +1,16 @@
 """Which memories go into a prompt (Eq. 3): exact cosine, filtered by task type, with quotas per index.
 
 Rules
-    - A memory of the question itself is left out everywhere (`revisit_self = exclude`): by its id, and where
-      a question has no context, so that its text is all of it, also by its normalised text under another id.
+    - A memory of the question itself is left out everywhere (`revisit_self = exclude`): by its id and, if a question
+      has no context, so that its text is everything, also by its normalised text under another id.
     - A type strategy is matched by its type first: it goes before the corrections of single questions for the quarter
-      of its type's questions that are nearest to it, told by those that the memory has. A run with a floor of its own
-      (the paper's 0.55) lets it compete by its cosine, from the floor on.
+      of its type's questions that are nearest to it, as judged by those in memory. A run with a floor of its own (the
+      paper's 0.55) lets it compete by its cosine, if at or above the floor.
     - A type with fewer memories in an index than a bundle takes borrows, after its own, from types that went out of use
-      into it: corrections and examples only. A retrieval recipe may ask a least cosine of every memory.
-    - Of the nearest, solved cases that chance may have brought (`guess`, rules/harvest.py) come after all others.
+      into it: corrections and examples only. A retrieval recipe may require a least cosine of every memory.
+    - Among the nearest, cases that may have been solved by chance (`guess`, rules/harvest.py) come last.
     - A question that was missed and later solved is shown once, by its correction.
-    - Where a metric was learned from the cases (rules/metric.py) they are ranked by that; floors are always cosines.
+    - If a metric was learned from the cases (rules/metric.py) it ranks them; floors are always cosines.
     - `nearest` has no quotas: of the cases of both indexes it takes the K nearest, those of one question text once, and
       with `is_reasoned` only those that show how their answer was reached, or are a reply that a client gave.
     - No arm takes more than K memories. `cascade` takes those of `balanced`: its four parts (rules/cascade.py) come
@@ -37,8 +37,8 @@ from mage_es.projections.memory import Index, Memory, MemoryRow
 from mage_es.projections.slices import Slice
 
 _DIVERSE_POOL = 16  # candidates per index among which maximal marginal relevance chooses
-_NEAR = 0.75  # share of its type's questions that a type strategy is less fit for than for those it is shown with
-_BLOCK = 4_096  # memories that are compared with a sample at once
+_NEAR = 0.75  # share of its type's questions that a type strategy fits less well than those it is shown with
+_BLOCK = 4_096  # memories compared with a sample at once
 _RELEVANCE = 0.5
 """Weight of relevance against novelty in maximal marginal relevance (Carbonell and Goldstein, 1998)."""
 
@@ -49,12 +49,11 @@ class Hit(NamedTuple):
 
 
 class Query(NamedTuple):
-    """What is looked for: a unit vector, the question's type, id and text, and how long its context is (characters).
+    """The query: a unit vector, the question's type, id and text, and the length of its context (characters).
 
-    The vector is the question's own, or that of the text which a retrieval recipe makes of it. The text is "" where a
-    context belongs to the question, so that two with the same text may be different ones. `merged` are the task
-    types that went out of use into its own, to borrow from; `apart` are memories of cases that
-    it may not have.
+    The vector is the question's own, or that of the text that a retrieval recipe makes of it. The text is "" if the
+    question has a context, since two with the same text may then differ. `merged` are the task types that went out of
+    use into its own, to borrow from; `apart` are memories of cases that it must not get.
     """
 
     vector: Vector
@@ -70,9 +69,9 @@ class Terms(NamedTuple):
     """The run's retrieval constants: K, the long-context threshold, the strategy floor (0: each strategy's own), and
     whether to leave out self.
 
-    `least_similarity` is a retrieval recipe's, `floor` what a memory of a case must have to be served; no cosine is
-    below -1. `is_reasoned` is whether cases without reasoning are left out, `is_measured` whether they are ranked by a
-    learned metric where there is one.
+    `least_similarity` is a retrieval recipe's, `floor` the least cosine for a memory of a case to be served (-1: no
+    floor). `is_reasoned` is whether cases without reasoning are left out, `is_measured` whether a learned metric, if
+    any, ranks them.
     """
 
     bundle: int
@@ -100,7 +99,7 @@ Quotas = tuple[int, int]
 
 class Pool(NamedTuple):
     """A slice, the cosine of each of its rows, the similarity by which they are ranked, and the row numbers of the
-    nearest that a query may have, best first."""
+    nearest that a query may get, best first."""
 
     rows: Slice
     cosine: Vector
@@ -111,7 +110,7 @@ class Pool(NamedTuple):
 NEAREST = "nearest"
 """The arm without quotas."""
 Find = Callable[[Pool, int], list[int]]
-"""Returns the numbers of at most so many rows of a pool, best first."""
+"""Returns the numbers of at most this many rows of a pool, best first."""
 
 
 class Candidates:
@@ -124,7 +123,7 @@ class Candidates:
         self._bundles: dict[tuple[Find, Quotas], Bundle] = {}
 
     def pool(self, index: Index, task_type: str = "") -> Pool:
-        """Return what an index has of a task type, by default the query's own."""
+        """Return what an index has for a task type, by default the query's own."""
         task_type = task_type or self.query.task_type
         if (index, task_type) not in self._pools:
             rows = self._memory.slice(index, task_type)
@@ -145,7 +144,7 @@ class Candidates:
         return metric_of(self._memory, self.query.task_type) if self._terms.is_measured else None
 
     def nearest(self) -> float:
-        """Return the cosine of the nearest memory of a case, -1 where there is none."""
+        """Return the cosine of the nearest memory of a case, -1 if there is none."""
         pools = chain.from_iterable(map(self._searched, get_args(Index)))
         cases = (pool.cosine[row] for pool in pools for row in pool.nearest if _is_case(pool.rows, row))
         return float(max(cases, default=-1.0))
@@ -156,7 +155,7 @@ class Candidates:
         return self._bundles[find, most]
 
     def merged(self, most: int) -> Bundle:
-        """Return the nearest of both indexes, at most so many cases, those of one question text once."""
+        """Return the nearest of both indexes, up to a number of cases, one per question text."""
         found = {index: self._hits(index, _nearest, _DIVERSE_POOL) for index in get_args(Index)}
         failures = frozenset(hit.memory_id for hit in found["failure"])
         cases, strategies, texts = list[Hit](), list[Hit](), set[str]()
@@ -211,12 +210,12 @@ def retrieve(
     recipe: RetrievalRecipeAuthored | None = None,
     candidates: Candidates | None = None,
 ) -> Bundle:
-    """[Eq. 3] Two exact searches without back-fill, ordered by similarity, of equals the newest first. A memory of the
+    """[Eq. 3] Two exact searches without back-fill, ordered by similarity, newest first among equals. A memory of the
     same question is left out, and a type strategy needs a floor measured for the embedder. `candidates` are those of
-    this very query, where other arms looked for them already.
+    the same query, if other arms already looked for them.
 
     [Theorem 4] At most K memories, none of them quarantined or superseded. eps of the theorem is the share of questions
-    whose bundle is not the best; only a world with a known law can tell it (tests/engine/worlds/truthworld).
+    whose bundle is not the best; only a world with a known law can show it (tests/engine/worlds/truthworld).
     """
     if SEARCH_ARMS[arm].is_merged:
         return (candidates or Candidates(query, memory, terms)).merged(terms.bundle)
@@ -230,7 +229,7 @@ def retrieve(
 
 
 def within_reach(arm: str, query: Query, memory: Memory, terms: Terms) -> tuple[object, ...]:
-    """Return what tells an arm from others whatever is looked for, as in an episode, which retrieves at every step."""
+    """Return what distinguishes an arm whatever the query, as in an episode, which retrieves at every step."""
     most = quotas(arm, query, terms)
     sizes = tuple(len(memory.slice(index, query.task_type).ids) for index in get_args(Index))
     is_choosing = any(0 < count < size for count, size in zip(most, sizes, strict=True))
@@ -242,7 +241,7 @@ def quotas(arm: str, query: Query, terms: Terms) -> Quotas:
 
 
 def recipe_query(recipe: RetrievalRecipeAuthored, question: str) -> str:
-    """Return the text that is embedded for a question by a recipe; the question itself where the template is empty."""
+    """Return the text that a recipe embeds for a question; the question itself if the template is empty."""
     return recipe.query_template.replace("{question}", question) or question
 
 
@@ -252,7 +251,7 @@ def _nearest(pool: Pool, count: int) -> list[int]:
 
 def _diverse(pool: Pool, count: int) -> list[int]:
     """Maximal marginal relevance: each further memory is near the question and far from those chosen."""
-    # Relevance against novelty among the few nearest; over the whole slice novelty would bring in what is merely odd.
+    # Relevance against novelty among the few nearest; over the whole slice novelty would favour what is merely odd.
     rows = pool.nearest[:_DIVERSE_POOL]
     if not rows or count < 1:
         return []
@@ -268,7 +267,7 @@ def _diverse(pool: Pool, count: int) -> list[int]:
 
 
 def _eligible(memory: Memory, pool: Pool, query: Query, terms: Terms, count: int) -> Iterator[int]:
-    """Yield row numbers, best first, without the question's own memories and what is below its floor."""
+    """Yield row numbers, best first, without the question's own memories and those below its floor."""
     rows = pool.rows
     # The best rows in steps that grow fourfold: filters leave out few, and sorting a whole slice costs far more.
     own_text = normal_form(query.question) if terms.exclude_self else ""
@@ -280,7 +279,7 @@ def _eligible(memory: Memory, pool: Pool, query: Query, terms: Terms, count: int
                 continue
             yielded.add(row)
             is_strategy = not _is_case(rows, row)
-            # Without a floor of the run's own, strategies do not compete with the others; see `_strategies`.
+            # Unless the run has a floor of its own, strategies do not compete with the others; see `_strategies`.
             if is_strategy and not terms.strategy_floor:
                 continue
             if terms.is_reasoned and not is_strategy and not _is_told(memory.row(rows.ids[row])):
@@ -300,15 +299,15 @@ def _eligible(memory: Memory, pool: Pool, query: Query, terms: Terms, count: int
 
 
 def _is_told(row: MemoryRow) -> bool:
-    """Return whether a case shows how its answer was reached; what a client demonstrated is a reply as it should be."""
+    """Return whether a case shows how its answer was reached; a client's demonstration is a reply as it should be."""
     return bool(row.reasoning) or row.phase == "serve"
 
 
 def _strategies(rows: Slice, similarity: Vector, query: Query, terms: Terms) -> list[int]:
-    """Return the row numbers of the type strategies that a query is near enough to, best first.
+    """Return the row numbers of the type strategies near enough to a query, best first.
 
-    [section 3.5, strategy floor] Near is relative: a strategy's text is unlike any question, so it is compared with how
-    near the questions of its type are to it.
+    [section 3.5, strategy floor] Near is relative: a strategy's text is unlike any question, so the query is compared
+    with how near the questions of its type are.
     """
     found = []
     for row, floor in _strategy_floors(rows).items():
@@ -319,7 +318,7 @@ def _strategies(rows: Slice, similarity: Vector, query: Query, terms: Terms) -> 
 
 
 def _strategy_floors(rows: Slice) -> dict[int, float]:
-    """Return by row number of each type strategy the cosine from which on a query is near enough to it."""
+    """Return by row number of each type strategy the least cosine at which a query is near enough."""
     floors: dict[int, float] | None = rows.computed.get("strategy floors")
     if floors is None:
         others = [place for place, kind in enumerate(rows.kinds) if kind != "type_strategy"]
@@ -332,7 +331,7 @@ def _strategy_floors(rows: Slice) -> dict[int, float]:
 
 
 class SampledCase(NamedTuple):
-    """A memory of a case, by what it is found with."""
+    """A memory of a case, by what finds it."""
 
     question_id: str
     question: str
@@ -340,8 +339,8 @@ class SampledCase(NamedTuple):
 
 
 def sampled(memory: Memory, task_type: str, most: int) -> list[SampledCase]:
-    """Return at most `most` memories of a task type's cases: those with the smallest ids, which are hashes, so the
-    sample is drawn without a seed."""
+    """Return at most `most` memories of a task type's cases: those with the smallest ids, which are hashes, so this is
+    a random sample without a seed."""
     slices = (memory.slice(index, task_type) for index in get_args(Index))
     everything = ((rows.ids[row], rows, row) for rows in slices for row in range(len(rows.ids)) if _is_case(rows, row))
     drawn = nsmallest(most, everything, key=itemgetter(0))
@@ -351,8 +350,8 @@ def sampled(memory: Memory, task_type: str, most: int) -> list[SampledCase]:
 
 
 def nearest_of(memory: Memory, task_type: str, vectors: Vectors, question_ids: Sequence[str]) -> list[float]:
-    """Return for each vector the cosine of the nearest memory of a task type's cases, -1 where there is none; one of
-    the vector's own question does not count."""
+    """Return for each vector the cosine of the nearest memory of a task type's cases, -1 if there is none; one of the
+    vector's own question does not count."""
     places: dict[str, list[int]] = defaultdict(list)
     for place, name in enumerate(question_ids):
         places[name].append(place)
@@ -380,27 +379,27 @@ def nearest_of_others(memory: Memory, task_type: str, most: int) -> list[float]:
 
 
 def _is_case(rows: Slice, row: int) -> bool:
-    """Tell a memory of one question from a type strategy, whose text is unlike any question."""
+    """Return whether this is a memory of one question, not a type strategy, whose text is unlike any question."""
     return rows.kinds[row] != "type_strategy"
 
 
 def _top(similarity: NDArray[Any], count: int) -> list[int]:
-    """Return the `count` best rows (and all ties of the last), by similarity descending, of equals the newest first."""
+    """Return the `count` best rows (and all ties of the last), by descending similarity, newest first among equals."""
     rows = None
     if count < len(similarity):
-        # All ties of the last one, because which of them comes first is decided by birth, below.
+        # All ties of the last, because birth decides between them below.
         kept = similarity.copy()
         kept.partition(-count)
         rows = (similarity >= kept[-count]).nonzero()[0]
         similarity = similarity[rows]
-    # Rows are by birth: what was learned last of the same words may correct what was learned first.
+    # Rows are by birth: what was learned last about the same words may correct what was learned first.
     order = len(similarity) - 1 - (-similarity[::-1]).argsort(kind="stable")
     found: list[int] = (order if rows is None else rows[order]).tolist()
     return found
 
 
 def _mixed(bundle: int, is_long: bool) -> Quotas:
-    """Return (2, 1) for K = 3, and (1, 2) where the context is long (section 3.5)."""
+    """Return (2, 1) for K = 3, and (1, 2) if the context is long (section 3.5)."""
     major, minor = bundle - bundle // 3, bundle // 3
     return (minor, major) if is_long else (major, minor)
 
@@ -413,8 +412,8 @@ class SearchArm(NamedTuple):
     is_merged: bool = False
     """Whether both indexes share K places, by similarity alone."""
     needs: Literal["nothing", "cascade", "recipe"] = "nothing"
-    """What must be there before a question is offered this arm: a part of the cascade that is on, or a recipe of its
-    type. `rules/choice.py` knows what is there, and whether it makes a difference."""
+    """What must exist before a question is offered this arm: an enabled part of the cascade, or a recipe for its type.
+    `rules/choice.py` knows what exists, and whether it makes a difference."""
 
 
 # To add an arm, add a row. Names are recorded with every plan and posterior, so a name once used keeps its meaning. The

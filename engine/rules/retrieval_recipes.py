@@ -1,4 +1,4 @@
-"""Retrieval recipes as events: for a task type the query, quotas and least cosine of the search arm `recipe`.
+"""Retrieval recipes as events: the query, quotas and least cosine of the search arm `recipe` for a task type.
 
 Rules
     - A recipe fits the bundle: its quotas are at most K together, and its query holds the question.
@@ -55,7 +55,7 @@ def author_recipe(turn: ActionTurn, recipe: AuthoredRecipe | None, *, ordinal: i
         reasoning=recipe.reasoning,
     )
     current = turn.state.recipes.retrieval(turn.task_type)
-    # Compared with the one in use; an older one that is written again is recorded, but keeps its first birth.
+    # Compared with the one in use; an older one that is written again is recorded, but keeps its original birth.
     if current is not None and current.memory_id == name:
         return Written()
     event = RetrievalRecipeAuthored(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from mage_es.events.vocabulary import Event, Origin
 from mage_es.projections.fold import State
 
-WRITE_FAILURES = "failure_memories"  # what every EVOLVE does, beside the action whose turn it is
+WRITE_FAILURES = "failure_memories"  # what every EVOLVE does, besides the action whose turn it is
 EXTRACT_PRINCIPLES = "principle_extraction"
 AUTHOR_TOOLS = "dynamic_tool_authoring"
 REFINE_PROMPTS = "prompt_refinement"
@@ -33,7 +33,7 @@ class ActionTurn(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What became of one reply: its events, how many things were authored, and why none was, if that is known."""
+    """The outcome of one reply: its events, how many things were authored, and why none, if known."""
 
     events: Sequence[Event] = ()
     authored: int = 0
@@ -42,7 +42,7 @@ class Written(NamedTuple):
 
 def action_of(iteration: int) -> str:
     """Return the action of an iteration: k mod 4. [section 3.3, rotation]"""
-    # Section 3.3 has one action in each iteration, so that what changes accuracy can be told.
+    # Section 3.3 has one action per iteration, so that changes in accuracy can be attributed.
     return ACTIONS[iteration % len(ACTIONS)]
 
 

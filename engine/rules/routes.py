@@ -1,12 +1,12 @@
-"""The routes to an answer as courses: at once, step by step over what the skill needs, or by way of a tool.
+"""The routes to an answer as courses: directly, step by step through what the skill needs, or with a tool.
 
 Rules
-    - Every call of a course shows what was retrieved for the question, but for one that asks for the arguments of a
-      tool; calls differ in what comes before the question and in what they ask for.
-    - What had to be left out of one call, because its prompt did not fit, is left out of those after it.
-    - Where the run has a search, the question itself is looked up first, and what is found comes before it.
-    - `tool`: the model fills in the arguments, the tool runs, and the model answers with the result before it. Where
-      the model gives no arguments (the tool may not fit), or the run had a problem, it answers without the tool.
+    - Every call of a course shows what was retrieved for the question, except one that asks for a tool's arguments;
+      calls differ in what comes before the question and in what they ask for.
+    - What had to be left out of one call, because its prompt did not fit, is left out of later ones.
+    - If the run has a search, the question itself is looked up first, and the results come before it.
+    - `tool`: the model fills in the arguments, the tool runs, and the model answers with the result before it. If the
+      model gives no arguments (the tool may not fit), or the run had a problem, it answers without the tool.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -48,11 +48,11 @@ NO_ARGUMENTS = "it was not called: no JSON object with all of its arguments was 
 
 
 class Route:
-    """A planned question on the state that the plan was made on; `planned` is the plan as it is shown by now."""
+    """A planned question on the state that the plan was made on; `planned` is the plan as currently shown."""
 
     def __init__(self, setting: Setting, state: State, planned: QuestionPlanned, question: Question) -> None:
         self.setting, self.state, self.planned, self.question = setting, state, planned, question
-        # Passages belong to the course and not to the plan: they are looked up while it runs, and are in the log.
+        # Passages belong to the course, not to the plan: they are looked up while it runs, and are in the log.
         self._found = Section("Found", ())
 
     def look_up(self) -> Generator[Move, Fact, None]:
@@ -63,7 +63,7 @@ class Route:
         self._found = Section("Found", quotes)
 
     def shown(self, *, is_bare: bool = False, has_cases: bool = True) -> list[Section]:
-        """Return the sections of the present plan; see `sections_of`."""
+        """Return the sections of the current plan; see `sections_of`."""
         form = self.setting.example_format
         return sections_of(self.state, self.planned, answer_format=form, is_bare=is_bare, has_cases=has_cases)
 
@@ -75,12 +75,13 @@ class Route:
         place: int = 0,
         demonstrations: Callable[[], Sequence[Demonstration]] = tuple,
     ) -> Course:
-        """Ask with a template, and return the end that the reply makes; `place` counts the calls before the last (0).
+        """Ask with a template, and return the end that the reply gives; `place` counts the calls before the last (0).
 
-        `sections` and `demonstrations` give what is shown of the present plan: they are called again after something
-        had to be left out.
+        `sections` and `demonstrations` give what is shown of the current plan: they are called again after something
+        was left out.
         """
-        # Each turn leaves out one memory or principle, so it ends: with none left, the call fails for good instead.
+        # Each turn leaves out one memory or principle, so the loop ends: with nothing left, the call fails for good
+        # instead.
         most = RAISE * self.setting.config.max_tokens
         while isinstance(
             fact := (yield from reply_to(self._call(template, sections(), demonstrations(), place), most=most)),
@@ -117,7 +118,7 @@ class Route:
 
 
 def reasoned_about(question: Question) -> str:
-    """Return a question to be reasoned about: without its end, where it breaks off where its answer belongs.
+    """Return a question to reason about: without its end, if it breaks off where its answer belongs.
 
     [section 4, STBench, prompts]
     """
@@ -131,7 +132,7 @@ def follow(route: Route) -> Course:
     """
     if route.setting.config.search:
         yield from route.look_up()
-    # No arm: what needs no call is never drawn, its record alone chooses it.
+    # Not an arm: what needs no call is never drawn, only its record chooses it.
     course = _recall if route.planned.routing_arm == RECALL else ROUTING_ARMS[route.planned.routing_arm].course
     return (yield from course(route))
 
@@ -175,7 +176,7 @@ def _tool(route: Route) -> Course:
     if route.setting.terms.exclude_self:
         tool = msgspec.structs.replace(tool, examples=examples_of_others(tool, route.question.id))
 
-    # What was retrieved says how to answer, not how to read off arguments.
+    # What was retrieved says how to answer, not how to read arguments.
     filled = yield from route.ask(route.planned.template, lambda: [tool_section(tool)], place=1)
     arguments, result, problem = arguments_in(filled.reply, tool.parameters), "", NO_ARGUMENTS
     if arguments:
@@ -200,7 +201,7 @@ class RoutingArm(NamedTuple):
     step_template: str = "act_cot"
     course: Callable[[Route], Course] = _at_once
     needs: Literal["nothing", "prerequisites", "principles", "tool"] = "nothing"
-    """What must be there before a question is offered this arm; `rules/choice.py` knows what is there."""
+    """What must exist before a question is offered this arm; `rules/choice.py` knows what exists."""
 
 
 # To add an arm, add a row; as with search arms, names are recorded and the order decides ties. In an episode `chain`

@@ -1,4 +1,4 @@
-"""What stays fixed through a run and every rule may read: the configuration and what the opening measured."""
+"""What stays fixed throughout a run and every rule may read: the configuration and what the opening measured."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -16,21 +16,21 @@ from mage_es.engine.rules.prompt import BARE, Templates
 from mage_es.engine.rules.retrieval import Terms
 from mage_es.engine.seams.benchmark import Question, Traits
 
-_SHARED = 5  # questions that must have the same right answer, in the mean, for answers to be labels
-_LABELS, _GRADES = 100, 10  # most answers that are labels, and most numbers: the results of calculations repeat, too
-_SHORT = 40  # characters of an answer that is not worked towards in words
+_SHARED = 5  # questions per right answer, on average, for answers to be labels
+_LABELS, _GRADES = 100, 10  # most answers that are labels, and most numbers, since results of calculations repeat too
+_SHORT = 40  # characters of an answer that is not reasoned out in words
 _NUMBER = re.compile(r"[-+]?[\d.,/ ]*\d[\d.,/ ]*%?")
 
 
 def are_labels(golds: Collection[str]) -> bool:
-    """Return whether questions share a few right answers, as those have that are sorted into groups."""
+    """Return whether questions share a few right answers, as when they are sorted into groups."""
     distinct = set(golds)
     most = _GRADES if all(_NUMBER.fullmatch(gold) for gold in distinct) else _LABELS
     return 0 < len(distinct) <= min(most, len(golds) // _SHARED)
 
 
 def are_short(golds: Collection[str]) -> bool:
-    """Return whether right answers are a few words each, and not results of calculations, which are worked out."""
+    """Return whether right answers are a few words each, not results of calculations, which are worked out."""
     numbers = sum(bool(_NUMBER.fullmatch(gold)) for gold in golds)
     return max(map(len, golds), default=_SHORT + 1) <= _SHORT and numbers < len(golds) / 2
 
@@ -51,28 +51,27 @@ class Setting(NamedTuple):
     guarded: Guarded = Guarded()
     traits: Traits = Traits()
     guidance_room: int = 0
-    """Tokens that the guidance model's server has room for beside a reply; 0: it does not say."""
+    """Tokens that the guidance model's server has room for besides a reply; 0: it does not say."""
     subjects: Mapping[str, str] = {}
     """The subject of each question that has one."""
     own_words: Mapping[str, str] = {}
-    """Words that are in the questions of one subject and in no other, with that subject."""
+    """Words that occur in the questions of only one subject, with that subject."""
     salt: str = ""
-    """The run's secret that ids of memories are keyed with, in hexadecimal digits; "" where no question has a
-    subject."""
+    """The run's secret that ids of memories are keyed with, in hexadecimal digits; "" if no question has a subject."""
     first: int = 0
-    """The run's first iteration: not 0 in one that goes on from another's last."""
+    """The run's first iteration: not 0 in a run that continues another."""
     reproof: int = 0
     """How many questions that another learner was asked are asked again in the first iteration; 0: none."""
     floors: Floors = NO_FLOORS
-    """What a memory of a case must have to be served; none in learning, where all there is must be tried."""
+    """The least cosine for a memory of a case to be served; none in learning, where everything must be tried."""
     is_labelled: bool = False
-    """Whether the questions to learn from share a few right answers, as labels do, and none has options of its own."""
+    """Whether the questions to learn from share a few right answers, as labels do, and none has its own options."""
     is_short: bool = False
-    """Whether a rule of the user's or of the seed is to be learned, by short answers and without worked solutions."""
+    """Whether a rule of the user's or of the seed is to be learned, from short answers without worked solutions."""
     templates: Templates = MappingProxyType({})
     """The templates that the run began with."""
     is_served: bool = False
-    """Whether anchors and exams are asked as clients' questions are: with memories, and with nothing else."""
+    """Whether anchors and exams are asked as clients' questions are: with memories and nothing else."""
 
     @property
     def end(self) -> int:
@@ -85,26 +84,24 @@ class Setting(NamedTuple):
 
     @property
     def judging(self) -> Config:
-        """The configuration as the guard goes by it.
-
-        In learning a model writes about what verdicts chose, in a served run anyone with a key does.
-        There any net loss on the anchors is a drop, unless chance alone brings it in more than one of four times.
-        """
+        """The configuration as the guard uses it. In learning a model writes about what verdicts chose; in a served run
+        anyone with a key does. There any net loss on the anchors is a drop, unless chance alone brings it in more than
+        one of four times."""
         if not self.is_served:
             return self.config
         return msgspec.structs.replace(self.config, guard_drop=0.0, guard_p=0.25)
 
     @property
     def route(self) -> Literal["direct", "cot"]:
-        """How a question is asked where no bandit chooses."""
+        """How a question is asked if no bandit chooses."""
         if self.config.route != "auto":
             return self.config.route
         return "direct" if self.is_labelled or self.is_short else "cot"
 
     @property
     def example_format(self) -> str:
-        """How cases end in a prompt: as the answer must; those of a served run, whose clients get free text, by
-        the answer alone."""
+        """How cases end in a prompt: as the answer must; those of a served run, whose clients get free text, with just
+        the answer."""
         return BARE if self.is_served else self.answer_format
 
     @property
@@ -129,7 +126,7 @@ class Setting(NamedTuple):
     def context_length(self, question: Question) -> int:
         """Return the characters that count as context: `long_context` decides by them (section 3.5)."""
         # Above `long_context` characters the bundle is failure-heavy. An instruction that never changes makes no
-        # question longer than another, and must not decide that for all of them.
+        # question longer than another, and must not decide this for all of them.
         match self.traits.context_role:
             case "material":
                 return len(question.context)
@@ -143,7 +140,7 @@ class Setting(NamedTuple):
         return Fraction(self.config.recency_weight)
 
     def warmup(self, *, keys: int, arms: int) -> int:
-        """Return the warm-up pulls of each arm of a bandit with so many keys, of a key that has so many arms now."""
+        """Return the warm-up pulls of each arm of a bandit with this many keys, for a key with this many arms now."""
         # Every question pulls one arm of one key, so keys share the questions of the whole run.
         expected = self.config.iterations * self.config.pool / max(1, keys)
         return warmup_pulls(self.config.warmup, expected_pulls=expected, arms=arms)

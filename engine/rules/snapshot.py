@@ -1,13 +1,13 @@
 """SNAPSHOT: the guard's verdict, and what follows from it for the mutable slots.
 
 Rules
-    - The first snapshot has nothing to be compared with and is accepted; with the guard off every snapshot is.
+    - The first snapshot has nothing to compare with and is accepted; with the guard off every snapshot is.
     - Anchors that see what they saw when last asked carry their verdicts (agents/learner.py). The others are asked in
-      quarters, in an order of chance, and no further once the drop among those asked is within the guard's own. So a
-      rollback is only decided on all of them: no error is spent on looking early.
+      quarters, in random order, and no further once the drop among those asked is within the guard's. So a rollback is
+      only decided on all of them: no error is spent on looking early.
     - An anchor that was not asked stays as it was at the last accepted snapshot.
-    - What the anchors show of what was learned, beside the bare prompt, is decided in each snapshot (rules/benefit.py).
-      For that all are asked in a run's last.
+    - What the anchors show of what was learned, against the bare prompt, is decided in each snapshot
+      (rules/benefit.py). For that all are asked in a run's last one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -68,7 +68,7 @@ def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list
         best_p_value=decision.best.p_value,
         smallest_drop=_noticeable(config, measured, anchors=len(setting.anchors)),
     )
-    # A rollback takes no snapshot, so a state that was found worse can never be what a later one is brought back to.
+    # A rollback takes no snapshot, so a later state can never be rolled back to one that was found worse.
     consequence: Event = (
         SnapshotTaken(iteration=iteration)
         if decision.restore is None
@@ -79,15 +79,15 @@ def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list
     known = state.benefit.last
     if known is None or known.iteration != iteration:
         return drafts
-    # A run that goes on from another's iteration has that one's decision on it already: its own is another fact.
+    # A run that continues another's iteration already has that one's decision on it: its own is another fact.
     return [replace(each, ordinal=1) if isinstance(each.event, BenefitDecided) else each for each in drafts]
 
 
 def looks(setting: Setting, state: State, iteration: int) -> list[Sequence[str]]:
     """Return the planned anchors in the parts in which they are asked.
 
-    They are asked all at once for the first snapshot, which there is nothing to compare with, and in a publish: there
-    an anchor that sees something new is one of the few that can judge it.
+    They are asked all at once for the first snapshot, as there is nothing to compare with, and in a publish: there an
+    anchor that sees something new is one of the few that can judge it.
     """
     planned = [plan.question_id for plan in state.progress.plans("snapshot")]
     if setting.is_served or not _accepted_before(state, iteration):
@@ -98,7 +98,7 @@ def looks(setting: Setting, state: State, iteration: int) -> list[Sequence[str]]
 def is_decided(setting: Setting, state: State, iteration: int, asked: Sequence[str]) -> bool:
     """Return whether the answers to some anchors show no drop against either snapshot that they are compared with.
 
-    Never in the last iteration where what is served depends on them.
+    Never in the last iteration if what is served depends on them.
     """
     if iteration == setting.end - 1 and setting.config.gate == "paired":
         return False
@@ -111,7 +111,7 @@ def is_decided(setting: Setting, state: State, iteration: int, asked: Sequence[s
 
 
 def is_mastered(setting: Setting, state: State) -> bool:
-    """Return whether all anchors were right at the last two closed iterations, the start included.
+    """Return whether all anchors were right at the last two closed iterations, including the start.
 
     Of fewer than `_ENOUGH` anchors a run of right answers says too little.
     """
@@ -134,7 +134,7 @@ def anchors_so_far(state: State, iteration: int) -> Mapping[str, bool]:
 
 
 def _carried(state: State, iteration: int) -> list[AnswerCarried]:
-    """Return the verdicts of the anchors that there was no need to ask."""
+    """Return the verdicts of the anchors that did not need asking."""
     answers = state.scores.anchor_answers(max(_accepted_before(state, iteration), default=iteration))
     return [
         AnswerCarried(iteration=iteration, question_id=name, task_type=plan.task_type, correct=answers[name])
@@ -148,7 +148,7 @@ def _accepted(state: State, iteration: int) -> list[Accepted]:
 
 
 def _best(accepted: Sequence[Accepted]) -> Accepted:
-    # Of equals the later: it has learned more since.
+    # Among equals the later one, which has learned more.
     return max(accepted, key=lambda a: (sum(a.answers.values()), a.iteration))
 
 

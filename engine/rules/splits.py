@@ -1,16 +1,16 @@
 """The three disjoint splits of a run: what it learns from, what its guard asks, what only the exam sees.
 
 Rules
-    - No question text is in two splits, neither word for word (after normalising) nor nearly (some passage of it
-      has five-word shingles like another's, Jaccard at least 0.8, the form of a type's questions aside).
-    - Where the data has test questions of its own they stay what they are: what would be in two splits is left out of
-      evolution first, then of the anchors, and named.
-    - Where it has none, the test split is made here: near-duplicates go into one split together, and none is left out.
+    - No question text is in two splits, neither word for word (after normalising) nor nearly (some passage of it has
+      five-word shingles like another's, Jaccard at least 0.8, apart from the form of a type's questions).
+    - If the data has its own test questions they stay so: what would be in two splits is left out of evolution first,
+      then of the anchors, and named.
+    - If it has none, the test split is made here: near-duplicates go into one split together, and none is left out.
     - The form is found in the questions that are not the data's own test questions, and committed to beside them.
-    - A run that goes on from another keeps every question on the side where that one had it: what may have been learned
+    - A run that continues another keeps every question on the side where that one had it: what may have been learned
       from is never examined, what was held out or an anchor is never learned from. New near-duplicates follow; those of
       questions on both sides are left out.
-    - The splits depend on (questions, seed, sizes, that past) only.
+    - The splits depend only on (questions, seed, sizes, that past).
 """
 
 from collections import defaultdict
@@ -34,8 +34,8 @@ from mage_es.events.vocabulary import SplitCommitted
 from mage_es.events.vocabulary.private import Private
 
 _MOST_TRIED = 256
-"""Ways to tell questions of the same text apart that are tried."""
-ANCHOR_SHARE = 0.15  # the anchor set is at most this part of the evolution questions
+"""How many ways to try to tell questions of the same text apart."""
+ANCHOR_SHARE = 0.15  # the anchor set is at most this share of the evolution questions
 
 
 class Splits(NamedTuple):
@@ -45,17 +45,15 @@ class Splits(NamedTuple):
     anchors: tuple[str, ...]
     held_out: tuple[str, ...]
     repeats: tuple[Repeat, ...]
-    """Questions left out because another split (or the same exam) holds their text already, or nearly."""
+    """Questions left out because another split (or the same exam) already holds nearly or exactly their text."""
     groups: tuple[tuple[str, ...], ...]
     """Near-duplicates that went into one split together."""
     events: tuple[SplitCommitted, ...]
 
 
 class Sides(NamedTuple):
-    """Where another run, from which this one goes on, had its questions, by id.
-
-    `resembling` are in no split now: something that was written then resembles them.
-    """
+    """Where the run that this one continues had its questions, by id. `resembling` are in no split now, as they
+    resemble something written then."""
 
     evolution: frozenset[str] = frozenset()
     anchors: frozenset[str] = frozenset()
@@ -96,7 +94,7 @@ def make_splits(
     """Divide a benchmark's questions among evolution, anchors and held-out. [section 4.1, held-out pool]
 
     `anchors` and `held_out` are wanted sizes: anchors are at most 15 % of the evolution questions, and the exam cannot
-    be larger than the test split: the data's own `test`, or three tenths of the questions where it has none.
+    be larger than the test split: the data's own `test`, or three tenths of the questions if it has none.
     """
     evolution, test = ([q for q in each if q.id not in past.resembling] for each in (evolution, test))
     parts = (_apart if test else _together)(evolution, test, seed=seed, anchors=anchors, held_out=held_out, past=past)
@@ -121,7 +119,7 @@ def recorded_splits(events: Sequence[SplitCommitted], questions: Sequence[Questi
 
 
 def _ids_of(split: SplitCommitted, known: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Return the ids of a split's questions, of which some may have the text of others: those that it commits to."""
+    """Return the ids of a split's questions, including those with the same text as others: what it commits to."""
     for ids in islice(product(*known), _MOST_TRIED):
         if sha256_text("\n".join(ids)) == split.ids_sha256:
             return ids
@@ -144,7 +142,7 @@ def _apart(
     guarding = [q for q in order if q.id not in past.evolution | past.held_out and not before.repeat(q)]
     guard = taken.first(_led_by(past.anchors, guarding), guarded, own=True)
     anchored = {question.id for question in guard}
-    # What was kept back is kept back for good, also where this exam and this guard are smaller.
+    # What was kept back is kept back for good, even if this exam and this guard are smaller.
     taken.take(q for q in (*examinable, *order) if q.id in past.kept)
     # `own=False`: two evolution questions may be alike, since both may be learned from.
     rest = [q for q in order if q.id not in anchored | past.kept]
@@ -180,7 +178,7 @@ def _together(
 
 
 def _one_sided(groups: Sequence[Sequence[Question]], past: Sides) -> tuple[list[Sequence[Question]], Sequence[Repeat]]:
-    """Return the groups, of those on both sides only what may have been learned from; and the rest of these."""
+    """Return the groups, those on both sides reduced to what may have been learned from; and the rest of these."""
     kept, repeats = list[Sequence[Question]](), list[Repeat]()
     for group in groups:
         known = [question for question in group if question.id in past.evolution]
@@ -192,20 +190,20 @@ def _one_sided(groups: Sequence[Sequence[Question]], past: Sides) -> tuple[list[
 
 
 def _led_by(first: Collection[str], questions: Sequence[Question]) -> list[Question]:
-    """Return the questions in their order, but for those that are named `first`."""
+    """Return the questions in order, except that those named `first` come first."""
     return sorted(questions, key=lambda question: question.id not in first)
 
 
 def _examined(groups: Sequence[Sequence[Question]]) -> list[Sequence[Question]]:
-    """Return the groups to examine: by the hash of their first question, but none that is more than the test share."""
+    """Return the groups to examine: by the hash of their first question, but none larger than the test share."""
     most = TEST_SHARE * sum(map(len, groups))
     found = [group for group in groups if len(group) <= most and is_test(group[0].id)]
-    # A few large groups, or a few questions: the smallest is better than no exam.
+    # With a few large groups, or a few questions, the smallest is better than no exam.
     return found or sorted(groups, key=lambda group: (len(group), hash_share(group[0].id)))[:1]
 
 
 class _Taken:
-    """The texts that earlier splits hold, by normal form and by shingles that are not common ones."""
+    """The texts that earlier splits hold, by normal form and by shingles that are not common."""
 
     def __init__(self, common: frozenset[str]) -> None:
         self._common = common
@@ -215,7 +213,7 @@ class _Taken:
         self._index: ExactIndex[str] = ExactIndex()
 
     def first(self, questions: Sequence[Question], count: int, *, own: bool) -> list[Question]:
-        """Return the first `count` questions whose text is free; with `own`, they take it from then on."""
+        """Return the first `count` questions whose text is free; with `own`, they occupy it from then on."""
         chosen: list[Question] = []
         for question in questions:
             if len(chosen) == count:
@@ -235,10 +233,10 @@ class _Taken:
             self._index.add(compared(question.question, self._common))
 
     def repeat(self, question: Question) -> Repeat | None:
-        # Equal texts are named apart from near ones, and are much cheaper to find.
+        # Equal texts are reported separately from near ones, and are much cheaper to find.
         if other := self._texts.get(normalise(question.question)):
             return Repeat(question.id, other, nearly=False)
-        # Of a new run nothing is taken at first, and most of the work is to shingle a text.
+        # In a new run nothing is taken at first, and most of the work is shingling texts.
         near = sorted(self._index.near(compared(question.question, self._common))) if self._names else []
         return Repeat(question.id, self._names[near[0]], nearly=True) if near else None
 
@@ -251,7 +249,7 @@ def _common(questions: Sequence[Question]) -> frozenset[str]:
 
 
 def _committed(split: str, questions: Sequence[Question], common: frozenset[str]) -> SplitCommitted:
-    # By id, so that the commitment says nothing of the order in which questions are asked.
+    # By id, so that the commitment does not reveal the order in which questions are asked.
     ordered = sorted(questions, key=lambda question: question.id)
     texts = [normalise(question.question) for question in ordered]
     shingles = [b"" if split == LEARNED else packed_shingles(text, common=common) for text in texts]
@@ -260,7 +258,7 @@ def _committed(split: str, questions: Sequence[Question], common: frozenset[str]
         split=split,
         size=len(ordered),
         ids_sha256=sha256_text("\n".join(question.id for question in ordered)),
-        # Hashes give a short text away: a subject's is not in this one, and its own are sealed, shingles and all.
+        # Hashes give a short text away: a subject's is left out of this one, and its own are sealed, shingles and all.
         questions_sha256=sha256_text("\n".join(q.id if q.subject else text for q, text, _ in both)),
         question_hashes=tuple(
             Private(f"{question_hash(text)}:{run.hex()}", frozenset({q.subject})) if q.subject else question_hash(text)

@@ -1,11 +1,11 @@
 """Skill splitting as events: narrower skills that compose into the one they came from and take over task types.
 
 Rules
-    - A child inherits mastery, prompt template and (where none is authored) strategy of its parent, and needs
-      all that the parent needs; until it has its own, it has the parent's tool and posteriors (rules/bandits.py).
+    - A child inherits mastery, prompt template and (if none is authored) strategy of its parent, and needs all that the
+      parent needs; until it has its own, it has the parent's tool and posteriors (rules/bandits.py).
     - It resolves a task type with a greater weight than its parent, so `skill_for_task` gives the child. The parent
-      keeps the types that no child takes. A child that takes none is refused: no question would ever be its own, and it
-      would fill the cap. So a skill of one task type is never split.
+      keeps the types that no child takes. A child that takes none is refused: it would never have a question of its
+      own, and would fill the cap. So a skill of one task type is never split.
 """
 
 from collections.abc import Iterable, Sequence
@@ -42,7 +42,7 @@ def split(
     holds.
     """
     state, skill = turn.state, turn.skill
-    # A child with a taken name would be another skill's twin; the others may still be enough for a split.
+    # A child with a taken name would duplicate another skill; the others may still suffice for a split.
     names = {*state.graph.skills(), *taken}
     children = [child for child in _usable(reply.children, guarded) if child.name not in names]
     if not reply.children:
@@ -53,7 +53,7 @@ def split(
     taking = [event.source for event in resolving if isinstance(event, EdgeAdded)]
     idle = [child.name for child in children if f"skill/{child.name}" not in taking]
     children = [child for child in children if child.name not in idle]
-    # What the parent keeps is a part, too. One child that takes everything is the parent under another name.
+    # What the parent keeps is a part too. One child that takes everything is the parent under another name.
     if not children or (len(children) == 1 and len(taking) == len(state.graph.task_types_of(skill))):
         return Written(refused=UNDIVIDED)
     # All or nothing: a split with some of its children would leave task types to none of them.
@@ -90,15 +90,14 @@ def split(
 def _usable(children: Iterable[AuthoredChild], guarded: Guarded) -> list[AuthoredChild]:
     kept: dict[str, AuthoredChild] = {}
     for child in children:
-        if is_name(child.name, guarded):  # the first of a name counts; a reply may repeat itself
+        if is_name(child.name, guarded):  # the first of each name counts, as a reply may repeat itself
             kept.setdefault(child.name, child)
     return list(kept.values())
 
 
 def _ordering(state: State, skill: str, children: Sequence[AuthoredChild]) -> Iterable[Event]:
-    """Whatever leads into a child or out of it leads, but for edges between the children, over what leads into or out
-    of the parent already; so only those between the children can close a cycle.
-    """
+    """Apart from edges between children, every path into or out of a child already leads into or out of the parent; so
+    only those between the children can close a cycle."""
     for child in children:
         node = f"skill/{child.name}"
         yield EdgeAdded(kind="composes_into", source=node, target=f"skill/{skill}")
@@ -133,7 +132,7 @@ def _resolving(state: State, skill: str, children: Sequence[AuthoredChild]) -> I
 
 
 def _depth(state: State, skill: str) -> int:
-    """Return how many splits a skill comes from: each generation resolves with a greater weight."""
+    """Return how many splits led to a skill: each generation resolves with a greater weight."""
     depth = 0
     while skill := state.graph.parent(skill):
         depth += 1

@@ -1,9 +1,9 @@
 """The prompt of one step of an episode: what the graph gives at this moment, then task, episode so far, observation.
 
 Rules
-    - The graph is consulted at every step: bundle, recipes of actions, plan and principles as they were chosen for
-      this step, patterns of the task type, and the relations that lead on from what is in sight or asked for.
-    - The arm `none` shows nothing of it. In the shuffled control all of it is another task's.
+    - The graph is consulted at every step: bundle, action recipes, plan and principles as chosen for this step,
+      patterns of the task type, and the relations that lead on from what is in sight or asked for.
+    - The arm `none` shows none of it. In the shuffled control all of it is another task's.
     - Observations and effects are the environment's words: quoted, like everything retrieved.
 """
 
@@ -22,9 +22,9 @@ from mage_es.projections.fold import State
 
 EXPLORING = "explore"  # the template of the Explorer's steps
 STEP_TEMPLATES = frozenset({EXPLORING, *(arm.step_template for arm in ROUTING_ARMS.values())})
-"""What tells the plan of an episode from that of a question."""
+"""What distinguishes the plan of an episode from that of a question."""
 _BARE = frozenset({EXPLORING, "act_direct"})
-"""Those that say themselves how to work: a skill's instruction is left out."""
+"""Templates that themselves say how to work: a skill's instruction is left out."""
 PATTERNS = 16
 RELATIONS = 24  # most relations in a prompt, the nearest first
 
@@ -50,13 +50,14 @@ def step_prompt(
     about: Consulted,
     solved: Sequence[Quote] = (),
 ) -> Prompt:
-    """Return the prompt of a step. `planned.memories` must be the bundle of this very step; `solved` are a method's."""
+    """Return the prompt of a step. `planned.memories` must be the bundle of this step; `solved` are a method's
+    cases."""
     sections = [
         Section("Solved earlier", solved, is_note=True),
         *sections_of(state, planned, is_bare=planned.template in _BARE),
     ]
-    # The arm `none` is the control of the search bandit: with anything of the graph in it, it would measure nothing.
-    # The bare prompt has that arm, too.
+    # The arm `none` is the control of the search bandit: with anything from the graph in it, it would measure nothing.
+    # The bare prompt has that arm too.
     if planned.search_arm != "none":
         sections.append(Section("Patterns", _patterns(state, about.task_type), is_note=True))
         sections.append(Section("World", _relations(state, about.entities), is_note=True))
@@ -74,14 +75,14 @@ def step_prompt(
 
 
 def _as_question(question: Question, moment: Moment, history: int) -> str:
-    # The last steps only, but with their numbers in the episode: the model sees that there were others.
+    # Only the last steps, but with their numbers in the episode, so that the model sees that there were others.
     first = max(0, len(moment.lines) - history)
     lines = [f"{number}. {line}" for number, line in enumerate(moment.lines[first:], start=first + 1)]
     parts = [
         question.question,
         *([f"## Episode so far\n\n{quoted(chr(10).join(lines))}"] if lines else []),
         f"## Observation\n\n{quoted(moment.observation)}",
-        # An action in one line each: one with a line break in it could pass for two.
+        # One line per action: one with a line break in it could pass for two.
         "## Valid actions\n\n" + "\n".join(f"- {' '.join(action.splitlines())}" for action in moment.actions),
     ]
     return "\n\n".join(parts)
@@ -103,7 +104,7 @@ def _relations(state: State, entities: Sequence[str]) -> list[Quote]:
             found.append(Quote(f"entity/{name}", f"{name} {label} {other}."))
             if len(found) == RELATIONS:
                 return found
-            # Lands have circles (a leads to b, b back to a); each entity is gone through once.
+            # Worlds have cycles (a leads to b, b back to a); each entity is visited once.
             if other not in seen:
                 seen.add(other)
                 waiting.append(other)

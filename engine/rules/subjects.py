@@ -1,15 +1,15 @@
 """Which texts are private to which subjects: what is under a subject's key is lost when that key is destroyed.
 
 Rules
-    - What is recorded of a question is under its subject: prompt hashes, replies, answers, tool runs, memories.
+    - What is recorded about a question is under its subject: prompt hashes, replies, answers, tool runs, memories.
     - What the guidance tier replies is under the subjects of all questions that its brief shows, and what is written
       from its replies under theirs: a principle of three customers is lost with any of them.
-    - What was merely shown beside (retrieved memories, earlier principles) counts where it is repeated: a text is also
-      under each subject whose own words it has, those that no other subject's questions have and none without. Without
-      this limit every text would soon be under every subject, as memories are made of replies to prompts with memories.
-      A paraphrase without such a word, and a name that two subjects share, are not noticed.
-    - What is sent is so in pieces: a quotation is under the subjects of what it quotes, the system message, which is
-      the same for all, under none, and all else under the subjects of the questions that the call is about.
+    - What was merely shown alongside (retrieved memories, earlier principles) counts if it is repeated: a text is also
+      under each subject whose own words it has, which no other question has. Without this limit every text would soon
+      be under every subject, as memories come from replies to prompts with memories. A paraphrase without such a word,
+      and a name that two subjects share, are not noticed.
+    - What is sent is marked in pieces: a quotation is under the subjects of what it quotes, the system message, which
+      is the same for all, under none, and the rest under the subjects of the questions that the call is about.
 """
 
 import re
@@ -35,11 +35,12 @@ from mage_es.events.vocabulary.private import ERASED, Private, marked, texts_in,
 from mage_es.projections.fold import State
 
 _WORD = re.compile(r"[^\W\d_][\w'-]{2,}|\d{5,}")
-"""Names and long numbers; a short number is in many questions by chance."""
+"""Names and long numbers; a short number occurs in many questions by chance."""
 
 
 def own_words(questions: Iterable[Question]) -> dict[str, str]:
-    """Return the words that only the questions of one subject have, with that subject; none where no one has any."""
+    """Return the words that only the questions of one subject have, with that subject; none if there are no
+    subjects."""
     questions = [question for question in questions if not question.subject.startswith(ERASED)]
     owners: dict[str, set[str]] = {}
     for question in questions if any(question.subject for question in questions) else ():
@@ -49,7 +50,7 @@ def own_words(questions: Iterable[Question]) -> dict[str, str]:
 
 
 def private(setting: Setting, state: State, command: Command, drafts: Sequence[Draft]) -> list[Draft]:
-    """Return the drafts with their texts marked as private to the subjects that they come of."""
+    """Return the drafts with their texts marked as private to the subjects that they come from."""
     named = frozenset(setting.subjects.get(name, "") for name in _sources(command)) - {""}
 
     def under(event: Event) -> frozenset[str]:
@@ -72,7 +73,7 @@ def private(setting: Setting, state: State, command: Command, drafts: Sequence[D
 
 
 def _pieces(setting: Setting, state: State, command: Command, named: frozenset[str]) -> Iterator[str]:
-    """Yield the pieces of a call's request, each private to the subjects that it comes of."""
+    """Yield the pieces of a call's request, each private to the subjects that it comes from."""
     call = command.call if isinstance(command, RecordCall | RecordFailure | RecordTrimming) else None
     for piece in call.pieces.pieces if call else ():
         kind, _, name = piece.source.partition("/")
@@ -86,13 +87,13 @@ def _pieces(setting: Setting, state: State, command: Command, named: frozenset[s
             under = under_of(*said)
         elif kind == "tool":
             under = under_of(state.tools.tool(name))
-        # What a method has learned it may say in its system message.
+        # A method may say what it has learned in its system message.
         elif piece.is_system and state.progress.baseline is None:
             yield piece.text
             continue
         else:
             under = named
-        # What is erased is shown as a token, and nothing can be recorded of its subject any more.
+        # An erased text is shown as a token, and nothing more can be recorded about its subject.
         under = frozenset(each for each in under | _owners(setting, piece.text) if not each.startswith(ERASED))
         yield Private(piece.text, under) if under and piece.text else piece.text
 
@@ -102,7 +103,7 @@ def _owners(setting: Setting, text: str) -> frozenset[str]:
 
 
 def _keyed(event: Event, salt: str) -> Event:
-    """Return an event whose hash of several questions' texts, which nothing looks for in the log, is keyed."""
+    """Return an event with its hash of several questions' texts, which is never looked up in the log, keyed."""
     match event:
         case EmbeddingCalled() | CallFailed(tier="embedder"):
             return msgspec.structs.replace(event, request_sha256=sha256_text(salt + event.request_sha256))

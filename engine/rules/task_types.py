@@ -1,13 +1,13 @@
-"""Task types where a benchmark has none of its own: induced from texts by the guidance tier, revised by what they do.
+"""Task types for a benchmark without its own: induced from texts by the guidance tier, revised by their use.
 
 Rules
     - A type is its name, its description and its examples, evolution questions by id; guidance sorts a few batches of
       questions, and sees in each the types of those before. Which type a question has follows
       from these and its text alone (run/task_typing.py), and is on record with its plan.
-    - Every `refresh_gap` iterations a type that no fresh question had since goes out of use. So does one whose
-      questions are mostly as near to one other type, where the answers do not tell the two apart; the other type's
-      retrieval finds its memories then.
-    - Types of a benchmark's own are never revised.
+    - Every `refresh_gap` iterations a type without a fresh question since goes out of use. So does one whose questions
+      are mostly as near to one other type, if the answers do not tell the two apart; then the other type's retrieval
+      finds its memories.
+    - A benchmark's own types are never revised.
 """
 
 from collections import Counter
@@ -28,18 +28,18 @@ from mage_es.projections.fold import State
 MOST_TYPES = 16
 BATCHES, BATCH = 3, 64
 """Briefs in which evolution questions are sorted into types, and how many questions each shows."""
-_TEXT_LENGTH = 400  # characters of a text in the brief; a type is told by less than the whole
+_TEXT_LENGTH = 400  # characters of a text in the brief; part of a text is enough to tell its type
 _LEAST_EXAMPLES = 2
-_LEAST_PLACED = 6  # questions of an iteration below which nothing is said about how a type is told from others
+_LEAST_PLACED = 6  # questions of an iteration below which nothing is concluded about telling a type apart
 
 Induced = Mapping[str, TaskTypeCreated]
-"""Induced task types by name, with their examples; empty where a benchmark has its own."""
+"""Induced task types by name, with their examples; empty if a benchmark has its own."""
 
 
 def task_types_brief(
     setting: Setting, benchmark: str, questions: Sequence[Question], known: Induced, about: str
 ) -> tuple[TaskTypesBrief, BriefCut | None]:
-    """Return the brief about a batch of evolution questions; `known` are the types of the batches before."""
+    """Return the brief about a batch of evolution questions; `known` are the types from earlier batches."""
 
     def brief_of(detail: Detail) -> TaskTypesBrief:
         few = questions[: BATCH * detail.cases // DETAILS[0].cases]
@@ -76,7 +76,7 @@ def with_reply(
 
 
 def settled(known: Induced) -> list[TaskTypeCreated]:
-    """Return the types with two examples or more; `task` alone where there is none."""
+    """Return the types with two examples or more; only `task` if there is none."""
     found = [each for each in known.values() if len(each.examples) >= _LEAST_EXAMPLES]
     return found or [TaskTypeCreated(task_type=ONE_TYPE, description="")]
 
@@ -86,7 +86,7 @@ def revised_types(
 ) -> Iterator[TaskTypeRetired]:
     """Yield which induced types go out of use, at most all but one; to be called in UPDATE.
 
-    `doubtful` maps the ids of this iteration's questions to the type that each is about as near to as to its own.
+    `doubtful` maps ids of this iteration's questions to another type that is about as near as their own.
     """
     gap, types = setting.config.refresh_gap, list(state.graph.induced_types())
     if (iteration + 1) % gap:
@@ -104,7 +104,7 @@ def revised_types(
     )
     for (name, other), close in sorted(between.items(), key=lambda item: (-item[1], item[0])):
         is_told = 2 * close <= placed[name] or placed[name] < _LEAST_PLACED or _differ(state, iteration, name, other)
-        # One at a time: with a type gone, others may be told apart.
+        # One at a time, because with a type gone others may be told apart.
         if name in types and other in types and not is_told:
             reason = f"{close} of {placed[name]} questions were as near to {other}, and as often right"
             yield TaskTypeRetired(task_type=name, into=other, reason=reason)

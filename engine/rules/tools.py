@@ -19,8 +19,8 @@ from mage_es.engine.seams.replies import encodable, objects_in
 from mage_es.events.vocabulary import Event, Parameter, ToolAuthored, ToolExample
 from mage_es.projections.fold import State
 
-TOOLS_PER_TARGET = 1  # tools asked for at a time: a skill has at most one in use
-MOST_PARAMETERS = 5  # a model that fills in more gets one of them wrong
+TOOLS_PER_TARGET = 1  # tools asked for at a time, since a skill has at most one in use
+MOST_PARAMETERS = 5  # a model that must fill in more gets one of them wrong
 LONGEST_SOURCE = 4000
 _LARGEST = 2**53
 _NUMBER = re.compile(r"[$\u20ac\u00a3]?\s*([-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|[-+]?\.\d+)\s*%?")
@@ -35,7 +35,7 @@ def example_of(authored: AuthoredExample) -> ToolExample:
 
 
 def malformed(tool: AuthoredTool, questions: Collection[str]) -> str:
-    """Return why a tool may not even be tried, "" if it may; `questions` are those that it may have examples of."""
+    """Return why a tool may not even be tried, "" if it may; `questions` are those that its examples may be about."""
     names = [parameter.name for parameter in tool.parameters]
     if not all(name.isidentifier() for name in (tool.name, *names)):
         return "a name of the tool or of a parameter is no identifier"
@@ -44,13 +44,13 @@ def malformed(tool: AuthoredTool, questions: Collection[str]) -> str:
     # The sandbox bounds steps and time; this bounds what later briefs have to show of the tool.
     if len(tool.source) > LONGEST_SOURCE:
         return f"the source is longer than {LONGEST_SOURCE} characters"
-    # Its examples are all that a tool is checked by: without one it would be trusted on its word.
+    # Only its examples check a tool: without one it would be trusted on its word.
     if not tool.examples:
         return "there is no example to check it by"
     for example in tool.examples:
         if example.question_id not in questions:
             return f"the example of {example.question_id!r} is about no question of the brief"
-        # The model fills in what the parameters say, so an example with others proves nothing about its calls.
+        # The model fills in the parameters, so an example with other arguments proves nothing about its calls.
         if _keys(example.arguments) != set(names):
             return f"the example of {example.question_id} does not give exactly the parameters"
     return ""
@@ -58,7 +58,7 @@ def malformed(tool: AuthoredTool, questions: Collection[str]) -> str:
 
 def arguments_in(reply: str, parameters: Sequence[Parameter]) -> str:
     """Return the arguments that a reply gives for exactly these parameters, of their types, as a JSON object in
-    canonical form; "" if it gives none. A number may be written as people do: "$1,200", "15%"."""
+    canonical form; "" if it gives none. A number may be written as people write it: "$1,200", "15%"."""
     try:
         for found in objects_in(reply):
             if isinstance(found, dict) and all(each.name in found for each in parameters):
@@ -82,7 +82,7 @@ def _typed(value: object, kind: str) -> float | str | None:
 
 
 def author_tools(turn: ActionTurn, tools: Sequence[CheckedTool]) -> Written:
-    """Return the tools as events; those that were written before with the same outcome are passed over.
+    """Return the tools as events; those written before with the same outcome are skipped.
 
     [section 3.3, dynamic tools] A tool is Starlark in a process without files, network or imports, under limits of
     steps, memory and time; it is used only once its own examples pass.
@@ -115,7 +115,7 @@ def author_tools(turn: ActionTurn, tools: Sequence[CheckedTool]) -> Written:
 
 
 def active_tool(state: State, skill: str) -> ToolAuthored | None:
-    """Return the tool in use of a skill; one that was split from another has that one's until it has its own."""
+    """Return the tool that a skill uses; a skill split from another uses that one's until it has its own."""
     tool = state.tools.active(skill)
     parent = state.graph.parent(skill)
     return active_tool(state, parent) if tool is None and parent else tool

@@ -1,7 +1,7 @@
 """Episodes as they were played: their steps in order, and the transcript by which one is remembered.
 
-A transcript has one line for each step: the action, and after a colon the effect where the environment tells one.
-It is what an episode is scored, corrected and harvested by, in place of a single reply.
+A transcript has one line for each step: the action, and after a colon the effect if the environment gives one. It is
+what an episode is scored, corrected and harvested by, in place of a single reply.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ def transcript_of(steps: Sequence[EpisodeStepped]) -> str:
 
 
 def trajectory_of(state: State, phase: Phase, verdict: AnswerJudged) -> Trajectory:
-    """Return the trajectory of a judged question of the open iteration; one without steps if it was no episode."""
+    """Return the trajectory of a judged question of the open iteration; without steps if it was not an episode."""
     return Trajectory(
         question_id=verdict.question_id,
         task_type=verdict.task_type,
@@ -58,13 +58,13 @@ def steps_of(state: State, phase: Phase, verdict: AnswerJudged) -> list[str]:
 def account_of(state: State, phase: Phase, verdict: AnswerJudged) -> str:
     """Return what the learner said to a judged question: the transcript of an episode, else its reply."""
     steps = state.progress.steps(verdict.purpose, verdict.question_id)
-    # A single reply of an episode says nothing of it; what is remembered and corrected is what was done.
+    # A single reply says nothing about its episode; what is remembered and corrected is what was done.
     return transcript_of(steps) if steps else state.progress.reply(phase, verdict.question_id).text
 
 
 def own_origin(state: State, phase: Phase, verdict: AnswerJudged) -> Origin:
     """Return the origin of what a judged question taught without a teacher: its verdict, and the replies that led to it
-    (of an episode the last)."""
+    (for an episode the last)."""
     progress, name = state.progress, verdict.question_id
     chain = () if progress.steps(verdict.purpose, name) else progress.plan(phase, name).chain
     abouts = [call_of(name, place) for place in range(1, 1 + len(chain))]

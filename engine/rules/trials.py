@@ -1,11 +1,12 @@
-"""What anchors say of one proposal: those that were asked with it in their prompt, and whether they can judge it.
+"""What anchors say about one proposal: those that were asked with it in their prompt, and whether they can judge it.
 
 Rules
     - An anchor can judge a proposal that it was asked with, if its question is at least as near to the proposal's as
-      half of the run's own memories are to one of another question, and if it was answered right with it or before. One
-      about something else answers as ever whatever the proposal says, and one that is always wrong has nothing to lose.
-    - Fewer than two say nothing: both turning wrong is the least that the guard refuses.
-    - Nor does a proposal pass with which more of its anchors turned wrong than right, however well the others fared.
+      half of the run's own memories are to one of another question, and if it was answered right with it or before. An
+      anchor about something else is answered as ever, whatever the proposal says, and one that is always wrong has
+      nothing to lose.
+    - Fewer than two say nothing: two turning wrong is the least that the guard refuses.
+    - A proposal also fails if more of its anchors turned wrong than right, however well the others fared.
     - What no anchor can judge waits for a person.
 """
 
@@ -19,18 +20,16 @@ from mage_es.projections.fold import State
 from mage_es.projections.memory import Memory
 
 LEAST = 2
-"""Anchors that must be able to judge a proposal."""
+"""Least anchors that must be able to judge a proposal."""
 _NEAREST = 3
 """Anchors that are recorded with a proposal even if they were not asked with it."""
 _SAMPLE, _ENOUGH = 256, 20
-"""Memories of a type that are asked for their nearest, and how many say what is near."""
+"""Memories of a type whose nearest is looked up, and how many decide what is near."""
 
 
 def near_enough(memory: Memory, task_types: Collection[str]) -> dict[str, float]:
-    """Return by task type the cosine from which on an anchor is near to a proposal; 0 where that cannot be told.
-
-    A type with few memories goes by those of all types together.
-    """
+    """Return by task type the least cosine at which an anchor is near to a proposal; 0 if unknown. A type with few
+    memories uses those of all types together."""
     nearest = {name: nearest_of_others(memory, name, _SAMPLE) for name in sorted(task_types)}
     together = [each for found in nearest.values() for each in found]
     measured = {name: found if len(found) >= _ENOUGH else together for name, found in nearest.items()}
@@ -40,7 +39,7 @@ def near_enough(memory: Memory, task_types: Collection[str]) -> dict[str, float]
 def trials_of(
     state: State, iteration: int, memory_id: str, vector: Vector, anchors: Mapping[str, Vector]
 ) -> tuple[AnchorTrial, ...]:
-    """Return what became of a proposal in the open iteration, whose anchors were asked and judged."""
+    """Return the outcome of a proposal in the open iteration, whose anchors were asked and judged."""
     progress, scores = state.progress, state.scores
     shown = {
         plan.question_id

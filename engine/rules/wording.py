@@ -2,10 +2,10 @@
 
 Rules
     - A wrapped question asks the same. It has what people and applications put around a question, or is written with
-      less care; no form needs to know a language's meaning, so they are the same for every run.
+      less care; no form depends on the meaning, so they are the same for every run.
     - A long prefix or suffix that nearly all questions of a kind share is their template. What is asked is between.
-    - A turn can be read as a whole, without what its client puts into each request, and by its paragraphs: a mail has
-      its question in one of them. Whichever reading a memory is nearest to tells what it is about.
+    - A turn can be read as a whole, without what its client adds to each request, and by its paragraphs: a mail has its
+      question in one of them. The reading that is nearest to a memory shows what the turn is about.
 """
 
 import re
@@ -16,7 +16,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _LEAST_WORDS, _MOST_PARAGRAPHS = 5, 6
 _LEAST_SHARED = 24
-"""Characters of a prefix or suffix that is more than a habit of the language."""
+"""Least characters of a prefix or suffix that is more than a habit of the language."""
 
 WRAPPINGS: Sequence[Callable[[str], str]] = (
     lambda text: f"{text} Thanks!",
@@ -57,7 +57,7 @@ EVERYDAY = (
     "How do I remove a red wine stain?",
     "Plan a weekend in Rome.",
 )
-"""What assistants are asked about anything."""
+"""Everyday questions to assistants, about anything."""
 
 
 def wrapped(text: str, number: int) -> str:
@@ -66,10 +66,8 @@ def wrapped(text: str, number: int) -> str:
 
 
 def shared(text: str, others: Sequence[str], least: int) -> tuple[int, int]:
-    """Return the characters that a text begins and ends with as `least` of others do, 0 where it is no template.
-
-    Both end at the border of a word, and something is left between them.
-    """
+    """Return how many characters at a text's beginning and end it shares with `least` of the others, 0 if that is not a
+    template. Both end at a word border, and something is left between them."""
     if len(others) < least:
         return 0, 0
     begins = sorted((_common(text, other) for other in others), reverse=True)
@@ -82,7 +80,7 @@ def shared(text: str, others: Sequence[str], least: int) -> tuple[int, int]:
 
 
 def readings(text: str, head: int = 0, tail: int = 0) -> list[tuple[int, int]]:
-    """Return from where to where a turn may be read: all of it, without what it shares, and each of its paragraphs."""
+    """Return the ranges in which a turn may be read: all of it, without what it shares, and each of its paragraphs."""
     found = [(0, len(text))]
     if head or tail:
         found.append((head, len(text) - tail))
@@ -95,7 +93,7 @@ def readings(text: str, head: int = 0, tail: int = 0) -> list[tuple[int, int]]:
 
 
 def _common(one: str, other: str) -> int:
-    """Return how many characters two texts begin with alike."""
+    """Return how many characters two texts have in common at the start."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

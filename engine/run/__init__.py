@@ -1,1 +1,1 @@
-"""What a run works in: its folder, its world, its budget, and how its process behaves."""
+"""A run's surroundings: its folder, its world, its budget, and how its process behaves."""

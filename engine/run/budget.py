@@ -5,12 +5,12 @@ Rules
       until its reply shows the real cost. A call that does not fit because of reservations waits until calls return,
       first come, first served. It never waits for a batch, since the batch may be waiting for that very call.
     - A reply without token counts is booked at the most that it can have cost. A model that never gives token counts
-      ends the session as a reached budget does, since no sum could be trusted.
-    - Every attempt counts as a call; a failed one costs nothing, since no provider says what it took.
+      ends the session as a reached budget does, since no total could be trusted.
+    - Every attempt counts as a call; a failed one costs nothing, since no provider says what it used.
     - Calls of a billed embedder count like any other. Those of its fingerprint are booked after they were made.
     - Reaching the budget is not a failure: calls in flight are finished, and the run can be resumed with a higher
       limit.
-    - Limits are recorded with the run (`budget.set`) and outlive a session: only new ones replace them.
+    - Limits are recorded with the run (`budget.set`) and outlive a session: only new limits replace them.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def require_prices(limits: Limits, prices: Prices, models: Mapping[str, str]) ->
 
 
 class Budget:
-    """The budget of a run, and what is spent of it so far."""
+    """The budget of a run, and how much of it is spent."""
 
     def __init__(self, limits: Limits, prices: Prices, ledger: Ledger) -> None:
         self._limits, self._prices = limits, prices
@@ -84,7 +84,7 @@ class Budget:
                     self._is_told(account.model, rate, use)
 
     async def room(self, model: str, request: Request) -> bool:
-        """Wait while a call fits only without what is held for calls in flight; return whether that took any time.
+        """Wait while a call would fit only without what is held for calls in flight; return whether that took any time.
 
         The caller must enter `holding` before it awaits anything else; `holding` raises if the budget is reached.
         """
@@ -125,11 +125,11 @@ class Budget:
         finally:
             self._holding -= 1
             self._in_flight -= not in_batch
-            self._held = self._held - most if self._holding else 0.0  # no rest of a sum of fractions stays behind
+            self._held = self._held - most if self._holding else 0.0  # no remainder of a sum of fractions stays behind
             self._came_back.set()
 
     def count(self, model: str, completion: Completion | None) -> None:
-        """Count an attempt of an embedder that was made before this budget was there, None where it brought no reply.
+        """Count an embedder's attempt from before this budget existed, None if it brought no reply.
 
         Raises:
             UsageError: Dollars are limited, but its price is unknown or its server gives no token counts.
@@ -143,12 +143,12 @@ class Budget:
         self._usd += rate.paid(completion, batched=False)
         if self._limits.max_usd and rate.input and not completion.input_tokens:
             raise UsageError(
-                f"The server of the embedder {model} does not tell how many tokens it reads, so a budget in dollars "
+                f"The server of the embedder {model} does not report how many tokens it reads, so a budget in dollars "
                 "cannot hold it. Limit the calls instead (--max-calls)."
             )
 
     def require_iteration(self, iteration: int) -> None:
-        """Raise `BudgetReached` where an iteration is one too many."""
+        """Raise `BudgetReached` if another iteration would exceed the limit."""
         limit = self._limits.max_iterations
         if limit and iteration >= limit:
             raise BudgetReached(f"The budget of {limit} iterations is reached.", "--max-iterations N")
@@ -159,7 +159,8 @@ class Budget:
             raise BudgetReached(f"The budget of {max_calls} calls is reached.", "--max-calls N")
         if max_usd and (silent := [model for model, tells in self._tells.items() if not tells]):
             raise BudgetReached(
-                f"The server of {silent[0]} does not tell how many tokens it reads and writes, so a budget in dollars "
+                f"The server of {silent[0]} does not report how many tokens it reads and writes, so a budget in "
+                "dollars "
                 "cannot hold it. Limit the calls instead.",
                 "--max-usd none --max-calls N",
             )
@@ -171,7 +172,7 @@ class Budget:
             )
 
     def _is_short(self, most: float) -> bool:
-        """Return whether a call that may cost so much fits no more beside what is spent and held."""
+        """Return whether a call that may cost this much no longer fits beside what is spent and held."""
         max_usd = self._limits.max_usd
         return max_usd > 0 and self._usd + self._held + most > max_usd
 

@@ -1,4 +1,4 @@
-"""Where a benchmark has fewer questions than a run asks for: what was cut, in words."""
+"""What was cut if a benchmark has fewer questions than a run asks for, in words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHOWN = 5
 def cutoffs(config: Config, splits: Iterable[SplitCommitted], *, has_guard: bool = True) -> tuple[str, ...]:
     """Return a sentence for each split that is smaller than was asked for.
 
-    Anchors are missed by the guard that compares them only; a baseline has none.
+    Only the guard, which compares anchors, misses them; a baseline has none.
     """
     sizes, found = {split.split: split.size for split in splits}, []
     if (held_out := sizes["held_out"]) < config.held_out:
@@ -30,7 +30,7 @@ def cutoffs(config: Config, splits: Iterable[SplitCommitted], *, has_guard: bool
 
 
 def gone_on(world: World) -> tuple[str, ...]:
-    """Return a sentence on what a run that begins goes on from, and what of that its splits keep apart; () else."""
+    """Return a sentence on what a new run continues from, and what its splits keep apart; () if it does not."""
     if not (parent := world.parent):
         return ()
     event, known = parent.event, next(parent.reader.of(QuestionsStored)).ids
@@ -41,10 +41,10 @@ def gone_on(world: World) -> tuple[str, ...]:
 
 
 def left_out(config: Config, splits: Splits, *, goes_on: bool = False) -> tuple[str, ...]:
-    """Return a sentence that names the questions that are in no split because others repeat them; () without any.
+    """Return a sentence that names the questions that are in no split because others repeat them; () if there are none.
 
-    The log holds what was taken, not what there was, so only who divides the questions can tell. `data check` knows
-    nothing of a run that `goes_on` from another.
+    The log holds what was taken, not what was available, so only the code that divides the questions can tell. `data
+    check` knows nothing of a run that `goes_on` from another.
     """
     if not (repeats := splits.repeats):
         return ()

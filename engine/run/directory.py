@@ -1,14 +1,13 @@
 """Run directories: one run, one folder, that can be copied, zipped and read without this program.
 
 <runs-dir>/<run>/log/          the event log, with the questions: everything else follows from it
-<runs-dir>/<run>/snapshots/    folds kept to start faster; may be deleted
-<runs-dir>/<run>/replays/      what `replay` rebuilt; may be deleted
-<runs-dir>/<run>/keys          of subjects whose texts are encrypted, for the owner alone; no backup has it
-<runs-dir>/<run>/erasures/     a receipt for each subject whose key was destroyed; the run's log has them too
-<runs-dir>/<run>/exams/<n>/    one log for each exam; the run's own log names them all
-<runs-dir>/<run>/beginning     what to begin, until the first session ends; may be deleted once the log has an event
-<runs-dir>/<run>/examining     the lock of whoever takes an exam; may be deleted while no one does
-<runs-dir>/<run>/in-flight     how many calls are under way; may be deleted
+<runs-dir>/<run>/snapshots/    folds kept to start faster; may be deleted <runs-dir>/<run>/replays/      what `replay`
+rebuilt; may be deleted <runs-dir>/<run>/keys          of subjects whose texts are encrypted, for the owner alone; never
+in a backup <runs-dir>/<run>/erasures/     a receipt for each subject whose key was destroyed; the run's log has them
+too <runs-dir>/<run>/exams/<n>/    one log for each exam; the run's own log names them all <runs-dir>/<run>/beginning
+how to start the run, until the first session ends; may be deleted once the log has an event <runs-dir>/<run>/examining
+the lock of whoever takes an exam; may be deleted when nobody does <runs-dir>/<run>/in-flight     how many calls are
+under way; may be deleted
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import RunRegistered
 
 RUNS_DIR = "runs"
-"""The folder of the runs where none is given, in the folder of the process."""
+"""The default folder of runs, within the process's folder."""
 NAME_OF_ORDINAL = "{benchmark}-s{seed}-{ordinal:03d}"
 _OURS = ("log", "snapshots", "replays", "exams", "examining", "in-flight", "keys", "beginning", "erasures")
 FLOOR_MIB = 256
@@ -40,10 +39,9 @@ FLOOR_MIB = 256
 
 
 class Beginning(msgspec.Struct, frozen=True):
-    """What a run is begun with, for one that is killed before its first event: a configuration and a budget, for a
-    baseline its name and the number of questions, for a method also those to learn from and its tokens, for a run that
-    goes on from another that one's folder and marker, and how many of its questions are asked again; and what is
-    registered."""
+    """What a run starts with, in case it is killed before its first event: a configuration and a budget; for a baseline
+    its name and number of questions; for a method also those to learn from and its tokens; for a run that continues
+    another that one's folder and marker, and how many of its questions are asked again; and what is registered."""
 
     config: Config
     limits: Limits = UNLIMITED
@@ -84,10 +82,8 @@ class Run(NamedTuple):
         return self.path / "examining"
 
     def exams(self) -> list[Run]:
-        """Return the exams in the order in which they were set, each as a run whose log is the exam's.
-
-        The folder of one that was killed before it had a log is passed over.
-        """
+        """Return the exams in the order in which they were set, each as a run whose log is the exam's. The folder of
+        one killed before it had a log is skipped."""
         return [self.exam(log.parent.name) for log in sorted(self.exams_path.glob("*/log")) if _holds_log(log)]
 
     def exam(self, name: str) -> Run:
@@ -95,7 +91,7 @@ class Run(NamedTuple):
 
     @property
     def events(self) -> int:
-        """How many events the run has recorded, 0 where it ended before its first. Raises `LogDamaged`."""
+        """How many events the run has recorded, 0 if it ended before its first. Raises `LogDamaged`."""
         if not _holds_log(self.log_path):
             if exams := self.exams():
                 raise LogDamaged(f"{self.log_path} is missing, the log of the run that took exam {exams[0].path.name}.")
@@ -111,7 +107,7 @@ class Run(NamedTuple):
         return self.path / "beginning"
 
     def beginning(self) -> Beginning | None:
-        """Return what a run without an event is to begin with, None where nothing tells, or where it has begun."""
+        """Return what a run without events is to start with, None if nothing says so, or if it has started."""
         try:
             told = msgspec.json.decode(read_small(self.beginning_path), type=Beginning)
         except (OSError, *UNREADABLE):
@@ -122,17 +118,17 @@ class Run(NamedTuple):
         self.beginning_path.unlink(missing_ok=True)
 
     def foreign(self) -> list[str]:
-        """Return the names in the run's folder that no run puts there."""
+        """Return the names in the run's folder that do not belong to a run."""
         return sorted(path.name for path in self.path.iterdir() if path.name not in _OURS)
 
     def begin(self, fs: FileSystem | None = None) -> Log:
-        """Return the log of a run that has recorded nothing yet, made unless an earlier start left it."""
+        """Return the log of a run that has recorded nothing yet, created unless an earlier start left it."""
         if not (self.log_path / "FORMAT").exists():
             return Log.create(self.log_path, run=self.id, clock=clock, fs=fs)
         log = Log.open(self.log_path, clock=clock, fs=fs)
         if log.head.seq:
             log.close()
-            raise UsageError(_taken(self.path))
+            raise UsageError(_name_taken(self.path))
         return log
 
     def replay_path(self, marker: str) -> Path:
@@ -144,9 +140,7 @@ def create_run(
     runs_dir: Path | str, *, benchmark: str, seed: int, beginning: Beginning | None = None, run_id: str | None = None
 ) -> Run:
     """Return a run directory in which nothing is recorded: a new one, or one whose start ended before its first event.
-
-    Raises `UsageError` where the name is taken or cannot be one, `LogDamaged` where it has a run that cannot be read.
-    """
+    Raises `UsageError` if the name is taken or invalid, `LogDamaged` if it holds a run that cannot be read."""
     if run_id is not None:
         require_name(run_id)
     runs_dir = Path(runs_dir)
@@ -165,16 +159,16 @@ def create_run(
                 continue
             run = Run(name, runs_dir / name)
             if run.events:
-                raise UsageError(_taken(run.path)) from None
+                raise UsageError(_name_taken(run.path)) from None
             if foreign := run.foreign():
                 raise UsageError(
-                    f"{run.path} is no run's folder: it holds {foreign[0]}. Choose another name."
+                    f"{run.path} is not a run's folder: it holds {foreign[0]}. Choose another name."
                 ) from None
         run = Run(name, runs_dir / name)
         if beginning:
             write_new(LocalFileSystem(), run.beginning_path, msgspec.json.encode(beginning))
         else:
-            run.forget_beginning()  # that of an earlier start
+            run.forget_beginning()  # from an earlier start
         return run
 
 
@@ -182,18 +176,18 @@ def delete_run(run: Run) -> None:
     """Delete a run's folder with everything in it.
 
     Raises:
-        UsageError: The folder is a link, or holds what is no part of a run.
+        UsageError: The folder is a link, or holds something that is not part of a run.
         RunLocked: Another process is writing the run or one of its exams.
     """
     if run.path.is_symlink():
         raise UsageError(f"{run.path} is a link: name the folder that it leads to, {run.path.resolve()}.")
     if foreign := run.foreign():
-        raise UsageError(f"{run.path} also holds {foreign[0]}, which is no part of a run: move it away first.")
+        raise UsageError(f"{run.path} also holds {foreign[0]}, which is not part of a run: move it away first.")
     with ExitStack() as held:
         for each in (run, *run.exams()):
             if each.log_path.is_dir():
                 held.callback(WriterLock(LocalFileSystem(), Layout(each.log_path).lock).release)
-        # Under a name that nothing takes for a run, first: a process that dies here leaves no half of one.
+        # First under a name that nothing mistakes for a run: a process that dies here leaves no half-deleted run.
         doomed = Path(tempfile.mkdtemp(prefix=".deleting-", dir=run.path.parent))
         try:
             run.path.rename(doomed / run.path.name)
@@ -201,7 +195,7 @@ def delete_run(run: Run) -> None:
             shutil.rmtree(doomed)
 
 
-def _taken(path: Path) -> str:
+def _name_taken(path: Path) -> str:
     way = f"or continue it with `mage-es resume {path.name}`."
     return f"There is a run {path.name!r} already in {path.parent}: choose another name, {way}"
 
@@ -211,7 +205,7 @@ def _holds_log(path: Path) -> bool:
     disk, layout = LocalFileSystem(), Layout(path)
     try:
         return disk.exists(layout.format) or bool(layout.events(disk))
-    except (LogDamaged, OSError):  # something lies in the place of its files
+    except (LogDamaged, OSError):  # something else is where its files belong
         return True
 
 
@@ -226,7 +220,7 @@ def other_than_run(path: Path) -> str:
     here, name = path.resolve(), _log_name(path)
     if (here / "log" / "head").is_dir():
         return f"a backup: `mage-es restore {path} NAME` makes a run of it again."
-    if "/" in name:  # a run's name has none: this log is called after its run and itself
+    if "/" in name:  # a run's name has none: this log is named after its run and itself
         of, _, exam = name.rpartition("/")
         of = here.parents[1].name if here.parent.name == "exams" else of  # a restored run may have another name
         return f"the exam {exam} of {of}: `mage-es runs show {of}` lists its exams, `mage-es verify {of}` checks them."
@@ -251,7 +245,7 @@ def other_than_run(path: Path) -> str:
 
 
 def _log_name(path: Path) -> str:
-    """Return what a log calls itself, "" where its FORMAT cannot tell."""
+    """Return what a log calls itself, "" if its FORMAT does not say."""
     try:
         return str(msgspec.json.decode(read_small(path / "log" / "FORMAT"), type=dict[str, object])["run"])
     except (OSError, ValueError, KeyError, *UNREADABLE):
@@ -259,7 +253,7 @@ def _log_name(path: Path) -> str:
 
 
 def require_name(name: str) -> None:
-    """Raise `UsageError` for what cannot be a run's name: it is a folder's."""
+    """Raise `UsageError` for an invalid run name; it must also name a folder."""
     if name in ("", ".", "..") or name.startswith("-") or "/" in name or "\\" in name or not name.isprintable():
         raise UsageError(f"{name!r} cannot be a run's name: give a plain folder name, such as gsm8k-s42-001.")
 
@@ -274,13 +268,13 @@ def list_runs(runs_dir: Path | str = RUNS_DIR) -> list[Run]:
 
 
 def age(run: Run) -> tuple[int, str]:
-    """Return what sorts runs from the oldest to the newest."""
+    """Return the key that sorts runs from oldest to newest."""
     marker = run.log_path / "FORMAT"
     return (marker if marker.exists() else run.path).stat().st_mtime_ns, run.id
 
 
 def find_run(runs_dir: Path | str = RUNS_DIR, name: str | None = None) -> Run:
-    """Return a run by its name or path, or the newest one where no name is given.
+    """Return a run by its name or path, by default the newest.
 
     Raises:
         UsageError: There is no such run, or the folder is not a run; the near matches are listed.
@@ -303,16 +297,16 @@ def find_run(runs_dir: Path | str = RUNS_DIR, name: str | None = None) -> Run:
 
 
 def as_run(run: Run | Path | str) -> Run:
-    """Return a run that is given as such, by its folder, or by its name in `RUNS_DIR`. Raises `UsageError`."""
+    """Return a run given as itself, by its folder, or by its name in `RUNS_DIR`. Raises `UsageError`."""
     return run if isinstance(run, Run) else find_run(RUNS_DIR, str(run))
 
 
 def require_free_space(path: Path, *, floor_mib: int = FLOOR_MIB) -> None:
-    """Raise `PrerequisiteError` where fewer than `floor_mib` MiB are free on the disk that holds `path`."""
+    """Raise `PrerequisiteError` if fewer than `floor_mib` MiB are free on the disk that holds `path`."""
     free = shutil.disk_usage(path).free // 2**20
     if free < floor_mib:
         raise PrerequisiteError(
-            f"Only {free} MiB are free where {path} lies, and an iteration is not begun below {floor_mib} MiB. "
+            f"Only {free} MiB are free where {path} lies, and an iteration needs {floor_mib} MiB to start. "
             "Nothing is lost: free some space and resume."
         )
 

@@ -1,9 +1,9 @@
-"""What logs say of exams: of a run's, or of a baseline, which is nothing but an exam and a run of its own.
+"""What logs say about exams: a run's, or a baseline, which is just an exam that is a run of its own.
 
 Rules
     - The run's log has an `exam.opened` for every exam, and an `exam.closed` with the result and the head of the exam's
       own log once that is complete. So the run's head vouches for every answer of every exam.
-    - Exams are numbered from 1 without a gap, except where a repair cut the record of some (see `repair_that_cut`).
+    - Exams are numbered from 1 without a gap, except where a repair cut some from the record (see `repair_that_cut`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ RULE = "rule"
 ANSWERED = ("iteration", "purpose", "question_id", "task_type", "score_micro", "correct", "strict", "judge", "reason")
 LOST = ("iteration", "purpose", "question_id", "task_type", "problem")
 PLAYED = ("iteration", "purpose", "episode_id", "steps", "score_micro", "achievements", "unparsed")
-"""The fields of answers, of questions left without one, and of episodes that reports use."""
+"""The fields that reports use of answers, of questions left without one, and of episodes."""
 
 _READS: Reads = {
     AnswerJudged: ANSWERED,
@@ -59,8 +59,8 @@ _RESAMPLES = 10_000
 
 
 class ExamRecord(NamedTuple):
-    """What a run's log says of an exam: event `seq` opened it; `closed` is None while it is not complete, `rejudged`
-    where one scorer scored it."""
+    """What a run's log says about an exam: event `seq` opened it; `closed` is None until it is complete, `rejudged` if
+    one scorer scored it."""
 
     seq: int
     opened: ExamOpened
@@ -69,7 +69,7 @@ class ExamRecord(NamedTuple):
 
     @property
     def scored_by(self) -> ExamOpened | ExamRejudged:
-        """The event that says which scorer its verdicts are of."""
+        """The event that says which scorer gave its verdicts."""
         return self.rejudged or self.opened
 
     @property
@@ -101,13 +101,10 @@ class ExamRecord(NamedTuple):
 
 
 class RecordedExam(NamedTuple):
-    """An exam as its log tells it.
-
-    `marker` is the one that was asked for, `head_seq` its place in the run's log, `execution` the model that answered
-    ("" of a baseline). `answers` has a row for each question that was asked (see `asked`), `undecided` one for each
-    whose answer is neither right nor wrong, with the `problem`, `episodes` one for each episode. `seconds` is the mean
-    time of the execution model for a question, all its calls added up.
-    """
+    """An exam according to its log. `marker` is the one that was asked for, `head_seq` its place in the run's log,
+    `execution` the model that answered ("" for a baseline). `answers` has a row for each question that was asked (see
+    `asked`), `undecided` one for each whose answer is neither right nor wrong, with the `problem`, `episodes` one for
+    each episode. `seconds` is the mean time of the execution model for a question, all its calls added up."""
 
     name: str
     marker: str
@@ -123,17 +120,17 @@ class RecordedExam(NamedTuple):
 
     @property
     def questions(self) -> frozenset[str]:
-        """The ids of the questions that were put, those left undecided among them."""
+        """The ids of the questions that were asked, including those left undecided."""
         return frozenset((*self.answers["question_id"], *self.undecided["question_id"]))
 
 
 def exam_records(reader: LogReader) -> Sequence[ExamRecord]:
-    """Return every exam that a run's log knows, in order."""
+    """Return every exam that a run's log knows of, in order."""
     opened: dict[str, ExamRecord] = {}
     for seq, event in reader.numbered(ExamOpened, ExamClosed, ExamRejudged):
         if isinstance(event, ExamOpened):
             opened[event.exam] = ExamRecord(seq, event, None)
-        elif isinstance(event, ExamClosed) and event.exam in opened:  # a baseline has only its end
+        elif isinstance(event, ExamClosed) and event.exam in opened:  # a baseline records only its end
             opened[event.exam] = opened[event.exam]._replace(closed=event)
         elif isinstance(event, ExamRejudged) and event.exam in opened:
             opened[event.exam] = opened[event.exam]._replace(rejudged=event)
@@ -141,7 +138,7 @@ def exam_records(reader: LogReader) -> Sequence[ExamRecord]:
 
 
 def learner_of(reader: LogReader) -> str:
-    """Return the name of the model that a run learned with, "" where it has called none."""
+    """Return the name of the model that a run learned with, "" if it has called none."""
     calls = (call for _, call in reader.events({ModelCalled: ("tier", "model")}) if isinstance(call, ModelCalled))
     return next((call.model for call in calls if call.tier == "execution"), "")
 
@@ -152,16 +149,14 @@ def is_own(exam: ExamOpened | RecordedExam, learner: str) -> bool:
 
 
 def number_of(name: str) -> int:
-    """Return the number that the name of an exam begins with, 0 for what is no such name."""
+    """Return the number at the start of an exam's name, 0 for any other name."""
     number = name.partition("-")[0]
     return int(number) if number.isdecimal() and number.isascii() else 0
 
 
 def repair_that_cut(number: int, reader: LogReader) -> int:
-    """Return the event with which a repair cut the record of an exam, 0 if no repair can have.
-
-    It is between the records of the exams before and after that number.
-    """
+    """Return the event with which a repair cut the record of an exam, 0 if no repair can have done so. It lies between
+    the records of the exams before and after that number."""
     records = exam_records(reader)
     before = max((record.seq for record in records if record.number < number), default=0)
     after = min((record.seq for record in records if record.number > number), default=reader.head.seq + 1)
@@ -169,7 +164,7 @@ def repair_that_cut(number: int, reader: LogReader) -> int:
 
 
 def read_exam(reader: LogReader, told: ExamRecord | None = None) -> RecordedExam:
-    """Return the exam in a log: of which the run's log has `told`, else a baseline's own. Raises `LogDamaged`."""
+    """Return the exam in a log: one that the run's log records as `told`, or a baseline's own. Raises `LogDamaged`."""
     found = frames(reader, _READS)
     answers = asked(found).filter(purpose="exam")
     if told and told.rejudged:
@@ -190,9 +185,9 @@ def read_exam(reader: LogReader, told: ExamRecord | None = None) -> RecordedExam
 
 
 def _anew(answers: pl.DataFrame, rejudged: ExamRejudged) -> pl.DataFrame:
-    """Return answers with the verdicts of the scorer that scored them again."""
+    """Return answers with the verdicts of the scorer that rescored them."""
     verdicts = {each.question_id: each for each in rejudged.verdicts}
-    now = [verdicts.get(name) for name in answers["question_id"]]  # no verdict: a question without an answer
+    now = [verdicts.get(name) for name in answers["question_id"]]  # no verdict, as the question has no answer
     right = pl.Series([bool(each and each.correct) for each in now], dtype=pl.Boolean)
     score = pl.Series([each.score_micro if each else 0 for each in now], dtype=answers.schema["score_micro"])
     lost = pl.when(right).then(pl.lit("")).otherwise("problem")
@@ -200,11 +195,10 @@ def _anew(answers: pl.DataFrame, rejudged: ExamRejudged) -> pl.DataFrame:
 
 
 def asked(found: Mapping[type[Event], pl.DataFrame]) -> pl.DataFrame:
-    """Return every question that was put to the model and decided on, with its `score` in [0, 1] and the `problem` of a
-    lost call.
+    """Return every question that was asked and decided, with its `score` in [0, 1] and the `problem` of a lost call.
 
-    A question without an answer was asked all the same: it counts as wrong, with the `problem` as the reason, which is
-    "" for every other. So is a wrong answer whose reply was cut, refused or empty. The number of rows is the
+    A question without an answer was asked all the same: it counts as wrong, with the `problem` as the reason. So does a
+    wrong answer whose reply was cut, refused or empty; for all others the problem is "". The number of rows is the
     denominator of every accuracy.
     """
     judged = found[AnswerJudged].with_columns(problem=pl.when(pl.col("correct")).then(pl.lit("")).otherwise("reason"))
@@ -218,13 +212,13 @@ def asked(found: Mapping[type[Event], pl.DataFrame]) -> pl.DataFrame:
 
 
 def reasons(answers: pl.DataFrame) -> dict[str, int]:
-    """Return how many rows have a `problem`, by its kind: of answers that of a fault (engine/seams/faults.py)."""
+    """Return how many rows have a `problem`, by kind; for answers, the kind of fault (engine/seams/faults.py)."""
     problems = answers.filter(pl.col("problem") != "")["problem"]
     return dict(sorted(Counter(problem.partition(":")[0] for problem in problems).items()))
 
 
 def interval(right: int, asked: int, *, level: float = LEVEL) -> tuple[float, float] | None:
-    """Return the Wilson score interval of a share of right answers, both ends in [0, 1]; None if none was asked."""
+    """Return the Wilson score interval of a share of right answers, both ends in [0, 1]; None if nothing was asked."""
     from scipy.stats import binomtest  # slow to load
 
     if not asked:
@@ -246,8 +240,8 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
 def by_question(differences: Sequence[float]) -> Interval:
     """Return the interval of a mean difference over questions, in points, and p of the exact two-sided sign test.
 
-    Right and wrong answers (differences of -1, 0 and 1) have an exact one, see `paired`; of scores it is the
-    percentiles of 10,000 resamples, from a stream that depends on the counts alone.
+    Right and wrong answers (differences of -1, 0 and 1) have an exact one, see `paired`; for scores it is the
+    percentiles of 10,000 resamples, from a stream that depends only on the counts.
     """
     counts = Counter(differences)
     better, worse = (sum(count for d, count in counts.items() if d * sign > 0) for sign in (1, -1))
@@ -262,8 +256,8 @@ def by_question(differences: Sequence[float]) -> Interval:
 def paired(better: int, worse: int, asked: int, *, level: float = LEVEL) -> tuple[float, float]:
     """Return the interval of the difference between two shares of right answers to the same questions, in [-1, 1].
 
-    It leaves out 0 exactly where the exact sign test rejects it at `level`, and is conservative for few questions:
-    a resampled one is too short, as five questions won and none lost leave out 0 at p = 0.06. (Fay and Lumbard 2021,
+    It excludes 0 exactly when the exact sign test rejects it at `level`, and is conservative for few questions. A
+    resampled one is too short: with five questions won and none lost it excludes 0 at p = 0.06. (Fay and Lumbard 2021,
     Statistics in Medicine 40, 1147: the confidence distributions of Clopper and Pearson for the share of questions that
     changed, and for the share of these that were won, melded.)
     """
@@ -272,13 +266,14 @@ def paired(better: int, worse: int, asked: int, *, level: float = LEVEL) -> tupl
 
 
 def _least(better: int, worse: int, asked: int, tail: float) -> float:
-    """Return the lower end: the quantile `tail` of changed * (2 * won - 1), where the two shares take their least."""
+    """Return the lower end: the quantile `tail` of changed * (2 * won - 1), at which the two shares take their least
+    values."""
     import numpy as np
     from scipy.optimize import brentq
     from scipy.special import betainc, betaincc, betaincinv  # slow to load
 
     changed, same = better + worse, asked - better - worse
-    if not better:  # the least share of those won is 0, and the difference the share of those that changed
+    if not better:  # the least share won is 0, and the difference is minus the share that changed
         return -float(betaincinv(changed + 1, same, 1 - tail)) if same else -1.0
     # Legendre's nodes on either side of the kink at 1/2, in probability: at 0 the sum is the sign test's own p.
     nodes, weights = np.polynomial.legendre.leggauss(64)

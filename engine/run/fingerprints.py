@@ -1,4 +1,4 @@
-"""What an answer was scored with, as hashes: a run records them at its start, and again at each exam."""
+"""The code that scored an answer, as hashes: a run records them at its start, and again at each exam."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _PROBED = 8
 
 
 class Fingerprints(NamedTuple):
-    """`scorer_sha256` is that of the file of a scorer, or benchmark, that is not the package's own, "" for one that is;
-    `probes_sha256` that of verdicts on fixed replies, "" where there is no rule to ask, or it is the user's."""
+    """`scorer_sha256` is the hash of the file of a scorer or benchmark that is not the package's own, "" for one that
+    is; `probes_sha256` that of verdicts on fixed replies, "" if there is no rule to ask, or it is the user's."""
 
     package_sha256: str
     scorer_sha256: str
@@ -53,14 +53,14 @@ def package_sha256() -> str:
 
 
 def scorer_of(event: RunStarted | ExamOpened | ExamRejudged) -> tuple[str, str]:
-    """Return what an event says of the scorer."""
+    """Return what an event says about the scorer."""
     return event.scorer_sha256, event.probes_sha256
 
 
 def scorer_in_words(scorer: tuple[str, str]) -> str:
     source, probes = scorer
-    told = [*([f"file {source[:16]}"] if source else ()), *([f"verdicts on probes {probes[:16]}"] if probes else ())]
-    return ", ".join(told) or "none of a known source"
+    parts = [*([f"file {source[:16]}"] if source else ()), *([f"verdicts on probes {probes[:16]}"] if probes else ())]
+    return ", ".join(parts) or "none of a known source"
 
 
 def _scorer(world: World) -> str:
@@ -78,7 +78,7 @@ def _scorer(world: World) -> str:
         pass
     try:
         return sha256_text(inspect.getsource(function))
-    except (OSError, TypeError):  # of what was typed in, or is C's, there is no source
+    except (OSError, TypeError):  # typed in, or written in C: there is no source
         return ""
 
 

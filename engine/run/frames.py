@@ -1,4 +1,4 @@
-"""The events of a log as polars frames, one row for each event, for what is grouped and summed over many."""
+"""The events of a log as polars frames, one row for each event, for grouping and summing over many."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mage_es.events.vocabulary.shapes import shapes_of
 
 def frames(reader: LogReader, reads: Reads) -> Mapping[type[Event], pl.DataFrame]:
     """Return a frame for each event type: `seq` and the wanted fields, in the order of the log. Raises `LogDamaged`."""
-    # The empty frame gives every frame its types, also of an event that never occurred.
+    # The empty frame gives every frame its types, even for an event that never occurred.
     parts = {cls: [_empty(cls, fields)] for cls, fields in reads.items()}
     for batches in reader.batches(reads):
         for cls, batch in batches.items():

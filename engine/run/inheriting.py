@@ -1,10 +1,10 @@
-"""Going on from what another run learned: its events and its questions, in a run of their own.
+"""Continuing from what another run learned: its events and its questions, in a new run.
 
 Rules
-    - A run goes on from a closed iteration of its parent, and its own iterations are numbered from there.
-    - It begins with every event of the parent that changed what was learned. So it replays, verifies and is backed up
-      without the parent. Calls, prompts and verdicts on anchors are the parent's own and stay there.
-    - With another model it does without what measured the parent's: bandits, gate and the record of recall begin anew.
+    - A run continues from a closed iteration of its parent, and its own iterations are numbered from there.
+    - It begins with every event of the parent that changed what was learned. So it can be replayed, verified and backed
+      up without the parent. Calls, prompts and verdicts on anchors are the parent's own and stay there.
+    - With another model it drops what measured the parent's: bandits, gate and the record of recall begin anew.
     - It has the parent's questions beside its own. Each stays on the side where the parent had it (rules/splits.py).
 """
 
@@ -49,30 +49,30 @@ from mage_es.projections.questions import EVOLVING
 from mage_es.projections.snapshots import latest_snapshot
 
 OWN_ACCOUNTS = frozenset({"scores", "ledger", "traffic"})
-"""The projections that are a run's own accounts and not what it learned: nothing of them is inherited."""
+"""The projections that are a run's own accounts, not what it learned: nothing in them is inherited."""
 OF_THE_LEARNER = frozenset({"bandits", "benefit", "recall"})
-"""The projections that measure the model which answered: nothing of them is inherited by a run with another."""
+"""The projections that measure the model that answered: a run with another model inherits nothing in them."""
 
 
 def inheritance(reader: LogReader) -> RunInherited | None:
-    """Return what a run says of the one that it goes on from, None for one that began with nothing."""
+    """Return what a run says about the one that it continues, None for one that began with nothing."""
     return next(reader.of(RunInherited, until=2), None)
 
 
 def last_inherited(reader: LogReader) -> int:
-    """Return the sequence number of the last event that is the parent's, 0 without a parent."""
+    """Return the sequence number of the last event from the parent, 0 without a parent."""
     event = inheritance(reader)
     return 2 + event.events if event else 0
 
 
 def first_iteration(reader: LogReader) -> int:
-    """Return the number of a run's first iteration of its own."""
+    """Return the number of a run's own first iteration."""
     event = inheritance(reader)
     return event.iteration + 1 if event else 0
 
 
 def not_inherited(event: RunInherited) -> frozenset[str]:
-    """Return the names of the projections of the parent that a run does not go on with."""
+    """Return the names of the parent's projections that a run does not inherit."""
     return OWN_ACCOUNTS | (OF_THE_LEARNER if event.learner else frozenset())
 
 
@@ -84,7 +84,7 @@ def past_of(event: RunInherited | None) -> Sides:
 
 
 class Parent(NamedTuple):
-    """A run to go on from: `drafts` are its events that changed what it had learned by then."""
+    """A run to continue: `drafts` are its events that changed what it had learned by then."""
 
     reader: LogReader
     started: RunStarted
@@ -92,7 +92,7 @@ class Parent(NamedTuple):
     drafts: Sequence[Draft]
 
     def resembling(self, splits: Splits, questions: Sequence[Question]) -> list[str]:
-        """Return the ids of the guarded questions that something which the parent wrote resembles."""
+        """Return the ids of the guarded questions that resemble something the parent wrote."""
         guarded = Guarded(splits.events)
         found = (guarded.likeness(texts) for draft in self.drafts if (texts := texts_of(draft.event)))
         hashes = {likeness.question_hash for likeness in found if likeness.is_leak}
@@ -103,7 +103,7 @@ class Parent(NamedTuple):
         """Return the benchmark of a configuration, or the one given, with the parent's questions before its own.
 
         Raises:
-            UsageError: It is another benchmark than the parent's, or has other answers to the same questions.
+            UsageError: It is not the parent's benchmark, or has other answers to the same questions.
             PrerequisiteError: The parent's gold answers are missing, or a data set is.
         """
         begun, reopen = self.started.benchmark, reopening(config.benchmark)
@@ -115,14 +115,14 @@ class Parent(NamedTuple):
         known, has_gold = stored_questions(self.reader, config.benchmark)
         if any(question.subject for question in known):
             raise UsageError(
-                f"{self.event.parent} has tasks with a subject, which can be erased there; one that goes on from it "
-                "would keep what was learned from them. Begin one with all the tasks instead."
+                f"{self.event.parent} has tasks with a subject, which can be erased there; a run that continues it "
+                "would keep what was learned from them. Start one with all the tasks instead."
             )
         if not has_gold:
             raise PrerequisiteError(
                 f"This copy of {self.event.parent} was made without its gold answers: restore a backup that has them."
             )
-        # Own tasks may lie where they lay no longer, and what the parent stored of them is enough.
+        # A user's own tasks may have moved, and what the parent stored of them is enough.
         if not given and reopen and begun == config.benchmark and not _is_there(config.benchmark):
             taken = {column.role: column.name for column in self.started.columns}
             return with_column_roles(reopen(known, self.started.data_sha256), taken)
@@ -133,8 +133,8 @@ class Parent(NamedTuple):
         is_bound = is_sequential(new) or getattr(new, "is_seed_bound", False)
         if is_bound and new.data_sha256 != self.started.data_sha256:
             raise UsageError(
-                f"What is right in {title(config.benchmark)} depends on the seed: go on with "
-                f"--seed {self.started.seed}, that of {self.event.parent}."
+                f"What is right in {title(config.benchmark)} depends on the seed: continue with --seed "
+                f"{self.started.seed}, that of {self.event.parent}."
             )
         return grown(new, joined)
 
@@ -142,10 +142,9 @@ class Parent(NamedTuple):
 def read_parent(
     run: Run, at: str, *, runs_dir: Path | str, prices: Prices, execution: str = "", reproof: int = 0
 ) -> Parent:
-    """Return a run to go on from, at a closed iteration (`start`, `iter-4`; `latest`: the last one).
-
-    What was put in quarantine after the last one is so for the new run. `execution` is the model that it answers with
-    ("": the parent's own), and `reproof` how many questions it is asked again.
+    """Return a run to continue, at a closed iteration (`start`, `iter-4`; `latest`: the last one). What was quarantined
+    after the last one stays so in the new run. `execution` is the model that it answers with ("": the parent's own),
+    and `reproof` how many questions are asked again.
 
     Raises:
         UsageError: There is no such closed iteration, or the run is a baseline.
@@ -156,12 +155,12 @@ def read_parent(
     if next(reader.of(BaselineStarted), None):
         raise UsageError(f"{run.id} is a baseline, which learns nothing: name a run of `mage-es evolve`.")
     if started is None or not closed:
-        raise UsageError(f"{run.id} has closed no iteration yet, so it has learned nothing to go on from.")
+        raise UsageError(f"{run.id} has closed no iteration yet, so it has learned nothing to continue from.")
     last = max(closed)
     seq = last if at == "latest" else reader.resolve(at)
     if seq not in closed:
-        raise UsageError(f"A run goes on from a closed iteration, and {at} is within one: choose start or iter-N.")
-    # Between two iterations only people change what was learned; a part of an iteration is not gone on from.
+        raise UsageError(f"A run continues from a closed iteration, and {at} is within one: choose start or iter-N.")
+    # Between two iterations only people change what was learned; a run never continues from part of an iteration.
     if at == "latest" and all(record.phase == "log" for record in reader.records(inherited_types(), since=seq + 1)):
         seq = reader.head.seq
     k = closed[max(each for each in closed if each <= seq)]
@@ -195,15 +194,13 @@ def read_parent(
 
 
 def inherited_types(without: Collection[str] = ()) -> Collection[type[Event]]:
-    """Return the types of the events that can change what a run has learned, those projections left out."""
+    """Return the types of the events that can change what a run has learned, leaving out those projections."""
     return reads_of(tuple(view for view in State().digested() if view.name not in {*OWN_ACCOUNTS, *without}))
 
 
 def learned_by(reader: LogReader, seq: int, k: int, *, without: Collection[str] = ()) -> list[Draft]:
-    """Return the events up to `seq`, where iteration `k` was the last one closed, that made what was learned.
-
-    What only the projections `without` read is left out.
-    """
+    """Return the events up to `seq`, where iteration `k` was the last one closed, that made what was learned, except
+    those that only the projections `without` read."""
     decided = reader.last(BenefitDecided, until=seq)
     return [
         Draft(
@@ -214,7 +211,7 @@ def learned_by(reader: LogReader, seq: int, k: int, *, without: Collection[str] 
             correlation=r.correlation,
         )
         for r in reader.records(inherited_types(without), until=seq)
-        # Of what is served the last word counts; the new run's own on the same iteration has the next ordinal.
+        # The last word on what is served counts; the new run's own on the same iteration has the next ordinal.
         if r.seq == decided or not isinstance(r.event, BenefitDecided)
         if not isinstance(e := r.event, AnswerJudged) or e.purpose in EVOLVING
         # The new run takes a snapshot of the same slots itself, when its anchors are answered.
@@ -234,13 +231,15 @@ def _is_there(benchmark: str) -> bool:
 
 
 def _added(known: Sequence[Question], questions: Sequence[Question], parent: str) -> Iterator[Question]:
-    """Yield the questions that are not among those known, under ids of their own.
-
-    Raises `UsageError` for one that has another answer now.
-    """
-    by_text, taken, changed = {_asked(question): question for question in known}, {q.id for q in known}, list[str]()
+    """Yield the questions that are not yet known, under ids of their own. Raises `UsageError` for one whose answer has
+    changed."""
+    by_text, taken, changed = (
+        {_normal_question(question): question for question in known},
+        {q.id for q in known},
+        list[str](),
+    )
     for question in questions:
-        if other := by_text.get(_asked(question)):
+        if other := by_text.get(_normal_question(question)):
             if _answers(question) != _answers(other):
                 changed.append(other.id)
         else:
@@ -253,11 +252,11 @@ def _added(known: Sequence[Question], questions: Sequence[Question], parent: str
     if changed:
         raise UsageError(
             f"{len(changed)} questions that {parent} learned from have another answer now: {named(changed)}. What it "
-            "learned of them would be wrong: begin a run without --from, or leave these questions out."
+            "learned from them would be wrong: start a run without --from, or leave these questions out."
         )
 
 
-def _asked(question: Question) -> tuple[str, str]:
+def _normal_question(question: Question) -> tuple[str, str]:
     return " ".join(question.question.split()), " ".join(question.context.split())
 
 

@@ -1,4 +1,4 @@
-"""What a run has learned, as its log tells it: each memory, recipe, pattern and tool with its origin and its use."""
+"""What a run has learned, according to its log: each memory, recipe, pattern and tool with its origin and use."""
 
 from __future__ import annotations
 
@@ -54,10 +54,9 @@ class MemoryItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryReport(msgspec.Struct, frozen=True, kw_only=True):
-    """An item in full, its origin and history, the number of `prompts` that it was in, how many were answered right.
-
-    `coin` has (right, asked) of the questions for which the coin showed it, and of those for which it left it out.
-    """
+    """An item in full, its origin and history, the number of `prompts` that it was in, and how many were answered
+    right. `coin` has (right, asked) for the questions for which the coin showed it, and for those for which it left it
+    out."""
 
     run_id: str
     marker: str
@@ -71,8 +70,8 @@ class MemoryReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Quoted(NamedTuple):
-    """Askings whose prompts `shown` an item; of those judged how many were right: all, and where a coin let it in or
-    left it out."""
+    """Askings whose prompts `shown` an item, and how many of those judged were right: in all, and where a coin let it
+    in or left it out."""
 
     shown: list[int]
     right: Score
@@ -81,7 +80,8 @@ class Quoted(NamedTuple):
 
 
 class Uses:
-    """What prompts showed of each item, by the numbers of their askings. A plan that was never asked showed nothing."""
+    """How often prompts showed each item, by the numbers of their askings. A plan that was never asked showed
+    nothing."""
 
     reads = (QuestionPlanned, EpisodeStepped, BundleTrimmed, AnswerJudged, AnswerCarried)
 
@@ -139,13 +139,13 @@ def asking_of(event: Any) -> tuple[int, str, str]:
 
 
 CURATIONS = (MemoryQuarantined, MemoryReleased, MemorySuperseded, PatternPruned, ProposalReviewed)
-"""What changes whether something learned is in use."""
+"""The events that change whether something learned is in use."""
 LEAST_PREFIX = 4
 """Digits of an id that suffice if they are unambiguous."""
 
 _TEXT_WIDTH = 120
 _SEPARATOR = " · "
-"""Between two lines of a text that is shown on one."""
+"""Separates the lines of a text that is shown on one line."""
 
 
 def report_of(run_id: str, marker: str, reader: LogReader, state: State, name: str) -> MemoryReport:
@@ -178,7 +178,7 @@ def reported(
 
 
 def item_of(state: State, name: str) -> tuple[MemoryItem, dict[str, Any]]:
-    """Return an item of a state with every field but its vector; `report_of` says what `name` may be."""
+    """Return an item of a state with every field except its vector; `report_of` says what `name` may be."""
     things = dict(things_of(state))
     found = named(name, things)
     values = msgspec.structs.asdict(things[found])
@@ -231,14 +231,14 @@ def lesson_of(memory: MemoryRow) -> str:
 
 
 def curation(reader: LogReader, state: State, name: str, *, action: Curation, reason: str, by: str) -> Curate:
-    """Return the command that does something with an item; raises `UsageError` as `report_of` does."""
+    """Return the command that acts on an item; raises `UsageError` as `report_of` does."""
     found = named(name, dict(things_of(state)))
     ordinal = 1 + sum(1 for _ in curations(reader, found))
     return Curate(memory_id=found, action=action, reason=reason, by=by, ordinal=ordinal)
 
 
 def named(name: str, known: Collection[str]) -> str:
-    """Return the id that `name` is or begins; `UsageError` if there is none, or more than one."""
+    """Return the id that `name` is or abbreviates; `UsageError` if there is none, or more than one."""
     if name in known:
         return name
     found = sorted(each for each in known if each.startswith(name)) if len(name) >= LEAST_PREFIX else []
@@ -259,7 +259,7 @@ def _parent(reader: LogReader, item: MemoryItem) -> Iterator[str]:
 
 
 def _origin(reader: LogReader, origin: Mapping[str, Any], *, until: int) -> Iterator[str]:
-    """Yield what an item was made of, a line each."""
+    """Yield what an item was made from, one line each."""
     wrote = f"Written by {origin['writer']}" if origin["writer"] else "Written by no model"
     saw = "from its own replies" if origin["saw"] == "nothing" else f"which saw {origin['saw']}"
     yield f"{wrote}, {saw}{f', given by {by}' if (by := origin['by']) else ''}; made of:"

@@ -34,7 +34,7 @@ Named = Annotated[str, msgspec.Meta(pattern=r"\S")]
 """A text that is not blank."""
 _MILLION = 1e6
 _CACHE_WRITE = 1.25
-"""What writing a token into a cache for five minutes costs, in prices of its input, where a table does not say."""
+"""The price of writing a token into a cache for five minutes, relative to input, if a table does not say."""
 _DATED = re.compile(r"-\d{8}$")
 _ENVELOPE = 256
 """Tokens that a provider may add to a prompt for its own form, generously."""
@@ -48,7 +48,7 @@ _FORM = _OWN_PRICE.format(model="openai/gpt-x")
 
 
 class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An entry of a table: dollars per million tokens. `base_url` where they are those of another endpoint.
+    """An entry of a table: dollars per million tokens. `base_url` if they are those of another endpoint.
 
     `batch` is the factor on all of them for calls that go in batches; 1 if batches cost the same or the source does not
     say.
@@ -121,7 +121,7 @@ class Rate(NamedTuple):
 
 
 class Prices:
-    """The rates of models; `own` are entries that go before those of the package."""
+    """The rates of models; `own` are entries that override the package's."""
 
     def __init__(self, own: Iterable[Price] = ()) -> None:
         self._own, self._shipped = _rates(own), _rates(_read(Path(__file__).with_name("prices.toml")))
@@ -129,9 +129,9 @@ class Prices:
     def rate(self, model: str) -> Rate | None:
         """Return what a model costs, by its spec; None if it is unknown."""
         try:
-            # Whatever its options are: an embedder's differ from those of a model that replies.
+            # Whatever its options are, since an embedder's differ from those of a model that replies.
             spec = parse_spec(model, known=dict.fromkeys(OPTIONS))
-        except UsageError:  # a model that was handed over as an object, or of another release
+        except UsageError:  # a model passed as an object, or from another release
             return None
         name, url = f"{spec.provider}/{spec.model}", spec.options.get("base_url", "").rstrip("/")
         keys = ((name, url), (_DATED.sub("", name), url))
@@ -145,7 +145,7 @@ class Prices:
 
 
 def read_prices(path: Path | str | None) -> Prices:
-    """Return the package's prices, those of a user's file before them. Raises `UsageError` for a file that is none."""
+    """Return the package's prices, overridden by those in a user's file. Raises `UsageError` for an invalid file."""
     if path is None:
         return Prices()
     try:
@@ -155,13 +155,13 @@ def read_prices(path: Path | str | None) -> Prices:
     for number, price in enumerate(own, 1):
         if price.date > datetime.datetime.now(datetime.UTC).astimezone().date():
             raise UsageError(
-                f"{_entry(path, number, price.models)}: its date, {price.date}, is still to come. Mend it."
+                f"{_entry(path, number, price.models)}: its date, {price.date}, is in the future. Correct it."
             )
     return Prices(own)
 
 
 def require_rates(prices: Prices, models: Mapping[str, str]) -> None:
-    """Raise `UsageError`, which says how to give a price, where one of the models (tier -> spec) has none."""
+    """Raise `UsageError`, which says how to give a price, if one of the models (tier -> spec) has none."""
     for tier, model in models.items():
         if prices.rate(model) is None:
             name, _, query = model.partition("?")
@@ -169,14 +169,15 @@ def require_rates(prices: Prices, models: Mapping[str, str]) -> None:
             if url := dict(parse_qsl(query)).get("base_url"):
                 entry += f'\nbase_url = "{url}"'
             raise UsageError(
-                f"Nobody said what the {tier} model {model} costs, so a budget in dollars cannot hold it. Limit the "
+                f"It is not known what the {tier} model {model} costs, so a budget in dollars cannot hold it. Limit "
+                "the "
                 f"calls instead (--max-calls), or put its price (dollars per million tokens) into a file and name that "
                 f"file with --prices:\n{entry}"
             )
 
 
 def _rates(prices: Iterable[Price]) -> dict[tuple[str, str], Rate]:
-    """Return rates by model and endpoint; of several for the same the last."""
+    """Return rates by model and endpoint; the last one wins."""
     rates: dict[tuple[str, str], Rate] = {}
     for price in prices:
         cached = price.input if price.cached is None else price.cached
@@ -190,7 +191,9 @@ def _read(place: Path) -> tuple[Price, ...]:
     try:
         entries = msgspec.convert(read_toml(place), _Table).price
     except msgspec.ValidationError as error:
-        raise UsageError(f"{place} is no table of prices: {error}. It holds entries of this form:\n{_FORM}") from error
+        raise UsageError(
+            f"{place} is not a table of prices: {error}. It holds entries of this form:\n{_FORM}"
+        ) from error
     prices = []
     for number, entry in enumerate(entries, 1):
         try:
@@ -203,11 +206,11 @@ def _read(place: Path) -> tuple[Price, ...]:
 
 def _entry(place: str | Path, number: int, models: object) -> str:
     named = ", ".join(map(str, models)) if isinstance(models, list | tuple) else models
-    return f"{place} is no table of prices: entry {number} ({named})"
+    return f"{place} is not a table of prices: entry {number} ({named})"
 
 
 def _free(spec: ModelSpec) -> str:
-    """Return why a model costs nothing, "" where it may cost something."""
+    """Return why a model costs nothing, "" if it may cost something."""
     if spec.provider in ("builtin", "llamacpp", "recorded", "vllm"):
         return "costs nothing, since it runs in this process"
     host = urlsplit(spec.options.get("base_url", "")).hostname or ""

@@ -1,7 +1,7 @@
 """The questions of a run: stored when it begins, read from its own folder ever after.
 
-What a benchmark has beside questions (a shop, a world to play in) is no part of the folder. It is opened again where
-it came from, and must be what it was.
+What a benchmark has besides questions (a shop, a world to play in) is not in the folder. It is opened again where it
+came from, and must not have changed.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def recorded_benchmark(
     """Return the benchmark of a run with the questions that it has stored, and whether their gold answers are there.
 
     Raises:
-        PrerequisiteError: What the benchmark has beside questions is missing, or has changed since.
-        LogDamaged: The stored questions are.
+        PrerequisiteError: What the benchmark has besides questions is missing, or has changed since.
+        LogDamaged: The stored questions are damaged.
     """
     if reopen := reopening(started.benchmark):
         questions, has_gold = stored_questions(reader, started.benchmark)
@@ -81,8 +81,8 @@ def recorded_benchmark(
         told = changes(before, all_questions(benchmark), gold=has_gold)
         what = f"its questions: {told}" if told else "none of its questions, but what they are played or judged with"
         raise PrerequisiteError(
-            f"{benchmark.name} is not what it was when the run {started.run_id} began; what changed is {what}. Give it "
-            "the data, or the release of its package, that it began with, or start a new run."
+            f"{benchmark.name} is not what it was when the run {started.run_id} began; what changed is {what}. Give "
+            "it the data, or the release of its package, that it had then, or start a new run."
         )
     if next(reader.of(RunInherited, until=2), None):
         return grown(benchmark, stored_questions(reader, benchmark.name)[0]), True
@@ -90,7 +90,7 @@ def recorded_benchmark(
 
 
 def with_column_roles(benchmark: Benchmark, columns: Mapping[str, str]) -> Benchmark:
-    """Return own tasks that know from which columns they were once read; any other benchmark as it is."""
+    """Return own tasks that remember the columns that they were read from; any other benchmark unchanged."""
     from mage_es.engine.benchmarks.tasks.benchmark import Tasks
 
     if isinstance(benchmark, Tasks):
@@ -99,13 +99,13 @@ def with_column_roles(benchmark: Benchmark, columns: Mapping[str, str]) -> Bench
 
 
 def grown(benchmark: Benchmark, questions: Sequence[Question]) -> Benchmark:
-    """Return a benchmark with these questions, itself where it has them all."""
+    """Return a benchmark with these questions; itself if it already has exactly these."""
     own = {question.id for question in all_questions(benchmark)}
     return benchmark if own.issuperset(q.id for q in questions) else cast(Benchmark, _Grown(benchmark, questions))
 
 
 class _Grown:
-    """A benchmark that has more questions than it made itself; all else it does as before."""
+    """A benchmark with more questions than its own; otherwise it behaves as before."""
 
     def __init__(self, benchmark: Benchmark, questions: Sequence[Question]) -> None:
         self._benchmark, self._questions = benchmark, questions
@@ -118,7 +118,7 @@ class _Grown:
 
 
 def require_same_tasks(reader: LogReader, started: RunStarted, file: str) -> None:
-    """Raise `UsageError` if a file of own tasks is not the one that the run began with; it tells what changed."""
+    """Raise `UsageError`, which says what changed, if a file of own tasks is not the one that the run began with."""
     from mage_es.engine.benchmarks.tasks.benchmark import open_tasks
     from mage_es.engine.benchmarks.tasks.spec import parse
 
@@ -126,7 +126,7 @@ def require_same_tasks(reader: LogReader, started: RunStarted, file: str) -> Non
         raise UsageError(f"The run {started.run_id} has no tasks of your own but {started.benchmark}: omit --tasks.")
     now = open_tasks(parse(started.benchmark)._replace(source=file).name)
     (before, has_gold), given = stored_questions(reader, started.benchmark), all_questions(now)
-    if next(reader.of(RunInherited, until=2), None):  # it has more questions than were ever in one file
+    if next(reader.of(RunInherited, until=2), None):  # it has questions from more than one file
         ids = {question.question: question.id for question in before}
         given = [msgspec.structs.replace(q, id=ids.get(q.question, q.id)) for q in given]
         known = {question.id for question in given}
@@ -141,7 +141,7 @@ def require_same_tasks(reader: LogReader, started: RunStarted, file: str) -> Non
 def changes(before: Sequence[Question], now: Sequence[Question], *, gold: bool = True) -> str:
     """Return how many questions were added, removed and edited, with the first ids of each; "" if none was.
 
-    One that only has another id now has moved: a row without an id is named by its place.
+    One whose id alone changed has moved: a row without an id is named by its place.
     """
     old, new = ({question.id: _content(question, gold) for question in some} for some in (before, now))
     left = {name: content for name, content in old.items() if new.get(name) != content}

@@ -1,4 +1,4 @@
-"""The requests of a log, put together from the texts that it has of them."""
+"""The requests of a log, reassembled from the texts that it holds."""
 
 from __future__ import annotations
 
@@ -15,10 +15,8 @@ _READ: Reads = {ModelCalled: ("sent",), CallFailed: ("request_sha256", "sent")}
 
 
 class Requests:
-    """What the calls of a log sent; of an exam's log `run` is that of its run, whose texts until `head_seq` it knows.
-
-    All texts are read when the first is wanted.
-    """
+    """What the calls of a log sent; for an exam's log `run` is its run's log, whose texts up to `head_seq` it knows.
+    All texts are read when the first is wanted."""
 
     def __init__(self, reader: LogReader, *, run: LogReader | None = None, head_seq: int = 0) -> None:
         self._logs = [*([(run, head_seq)] if run else []), (reader, None)]
@@ -36,7 +34,7 @@ class Requests:
         return texts
 
     def request(self, sent: Sent) -> Request | None:
-        """Return the request that was sent; None where it is not on record, or cannot be read here."""
+        """Return the request that was sent; None if it is not on record, or cannot be read here."""
         try:
             return together([self._texts[number] for number in sent.parts], sent.begins) if sent.parts else None
         except (KeyError, TypeError, ValueError):

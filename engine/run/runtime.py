@@ -24,11 +24,11 @@ from mage_es.projections.ledger import Ledger
 
 
 class ProgressNote(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run is doing, how far it is, and how well it goes.
+    """What a run is doing, how far it has got, and how well it is going.
 
     `done` and `total` count questions (or guidance calls) of the current phase. `measure` names what `level` is, over
     the questions judged so far in the phase without revisits (None before the first): accuracy, or the mean score of
-    episodes. In the phase `snapshot` the accuracy is that of all anchors, those included that need not be asked again.
+    episodes. In the phase `snapshot` the accuracy is that of all anchors, including those that need not be asked again.
     `revisits` is (right, all). A message with `is_announcement` should be shown at once.
     """
 
@@ -77,15 +77,13 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
                 raise UsageError(f"Runtime: {name} is {number!r}; give a whole number from 1 to {MOST_WORKERS}.")
 
     def connections(self, model: Model) -> int:
-        """Return how many calls to a model may be in flight: no more than it has slots, if it runs in this process.
-
-        One that waits for a slot would be waited for after a request to stop, too.
-        """
+        """Return how many calls to a model may be in flight: no more than its slots, if it runs in this process. A call
+        waiting for a slot would also delay a stop."""
         most = self.max_connections or self.workers
         return min(most, getattr(model, "slots", most))
 
     def sign(self, log: Log, path: Path) -> None:
-        """Sign the head of the log in a folder, where there is a key."""
+        """Sign the head of the log in a folder, if there is a key."""
         if self.signer:
             sign_head(log, path, self.signer)
 
@@ -94,7 +92,7 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
         return self if self.limits is not None else msgspec.structs.replace(self, limits=recorded)
 
     def budget(self, ledger: Ledger) -> Budget:
-        """Return the budget that is left after what the ledger has booked."""
+        """Return the budget, with what the ledger has booked already spent."""
         return Budget(self.limits or UNLIMITED, self.prices, ledger)
 
     def require_prices(self, models: Mapping[str, str]) -> None:
@@ -113,7 +111,7 @@ def measure_of(*, are_episodes: bool) -> str:
 class RunningScore:
     """The score of one phase so far, of all questions but those left undecided: one without an answer is wrong.
 
-    Revisits are counted apart: they were wrong before, so they are no fair sample.
+    Revisits are counted apart: they were wrong before, so they are not a fair sample.
     """
 
     def __init__(self, phase: Phase, settled: Iterable[AnswerJudged | AnswerUnanswered] = ()) -> None:

@@ -1,21 +1,21 @@
-"""Whether something beside its text gives a question's answer away: its task type, its id, its split.
+"""Whether something besides its text gives a question's answer away: its task type, its id, its split.
 
 A run takes the task type of its file as given: it chooses memories by it, names skills by it, and prints it. A type
 that was made from the answer therefore reaches every prompt of an exam, and what the exam measures then is the type.
 
 Rules
     - Types and ids: the commonest answer of each value is learned on evolution questions and tried on the anchors and
-      held-out questions, and the other way round. It gives the answer away where it is right more often than both the
-      commonest answer of all and the commonest answer of the value that the text suggests: by the exact sign test, and
-      by five questions in a hundred. So a type that is part of what is asked (sums and capitals in one file) gives
-      nothing away, for the text tells as much.
-    - Only a benchmark's own types count (`metadata`). One that is told from texts is a function of the text. Where each
-      type is a task of its own (`is_type_asked`, as in STBench), neither types nor ids count.
-    - An id gives the answer away by what it is but for its numbers (`billing-17`), or by holding the answer itself,
-      against the id of another question. An id that a row has by its place says nothing.
-    - A split gives the answer away where all but a few held-out questions have one answer, which is rarer among those
-      that are learned from.
-    - Seven tests at most, each at 1 in 1,000: a run that has no such leak fails by chance at most once in 140.
+      held-out questions, and vice versa. It gives the answer away if it is right more often than both the commonest
+      answer of all and the commonest answer of the value that the text suggests: by the exact sign test, and by five
+      questions in a hundred. So a type that is part of what is asked (sums and capitals in one file) gives nothing
+      away, as the text says the same.
+    - Only a benchmark's own types count (`metadata`). One derived from texts is a function of the text. Where each type
+      is a task of its own (`is_type_asked`, as in STBench), neither types nor ids count.
+    - An id gives the answer away by what it is apart from its numbers (`billing-17`), or by holding the answer itself,
+      compared with the id of another question. An id that is only a row's place says nothing.
+    - A split gives the answer away if all but a few held-out questions have one answer that is rarer among those that
+      are learned from.
+    - Seven tests at most, each at 1 in 1,000: a run without a leak fails by chance at most once in 140.
 """
 
 from __future__ import annotations
@@ -37,23 +37,21 @@ from mage_es.engine.seams.benchmark import Benchmark, Question, column_roles_of,
 from mage_es.events.vocabulary.private import is_erased
 
 CHANCE = 0.001
-"""The p value below which a finding is no chance."""
+"""The p value below which a finding does not count as chance."""
 LEAST_SHARE = 0.05
-"""The least part of the questions whose answer is given away."""
+"""The least share of questions whose answer is given away."""
 ALL_BUT_A_FEW = 0.95
 _MOST = 2000
-"""Most questions of a side that are compared: more would show what matters to no exam."""
+"""Most questions of a side to compare: more would show effects too small to matter to an exam."""
 _BY_PLACE = re.compile(r"(test-)?row-\d+\+*")
 _DIGITS, _WORDS = re.compile(r"\d+"), re.compile(r"[^\W\d_]+|\d+")
 
 
 class Told(NamedTuple):
-    """How much something (`task type`, `id`, `split`) tells of the answers of `asked` questions.
-
-    It is right for `right` of them, where without it one is right for `plain`; `better` and `worse` are the questions
-    that only one of the two is right for, `p` is that of the exact test. `learned` are the questions whose answers were
-    known, `on` and `tried` name both sides.
-    """
+    """How much something (`task type`, `id`, `split`) tells about the answers of `asked` questions. It is right for
+    `right` of them, against `plain` without it; `better` and `worse` count the questions that only one of the two gets
+    right, `p` is the exact test's. `learned` are the questions whose answers were known, `on` and `tried` name both
+    sides."""
 
     what: str
     example: str
@@ -82,7 +80,7 @@ class Told(NamedTuple):
 def told_by(
     questions: Mapping[str, Question], splits: Splits, *, task_types: str, is_type_asked: bool = False
 ) -> list[Told]:
-    """Return what task types, ids and the division tell of the answers: leaks first, and the surest of them.
+    """Return what task types, ids and the division tell about the answers: leaks first, the surest at the top.
 
     `task_types` is what those in use are made from, as a run records it (`task_type_source`).
     """
@@ -100,7 +98,7 @@ def told_by(
 
 
 def target_leaks(config: Config, benchmark: Benchmark, splits: Splits) -> tuple[str, ...]:
-    """Return what gives the answers of a benchmark away that is divided so, in words, each with what to do."""
+    """Return what gives away the answers of a benchmark divided this way, in words, each with what to do."""
     questions = {question.id: question for question in all_questions(benchmark)}
     types = benchmark.task_type_source if config.task_types == "benchmark" else "input"
     found = told_by(questions, splits, task_types=types, is_type_asked=traits_of(benchmark).is_type_asked)
@@ -109,7 +107,7 @@ def target_leaks(config: Config, benchmark: Benchmark, splits: Splits) -> tuple[
 
 
 def warning(told: Told, *, is_own: bool) -> str:
-    """Return what a leak means and what to do about it; `is_own`: of tasks of the user's own."""
+    """Return what a leak means and what to do about it; `is_own`: the tasks are the user's own."""
     if told.what == "split":
         way = "Divide the tasks so that each answer is on both sides."
     elif told.what == "task type":
@@ -128,7 +126,7 @@ def _drawn(questions: Mapping[str, Question], names: Sequence[str]) -> list[Ques
 def _by_value(
     what: str, known: Sequence[Question], guarded: Sequence[Question], value_of: Callable[[Question], str]
 ) -> Told:
-    """Return what a value of a question tells, learned on evolution, or else on the other side."""
+    """Return what a value of a question reveals, learned on evolution, or else on the other side."""
     there = _tried(what, known, guarded, value_of)
     back = _tried(what, guarded, known, value_of)._replace(on="anchors and held-out", tried="evolution")
     return there if there.is_leak or not back.is_leak else back

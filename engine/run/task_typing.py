@@ -1,12 +1,12 @@
 """Which task type a question is taken to have: its own, or that of its nearest neighbours among known questions.
 
 Rules
-    - Where a benchmark has no types of its own, they are those that the guidance tier induced from texts (recorded with
-      the run): a question has the type whose nearest example and whose description together are nearest to it.
-    - A type that was made from the gold answer may label evolution questions at most; a held-out question, an
-      anchor and a user's own question are typed from their text alone.
-    - Where a benchmark's own metadata carries the type, that may be used, and every report says so. A question whose
-      metadata lacks it is typed from its text.
+    - If a benchmark has no types of its own, the guidance tier induces them from texts (recorded with the run): a
+      question gets the type whose nearest example and description together are nearest to it.
+    - A type that was made from the gold answer may label only evolution questions; a held-out question, an anchor and a
+      user's own question are typed from their text alone.
+    - A type in a benchmark's own metadata may be used, and every report says so. A question whose metadata lacks it is
+      typed from its text.
     - A type that a benchmark makes by a rule from the question's text alone may be used anywhere as well.
     - Only texts and the types of evolution questions enter the typer; a known question of the same id never counts.
     - A prediction depends on its own text only, not on what else is asked in the same call, and ties go to the
@@ -36,16 +36,16 @@ from mage_es.events.digests import sha256_text
 from mage_es.events.errors import PrerequisiteError
 
 NEIGHBOURS = 75
-"""Most questions that vote; of few known ones only about their square root do, or the commonest type would win."""
+"""Most questions that vote; if few are known, about their square root, or the commonest type would win."""
 _FEWEST = 3
 _KNOWN = 4_096
-"""Most known questions that are compared, drawn by the hashes of their ids: each question waits for them. With all
-29,000 of stbench 1.7 more of 100 predictions are right, with those of gsm8k 0.5 and of wordmath 0.1."""
+"""Most known questions to compare, drawn by the hashes of their ids: each question waits for them. With all 29,000 of
+stbench 1.7 more of 100 predictions are right, with all of gsm8k 0.5 and of wordmath 0.1."""
 SHAPE_WEIGHT = 4
-"""How much a cosine of one weighs. Twice as many numbers, words or sentences weigh one, four times as many four."""
+"""The weight of a cosine of one. Twice as many numbers, words or sentences weigh one, four times as many four."""
 _NUMBER, _STOP = re.compile(r"\d[\d.,]*"), re.compile(r"[.?!](?=\s|$)")
 _CLOSE = UNIT // 50
-"""How much nearer than the next one the nearest type must be, in two cosines together, to be told from it."""
+"""How much nearer than the next type the nearest must be, in the sum of two cosines, to be told apart."""
 _ROWS = 256
 """Texts compared at once, which bounds the memory of one comparison."""
 
@@ -95,7 +95,7 @@ class TaskTyping:
         return [known or next(predicted) for known in own]
 
     def doubtful(self, questions: Sequence[Question], induced: Induced) -> dict[str, str]:
-        """Return by question id the type that is about as near as the question's own; none where types are given."""
+        """Return by question id the type that is about as near as the question's own; empty if types are given."""
         if len(induced) <= 1:
             return {}
         placed = self._placed(self._embedder.encode([question.question for question in questions]), induced)
@@ -106,11 +106,11 @@ class TaskTyping:
     ) -> list[str]:
         """Return the type of each text from the text alone; a known question of the same id does not count.
 
-        `vectors` are those of the texts, where they are known.
+        `vectors` are those of the texts, if known.
         """
         if not texts:
             return []
-        if self.is_induced and not induced:  # without a type that has examples there is but one
+        if self.is_induced and not induced:  # if no type has examples there is only one
             return [ONE_TYPE] * len(texts)
         if vectors is None:
             vectors = self._embedder.encode(texts)
@@ -118,7 +118,7 @@ class TaskTyping:
             return [one for one, _ in self._placed(vectors, induced)]
         if not self._typed:
             raise PrerequisiteError(
-                "No evolution question has a task type that others could be typed by: give the benchmark's files that "
+                "No evolution question has a task type by which to type others: give files of the benchmark that "
                 "carry one."
             )
         with self._making:
@@ -127,7 +127,7 @@ class TaskTyping:
         return self._typer.predict(texts, vectors, exclude=ids)
 
     def _placed(self, vectors: Vectors, induced: Induced) -> list[tuple[str, str]]:
-        # Made anew only when a type went out of use: that is once in some iterations.
+        # Rebuilt only when a type goes out of use, which is rare.
         with self._making:
             if self._nearest is None or self._nearest[0] != induced:
                 self._nearest = (induced, NearestType(induced, self._questions, self._embedder))
@@ -142,7 +142,7 @@ class NearestType:
         self._names = sorted(induced)
         described = [f"{name.replace('-', ' ')}: {induced[name].description}" for name in self._names]
         self._descriptions = on_grid(embedder.encode(described))
-        # What is erased is an example no more.
+        # An erased question is no longer an example.
         examples = [
             (place, each)
             for place, name in enumerate(self._names)
@@ -153,14 +153,14 @@ class NearestType:
         self._examples = on_grid(embedder.encode([questions[each].question for _, each in examples]))
 
     def place(self, vectors: Vectors) -> list[tuple[str, str]]:
-        """Return of each text's vector the nearest type and the next one, "" unless that is about as near."""
+        """Return for each text's vector the nearest type and the next one, "" unless that is about as near."""
         found = list[tuple[str, str]]()
         for start in range(0, len(vectors), _ROWS):
             rows = on_grid(vectors[start : start + _ROWS])
             scores = cosines(rows, self._descriptions)
             near = cosines(rows, self._examples) if len(self._types) else np.empty((len(rows), 0), scores.dtype)
             for place in range(len(self._names)):
-                # A type without an example has its description in place of one.
+                # A type without an example uses its description instead.
                 own = near[:, self._types == place]
                 scores[:, place] += own.max(axis=1) if own.size else scores[:, place]
             for row, order in zip(scores, np.argsort(-scores, axis=1, kind="stable"), strict=True):
@@ -181,17 +181,15 @@ class Typer:
         self._names = sorted({question.task_type for question in known})
         self._types = np.array([self._names.index(question.task_type) for question in known])
         texts = [question.question for question in known]
-        # By columns: a product with one vector then reads all of it in its order, which takes half the time.
+        # By columns: a product with one vector then reads it in memory order, which takes half the time.
         self._vectors = np.asfortranarray(on_grid(embedder.encode(texts)))
         shapes = _shapes(texts)
         self._shapes = 2 * self._known * shapes.T
         self._order = -self._known * (shapes**2).sum(axis=1) - np.arange(self._known)
 
     def predict(self, texts: Sequence[str], vectors: Vectors, *, exclude: Sequence[str] = ()) -> list[str]:
-        """Return the task type of each text, given with its vector, as shown to the learner.
-
-        `exclude` has the id of the known question that must not vote on each text, "" for none; or it is empty.
-        """
+        """Return the task type of each text, given with its vector, as shown to the learner. `exclude` has, for each
+        text, the id of the known question that must not vote, "" for none; or it is empty."""
         if exclude and len(exclude) != len(texts):
             raise ValueError(f"{len(texts)} texts came with {len(exclude)} ids to exclude; give one for each or none")
         placed, shapes = on_grid(vectors), _shapes(texts)
@@ -199,14 +197,15 @@ class Typer:
         predicted: list[str] = []
         for start in range(0, len(texts), _ROWS):
             rows = slice(start, start + _ROWS)
-            # 4 cosine - |x - s|^2 for the shapes x and s, without |x|^2, which all have. Times the number of the known
-            # and less the place it is one order without ties, in whole numbers, which float64 holds exactly.
+            # 4 cosine - |x - s|^2 for the shapes x and s, without |x|^2, which is common to all. Multiplied by the
+            # number of known questions, minus the place, it is an order without ties, in whole numbers, which float64
+            # holds exactly.
             keys = SHAPE_WEIGHT * self._known * cosines(placed[rows], self._vectors) + shapes[rows] @ self._shapes
             predicted += map(self._voted, keys + self._order, skipped[rows])
         return predicted
 
     def _voted(self, keys: NDArray[np.float64], skipped: int) -> str:
-        """Return the type of most of the nearest known questions; of equals, of the nearer."""
+        """Return the type of most of the nearest known questions; in a tie, of the nearer ones."""
         count = min(NEIGHBOURS, max(_FEWEST, math.isqrt(self._known)), self._known)
         if skipped >= 0 and self._known > 1:
             keys[skipped], count = -np.inf, min(count, self._known - 1)

@@ -1,7 +1,7 @@
 """Opening a run's surroundings: benchmark, splits, embedder, typer and models, and what they fix for good.
 
-A new run commits to them in its first events, and stores its questions. What is opened later (resume, exam, ask) takes
-these, and is compared with the rest, so that what changed meanwhile is noticed before it does harm.
+A new run commits to them in its first events, and stores its questions. Whatever is opened later (resume, exam, ask)
+takes these, and is compared with the rest, so that a change is noticed before it does harm.
 """
 
 from __future__ import annotations
@@ -67,14 +67,15 @@ class World(NamedTuple):
     splits: Splits
     searches: Searches | None = None
     parent: Parent | None = None
-    """What a run that is about to begin goes on from."""
+    """What a new run continues from."""
     method: Preparing | None = None
-    """The method at work, or its trial, where a session has one that learns; else its state is made from the log."""
+    """The method at work, or its trial, if a session has one that learns; otherwise its state is rebuilt from the
+    log."""
     has_gold: bool = True
-    """Whether the gold answers are there: a copy of a run can be without them."""
+    """Whether the gold answers are present: a copy of a run may lack them."""
 
     def limit_scorer(self, seconds: float) -> None:
-        """Limit how long the benchmark's `score` may take, where it takes time of its own."""
+        """Limit how long the benchmark's `score` may take, if it takes any time."""
         limit: Callable[[float], None] = getattr(self.benchmark, "limit_scorer", lambda seconds: None)
         limit(seconds)
 
@@ -91,10 +92,8 @@ class World(NamedTuple):
         purposes: Sequence[Purpose],
         vectors: Vectors | None = None,
     ) -> list[Asked]:
-        """Return questions about to be asked on a state, with the vectors that choosing their bundles can need.
-
-        `vectors` are those of the questions' texts, where they are known; an episode has more to go by.
-        """
+        """Return questions about to be asked on a state, with the vectors needed to choose their bundles. `vectors` are
+        those of the questions' texts, if known; an episode has more to go by."""
         openings: dict[str, Opening] = {}
         if is_sequential(self.benchmark):
             openings = {question.id: opening_of(self.benchmark, question) for question in questions}
@@ -148,15 +147,13 @@ def open_world(
     parent: Parent | None = None,
     templates: Templates | None = None,
 ) -> World:
-    """Return the world of a new run, which goes on from its `parent`, if any.
-
-    `benchmark` and `embedder` replace those that the configuration names, `templates` this program's; `spending` allows
-    the embedder's calls and books what they cost; `guidance_room` is how many tokens of a brief the guidance model's
-    server has room for (0: it does not say).
+    """Return the world of a new run, which continues its `parent`, if any. `benchmark` and `embedder` replace those in
+    the configuration, `templates` this program's; `spending` allows the embedder's calls and books what they cost;
+    `guidance_room` is how many tokens of a brief the guidance model's server has room for (0: it does not say).
 
     Raises:
-        UsageError: An unknown benchmark, embedder or search, a search in paragraphs that no question has, or what does
-            not go with the parent.
+        UsageError: An unknown benchmark, embedder or search, a search in paragraphs that no question has, or a
+            mismatch with the parent.
         PrerequisiteError: A data set or a corpus is missing or malformed, or too small for the configuration.
         BudgetReached: The budget allows no further call of the embedder.
     """
@@ -190,13 +187,12 @@ def reopen_world(
     frozen: bool = False,
 ) -> World:
     """Return the world that a run was started in, with the questions that it stored, after comparing the rest.
-
-    `benchmark` is the object that the run began with, where Python gave it one; `embedder` replaces the one that the
-    run's configuration names. A `frozen` world plans and learns nothing: it guards nothing. Its questions, and those of
-    a served run, are not divided again to compare the splits, which takes longest.
+    `benchmark` is the object that the run began with, if Python gave it one; `embedder` replaces the one in the run's
+    configuration. A `frozen` world plans and learns nothing: it guards nothing. Its questions, and those of a served
+    run, are not divided again to compare the splits, which takes longest.
 
     Raises:
-        UsageError: `benchmark` is none, or another one.
+        UsageError: `benchmark` is not a benchmark, or not the run's.
         PrerequisiteError: What the benchmark has beside questions, the splits or the embedder are not those that the
             run committed to.
         LogDamaged: The stored questions are.
@@ -204,16 +200,16 @@ def reopen_world(
     started = first_event(reader)
     config = parse(started.config)
     if benchmark is not None and (name := given_name(benchmark)) != started.benchmark:
-        raise UsageError(f"The run {started.run_id} was begun with {started.benchmark}, and not with {name}.")
+        raise UsageError(f"The run {started.run_id} was started with {started.benchmark}, not with {name}.")
     if embedder is not None and not hasattr(embedder, "dimension"):
         raise UsageError(f"embedder is {embedder!r:.80}: give an object with all that `mage_es.Embedder` lists.")
-    # What `paper` stood for then: what can be loaded may have changed since.
+    # What `paper` stood for then, since what can be loaded may have changed.
     embedder = embedder or open_embedder(started.embedder if config.embedder == PAPER else config.embedder)
     opened, has_gold = recorded_benchmark(reader, started, data_dir=data_dir)
     committed = list(reader.of(SplitCommitted))
     begun = inheritance(reader)
-    # What was erased cannot be divided again; it is in no split any more, and never asked. A served run draws no new
-    # questions, and clients wait for its start.
+    # Erased questions cannot be divided again; they are no longer in a split, and never asked. A served run draws no
+    # new questions, and clients wait for its start.
     is_divided = (
         frozen
         or (begun and begun.is_served)
@@ -229,16 +225,14 @@ def reopen_world(
     if committed != list(world.splits.events):
         raise PrerequisiteError(
             f"The questions divide differently from what the run {started.run_id} committed to: this program changed. "
-            f"Use the release that began it ({started.package_version}), or start a new run."
+            f"Use the release that started it ({started.package_version}), or start a new run."
         )
     return world
 
 
 def require_scoring(world: World, what: str) -> None:
-    """Raise `PrerequisiteError` for `what` (a word) in a copy of a run that was made without its gold answers.
-
-    Raises what a benchmark raises that has `require_scorer`, where its scorer is no part of the run.
-    """
+    """Raise `PrerequisiteError` for `what` (a word) in a copy of a run that was made without its gold answers. Raises
+    whatever the benchmark's `require_scorer` raises, if its scorer is not part of the run."""
     if not world.has_gold:
         raise PrerequisiteError(
             f"This copy of the run was made without its gold answers, and {what} needs them: restore a backup that has "
@@ -249,12 +243,14 @@ def require_scoring(world: World, what: str) -> None:
 
 
 def require_readable(world: World, state: State) -> None:
-    """Raise `PrerequisiteError` where questions of what is under way belong to a subject whose key is gone."""
+    """Raise `PrerequisiteError` if questions under way belong to a subject whose key is gone."""
     plans = (plan for phase in get_args(Phase) for plan in state.progress.plans(phase))
     if gone := sorted({p.question_id for p in plans if world.questions[p.question_id].subject.startswith(ERASED)}):
         raise PrerequisiteError(
-            f"What is under way cannot be finished, since {len(gone)} of its questions cannot be read ({named(gone)}): "
-            "the key of their subject was destroyed, or is not in this copy. What was learned before can be asked."
+            f"The work under way cannot be finished, since {len(gone)} of its questions cannot be read "
+            f"({named(gone)}): "
+            "the key of their subject was destroyed, or is not in this copy. Questions can still be asked of what was "
+            "learned before."
         )
 
 
@@ -286,24 +282,20 @@ def first_event(reader: LogReader) -> RunStarted:
 
 
 def registered_in(world: World, registration: RunRegistered) -> RunRegistered:
-    """Return a registration as it is recorded: a number of 0 means all that are held out.
-
-    Raises `UsageError` for one that this world cannot keep.
-    """
+    """Return a registration as recorded: 0 means all held-out questions. Raises `UsageError` for one that this
+    world cannot honour."""
     questions = len(held_out_sample(world.setting, registration.questions or None))
     seed = world.setting.config.seed
     if registration.exams < 1:
-        raise UsageError(f"{registration.exams} exams are registered: one of the last state counts, or more are taken.")
+        raise UsageError(f"{registration.exams} exams are registered: give 1 or more.")
     if seed not in registration.seeds:
         raise UsageError(f"The seed {seed} is not among those that are registered: {registration.seeds}.")
     return msgspec.structs.replace(registration, questions=questions)
 
 
 def held_out_sample(setting: Setting, count: int | None) -> Sequence[str]:
-    """Return the ids of `count` held-out questions (None: all). One of fewer is part of one of more.
-
-    Raises `UsageError` for more than are held out, and `PrerequisiteError` where all of them are erased.
-    """
+    """Return the ids of `count` held-out questions (None: all). A smaller choice is part of a larger one. Raises
+    `UsageError` for more than are held out, and `PrerequisiteError` if all of them are erased."""
     held_out = ranked(setting.held_out, setting.config.seed, purpose="exam.questions")
     if not held_out:
         raise PrerequisiteError(
@@ -339,7 +331,7 @@ def divide(config: Config, benchmark: Benchmark, past: Sides = NO_SIDES) -> Spli
     raise PrerequisiteError(
         f"{title(config.benchmark)} has {count} that differ, of which {left[0]} can be learned from and {left[1]} "
         f"examined: too few to divide.{alike} Give more questions that differ; what they all have in common, such as a "
-        f"table, is told from what they ask where there are {LEAST_QUESTIONS}."
+        f"table, is told from what they ask if there are {LEAST_QUESTIONS}."
     )
 
 
@@ -391,7 +383,7 @@ def _open(
         own_words=own_words(questions.values()),
         first=begun.iteration + 1 if begun else 0,
         is_labelled=are_labels(golds) and not any(map(options_of, known)),
-        # What the world knows can be reasoned about; a rule of someone's own can only be learned from its cases.
+        # General knowledge can be reasoned about; someone's private rule can only be learned from its cases.
         is_short=is_own and are_short(golds) and not any(each.solution or options_of(each) for each in known),
         templates=templates,
         is_served=begun is not None and begun.is_served,

@@ -1,1 +1,1 @@
-"""Dynamic tools run here: a language without any authority, in a process of its own, under hard limits."""
+"""Where dynamic tools run: a language without any authority, in a separate process, under hard limits."""

@@ -1,14 +1,14 @@
-"""A function in processes of its own: it may raise, hang, exit or eat memory, and the caller only gets to know why.
+"""A function in separate processes: it may raise, hang, exit or eat memory, and the caller only learns why.
 
 Rules
-    - What is known by name runs in a fresh interpreter, which imports it. A function that this process was given (of a
-      notebook, of the script that runs, a closure) runs in a fork of it, with all that it refers to as that is at the
-      fork. Where forking is not safe, on macOS, it runs in a thread of this process: past its limit that is left
-      behind, since no thread can be ended, and what exits or eats memory takes this process with it.
+    - What is known by name runs in a fresh interpreter, which imports it. A function that this process was given (from
+      a notebook, the running script, a closure) runs in a fork, with everything that it refers to as of the fork. Where
+      forking is not safe, on macOS, it runs in a thread of this process: past its limit that is abandoned, since a
+      thread cannot be killed, and what exits or eats memory takes this process with it.
     - A process is started at the first call and kept for the next; as many calls run at once as there are cores. One
       that does not return in time is killed, with whatever it started, and the next call starts another.
     - It has no terminal: its input is empty, what it prints goes to standard error, and Ctrl-C is for this process. It
-      ends when this process ends, however that ends.
+      ends when this process does, in whatever way.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from typing import Any, NamedTuple, Protocol
 from mage_es.events.errors import PrerequisiteError, last_line
 
 _START_S = 300.0
-"""Seconds in which a process must be ready: what it imports may load a model."""
+"""Seconds in which a process must be ready: as its imports may load a model."""
 _MAIN = "import sys; sys.path[:] = sys.argv[2:]; from mage_es.engine.sandbox.apart import main; main(int(sys.argv[1]))"
 
 
 class Unreturned(Exception):
-    """A call that returned nothing; its text is the last line of what the function raised, or why it was ended."""
+    """A call that returned nothing; its text is the last line of what the function raised, or why it was killed."""
 
 
 class _Said(NamedTuple):
@@ -47,14 +47,14 @@ class _Place(Protocol):
     """Where a function runs, one call at a time."""
 
     def ask(self, values: Sequence[Any], seconds: float) -> _Said:
-        """Return what the function said. Raises `Unreturned` if it says nothing, and is of no further use then."""
+        """Return the function's result. Raises `Unreturned` if there is none, and is useless afterwards."""
 
     def end(self) -> None:
-        """End it, whatever it is at."""
+        """End it, whatever it is doing."""
 
 
 class Apart:
-    """A function that is called in processes of its own: fresh ones if it `is_importable`, by what pickle makes of it.
+    """A function that is called in separate processes: fresh ones if it `is_importable`, by its pickle.
 
     Calls come from any thread; `seconds` may change.
     """
@@ -144,7 +144,7 @@ class _Process:
     def end(self) -> None:
         if self._status is None:
             with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process_id, signal.SIGKILL)  # with what it started
+                os.killpg(self._process_id, signal.SIGKILL)  # along with what it started
             self._status = self._wait()
             self._connection.close()
 
@@ -181,14 +181,14 @@ class _Fresh(_Process):
 class _Forked(_Process):
     def __init__(self, function: Callable[..., Any]) -> None:
         mine, other = Pipe()
-        for stream in (sys.stdout, sys.stderr):  # else the child would write what waits in them once more
+        for stream in (sys.stdout, sys.stderr):  # otherwise the child would write their buffered content again
             stream.flush()
         process_id = os.fork()
         if process_id == 0:
             try:
                 mine.close()
                 os.setsid()
-                signal.set_wakeup_fd(-1)  # an event loop's, which would take signals of this process for its own
+                signal.set_wakeup_fd(-1)  # an event loop's, which would take this process's signals for its own
                 other.recv_bytes()
                 _serve(other, function)
             finally:
@@ -213,7 +213,7 @@ class _Here:
             raise Unreturned(f"nothing was returned within {seconds:g} s") from None
 
     def end(self) -> None:
-        """Leave its thread alone: none can be ended."""
+        """Abandon its thread, which cannot be killed."""
 
 
 def main(connection: int) -> None:
@@ -226,17 +226,17 @@ def _serve(connection: Connection, function: Callable[..., Any]) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
-    # Those of a notebook, for one, are no files, and lead to the process that this one was forked from.
+    # Those of a notebook, for example, are not files, and lead to the parent process.
     sys.stdin, sys.stdout = os.fdopen(0, closefd=False), os.fdopen(1, "w", buffering=1, closefd=False)
     sys.stderr = sys.stdout
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    with suppress(OSError):  # the first to go where memory is short
+    with suppress(OSError):  # the first to go if memory is short
         Path("/proc/self/oom_score_adj").write_text("1000")
     asked: SimpleQueue[Sequence[Any]] = SimpleQueue()
 
     def read() -> None:
-        # In a thread of its own, so that the end of the other process ends this one whatever it is at.
+        # In a separate thread, so that the end of the other process ends this one whatever it is doing.
         try:
             while True:
                 asked.put(connection.recv())

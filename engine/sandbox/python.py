@@ -1,7 +1,7 @@
-"""Running a program of a model's against a test: Monty, a Python interpreter without any authority, in workers.
+"""Running a model's program against a test: Monty, a Python interpreter without any authority, in workers.
 
-It has no files, network, environment or clock, and no part of Python that needs them. What it lacks of the language
-and its library is no fault of the program, and is told apart.
+It has no files, network, environment or clock, and no part of Python that needs them. Missing parts of the language and
+its library are not the program's fault, and are reported separately.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 INSTALL = "python -m pip install 'mage-es[scorers]'"
 _SECONDS, _LATER, _MEMORY, _DEPTH = 1.0, 5.0, 128 * 2**20, 400
-"""Seconds on the clock for the program, and for its test; more the second time: a busy machine is not their fault."""
+"""Wall-clock seconds for the program, and for its test; more the second time, as a busy machine is not their fault."""
 _LONGEST = 100_000
 _LACKING = (NotImplementedError, ModuleNotFoundError)
 _COSTLY = (TimeoutError, MemoryError)
@@ -27,14 +27,14 @@ class Tested(NamedTuple):
     problem: str
     """Why the program fails, "" if it passes."""
     is_run: bool = True
-    """Whether the sandbox could run it to its end."""
+    """Whether the sandbox could run it to the end."""
     is_costly: bool = False
-    """Whether it was ended because it took too long or too much memory: if it was not run and not costly, nothing is
-    known of the program."""
+    """Whether it was ended because it took too long or too much memory: if it neither ran nor was costly, nothing is
+    known about the program."""
 
 
 def run_test(program: str, test: str) -> Tested:
-    """Run a program, then a test that knows its names and raises where it is wrong."""
+    """Run a program, then a test that knows its names and raises if it is wrong."""
     if len(program) > _LONGEST:
         return Tested(f"the program is longer than {_LONGEST} characters")
     tested = _tested(program, test, _SECONDS)

@@ -1,12 +1,12 @@
 """Running dynamic tools: Starlark in a worker process, one run after another, any number of runs.
 
-Starlark has no files, network, clock, imports or endless loops; its interpreter here is starlark-rust by way of
+Starlark has no files, network, clock, imports or endless loops; its interpreter here is starlark-rust through
 `starlark-pyo3`. What the language does not bound (steps, memory, time) the worker does: `limits.py`, `worker.py`.
 
 Rules
     - A tool's source defines `run`, whose parameters are the tool's; its arguments are one JSON object.
     - A run ends with a result or a problem, both text and both reproducible; nothing a tool does raises here.
-    - A worker that dies is replaced, and what it was at is run once more.
+    - A worker that dies is replaced, and its current run is repeated.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Sandbox:
         self._worker: _Worker | None = None
 
     def run(self, source: str, arguments: str, *, language: ToolLanguage = "starlark") -> ToolResult:
-        """Run a tool's source on a JSON object of arguments. Raises `PrerequisiteError` where no worker starts.
+        """Run a tool's source on a JSON object of arguments. Raises `PrerequisiteError` if no worker starts.
 
         A source in `sql` is a query: the result is "same" if its rows on `schema` are those of the query `right`.
         """
@@ -110,7 +110,7 @@ class _Worker:
                 stderr=subprocess.DEVNULL,
                 env={},
                 cwd="/",
-                start_new_session=True,  # Ctrl-C at the terminal is the parent's business
+                start_new_session=True,  # Ctrl-C at the terminal is for the parent
             )
         except OSError as error:
             raise PrerequisiteError(f"The sandbox for tools cannot be started: {error}.") from error
@@ -134,7 +134,7 @@ class _Worker:
     def end(self) -> None:
         assert self.process.stdin is not None and self.process.stdout is not None
         with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)  # with the run that it may be at
+            os.killpg(self.process.pid, signal.SIGKILL)  # along with its current run
         self.process.wait()
         with suppress(BrokenPipeError):  # an unsent request dies with its worker
             self.process.stdin.close()
@@ -144,7 +144,7 @@ class _Worker:
         assert self.process.stdout is not None
         pipe, line, deadline = self.process.stdout.fileno(), b"", time.monotonic() + self._timeout_s
         while not line.endswith(b"\n"):
-            left = max(0.0, deadline - time.monotonic())  # what is there is read, however late it is looked for
+            left = max(0.0, deadline - time.monotonic())  # available data is read, however late
             if not select.select([pipe], [], [], left)[0]:
                 return b""
             part = os.read(pipe, 65536)

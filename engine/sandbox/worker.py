@@ -6,7 +6,7 @@ input ends.
 
 Rules
     - Every run begins from the same state: what a tool did to its process dies with it.
-    - A child can open nothing: it has its pipe, and no further descriptor can be had.
+    - A child can open nothing: it has its pipe and can get no other descriptor.
     - The same source and arguments give the same outcome, no matter what ran before.
 """
 
@@ -60,7 +60,7 @@ def main() -> None:
     for line in sys.stdin.buffer:
         request = json.loads(line)
         if request["language"] == "sql":
-            import duckdb  # noqa: F401  # here, so that no child need open its files
+            import duckdb  # noqa: F401  # here, so that no child needs to open its files
         _say(_in_child(request, limits, address_space))
 
 
@@ -93,7 +93,7 @@ def _in_child(request: dict[str, str], limits: dict[str, Any], address_space: in
 
 
 def _confine(writing: int, limits: dict[str, Any], address_space: int) -> None:
-    """Take away everything but the pipe, and let the kernel hold what is left to its limits."""
+    """Remove everything but the pipe, and let the kernel enforce the limits on the rest."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for target, source in ((0, nothing), (1, writing), (2, nothing)):
         os.dup2(source, target)
@@ -101,7 +101,7 @@ def _confine(writing: int, limits: dict[str, Any], address_space: int) -> None:
     signal.setitimer(signal.ITIMER_REAL, limits["wall_seconds"])
     # Exceeding the hard CPU limit kills without a reason (SIGKILL); the soft one, a second earlier, sends SIGXCPU.
     resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu_seconds"], limits["cpu_seconds"] + 1))
-    # macOS does not take this one: there a tool's time is what bounds its memory.
+    # macOS does not support this one: there a tool's time bounds its memory.
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
     for kind, most in (
@@ -125,7 +125,7 @@ def _run(run: Callable[..., Any], request: dict[str, str], limits: dict[str, Any
         return {"result": "", "problem": _reason(str(error), limits)}
     except ValueError:  # an integer of more digits than Python turns into text
         return {"result": "", "problem": "a number is too large to be handed over"}
-    except BaseException as error:  # a panic of the interpreter is no Exception; it panics where memory ends
+    except BaseException as error:  # a panic of the interpreter is not an Exception; it panics when memory runs out
         is_panic = type(error).__name__ == "PanicException"
         problem = _out_of_memory(limits) if is_panic else f"the interpreter failed: {type(error).__name__}"
         return {"result": "", "problem": problem}
@@ -151,7 +151,7 @@ def evaluate(source: str, arguments: dict[str, Any], limits: dict[str, Any]) -> 
 
 
 def _databases(limits: dict[str, Any]) -> list[Any]:
-    """Return two empty databases in memory, which open files of the system's as they begin and never again."""
+    """Return two empty in-memory databases, which open system files only at their start."""
     import duckdb
 
     options: dict[str, Any] = {
@@ -163,10 +163,8 @@ def _databases(limits: dict[str, Any]) -> list[Any]:
 
 
 def compare_rows(databases: list[Any], query: str, told: dict[str, Any], limits: dict[str, Any]) -> str:
-    """Return "same" if a query has the rows of the right one, in its order where it is ordered, else "other".
-
-    A query has a second of processor time of its own. What the task's own needs, or memory ends, is a fault.
-    """
+    """Return "same" if a query has the rows of the right one, in its order if it is ordered, else "other". A query has
+    one second of processor time. Running out of memory, or a failure of the task's own query, is a fault."""
     import duckdb
 
     try:
@@ -191,7 +189,7 @@ def _rows(database: Any, schema: str, query: str) -> list[tuple[str, ...]]:
 
 
 def _cell(value: object) -> str:
-    """Return a cell as text: numbers by value, to as many digits as sums of any order agree in."""
+    """Return a cell as text: numbers by value, to as many digits as sums in any order agree on."""
     if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
         return str(int(value)) if math.isfinite(value) and value == int(value) else f"{value:.9g}"
     return repr(value)
@@ -255,7 +253,7 @@ def _out_of_memory(limits: dict[str, Any]) -> str:
 
 
 def _address_space() -> int:
-    """Return the bytes of address space that this process has; where the system does not say, a safe guess."""
+    """Return the bytes of address space that this process has; if the system does not say, a safe guess."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     except OSError:

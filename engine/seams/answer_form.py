@@ -2,7 +2,7 @@ r"""Reading the answer in the form that was asked for, which is what `Verdict.st
 
 The first of these that occurs: the benchmark's own marker, the last line that begins with `Answer:`, the last
 `\boxed{}`, the last line. `extraction.py` reads leniently, and may change; this decides figures that are compared with
-others', and may not.
+other people's, and may not.
 """
 
 import re

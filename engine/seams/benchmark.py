@@ -46,11 +46,11 @@ TaskTypeSource = Literal["metadata", "input", "gold", "none"]
 ONE_TYPE = "task"
 """The only task type of questions that have none of their own."""
 TEST_SHARE = 0.3
-"""The part of a benchmark with one split that is never learned from."""
+"""The share of a benchmark with one split that is never learned from."""
 LONGEST_REPLY = 1_000_000
 """Characters of the longest reply that is scored by rule."""
 FAILED = "scorer failed"
-"""Kind of the reason where a scorer gave no score."""
+"""Kind of the reason when a scorer gave no score."""
 _LONGEST_ANSWER, _LONGEST_WHY, _SHOWN = 20_000, 400, 1500
 ContextRole = Literal["material", "instruction", "question"]
 
@@ -58,12 +58,12 @@ ContextRole = Literal["material", "instruction", "question"]
 class Question(msgspec.Struct, frozen=True, kw_only=True):
     """One question of a benchmark.
 
-    `task_type` is the benchmark's own label; what it was made from is the benchmark's `task_type_source`. It is ""
-    where the metadata that it is made from is missing: such a question is typed from its text.
-    `meta` is what else the scorer must know. `stub` is the end of a question that breaks off where its answer belongs,
-    left out where the learner is to reason first; `titles` are those of the context's paragraphs, where they have any.
-    `subject` is the person or customer whose texts these are, "" for none: they are encrypted and can be erased.
-    `family` names a group of phrasings, where known; the exam reports families that evolution never shows apart.
+    `task_type` is the benchmark's own label; the benchmark's `task_type_source` says what it is made from. It is "" if
+    that metadata is missing: such a question is typed from its text. `meta` is what else the scorer must know. `stub`
+    is the end of a question that breaks off where its answer belongs, left out if the learner is to reason first;
+    `titles` are those of the context's paragraphs, if any. `subject` is the person or customer whose texts these are,
+    "" for none: they are encrypted and can be erased. `family` names a group of phrasings, where known; the exam
+    reports families that evolution never shows apart.
     """
 
     id: str
@@ -82,7 +82,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Repeat(msgspec.Struct, frozen=True):
-    """A question that is in no split, for another one has its text, or nearly."""
+    """A question that is in no split because another one has nearly or exactly its text."""
 
     id: str
     of: str
@@ -95,7 +95,7 @@ class Repeat(msgspec.Struct, frozen=True):
 def is_test(question_id: str) -> bool:
     """[section 4, STBench, the split] By the hash of file and position: three tenths are the test split.
 
-    So the division is the same on every machine, and adding questions moves none from one split to the other.
+    So the division is the same on every machine, and adding questions moves none to another split.
     """
     return hash_share(question_id) < TEST_SHARE
 
@@ -109,11 +109,11 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """A scorer's verdict. `answer` is what was extracted from the reply ("" if nothing); score in [0, 1].
     `strict`: it is right by upstream's own rule, or right in exactly the form that was asked for (`answer_form.py`).
 
-    `undecided` means that the rule cannot tell, but a judge may; where none does, the answer is neither right nor wrong
-    and teaches nothing. It is `failed` where the scorer itself is to blame: some in a row stop a run. `why` says why:
-    a kind, by which such answers are counted, and behind a colon the case; of another verdict it is what `show` prints,
-    and in no log, for it may give the right answer away. A `near_miss` is wrong by the rule, unless a judge disagrees.
-    `by` is who decided: `rule` or a judge's model. `passing` is the least score of a correct answer.
+    `undecided` means that the rule cannot tell, but a judge may; if none does, the answer is neither right nor wrong
+    and teaches nothing. It is `failed` if the scorer itself is to blame: several in a row stop a run. `why` says why: a
+    kind, by which such answers are counted, and after a colon the case; for any other verdict it is what `show` prints,
+    and is not logged, for it may give the right answer away. A `near_miss` is wrong by the rule, unless a judge
+    disagrees. `by` is who decided: `rule` or a judge's model. `passing` is the least score of a correct answer.
     """
 
     answer: str
@@ -135,7 +135,7 @@ def may_be_judged(benchmark: Benchmark, question: Question, verdict: Verdict) ->
     """Return whether a judge, if there is one, decides on an answer after the rule.
 
     It decides what the rule leaves undecided, near misses and, where the benchmark's `is_cross_checked` says so, any
-    answer that the rule holds wrong and that is not empty.
+    non-empty answer that the rule calls wrong.
 
     [section 4, semantic judge] If the judge's reply cannot be used, the rule's verdict holds. Without a judge an answer
     that resembles the expected one is wrong, and what the rule cannot tell is undecided.
@@ -149,9 +149,9 @@ def may_be_judged(benchmark: Benchmark, question: Question, verdict: Verdict) ->
 def scored(benchmark: Benchmark, question: Question, reply: str) -> Verdict:
     """Return a benchmark's verdict on a reply: nothing that a model writes ends a run with an error.
 
-    A reply over `LONGEST_REPLY` characters is wrong. Where the scorer raises, or returns what is no score, the verdict
-    is undecided and `failed`; a judge sees the end of the reply.
-    Raises `MageError`, such as `PrerequisiteError` for a missing library: no reply causes that.
+    A reply over `LONGEST_REPLY` characters is wrong. If the scorer raises, or returns something that is not a score,
+    the verdict is undecided and `failed`; a judge sees the end of the reply. Raises `MageError`, such as
+    `PrerequisiteError` for a missing library: no reply causes that.
     """
     if len(reply) > LONGEST_REPLY:
         why = f"too long: {len(reply)} characters, of which no rule reads over {LONGEST_REPLY}"
@@ -170,7 +170,7 @@ def scored(benchmark: Benchmark, question: Question, reply: str) -> Verdict:
 
 
 def failed(reply: str, problem: str) -> Verdict:
-    """Return the verdict where the scorer itself fails."""
+    """Return the verdict for a failure of the scorer itself."""
     why = f"{FAILED}: {problem}"[:_LONGEST_WHY]
     return Verdict(answer=_end_of(reply), score=0.0, strict=False, undecided=True, failed=True, why=why)
 
@@ -190,22 +190,22 @@ def everywhere(question: Question) -> bool:
 
 
 class Traits(NamedTuple):
-    """What the rules must know about the kind of benchmark; one that lacks an attribute of this name has this value."""
+    """What the rules must know about the kind of benchmark; these values hold for one without such an attribute."""
 
     context_role: ContextRole = "material"
     """What a question's `context` holds: `material` that the answer is drawn from, `instruction` if it is the same for
     all questions and counts as no context, `question` if the question itself includes the material."""
     task: str = ""
-    """What is to be done with each question, where the questions do not say it: every prompt begins with it."""
+    """What to do with each question, if the questions do not say so: every prompt begins with it."""
     instruction: str = "Reason step by step."
-    """How to work towards the answer, where the prompt leaves room for it. A skill's own instruction replaces it."""
+    """How to work towards the answer, if the prompt leaves room for it. A skill's own instruction replaces it."""
     labels: int = 0
-    """How many answers all questions have to choose from, the same for each; 0: no such list."""
+    """How many answers there are to choose from, the same for every question; 0: no such list."""
     is_type_asked: bool = False
-    """Whether a question's text says of which type it is, as where each type is a task of its own: then neither its
-    type nor its id tells more of the answer than what is asked."""
+    """Whether a question's text says what type it is, as when each type is a task of its own: then neither its type nor
+    its id reveals more about the answer than the question does."""
     is_open_ended: bool = False
-    """Whether its episodes have no goal but to get as far as possible: every achievement is a success of its own."""
+    """Whether its episodes have no goal but to get as far as possible: every achievement is a success in itself."""
 
 
 def traits_of(benchmark: Benchmark) -> Traits:
@@ -214,18 +214,18 @@ def traits_of(benchmark: Benchmark) -> Traits:
 
 
 def column_roles_of(benchmark: Benchmark) -> Mapping[str, str]:
-    """Return the column of a user's table that has each role, "" for none; nothing where no table was read."""
+    """Return the column of a user's table for each role, "" for none; nothing if no table was read."""
     own: Mapping[str, str] = getattr(benchmark, "column_roles", {})
     return own
 
 
 def options_of(question: Question) -> int:
-    """Return how many options of its own a question has to choose from, 0 for none."""
+    """Return how many options a question itself offers, 0 for none."""
     return len(json.loads(question.meta.get("options", "{}")))
 
 
 def extract_of(benchmark: Benchmark) -> Callable[[str], str]:
-    """Return what reads the final answer off a reply: the benchmark's own `extract`, else `plain_answer`."""
+    """Return what reads the final answer from a reply: the benchmark's own `extract`, else `plain_answer`."""
     own: Callable[[str], str] = getattr(benchmark, "extract", plain_answer)
     return own
 
@@ -237,21 +237,19 @@ class Benchmark(Protocol):
     licence: str
     task_type_source: TaskTypeSource
     """What the questions' own `task_type` is made from: `metadata` (which is printed) and `input`, a rule on the text,
-    may be used anywhere; `gold` labels only the evolution questions, on demand; with `none` there are none that mean
-    anything. Where it is `gold` or `none`, a run induces task types from texts."""
+    may be used anywhere; `gold` labels only the evolution questions, on demand; with `none` no type means anything.
+    With `gold` or `none`, a run induces task types from texts."""
     answer_format: str
     """One sentence that tells the model how to end its answer, such as `Finish with a line such as "Answer: <Oslo>".`:
-    the text between < and > is an example of an answer, which prompts show without these two marks; what is around it
-    is the form in which worked examples end, too. Choose one that is hardly ever right, as a small model may copy it;
-    of numbers give none (`a line that has "#### <>" and then the number`)."""
+    the text between < and > is an example of an answer, which prompts show without these two marks; the rest is also
+    the form in which worked examples end. Choose one that is hardly ever right, as a small model may copy it; for
+    numbers give none (`a line that has "#### <>" and then the number`)."""
     data_sha256: str
-    """Hash over everything that was read, or over the generator's version and seed."""
+    """Hash of everything that was read, or of the generator's version and seed."""
 
     def questions(self, split: Split) -> Sequence[Question]:
         """Return all questions of an upstream split, in upstream order."""
 
     def score(self, question: Question, reply: str) -> Verdict:
-        """Judge a reply by rule: what cannot be read is wrong, or `undecided` if the rule cannot tell.
-
-        Call it by `scored`, which bears that it fails.
-        """
+        """Judge a reply by rule: what cannot be read is wrong, or `undecided` if the rule cannot tell. Call it through
+        `scored`, which copes with its failures."""

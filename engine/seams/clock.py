@@ -1,4 +1,4 @@
-"""The clock that a retrying client waits by, so that hours of a provider's absence can be lived through in a test."""
+"""The clock that a retrying client waits by, so that a test can live through hours of a provider's absence."""
 
 import asyncio
 import time

@@ -1,11 +1,11 @@
 """The seam of a sequential environment (reset, observe, act, score), and of benchmarks whose questions are episodes.
 
 Rules
-    - One environment object is one episode of one task; it is deterministic: the same task and actions give the
-      same observations, rewards and score, in any process. So an episode is kept as its actions and played again.
+    - One environment object is one episode of one task; it is deterministic: the same task and actions give the same
+      observations, rewards and score, in any process. So an episode is kept as its actions and replayed.
     - A reply that names no action is a step as well (`step(None)`): what it costs is the environment's own rule.
       It is counted, and the share of such replies is part of every report.
-    - Nothing that an environment shows may tell the reference solution.
+    - Nothing that an environment shows may reveal the reference solution.
 """
 
 from collections.abc import Sequence
@@ -54,8 +54,8 @@ class Relation(NamedTuple):
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """What an environment shows at one moment: a text for the model, and for the graph what that text is about.
 
-    `recalled` is what later prompts of the episode show of it, before the action that followed; "" where the words on
-    each step's effect are all that is kept.
+    `recalled` is what later prompts of the episode show of it, before the action that followed; "" if they keep only
+    the words on each step's effect.
     """
 
     text: str
@@ -67,8 +67,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 class StepOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What one step led to.
 
-    `effect` is one line about the step alone ("" where the environment says no such thing), `reward` the step's own,
-    `achievements` those reached for the first time by it.
+    `effect` is one line about the step alone ("" if the environment gives none), `reward` the step's own,
+    `achievements` those that it reached for the first time.
     """
 
     observation: Observation
@@ -86,7 +86,7 @@ class Environment(Protocol):
         """Return the actions that are valid now, as shown to the model; one may be a pattern: `search[<query>]`."""
 
     def parse(self, reply: str) -> str | None:
-        """Return the action that a model's reply names; None where it names none."""
+        """Return the action that a model's reply names; None if it names none."""
 
     def step(self, action: str | None) -> StepOutcome:
         """Do an action that `parse` returned; None is a reply without an action."""
@@ -96,7 +96,7 @@ class Environment(Protocol):
 
 
 class TellsResult(Protocol):
-    """The further members of an environment whose episodes have a result beyond their achievements."""
+    """Additional members of an environment whose episodes have a result beyond their achievements."""
 
     passing: float
     """The score from which an episode counts as correct."""
@@ -109,7 +109,7 @@ class SequentialBenchmark(Benchmark, Protocol):
     """A benchmark whose questions are episodes. Its `score` plays a reply that lists actions, one on a line."""
 
     def environment(self, question: Question) -> Environment:
-        """Return a new environment for a question's task, not yet begun."""
+        """Return a new environment for a question's task, not yet started."""
 
 
 def modes_of(benchmark: Benchmark) -> tuple[str, ...]:
@@ -123,7 +123,7 @@ def is_sequential(benchmark: Benchmark) -> TypeGuard[SequentialBenchmark]:
 
 
 def action_in(environment: Environment, reply: str) -> str | None:
-    """Return the action that a reply names; None also where it is too long to be one, or makes `parse` fail."""
+    """Return the action that a reply names; None also if it is too long to be one, or makes `parse` fail."""
     if len(reply) > LONGEST_REPLY:
         return None
     try:
@@ -148,7 +148,7 @@ def transcript_line(action: str | None, effect: str) -> str:
 
 
 class Moment(NamedTuple):
-    """A moment of an episode: the observation, the actions offered, and the steps so far, each a line or more."""
+    """A moment of an episode: the observation, the actions offered, and the steps so far, a line or more each."""
 
     observation: str
     actions: Sequence[str]

@@ -6,17 +6,17 @@ Theory of operation
        are dropped.
     2. A mark is a place that says "here is the answer": `<answer>`, `Finish[...]`, `\boxed{}`, a line `Answer:` or
        `## Final answer`, "the answer is", a JSON key `answer`, and what a benchmark adds (`####`). No mark is stronger
-       than another: the last one wins, because who corrects himself does so further on. Of nested marks
+       than another: the last one wins, because a correction comes after what it corrects. Of nested marks
        (`Answer: $\boxed{18}$`) the inner one begins later, and so wins as well.
     3. A mark without content, one that is denied ("the answer is not"), supposed ("if the answer is") or only talks
-       about the answer ("the answer is correct") is none.
+       about the answer ("the answer is correct") does not count.
     4. A reader with a type (a number, an option) takes the last mark that it can read; a refusal ends the search.
        Text without a type takes the last mark as it is.
-    5. Without a mark the conclusion counts, which is the last line with a word in it that is no mark; each type says
-       what it falls back on there (the last number, the best option).
+    5. Without a mark the conclusion counts, which is the last line with a word that is not a mark; each type says what
+       it falls back on there (the last number, the best option).
 
-Every pattern is bounded or consumes what it has begun, so that the time is linear in the length of the reply; what is
-costly sees a bounded part of it.
+Every pattern is bounded or consumes what it has begun, so that the time is linear in the length of the reply; whatever
+is costly sees a bounded part of it.
 """
 
 import re
@@ -28,7 +28,7 @@ from operator import itemgetter
 from typing import TypeVar
 
 Finder = Callable[[str], Iterator[tuple[int, str]]]
-"""Yields the marks of a benchmark's own: where each begins, and its content."""
+"""Yields the benchmark's own marks: where each begins, and its content."""
 T = TypeVar("T")
 
 _REASONING = re.compile(
@@ -115,7 +115,7 @@ _KEY = re.compile(
 _BRACE = re.compile(r"\\(?:boxed|fbox)\s?\{|\\[{}\\]|[{}]")
 _BETWEEN_BOXES = re.compile(r"(?:[\s$,;.&]|\\[()\[\],; ]|\\quad|and|or){0,24}")
 _SECOND_OPTION = re.compile(r"^[ \t(]*B[.:)]", re.MULTILINE)
-"""Then a line `A:` is the first option, not the answer."""
+"""Whether a line `A:` is the first option, not the answer."""
 _BULLET = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+\S")
 _SENTENCE_END = re.compile(r"[.!?。！](?=[\s\"”'’)\]*]|$)")
 _ABBREVIATED = re.compile(r"(?:^|[\s(.])(?:[A-Z]|Dr|Mr|Mrs|Ms|St|Jr|Sr|vs|No|Inc|Co|Mt|Prof|approx|e\.g|i\.e)$")
@@ -161,7 +161,8 @@ def final_answer(reply: str, native: Finder = nothing) -> str:
 
 
 def read_answer(reply: str, read: Callable[[str], T | None], native: Finder = nothing) -> T | None:
-    """Return the last mark that `read` understands, else the conclusion; None for a refusal or if none is."""
+    """Return the last mark that `read` understands, else the conclusion; None for a refusal, or if it understands
+    neither."""
     text = said(reply, native)
     for content in marked(text, native):
         if (found := read(content)) is not None:
@@ -172,7 +173,7 @@ def read_answer(reply: str, read: Callable[[str], T | None], native: Finder = no
 
 
 def plain_answer(reply: str) -> str:
-    """Return the final answer in a reply where the benchmark has no marks of its own. Never raises."""
+    """Return the final answer in a reply, for a benchmark without marks of its own. Never raises."""
     return final_answer(reply)
 
 
@@ -187,10 +188,8 @@ def said(reply: str, native: Finder = nothing) -> str:
 
 
 def _without_placeholders(text: str) -> str:
-    """Return a text without the placeholders that a model copied; the names of tags that are closed are none.
-
-    A lone `<answer>` is a tag where the answer can follow it: at the start of a line, or with more on its line.
-    """
+    """Return a text without the placeholders that a model copied; names of closed tags are not placeholders. A lone
+    `<answer>` is a tag if the answer can follow it: at the start of a line, or with more on its line."""
     closed = {(name or other).casefold() for name, other in _CLOSING.findall(text)}
 
     def kept(found: re.Match[str]) -> str:
@@ -276,7 +275,7 @@ def _bare(content_of: Callable[[], str]) -> str:
 
 
 def only_names(content: str) -> bool:
-    """Return whether a mark's content names what belongs there (`number`, `your answer`, `X`) and states none."""
+    """Return whether a mark's content only names what belongs there (`number`, `your answer`, `X`)."""
     bare = trimmed(content[: _LONGEST_PLACEHOLDER + 1])
     return bare in _UNKNOWNS or (len(bare) <= _LONGEST_PLACEHOLDER and _SLOT_ALONE.fullmatch(bare) is not None)
 
@@ -350,7 +349,7 @@ def _after_label(text: str, label: re.Match[str]) -> str:
 
 
 def _block(text: str, start: int) -> str:
-    """Return the line at a place, or the first one after it, with the lines that it goes on in."""
+    """Return the line at a place, or the first one after it, with its continuation lines."""
     lines = text[start : start + _LONGEST].lstrip().split("\n")
     taken, brackets, dollars = lines[:1], 0, 0
     for line in lines[1:]:

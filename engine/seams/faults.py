@@ -12,10 +12,10 @@ too_long     413, or the words     the prompt does not fit the model's context  
 denied       401 402 403           no call can succeed until the key is fixed        the run stops
 missing      404                   no such model or endpoint                         the run stops
 
-A reply that came whole is no fault, whatever it says: one that was cut, refused or left empty is recorded and counts as
-a wrong answer. A status without a row of its own, such as 418, is `rejected` below 500. A lost call leaves its question
-without an answer, on record, and the run goes on. How often and how long a call is retried, and when the provider
-counts as down, is decided in engine/models/retrying.py by the `RetryPolicy`.
+A reply that came whole is not a fault, whatever it says: one that was cut, refused or left empty is recorded and counts
+as a wrong answer. A status without a row of its own, such as 418, is `rejected` below 500. A lost call leaves its
+question without an answer, on record, and the run goes on. How often and how long a call is retried, and when the
+provider counts as down, is decided in engine/models/retrying.py by the `RetryPolicy`.
 """
 
 import math
@@ -114,13 +114,12 @@ def fault_of_status(status: int, message: str, *, retry_after: str | None = None
 
 
 def without_key(text: str, key: str) -> str:
-    """Return a provider's text without the key and the environment's secrets, should it repeat them, and without lone
-    surrogates.
+    """Return a provider's text without the key, the environment's secrets (should it repeat them) and lone surrogates.
 
     A key of fewer than eight letters is a dummy for a server that needs none, and might be a word. Lone surrogates come
     from JSON escapes or a cut reply; they cannot be encoded as UTF-8 and become U+FFFD.
 
-    [beyond the paper, terminals and keys] Nothing is recorded before the key is out of it.
+    [beyond the paper, terminals and keys] Nothing is recorded before the key is removed.
     """
     return without_halves(hidden(text.replace(key, HIDDEN) if len(key) >= _LEAST_KEY else text))
 

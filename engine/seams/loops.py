@@ -1,10 +1,11 @@
-"""Whether a reply that its limit cut had begun to repeat itself: the same line, sentence or pair of words to its end.
+"""Whether a reply that was cut at its limit had begun to repeat itself: the same line, sentence or pair of words to its
+end.
 
-Greedy decoding that has said the same a few times says it for ever, so a longer limit buys more of the same. A loop is
-an end that is periodic in its words and signs: one stretch, at least four times, word for word. What merely resembles
-it has another word each time: the rows of a table, the items of an enumeration. Numbers that only count (`17.`,
-`Step 18:`) are left out. A matrix of zeros and a sum of ones may be meant: they count as a loop only where they are
-very long.
+Greedy decoding that has said the same thing a few times says it for ever, so a longer limit buys more of the same. A
+loop is an ending that is periodic in its words and signs: one stretch, at least four times, word for word. What merely
+resembles it has another word each time: the rows of a table, the items of an enumeration. Numbers that only count
+(`17.`, `Step 18:`) are left out. A matrix of zeros and a sum of ones may be meant: they count as a loop only where they
+are very long.
 """
 
 import re
@@ -17,13 +18,13 @@ _TOKEN = re.compile(r"\w{1,16}|[^\w\s]")
 _WORD = re.compile(r"[^\W\d_]{2}|\d{3}|[^\w,;:.|&\\()\[\]{}+*\"'-]")
 _TIMES = 4
 _LEAST, _LEAST_BARE = 200, 2_400
-"""Characters of a loop, without blanks."""
+"""Least characters of a loop, without blanks."""
 _BARE = 3
-"""A stretch is bare if it has fewer different letters and digits, and only signs of lists, tables and sums."""
+"""A stretch with fewer distinct letters and digits, and only the signs of lists, tables and sums, is bare."""
 
 
 def is_looping(text: str) -> bool:
-    """Return whether a text ends in a loop; in time linear in what is read of it."""
+    """Return whether a text ends in a loop; in time linear in the part that is read."""
     # The last token may be cut.
     tokens: Sequence[str] = _TOKEN.findall(_COUNTED.sub(r"\1", text[-_READ:]))[-2::-1]
     for period, repeated in enumerate(_repeated(tokens)[1:], start=1):
@@ -40,7 +41,7 @@ def _length(tokens: Sequence[str]) -> int:
 
 
 def _repeated(tokens: Sequence[str]) -> list[int]:
-    """Return for each place how many tokens from there on are those that the sequence begins with (the Z-function)."""
+    """Return for each place how many tokens from there on match the start of the sequence (the Z-function)."""
     found = [0] * len(tokens)
     start = end = 0
     for place in range(1, len(tokens)):

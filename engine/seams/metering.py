@@ -2,7 +2,8 @@
 
 Rules
     - The embedder itself reports each attempt before it makes the next: only it knows how many calls its texts take.
-    - Attempts made before a run has a log (while the embedder is opened) are kept, and recorded once there is one.
+    - Attempts made before a run has a log (while the embedder is opened) are kept, and recorded as soon as there is
+      one.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +20,7 @@ EmbeddingPurpose = Literal["fingerprint", "vectors"]
 
 
 class EmbeddingAttempt(NamedTuple):
-    """An attempt at a call. `input_tokens` are the server's count, 0 if it gives none or did not reply."""
+    """An attempt at a call. `input_tokens` is the server's count, 0 if it gives none or did not reply."""
 
     purpose: EmbeddingPurpose
     request_sha256: str
@@ -37,10 +38,10 @@ class EmbeddingAttempt(NamedTuple):
 
 
 class SpendingGuard(Protocol):
-    """Decides before an attempt whether the budget allows it, and books afterwards what it cost."""
+    """Decides before an attempt whether the budget allows it, and afterwards books what it cost."""
 
     async def room(self, model: str, request: Request) -> bool:
-        """Wait while a call fits the budget only once calls in flight have returned. True if that took any time."""
+        """Wait while a call would fit the budget only after calls in flight return. True if that took any time."""
 
     def holding(
         self, model: str, request: Request, *, in_batch: bool = False
@@ -55,10 +56,10 @@ class SpendingGuard(Protocol):
 
 
 class Meter:
-    """Collects the attempts of an embedder until a run is connected, and passes them on from then on.
+    """Collects an embedder's attempts until a run is connected, then passes them on.
 
-    [beyond the paper, calls of embedders] Each attempt is an event before the next one is made, and a tier of its own
-    in the ledger that enters no digest.
+    [beyond the paper, calls of embedders] Each attempt is an event before the next one is made, and has its own tier in
+    the ledger, which enters no digest.
     """
 
     def __init__(self, name: str) -> None:
@@ -71,7 +72,7 @@ class Meter:
         self._report(attempt)
 
     def read(self) -> Sequence[EmbeddingAttempt]:
-        """Return the attempts that are not passed on yet."""
+        """Return the attempts that have not been passed on yet."""
         return tuple(self._kept)
 
     def holding(self, request: Request) -> AbstractContextManager[Callable[[Completion], None]]:
@@ -103,4 +104,4 @@ class Metered(Protocol):
 
     @property
     def meter(self) -> Meter:
-        """Gets a report of every attempt."""
+        """Receives a report of every attempt."""

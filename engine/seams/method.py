@@ -1,15 +1,14 @@
-"""The seam of a method: a way to learn from answered questions, which every rival of MAGE is, too.
+"""The seam of a method: a way to learn from answered questions, as every rival of MAGE is too.
 
 A run shows a method the evolution questions in a fixed order, one block after another: what it `prepare`s for each is
-asked, and it `observe`s what came of that. Then it is asked the held-out questions, and observes nothing any more.
-One that must choose itself which questions it has asked, and how, has `search` in place of `observe`: it yields one
-trial after another.
+asked, and it `observe`s the outcome. Then it answers the held-out questions, and observes nothing more. One that must
+itself choose which questions to ask, and how, has `search` in place of `observe`: it yields one trial after another.
 
 Rules
-    - A method is a function of what it observed: made anew from the log it prepares the same, which is how a run is
-      resumed and a prompt shown. So it reads no clock or file, and its dice are of the run's seed.
+    - A method is a function of what it observed: rebuilt from the log it prepares the same, which is how a run is
+      resumed and a prompt shown. So it reads no clock or file, and takes its dice from the run's seed.
     - `prepare` is given no gold answer, `observe` what the teacher may see of it (`--teacher-sees`).
-    - All methods are asked by the same templates, extraction and scorer; a method says only what comes with a question.
+    - All methods share templates, extraction and scorer; a method says only what comes with a question.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -22,7 +21,7 @@ from mage_es.engine.seams.embedder import Vectors
 from mage_es.engine.seams.model import Request
 
 Writing = Generator[Request, str, None]
-"""Asks the writer, and is sent its text: "" for one that was lost, or that quotes what must not be learned."""
+"""Asks the writer, and is sent its text: "" if it was lost, or quotes what must not be learned."""
 
 
 class ShownCase(NamedTuple):
@@ -33,12 +32,10 @@ class ShownCase(NamedTuple):
 
 
 class PreparedTask(NamedTuple):
-    """What comes with a question: cases, the last one next to it, as turns of a chat or else as plain lines.
-
-    `notes` are quoted before it. `first` is what the learner is asked before, and its reply are then the notes;
-    `drawn_from` are the ids of the cases that it shows. `reply` takes the place of the model's, which is not asked.
-    `task` takes the place of what the benchmark says of the task; None: that is kept.
-    """
+    """What comes with a question: cases, the last one next to it, as turns of a chat or as plain lines. `notes` are
+    quoted before it. `first` is asked of the learner beforehand, and its reply then becomes the notes; `drawn_from` are
+    the ids of the cases that it shows. `reply` replaces the model's, which is not asked. `task` replaces the
+    benchmark's description of the task; None keeps that."""
 
     cases: Sequence[ShownCase] = ()
     are_turns: bool = True
@@ -50,7 +47,7 @@ class PreparedTask(NamedTuple):
 
 
 class PromptTrial(NamedTuple):
-    """Questions of the evolution that are asked together, by id, with what comes with each."""
+    """Evolution questions to ask together, by id, with what comes with each."""
 
     prepared: Mapping[str, PreparedTask]
 
@@ -59,14 +56,14 @@ class PromptTrial(NamedTuple):
 
 
 class TrialAnswer(NamedTuple):
-    """What came of a question of a trial; without a verdict it has no answer that can be scored."""
+    """The outcome of a question of a trial; without a verdict it has no answer that can be scored."""
 
     reply: str = ""
     verdict: Verdict | None = None
 
 
 class Reflection(NamedTuple):
-    """Asks the writer about questions, whose ids are `shown`; it is sent the text, as a `Writing` is."""
+    """Asks the writer about the questions whose ids are `shown`; it is sent the text, as a `Writing` is."""
 
     request: Request
     shown: tuple[str, ...]
@@ -79,8 +76,8 @@ PromptSearch = Generator[PromptTrial | Reflection, Any, None]
 class RunView(NamedTuple):
     """What a method may know of the run: unit vectors of texts, shape [texts, dimension], the sentence that says how an
     answer ends, whether answers are reasoned, whether it is shown right answers, the benchmark's words for the task
-    ("": none), the run's seed, of which it makes what dice it needs, whether its tasks are episodes, and whether these
-    are open-ended: none is right then, and a score says how far it got."""
+    ("": none), the run's seed, from which it derives any dice it needs, whether its tasks are episodes, and whether
+    these are open-ended: then none is right, and a score says how far it got."""
 
     embed: Callable[[Sequence[str]], Vectors]
     answer_format: str
@@ -96,7 +93,7 @@ class Preparing(Protocol):
     """Knows what comes with a question."""
 
     def prepare(self, task: Question) -> PreparedTask:
-        """Return what to ask of a question, of which it is shown no gold answer."""
+        """Return what to ask for a question, whose gold answer it is not shown."""
 
 
 class Method(Preparing, Protocol):
@@ -104,22 +101,20 @@ class Method(Preparing, Protocol):
     searches."""
 
     is_asking: bool
-    """Whether it needs its own answers to learn; else it is shown the questions with their right answers alone."""
+    """Whether it needs its own answers to learn; otherwise it is shown only the questions and their right answers."""
     block: int
     """How many questions are answered before it observes the first of them."""
 
     def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing | None:
-        """Learn from an answer; `verdict` is None where there is none, `task.gold` "" where it may not be seen.
-
-        One that writes yields requests to the writer: the guidance model, or the learner where the run has none. Its
-        class then has `is_writing`, else the run has no guidance model. Of an episode `reply` is the transcript; a
-        class whose cases episodes can show has `plays`.
-        """
+        """Learn from an answer; `verdict` is None if there is none, `task.gold` "" if it may not be seen. One that
+        writes yields requests to the writer: the guidance model, or the learner if the run has none. Its class then
+        sets `is_writing`; otherwise the run has no guidance model. For an episode `reply` is the transcript; a class
+        whose cases can be shown in episodes sets `plays`."""
 
 
 @runtime_checkable
 class Searching(Preparing, Protocol):
-    """A way to learn that chooses itself what is asked next, until its search ends or the run's budget does."""
+    """A way to learn that itself chooses what to ask next, until its search or the run's budget ends."""
 
     def search(self, tasks: Sequence[Question]) -> PromptSearch:
         """Search with these questions, as a teacher may see them; `prepare` then goes by the best found so far."""

@@ -36,16 +36,16 @@ __all__ = [
 ]
 
 MAX_TOKENS = 4096
-"""Tokens of a reply, thinking included: room for the 900 that a small model thinks in the median, and for its tail."""
+"""Tokens of a reply, thinking included: room for a small model's median of 900 and for its tail."""
 RAISE = 2
-"""By how much a limit is raised, once, that cut a reply."""
+"""Factor by which a limit that cut a reply is raised, once."""
 LONGEST_REPLY, MOST_TOKENS = 2_000_000, 2**40
 """Characters and tokens of a reply: far more than any call's `max_tokens` gives, far fewer than an event may hold."""
 BETWEEN_TURNS = "\n\n"
-"""What ends a message within a prompt of several; it is not part of the message."""
+"""What ends a message in a prompt of several; it is not part of the message."""
 _LENGTH, _LOOP = "length", "loop"
 _REACHED = 0.9
-"""Share of its limit from which on a reply that was cut was cut by it, and not by the model's context."""
+"""Share of its limit at which a cut reply counts as cut by that limit, not by the model's context."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,9 +164,10 @@ class Batching(Protocol):
 
 
 def recordable(completion: Completion) -> Completion:
-    """Return a completion as a log can hold it: Unicode, names on one line, counts that can be summed, loops named.
+    """Return a completion in a form that a log can hold: Unicode, names on one line, counts that can be summed, loops
+    named.
 
-    Raises `ModelFault` for one longer than any that is asked for.
+    Raises `ModelFault` if it is longer than any call asks for.
     """
     if len(completion.text) > LONGEST_REPLY:
         told = f"a reply of {len(completion.text)} characters; {LONGEST_REPLY} are read at most"
@@ -179,7 +180,7 @@ def recordable(completion: Completion) -> Completion:
 
 
 def stop_of(stop_reason: str, *texts: str) -> str:
-    """Return a stop reason, `loop` for `length` where one of the texts, such as the thinking, ends in a loop."""
+    """Return a stop reason: `loop` instead of `length` if one of the texts, such as the thinking, ends in a loop."""
     return _LOOP if stop_reason == _LENGTH and any(map(is_looping, texts)) else stop_reason
 
 
@@ -197,13 +198,10 @@ def reason_of(reply: Completion | ModelCalled) -> Literal["", "truncated", "loop
 
 
 def asked_again(request: Request, reply: Completion | ModelCalled, *, most: int) -> Request | None:
-    """Return the request to make after a reply that is no answer, None where another would change nothing.
-
-    One that its limit cut is asked again with `most` tokens, where that is more, but not in a loop; one without text,
-    as it was.
-    """
+    """Return the request to make after a reply that is not an answer, None if another would change nothing. One cut at
+    its limit is repeated with `most` tokens, if that is more, unless it looped; one without text, unchanged."""
     if reply.stop_reason != _LENGTH:
         return request if reply.stop_reason == "end" and not reply.text.strip() else None
-    # Without token counts it is not known what cut it.
+    # Without token counts nobody knows what cut it.
     is_reached = not reply.output_tokens or reply.output_tokens >= _REACHED * request.max_tokens
     return msgspec.structs.replace(request, max_tokens=most) if is_reached and most > request.max_tokens else None

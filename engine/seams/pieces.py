@@ -1,4 +1,4 @@
-"""A request in pieces, of which many requests have the same, and put together again from them, byte for byte."""
+"""A request in pieces, many of them shared with other requests, and reassembled from them, byte for byte."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,12 +11,12 @@ from mage_es.engine.seams.model import BETWEEN_TURNS, Request
 from mage_es.events.vocabulary import Sent, Span
 
 _HEAD = re.compile(r"## [^\n]{1,80}\n\n|```json\n[^\n]*\n```")
-"""What a piece ends after: a heading, and the block of a guidance prompt, behind which a repair comes."""
+"""What a piece ends after: a heading, and the block of a guidance prompt, which a repair follows."""
 _TERMS = ("temperature", "max_tokens", "reply_schema", "sample")
 
 
 class Snippet(NamedTuple):
-    """A text of a request. `source` is of what is quoted (a `Quote`'s); the terms count as system message."""
+    """A text of a request. `source` is that of a quotation (see `Quote`); the terms count as the system message."""
 
     text: str
     source: str = ""
@@ -40,7 +40,7 @@ def in_pieces(request: Request, spans: Sequence[Span] = ()) -> Pieces:
     terms = {name: getattr(request, name) for name in _TERMS}
     turns = request.turns
     if not all(request.prompt[:turn].endswith(BETWEEN_TURNS) for turn in turns):
-        terms["turns"], turns = turns, ()  # not as ours are: no piece can do without what is between messages
+        terms["turns"], turns = turns, ()  # not built like ours: the pieces would lose what is between messages
     pieces, begins = (
         [Snippet(request.system, is_system=True), Snippet(msgspec.json.encode(terms).decode(), is_system=True)],
         list[int](),
@@ -54,7 +54,7 @@ def in_pieces(request: Request, spans: Sequence[Span] = ()) -> Pieces:
 
 
 def together(texts: Sequence[str], begins: Sequence[int]) -> Request:
-    """Return the request of these pieces. Raises `ValueError` or `TypeError` for what are none."""
+    """Return the request of these pieces. Raises `ValueError` or `TypeError` for invalid ones."""
     system, terms, *said = texts
     prompt, turns = "", list[int]()
     for place, text in enumerate(said, start=2):
@@ -62,7 +62,7 @@ def together(texts: Sequence[str], begins: Sequence[int]) -> Request:
             prompt += BETWEEN_TURNS
             turns.append(len(prompt))
         prompt += text
-    # Not converted: a temperature that was an integer is hashed as one.
+    # Not converted, because a temperature that was an integer is hashed as one.
     given: dict[str, Any] = msgspec.json.decode(terms, type=dict[str, Any])
     given["turns"] = tuple(given.get("turns", turns))
     return Request(**given, system=system, prompt=prompt)
@@ -72,7 +72,7 @@ def _cuts(prompt: str, spans: Sequence[Span], start: int, end: int) -> Iterator[
     places = {start, end}
     for span in spans:
         after = span.offset + span.length
-        # What is between quotations goes with the one before.
+        # What is between quotations belongs to the one before.
         after += len(BETWEEN_TURNS) * prompt.startswith(BETWEEN_TURNS, after)
         places.update(place for place in (span.offset, after) if start < place < end)
     for a, b in pairwise(sorted(places)) if start < end else [(start, end)]:

@@ -10,10 +10,10 @@
     mage_es.methods        a function of the `RunView` of a run that returns a `Method`
 
 Rules
-    - Nothing of a plugin is imported before it is asked for by name.
+    - No part of a plugin is imported before it is asked for by name.
     - A run stores a benchmark's questions when it begins, and later sessions take them from there. A benchmark that is
       a function is opened again by each, since it may have more than questions; one with `reopen` is not.
-    - What is built in cannot be replaced: its names go first.
+    - What is built in cannot be replaced: its names take precedence.
     - What the rules must know of a benchmark's kind is an attribute of it (`Traits` in engine/seams/benchmark.py).
     - An embedder whose calls cost something has a `meter` too (engine/seams/metering.py); any other costs nothing.
 """
@@ -41,7 +41,7 @@ Group = Literal[
 
 @functools.cache
 def plugins(group: Group) -> Mapping[str, EntryPoint]:
-    """Return the entry points of a group by name; of two with one name the first is taken."""
+    """Return the entry points of a group by name; if two share a name the first is taken."""
     from importlib.metadata import entry_points  # slow to load, and no command line that names no plugin needs it
 
     found: dict[str, EntryPoint] = {}
@@ -62,17 +62,17 @@ def open_plugin(group: Group, name: str, function: Callable[..., Any], *argument
     """Return what a plugin's function makes. Raises `faulty` if that fails."""
     try:
         return function(*arguments)
-    except MageError:  # which says what is wrong already
+    except MageError:  # which already says what is wrong
         raise
     except Exception as error:
         raise faulty(group, name, f"cannot be opened: {type(error).__name__}: {error}") from error
 
 
 def faulty(group: Group, name: str, problem: str) -> PrerequisiteError:
-    """Return the error that says whose plugin it is, what is wrong with it, and how to be rid of it."""
+    """Return the error that says whose plugin it is, what is wrong with it, and how to remove it."""
     entry = plugins(group)[name]
     owner = entry.dist.name if entry.dist else "an installed package"
     return PrerequisiteError(
         f"The plugin {name} ({entry.value}, of {owner}) {problem}. "
-        f"Mend or reinstall it, or take it away with: python -m pip uninstall {owner}"
+        f"Fix or reinstall it, or remove it with: python -m pip uninstall {owner}"
     )

@@ -1,12 +1,12 @@
 """Typed replies: the JSON value in what a model wrote, however wrapped, as the type that was asked for.
 
 Rules
-    - Thinking is no part of a reply, closed or not.
-    - Of several values that fit the last counts, as with answers: a model may draft before it settles. What has none of
-      a form's fields does not fit it.
+    - Thinking is not part of a reply, whether or not it is closed.
+    - Of several values that fit the last counts, as with answers: a model may draft before it settles. A value with
+      none of a form's fields does not fit it.
     - What a model ended by itself is repaired: quotes, commas, Python's literals, brackets missing at the very end.
-      What was cut off is not: half of a list would pass for all of it. Of a cut reply only what was whole counts.
-    - A call of a tool, in the form of any family of models, is read as its arguments.
+      What was cut off is not: half a list would pass for all of it. In a cut reply only complete values count.
+    - A tool call, in any model family's form, is read as its arguments.
 """
 
 import json
@@ -27,19 +27,19 @@ __all__ = ["Reply", "encodable", "in_words", "objects_in", "read_reply", "schema
 Reply = TypeVar("Reply")
 
 _BEGINS = re.compile(r"""\{(?=\s*(?:["'“}]|[A-Za-z_]\w*\s*:))|\[(?=\s*["'“{])""")
-"""Where a JSON value may begin, unlike a brace or bracket of prose or TeX."""
+"""Where a JSON value may begin, as opposed to a brace or bracket in prose or TeX."""
 _WRAPPED = ("```", "</")
 _DELIMITED = re.compile(r"""\s*(?:[:\]}`<]|/[/*]|\Z|,\s*(?:["'“{}\[\]\d/-]|\Z|(?i:true|false|null|none)\b|\w+\s*:))""")
-"""What follows the end of a quoted text, and hardly a quotation mark within one."""
+"""What follows the end of a quoted text, and rarely a quotation mark within one."""
 _MARK = re.compile(r'(?<!\\)"')
 _PARAMETER, _PARAMETER_ENDS = re.compile(r"""<parameter(?:\s+name)?=["']?([\w.-]+)["']?>"""), "</parameter>"
 """Around a parameter of Claude's `<invoke>` and of Qwen's `<function=...>`."""
 _PAYLOADS = ("arguments", "parameters", "input", "function", "tool_calls")
-"""Under which names a call of a tool has its arguments: OpenAI, Qwen and Mistral; Llama; Claude."""
+"""The names under which a tool call has its arguments: OpenAI, Qwen and Mistral; Llama; Claude."""
 _MOST_REPAIRS, _LONGEST_REPAIR = 8, 30_000
-"""Values of a reply that are repaired, and the characters of them all; what comes after so many must be JSON."""
+"""Most values of a reply that are repaired, and their characters in total; whatever comes after must be JSON."""
 _MOST_BROKEN, _LONGEST = 200, 100_000
-"""Beginnings of no value after which a reply holds none, and how much of a reply's end is read, in characters."""
+"""False starts after which a reply counts as holding no value, and how many characters of its end are read."""
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -91,7 +91,7 @@ def read_reply(text: str, form: type[Reply], *, stop_reason: str = "end") -> tup
                     raise msgspec.ValidationError(f"Object has none of the fields {', '.join(names)}")
                 return found, ""
             except msgspec.ValidationError as error:
-                # The one that got furthest: an envelope only says that it is not what it wraps.
+                # The problem that got furthest: an envelope's says only that it is not what it wraps.
                 place = len(str(error).partition("`$")[2])
                 problem, depth = (str(error), place) if place > depth else (problem, depth)
     except RecursionError:
@@ -132,8 +132,8 @@ def _values(text: str, *, is_cut: bool) -> Iterator[Any]:
 
 
 class _Value:
-    """A value that is no JSON yet: `text` in JSON's quotation marks, "" where it ends within a text or before an item;
-    where it ends in the reply; and whether the brackets that close it are missing (`is_open`)."""
+    """A value that is not JSON yet: `text` in JSON's quotation marks, "" if it ends within a text or before an item;
+    where it ends in the reply; and whether its closing brackets are missing (`is_open`)."""
 
     def __init__(self, reply: str, start: int) -> None:
         pieces, depth, last, at = list[str](), 0, "", start
@@ -177,7 +177,7 @@ def _requoted(text: str) -> str:
 def _repaired(text: str) -> Any:
     try:
         value = json_repair.loads(text) if text else None
-    except Exception:  # a library that guesses, on whatever a model wrote: no failure of its own may end a run
+    except Exception:  # a library that guesses at whatever a model wrote: its failures must not end a run
         return None
     # What only looked like an object (`{"a"}` in prose) is repaired to a list.
     return value if isinstance(value, dict if text.startswith("{") else list) else None
@@ -217,7 +217,7 @@ def _lenient(value: Any, form: inspect.Type) -> Any:
         case inspect.VarTupleType(item_type=item):
             return [_lenient(each, item) for each in value] if isinstance(value, list) else value
         case inspect.StrType() if isinstance(value, str):
-            # In a JSON text TeX's \frac and \beta begin with escapes of signs that no prose holds.
+            # In a JSON text TeX's \frac and \beta begin with escapes of characters that never occur in prose.
             return encodable(value.replace("\f", "\\f").replace("\b", "\\b"))
         case inspect.StrType() if isinstance(value, int | float):
             return json.dumps(value)
@@ -236,7 +236,7 @@ def _number(value: Any) -> float:
 
 
 def encodable(text: str) -> str:
-    """Return a text without halves of characters, which JSON can escape and no log can hold."""
+    """Return a text without lone surrogates, which JSON can escape but no log can hold."""
     return text.encode("utf-8", "replace").decode()
 
 

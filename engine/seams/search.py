@@ -2,7 +2,7 @@
 
 Rules
     - What a search returned is recorded, so that a replay, a resumed run and `show` need no search.
-    - A lookup that fails, whatever it raises, finds nothing and says why: no reply of a server's stops a run.
+    - A lookup that fails, whatever it raises, finds nothing and says why: no server's reply stops a run.
     - Ties are broken by title: the same corpus and query give the same pages in the same order.
 """
 
@@ -17,7 +17,7 @@ __all__ = ["LONGEST_PAGE", "Page", "Search", "bounded", "bounded_title"]
 
 _SENTENCE = re.compile(r"""(?:(?<=[.!?])|(?<=[.!?]["')\]]))\s+(?=["'(\[]?[A-Z0-9])|\n+""")
 LONGEST_PAGE = 20_000
-"""Characters of a page that are kept."""
+"""Most characters of a page that are kept."""
 _LONGEST_TITLE = 300
 
 
@@ -33,7 +33,7 @@ class Page(NamedTuple):
 
 
 def bounded(page: Page) -> Page:
-    """Return a page of somebody else's, such that it can be recorded."""
+    """Return a page from elsewhere in a form that can be recorded."""
     return Page(bounded_title(page.title), without_halves(hidden(page.text[:LONGEST_PAGE])))
 
 

@@ -2,7 +2,7 @@
 
 Rules
     - A spec is recorded with the run and with every call, so it never holds a key: keys come from the environment.
-    - An option that the provider does not know, one given twice, a value that cannot be meant: errors, never ignored.
+    - An unknown option, one given twice, an impossible value: these are errors, never ignored.
 """
 
 import math
@@ -30,7 +30,7 @@ class ModelSpec(NamedTuple):
     text: str
 
     def number(self, option: str, default: float) -> float:
-        """Return an option as a number from 0 to `_MOST`. Raises `UsageError` where it is none."""
+        """Return an option as a number from 0 to `_MOST`. Raises `UsageError` for anything else."""
         value = self.options.get(option)
         try:
             number = default if value is None else float(value)
@@ -43,27 +43,27 @@ class ModelSpec(NamedTuple):
         return number
 
     def seconds(self, option: str, default: float) -> float:
-        """Return an option as seconds, more than none. Raises `UsageError` where it is none such."""
+        """Return an option as seconds, more than 0. Raises `UsageError` for anything else."""
         if not (seconds := self.number(option, default)):
             raise UsageError(f"{self.text}: {option} must be more than 0 seconds.")
         return seconds
 
     def whole(self, option: str, default: int) -> int:
-        """Return an option as a whole number of at least 0. Raises `UsageError` where it is none."""
+        """Return an option as a whole number of at least 0. Raises `UsageError` for anything else."""
         number = self.number(option, default)
         if number != int(number):
             raise UsageError(f"{self.text}: {option} must be a whole number, not {self.options[option]!r}.")
         return int(number)
 
     def chosen(self, option: str, known: Sequence[str]) -> str:
-        """Return one of the words that an option knows, the first where none is given. Raises `UsageError`."""
+        """Return one of the words that an option knows, by default the first. Raises `UsageError`."""
         value = self.options.get(option, known[0])
         if value not in known:
             raise UsageError(f"{self.text}: {option}={value!r}.{nearest(value, list(known))}")
         return value
 
     def thinking(self) -> Literal["auto", "on", "off"] | int:
-        """Return whether a model is to think before it answers, or in how many tokens; `auto`: as it does by itself.
+        """Return whether a model is to think before it answers, or in how many tokens; `auto`: the model's default.
 
         Raises `UsageError`.
         """
@@ -76,7 +76,7 @@ class ModelSpec(NamedTuple):
                 raise UsageError(f"{self.text}: thinking is auto, on, off or a number of tokens, not {other!r}.")
 
     def is_on(self, option: str) -> bool:
-        """Return whether an option is switched on, which none is by itself. Raises `UsageError` for other words."""
+        """Return whether an option is switched on; the default is off. Raises `UsageError` for other words."""
         value = self.options.get(option, "off")
         if value not in ("on", "off"):
             raise UsageError(f"{self.text}: {option} is on or off, not {value!r}.")
@@ -84,7 +84,7 @@ class ModelSpec(NamedTuple):
 
 
 def parse_spec(text: str, *, known: Mapping[str, Sequence[str] | None]) -> ModelSpec:
-    """Return a spec in parts; `known` are the providers and the options that each takes (None: its own affair).
+    """Return a spec in parts; `known` are the providers and the options that each takes (None: it checks its own).
 
     Raises:
         UsageError: Not of this form, an unknown provider or option, or an option that would put a key on record.
@@ -116,19 +116,19 @@ def parse_spec(text: str, *, known: Mapping[str, Sequence[str] | None]) -> Model
         _require_address(named, options["base_url"])
     if not _VARIABLE.fullmatch(options.get("key_env", "_")):
         raise UsageError(
-            f"{named}: key_env is the name of the environment variable that holds the key, such as MY_KEY; what it was "
-            "given is no such name."
+            f"{named}: key_env is the name of the environment variable that holds the key, such as MY_KEY; it was "
+            "given something else."
         )
     return ModelSpec(provider, model, options, text)
 
 
 def _require_address(named: str, url: str) -> None:
-    """Refuse a base_url that holds a secret, or that no request can be sent to."""
+    """Refuse a base_url that holds a secret, or to which no request can be sent."""
     try:
         address = urlsplit(url)
         is_reachable = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
         holds_secret = bool(address.username or address.password or address.query)
-    except ValueError:  # no port, or no IPv6 address
+    except ValueError:  # not a valid port or IPv6 address
         is_reachable, holds_secret = False, "@" in url or "?" in url
     if holds_secret:
         raise UsageError(
@@ -136,7 +136,7 @@ def _require_address(named: str, url: str) -> None:
             "Put the key into the environment; key_env=NAME names the variable."
         )
     if not is_reachable or "#" in url or not url.isprintable() or " " in url:
-        raise UsageError(f"{named}: base_url={url!r} is no address. Give one such as http://localhost:8000/v1.")
+        raise UsageError(f"{named}: base_url={url!r} is not an address. Give one such as http://localhost:8000/v1.")
 
 
 def _options(named: str, query: str) -> dict[str, str]:

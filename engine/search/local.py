@@ -3,7 +3,7 @@
 Rules
     - Text files (`.txt`, `.md`) are one page each, named by their title line (`# ...`) or their file; `.jsonl` files
       hold one page a line, as `title` and `text`.
-    - Of pages with one title the first has it, in the order of the files' names; the others are numbered, `Title (2)`.
+    - If pages share a title the first keeps it, in the order of file names; the others are numbered, `Title (2)`.
     - The index lives in memory: nothing is written beside the user's documents.
 """
 
@@ -23,7 +23,7 @@ from mage_es.projections.lance import require_lance
 
 _TEXTS = (".txt", ".md")
 _MORE = 4
-"""How many times as many hits are fetched as are wanted, so that ties at the end can be broken by title."""
+"""How many times more hits are fetched than wanted, so that ties at the end can be broken by title."""
 
 
 class _Row(msgspec.Struct):
@@ -82,7 +82,8 @@ class LocalSearch:
 
 
 def _apart(pages: Iterable[Page], folded: dict[str, str]) -> Iterator[Page]:
-    """Yield pages with titles of their own, of equal ones all but the first numbered; fill in titles by their case."""
+    """Yield pages with unique titles, numbering all but the first of equal ones; fill in titles by their case-folded
+    form."""
     for page in pages:
         title, number = page.title.strip(), 1
         while title.casefold() in folded:

@@ -1,4 +1,4 @@
-"""Ranking a handful of pages by the words that they share with a query; larger corpora have an index of their own."""
+"""Ranking a handful of pages by the words that they share with a query; larger corpora have their own index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paragraphs that a question brings with it, as a corpus of their own."""
+"""The paragraphs that come with a question, as its own corpus."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MARK = ": "
 
 
 def in_record(question: Question) -> ParagraphSearch:
-    """Return the search in what a question brings with it; its `titles`, where it has them, tell where each ends."""
+    """Return the search in what comes with a question; its `titles`, if any, show where each ends."""
     return ParagraphSearch(question.context, question.titles)
 
 
@@ -26,7 +26,7 @@ def have_paragraphs(questions: Iterable[Question]) -> bool:
 class ParagraphSearch:
     """A search in the context of one question, whose paragraphs are lines of the form `[k] Title: text`.
 
-    A title may hold the mark itself (`Alien: Covenant`). Without `titles`, those of the paragraphs in their order, the
+    A title may contain the mark itself (`Alien: Covenant`). Without `titles`, those of the paragraphs in order, the
     first mark ends it.
     """
 
@@ -40,7 +40,7 @@ class ParagraphSearch:
         return next((page for page in self._pages if page.title.casefold() == wanted), None)
 
     def similar(self, title: str, *, count: int) -> Sequence[str]:
-        """Return the titles of paragraphs that are most like it; then the others, in the record's order."""
+        """Return the titles of the paragraphs: first those most like `title`, then the others in the record's order."""
         near = ranked([Page(page.title, "") for page in self._pages], title)
         return list(dict.fromkeys([*(page.title for page in near), *(page.title for page in self._pages)]))[:count]
 

@@ -30,7 +30,7 @@ class SearchSpec(NamedTuple):
 class Searches:
     """The search of a run: one corpus for all questions, or each question's own paragraphs.
 
-    A corpus is opened when something is looked up for the first time; what is recorded can be read without it.
+    A corpus is opened at the first lookup; recorded results can be read without it.
     """
 
     def __init__(self, spec: str) -> None:
@@ -41,7 +41,7 @@ class Searches:
         """Open the corpus now.
 
         Raises:
-            PrerequisiteError: It is not there.
+            PrerequisiteError: It is missing.
             UsageError: Each question's own paragraphs were wanted, and none of `questions` brings any.
         """
         from mage_es.engine.search.record import have_paragraphs
@@ -58,7 +58,7 @@ class Searches:
         return in_record(question) if self._spec.provider == RECORD else self._opened()
 
     def _opened(self) -> Search:
-        with self._lock:  # courses look things up side by side
+        with self._lock:  # courses look things up concurrently
             return self._corpus
 
     @cached_property

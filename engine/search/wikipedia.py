@@ -1,11 +1,11 @@
 """Wikipedia, or any other MediaWiki, through its public API: pages as plain text, titles, full-text search.
 
 Rules
-    - Failures that pass (a time-out, 429, 5xx) are tried again a few times; then the run stops and can be resumed.
-    - A reply that cannot be read is one lookup that failed, where the wiki answers otherwise; else the address is
-      wrong, and the run stops.
+    - Passing failures (a time-out, 429, 5xx) are retried a few times; then the run stops and can be resumed.
+    - A reply that cannot be read is one failed lookup, if the wiki answers otherwise; if not, the address is wrong, and
+      the run stops.
     - A redirect to another origin is not followed.
-    - Wikipedia changes: what it answered is on record with the question, and the base address with the run.
+    - Wikipedia changes: its answers are on record with the question, and the base address with the run.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from mage_es.events.errors import PrerequisiteError, UsageError
 ENGLISH = "https://en.wikipedia.org/w/api.php"
 _ATTEMPTS = 4
 _TIMEOUT_S, _MOST_BYTES = 20.0, 2**24
-_LONGEST_QUERY = 300  # a MediaWiki takes no longer ones, and no server an address of any length
+_LONGEST_QUERY = 300  # a MediaWiki accepts no longer ones, and no server an arbitrarily long address
 _PASSES = frozenset({408, 429, 500, 502, 503, 504})
 _PASSING = ("ratelimited", "maxlag", "readonly", "internal_api_error")
-"""How the codes of a wiki's own errors begin that may pass."""
+"""Prefixes of a wiki's own error codes that may pass."""
 _CLOSED = frozenset({401, 403, 404, 407, 410})
 """Statuses that every further lookup would meet as well."""
 
@@ -54,11 +54,11 @@ class _Error(msgspec.Struct):
 class _Answer(msgspec.Struct):
     query: _Found = msgspec.field(default_factory=_Found)
     error: _Error | None = None
-    """A MediaWiki tells an error with status 200."""
+    """A MediaWiki reports an error with status 200."""
 
 
 class _Refused(ValueError):
-    """The wiki answers with an error of its own."""
+    """The wiki answers with its own error."""
 
     def __init__(self, error: _Error) -> None:
         super().__init__(f"{error.code}: {error.info}")
@@ -75,13 +75,13 @@ class _Site(msgspec.Struct):
 
 class WikipediaSearch:
     def __init__(self, name: str, base_url: str = ENGLISH) -> None:
-        """Raises `UsageError` for an address that is none of the web's."""
+        """Raises `UsageError` for anything but a web address."""
         if urllib.parse.urlsplit(base_url).scheme not in ("http", "https"):
             raise UsageError(f"--search {name}: base_url must begin with https:// or http://.")
         self.name, self._base_url, self._is_known = name, base_url, False
 
     def page(self, title: str) -> Page | None:
-        found = self._asked(action="query", prop="extracts", explaintext="1", redirects="1", titles=title)
+        found = self._ask(action="query", prop="extracts", explaintext="1", redirects="1", titles=title)
         for page in found.pages:
             if not page.missing and page.extract:
                 return Page(page.title, page.extract[:LONGEST_PAGE])
@@ -95,10 +95,10 @@ class WikipediaSearch:
         return [page for page in pages if page is not None]
 
     def _hits(self, query: str, count: int) -> list[str]:
-        found = self._asked(action="query", list="search", srsearch=query, srlimit=str(count))
+        found = self._ask(action="query", list="search", srsearch=query, srlimit=str(count))
         return [hit.title for hit in found.search[:count]]
 
-    def _asked(self, **parameters: str) -> _Found:
+    def _ask(self, **parameters: str) -> _Found:
         try:
             found = self._read({name: value[:_LONGEST_QUERY] for name, value in parameters.items()}, _Answer).query
         except _FAILURES as error:
@@ -113,7 +113,7 @@ class WikipediaSearch:
         return found
 
     def _is_wiki(self) -> bool:
-        """Return whether a MediaWiki is there at all, so that a reply that cannot be read is about one lookup."""
+        """Return whether a MediaWiki is there at all, so that an unreadable reply concerns only one lookup."""
         if not self._is_known:
             with suppress(*_FAILURES):
                 self._read({"action": "query", "meta": "siteinfo"}, _Site)

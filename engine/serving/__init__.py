@@ -1,1 +1,1 @@
-"""Serving: what a run learned, put before the questions of live traffic, and what people say of the replies."""
+"""Serving: what a run learned, put before the questions of live traffic, and what people say about the replies."""

@@ -29,30 +29,29 @@ from mage_es.engine.serving.tenants import Door, Guest
 from mage_es.events.errors import Conflict, NotFound, UsageError
 
 _MOST_FEEDBACK = 2**20
-"""Bytes of a request that gives feedback."""
+"""Most bytes of a feedback request."""
 _PROBES = ("/healthz", "/readyz")
 _UNLIMITED = (*_PROBES, "/metrics", "/v1/feedback", "/v1/inferences/")
-"""What costs the upstream nothing. Feedback most of all must not wait for the limit of what it is about."""
+"""What costs the upstream nothing. Feedback above all must not wait for the rate limit of the requests that it is
+about."""
 _LONGEST_PATH = 200
 _RETRY_S = 5
-"""Seconds after which it is worth trying again what could not be recorded."""
+"""Seconds after which it is worth retrying what could not be recorded."""
 _RUN = "mage.run"
-"""Where the scope of a request says which run it reaches."""
+"""The key of a request's scope that says which run it reaches."""
 _Endpoint = Callable[[Guest, Any, Any, Any], Awaitable[None]]
 
 
 class _Curating(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is done with a memory, and why."""
+    """What to do with a memory, and why."""
 
     action: Curation
     reason: Annotated[str, msgspec.Meta(max_length=1000)] = ""
 
 
 class App:
-    """The routes of served runs, by run, as an ASGI application: `asgi`. `hosts` are its names for /mcp.
-
-    Each request is told to `say` in a line, where there is one.
-    """
+    """The routes of served runs, by run, as an ASGI application: `asgi`. `hosts` are its names for /mcp. `say`, if
+    given, gets a line for each request."""
 
     def __init__(
         self,
@@ -74,8 +73,8 @@ class App:
             "/metrics": self._counts,
             "/mcp": self._tools,
             "/v1/feedback": self._feedback,
-            "/v1/inferences/{name}": partial(self._told, "inferences"),
-            "/v1/memories/{name}": partial(self._told, "memories"),
+            "/v1/inferences/{name}": partial(self._explain, "inferences"),
+            "/v1/memories/{name}": partial(self._explain, "memories"),
             "/v1/{rest:path}": self._passed_on,
             "/{rest:path}": _unknown,
         }
@@ -104,7 +103,7 @@ class App:
                 await self.proxy.aclose()
 
     async def answered(self, endpoint: _Endpoint, scope: Any, receive: Any, send: Any) -> None:
-        """Let a request in and have it answered; what is refused is answered in the form of its API."""
+        """Let a request in and have it answered; a refusal has the form of its API."""
         headers, guest = texts_of(scope["headers"]), Guest()
         entry = _AccessLine(send, scope)
         if self._say:
@@ -134,10 +133,10 @@ class App:
         await self.proxy.pass_on(guest, scope, receive, send)
 
     async def _feedback(self, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
-        """Record what a client says of an inference or a session."""
+        """Record what a client says about an inference or a session."""
         _require_run(guest)
         if scope["method"] != "POST":
-            raise Refused(405, "Feedback is sent by POST.")
+            raise Refused(405, "Feedback must be sent with POST.")
         body = await Asker(receive, self._allowance.body_s).whole(_MOST_FEEDBACK)
         with _valid("The feedback"):
             said = msgspec.json.decode(body, type=Feedback)
@@ -146,8 +145,8 @@ class App:
         await answer(send, 200, msgspec.json.encode(event))
         self.metrics.count(run=guest.run, route="feedback", status=200, outcome="answered", treatment="none")
 
-    async def _told(self, what: str, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
-        """Explain an inference of the key's own or a memory, or decide on a memory."""
+    async def _explain(self, what: str, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
+        """Explain one of the key's own inferences or a memory, or decide on a memory."""
         _require_run(guest)
         live, name = self._runs[guest.run], scope["path_params"]["name"]
         if what == "memories" and scope["method"] == "POST":
@@ -162,7 +161,7 @@ class App:
 
     async def _curate(self, guest: Guest, live: LiveRun, name: str, receive: Any) -> None:
         if not guest.curates:
-            raise Refused(403, "This key may not decide on memories: `curates = true` in the file of keys lets it.")
+            raise Refused(403, "This key may not decide on memories: `curates = true` in the file of keys allows it.")
         body = await Asker(receive, self._allowance.body_s).whole(_MOST_FEEDBACK)
         with _valid("The body"):
             said = msgspec.json.decode(body, type=_Curating)
@@ -170,11 +169,12 @@ class App:
             await live.curate(name, action=said.action, reason=said.reason, by=guest.name or "a local client")
 
     async def _healthz(self, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
-        """Tell how the runs are that the guest may see; one that records nothing serves on, so this never fails."""
+        """Report the state of the runs that the guest may see; one that cannot record keeps serving, so this never
+        fails."""
         await answer(send, 200, self._health(guest)[1])
 
     async def _readyz(self, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
-        """Tell the same with the status 503 while the upstream fails or a run records nothing."""
+        """Report the same, with status 503 while the upstream fails or a run records nothing."""
         await self.proxy.probe()
         is_well, health = self._health(guest)
         await answer(send, 200 if is_well else 503, health)
@@ -183,7 +183,7 @@ class App:
         health, upstream = {name: live.health._asdict() for name, live in self._runs.items()}, self.proxy.upstream
         is_well = upstream.state != "fails" and not any(each["problem"] for each in health.values())
         seen = {name: each for name, each in health.items() if guest.is_operator or name == guest.run}
-        if not (seen or guest.is_operator):  # what a problem says may name places
+        if not (seen or guest.is_operator):  # the text of a problem may name places
             upstream = upstream._replace(problem="")
         told = {"status": "ok" if is_well else "degraded", "upstream": upstream._asdict(), "runs": seen}
         return is_well, msgspec.json.encode(told)
@@ -201,20 +201,20 @@ class App:
 
 
 class _AccessLine:
-    """A line of the access log: who asked for what, and what came of it; no key, text or query string."""
+    """A line of the access log: who asked for what, and the outcome; no key, text or query string."""
 
     def __init__(self, send: Any, scope: Any) -> None:
         self._send, self._scope, self._began = send, scope, time.perf_counter()
-        self._status, self._told = 0, dict[str, str]()
+        self._status, self._explain = 0, dict[str, str]()
 
     async def send(self, message: dict[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            self._status, self._told = message["status"], texts_of(message["headers"])
+            self._status, self._explain = message["status"], texts_of(message["headers"])
         await self._send(message)
 
     def line(self, key: str) -> str:
-        """Return it once the request is answered; status 0 is a client that hung up before."""
-        scope, told = self._scope, self._told
+        """Return it once the request is answered; status 0 means that the client hung up first."""
+        scope, told = self._scope, self._explain
         fields = {
             "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "key": key,
@@ -259,7 +259,7 @@ def _valid(what: str) -> Iterator[None]:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Turn errors of a run into the statuses of HTTP."""
+    """Turn errors of a run into HTTP statuses."""
     try:
         yield
     except NotFound as error:

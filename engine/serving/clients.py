@@ -1,11 +1,11 @@
-"""The official clients of OpenAI and Anthropic, with memories in what they send: the proxy without a process between.
+"""The official clients of OpenAI and Anthropic, with memories in what they send: the proxy without a separate process.
 
 Theory of operation
     A client keeps its own HTTP client, seen through a class of ours: the same connections, settings and state, but a
     `send` that passes the desk. There memories are put into the request's bytes, on record before it goes on, and the
     reply's bytes are read as they pass. So streams, tools, retries and raw responses are the SDK's own work as before.
 
-    As in the proxy nothing of ours fails a request: what is late, or cannot be recorded, goes on as it came.
+    As in the proxy, nothing of ours makes a request fail: what is late, or cannot be recorded, goes on as it came.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _PATHS: Mapping[str, Mapping[str, RequestShape]] = {
     "openai": {"/chat/completions": "chat", "/responses": "responses"},
     "anthropic": {"/v1/messages": "messages"},
 }
-"""How the addresses end that memories go to, by SDK. OpenAI's threads have messages of another kind."""
+"""Endings of the addresses that get memories, by SDK. OpenAI's threads have messages of another kind."""
 _CLIENTS = ("OpenAI", "AsyncOpenAI", "Anthropic", "AsyncAnthropic")
 _MOST_KNOWN = 50_000
 _known, _mutex = OrderedDict[str, str](), Lock()
-"""The inference of each reply's id; empty where a server gave the same id twice."""
+"""The inference of each reply's id; empty if a server gave the same id twice."""
 
 
 class OpenedRun(FrozenRun):
@@ -72,7 +72,7 @@ class OpenedRun(FrozenRun):
         say what those to the proxy say. `mage_es.inference_of(response)` is what feedback is about.
 
         Raises:
-            UsageError: It is another client, or the options are not those of the first call.
+            UsageError: It is another client, or the options differ from those of the first call.
             RunLocked: Another process serves the run.
         """
         _opened_up(client)
@@ -82,11 +82,13 @@ class OpenedRun(FrozenRun):
         if self._live is None:
             self._live, self._served = _served(self, **options, **self._given), options
         elif options != self._served:
-            raise UsageError(f"What {self._live.run.id} records is settled: {self._served}. Leave these as they are.")
+            raise UsageError(
+                f"What {self._live.run.id} records is already settled: {self._served}. Use the same options."
+            )
         return wrapped(client, self._live, patience_s=patience_s)
 
     def close(self) -> None:
-        """Close the run that records, if `wrap` began one; its clients then go on without memories."""
+        """Close the run that records, if `wrap` started one; its clients then continue without memories."""
         if self._live is not None:
             self._live.close()
             self._live = None
@@ -98,7 +100,7 @@ def wrapped(client: SDK, source: LiveRun | FrozenRun, *, patience_s: float = PAT
     A `LiveRun` records each inference, a `FrozenRun` none. A request that is not ready within `patience_s` seconds goes
     on without memories.
 
-    Raises `UsageError` for what is no client of the two SDKs, and for one that is wrapped.
+    Raises `UsageError` for anything but a client of the two SDKs, and for one already wrapped.
     """
     sdk, inner = _opened_up(client)
     notes = _Recorded(source) if isinstance(source, LiveRun) else _Unrecorded(source)
@@ -116,7 +118,7 @@ def _opened_up(client: object) -> tuple[str, Any]:
         )
     inner = cast(Any, client)._client
     if isinstance(inner, SeenThrough):
-        raise UsageError(f"This {type(client).__name__} is wrapped already.")
+        raise UsageError(f"This {type(client).__name__} is already wrapped.")
     return sdk, inner
 
 
@@ -126,7 +128,7 @@ def inference_of(response: object) -> str:
     A raw response, a stream and an error say it in their header X-Mage-Inference. A parsed reply is known by the id
     that the server gave it, while it is one of the newest 50,000 of this process.
 
-    Raises `NotFound` where it is none of these, and for an id that a server gave to several replies.
+    Raises `NotFound` for anything else, and for an id that a server gave to several replies.
     """
     carrier = response if hasattr(response, "headers") else getattr(response, "response", None)
     if told := getattr(carrier, "headers", {}).get("x-mage-inference"):
@@ -148,7 +150,7 @@ def _remember(reply: str, inference: str) -> None:
 
 
 class _Opened(NamedTuple):
-    """What goes into a request, and its inference: empty where nothing is recorded."""
+    """What goes into a request, and its inference: empty if nothing is recorded."""
 
     notes: Mapping[int, Note]
     inference: str
@@ -156,7 +158,7 @@ class _Opened(NamedTuple):
     memories: str
     """Ids of memories, or why there are none."""
     waiting: str = ""
-    """SHA-256 of the turn that waits for its first reply; empty for none."""
+    """SHA-256 of the turn that waits for its first reply; empty if none does."""
 
 
 class _Recorded:
@@ -187,14 +189,14 @@ class _Recorded:
 
 
 class _Unrecorded:
-    """Each turn has the note that its own text gives: the same one on every request, without a record of it."""
+    """Each turn has the note that its own text gives: the same on every request, without any record."""
 
     def __init__(self, frozen: FrozenRun) -> None:
         self._frozen = frozen
         self._note = lru_cache(maxsize=8_192)(self._rendered)
 
     def _rendered(self, text: str, is_first: bool, task_type: str | None) -> tuple[Note, str]:
-        """Return the note of a turn, and why it is none."""
+        """Return the note of a turn, and why it has none."""
         layout = self._frozen.layout_before(is_first=is_first)
         found = self._frozen.recalled(text, task_type, layout=layout)
         note = note_of(self._frozen.state, found.memories, layout)
@@ -227,7 +229,7 @@ def _wish(given: Mapping[str, str]) -> Wish:
 
 
 class _Desk:
-    """What all requests of a wrapped client pass."""
+    """What all requests of a wrapped client pass through."""
 
     def __init__(self, notes: _Recorded | _Unrecorded, paths: Mapping[str, RequestShape], patience_s: float) -> None:
         self.notes, self.patience_s, self._paths = notes, patience_s, paths
@@ -240,13 +242,13 @@ class _Desk:
             return None
         try:
             body = request.content
-        except RuntimeError:  # it is sent piece by piece, which is no way to send JSON
+        except RuntimeError:  # it is sent piece by piece, unlike JSON
             return None
         return _Passage(self, request, shape, body)
 
 
 class _Passage:
-    """One request on its way, and what became of it."""
+    """One request on its way, and its outcome."""
 
     def __init__(self, desk: _Desk, request: Any, shape: RequestShape, body: bytes) -> None:
         self._desk, self._request, self._shape, self._body = desk, request, shape, body
@@ -259,7 +261,7 @@ class _Passage:
 
     def _open(self) -> tuple[_Opened, bytes]:
         body, reading = self._body, read(self._shape, self._body)
-        # What goes on where the rest is not ready in time.
+        # What goes on if the rest is not ready in time.
         self._body = spliced(self._shape, body, self._desk.notes.earlier(reading, self._given))
         opened = self._desk.notes.open(reading, self._shape, self._given)
         return opened, spliced(self._shape, body, opened.notes)
@@ -268,7 +270,7 @@ class _Passage:
         wait([self.opening], self._desk.patience_s)
 
     def refused(self) -> Any:
-        """Return the answer to a request whose own headers are wrong, and else None."""
+        """Return the answer to a request whose own headers are wrong, else None."""
         error = self.opening.exception() if self.opening.done() else None
         if not isinstance(error, UsageError) or not {"x-mage-memory", "x-mage-task-type"} & self._given.keys():
             return None
@@ -299,7 +301,7 @@ class _Passage:
         response.stream = tee(httpx_of(self._request), response.stream, self)
 
     def close(self, outcome: Literal["answered", "left", "failed"], problem: str = "") -> None:
-        """Record what became of the request; the first word counts."""
+        """Record the outcome of the request; the first one counts."""
         if self._is_closed:
             return
         self._is_closed = True

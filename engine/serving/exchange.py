@@ -11,11 +11,12 @@ from mage_es.engine.serving.replies import ReplyReader, ReplyUsage
 from mage_es.events.vocabulary.serving import RequestShape
 
 _MOST_PASSED_OVER = 4
-"""How much more than it may send a client can send and still read why that is refused."""
+"""How much beyond its limit a client can send and still read why it is refused."""
 
 
 class Asker:
-    """A client as its request is read and answered; made in the task that answers, which its hanging up cancels."""
+    """A client as its request is read and answered; created in the answering task, which is cancelled if the client
+    hangs up."""
 
     def __init__(self, receive: Any, patience_s: float) -> None:
         self._receive, self._patience_s = receive, patience_s
@@ -24,7 +25,7 @@ class Asker:
         self.is_gone = False
 
     async def whole(self, most: int) -> bytes:
-        """Return the body. Raises `Refused` where it is longer than `most` bytes, or ends in silence."""
+        """Return the body. Raises `Refused` if it is longer than `most` bytes, or stalls."""
         pieces, size = list[bytes](), 0
         async for piece in self.pieces(_MOST_PASSED_OVER * most, most):
             size += len(piece)
@@ -35,8 +36,8 @@ class Asker:
         return b"".join(pieces)
 
     async def pieces(self, most: int, named: int = 0) -> AsyncIterator[bytes]:
-        """Yield the body as it comes, then watch out for the client's leave. Raises `Refused` beyond `most` bytes; what
-        it says is the limit is the one `named`, by default that."""
+        """Yield the body as it comes, then watch for the client hanging up. Raises `Refused` beyond `most` bytes; its
+        message gives the limit `named`, by default the same."""
         message, size = {"more_body": True}, 0
         while message.get("more_body"):
             try:
@@ -62,14 +63,15 @@ class Asker:
             self._task.cancel()
 
     def rest(self) -> None:
-        """Watch no more: the end of a reply looks like a leave."""
+        """Stop watching: the end of a reply looks like hanging up."""
         if self._watch:
             self._watch.cancel()
-            # It keeps its cancellation, and with it the frame that refers to this: a cycle for the garbage collector.
+            # It keeps its cancellation, and with it the frame that refers to this object: a cycle for the garbage
+            # collector.
             self._watch = None
 
     def close(self) -> None:
-        """Forget that the task was cancelled, if the client's leave did that."""
+        """Forget that the task was cancelled, if the client hanging up did that."""
         self.rest()
         if self.is_gone and self._task:
             while self._task.cancelling():
@@ -81,7 +83,7 @@ def _too_large(most: int) -> Refused:
 
 
 class Exchange:
-    """A reply on its way back, and what became of it. Of a request of `shape` it is read as it passes."""
+    """A reply on its way back, and its outcome. If the request has a `shape`, the reply is read as it passes."""
 
     def __init__(self, send: Any, shape: RequestShape | None) -> None:
         self._send, self._shape = send, shape
@@ -102,7 +104,7 @@ class Exchange:
         await self.send({"type": "http.response.start", "status": status, "headers": headers})
 
     async def pass_back(self, piece: bytes) -> None:
-        # It is read once it is on its way: no client waits for that.
+        # It is read once it is on its way, so no client waits for that.
         await self._send({"type": "http.response.body", "body": piece, "more_body": True})
         if self._shape:
             self.reader = self.reader or ReplyReader(self._shape, *self._kind())
@@ -123,7 +125,7 @@ class Exchange:
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def leave(self) -> None:
-        """The client hung up. Clients do that also once a stream has announced its end."""
+        """The client hung up. Clients also do that once a stream has announced its end."""
         self.outcome, self.problem = "answered" if self.reader and self.reader.is_done else "left", ""
 
     def usage(self) -> ReplyUsage:

@@ -55,12 +55,10 @@ class BundleMember(msgspec.Struct, frozen=True, kw_only=True):
 
 class BundleReport(msgspec.Struct, frozen=True, kw_only=True):
     """What a run puts before a question: the search arm with its propensity, the memories with their cosines, and the
-    messages of the first call, as {"role": ..., "content": ...}; none where the route begins without a call.
-
-    `nearest` is the cosine of the nearest memory (-1: there is none) and `floor` what each must have (0: anything).
-    `reason` says why there are no memories; empty where there are some. `evidence` is what the anchors showed of what
-    was learned, beside the bare prompt.
-    """
+    messages of the first call, as {"role": ..., "content": ...}; none if the route begins without a call. `nearest` is
+    the cosine of the nearest memory (-1: there is none) and `floor` what each must have (0: anything). `reason` says
+    why there are no memories; empty if there are some. `evidence` is what the anchors showed about what was learned,
+    against the bare prompt."""
 
     run_id: str
     marker: str
@@ -79,10 +77,9 @@ class BundleReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recalled(NamedTuple):
-    """What is remembered for a turn: the search arm with its probability, and the memories that it gives; how near the
-    nearest memory is, and what each must have. Where even the nearest `is_far`, or memories of its type were not shown
-    to help (`is_bare`), no arm is chosen.
-    """
+    """What is retrieved for a turn: the search arm with its probability, and the memories that it gives; how near the
+    nearest memory is, and what each must have. If even the nearest `is_far`, or memories of its type were not shown to
+    help (`is_bare`), no arm is chosen."""
 
     task_type: str
     arm: str
@@ -92,7 +89,7 @@ class Recalled(NamedTuple):
     floor: float = 0.0
     read_from: int = 0
     read_to: int = 0
-    """The part of the text that was nearest to a memory, in characters; 0 and 0 where nothing was looked up."""
+    """The part of the text that was nearest to a memory, in characters; 0 and 0 if nothing was looked up."""
     is_bare: bool = False
 
     @property
@@ -101,14 +98,12 @@ class Recalled(NamedTuple):
 
 
 class FrozenRun:
-    """A run's world and its state at a marker, which nothing changes any more: any number of threads may ask it.
-
-    What is computed when it is first needed is computed by one thread or, to the same end, by several. An embedder of
-    the caller's own must bear several threads, too.
-    """
+    """A run's world and its state at a marker, which no longer changes: any number of threads may ask it. What is
+    computed on demand is computed by one thread or, with the same result, by several. A caller's own embedder must also
+    be thread-safe."""
 
     def __init__(self, run: Run, marker: str, world: World, state: State, bounds: NoteBounds = DEFAULT_BOUNDS) -> None:
-        """Raises `UsageError` where a bound names a task type that the run does not have."""
+        """Raises `UsageError` if a bound names a task type that the run does not have."""
         self.run, self.marker, self.world, self.state, self.bounds = run, marker, world, state, bounds
         self._cascades = dict[str, Cascade]()
         for name in bounds.task_types:
@@ -116,7 +111,7 @@ class FrozenRun:
 
     @cached_property
     def _serving(self) -> Setting:
-        # A user who asks what was asked before is to be helped by it: only what measures learning hides that.
+        # A user who repeats a question should profit from it: only measurements of learning hide it.
         setting = self.world.setting
         form = self.bounds.layout or form_of(setting, self.state)
         config = msgspec.structs.replace(setting.config, revisit_self="include", form=form)
@@ -154,7 +149,7 @@ class FrozenRun:
         return floors_of(self.state.memory, probes, self.world.embedder.encode([probe.text for probe in probes]))
 
     def floor(self, task_type: str) -> float:
-        """Return the cosine that a memory of a case must have to a question; 0 is any."""
+        """Return the least cosine of a memory of a case to a question; 0 means any."""
         return self._floors.of(task_type)
 
     def gets_notes(self, task_type: str) -> bool:
@@ -169,17 +164,17 @@ class FrozenRun:
         draw: str = "",
         shared: tuple[int, int] = (0, 0),
     ) -> Recalled:
-        """Return what this state has for a turn of a conversation, which may have been asked in learning, too.
+        """Return what this state has for a turn of a conversation, which may have been asked in learning too.
 
         It goes by the reading of the text that is nearest to a memory (rules/wording.py); `shared` are the characters
-        that it begins and ends with as others of its client do. With a name to `draw` by, the arm is drawn as in
-        learning, and else the one that proved best.
+        at its beginning and end that others of its client have too. With a name to `draw` by, the arm is drawn as in
+        learning; otherwise it is the one that proved best.
 
         Raises `UsageError` for a task type that the run does not have.
         """
         spans = readings(text, *shared)
         questions = [_question(draw or "ask", text[first:last]) for first, last in spans]
-        command = self._asked(questions, task_type, frozen=not draw, phase="serve")
+        command = self._plan_command(questions, task_type, frozen=not draw, phase="serve")
         if not any(self.gets_notes(asked.task_type) for asked in command.asked):
             return Recalled(command.asked[0].task_type, "", 1.0, ())
         choosing = Choosing(self._serving, self.state, command, self._cascades)
@@ -202,20 +197,20 @@ class FrozenRun:
         return found._replace(arm=choice.arm, probability=choice.probability, memories=kept)
 
     def warm(self) -> None:
-        """Compute what the first question of each task type would have to wait for, however near it is."""
+        """Precompute what the first question of each task type would otherwise wait for."""
         self.recalled(_FIRST)
         for name in sorted(self.task_types):
-            command = self._asked([_question("ask", _FIRST)], name, frozen=True, phase="serve")
+            command = self._plan_command([_question("ask", _FIRST)], name, frozen=True, phase="serve")
             choosing = Choosing(self._serving, self.state, command, self._cascades)
             choosing.search(command.asked[0], self.state.graph.skill_for_task(name))
 
     def bundle(self, question: str, task_type: str | None = None) -> BundleReport:
-        """Return what this state puts before a question; its task type is told from its text where none is given.
+        """Return what this state puts before a question; by default its task type is told from its text.
 
         Raises `UsageError` for an empty question, and for a task type that the run does not have.
         """
         asked = question_of(question)
-        command = self._asked([asked], task_type, frozen=True, phase="exam")
+        command = self._plan_command([asked], task_type, frozen=True, phase="exam")
         planned = self._planned(command, self.world.setting._replace(floors=self._floors))
         nearest, floor, reason = self._near(command, planned)
         if is_far(nearest, floor) or not self.gets_notes(planned.task_type):
@@ -239,7 +234,7 @@ class FrozenRun:
         )
 
     def _near(self, command: PlanAnswers, planned: QuestionPlanned) -> tuple[float, float, str]:
-        """Return how near the nearest memory is, what it must have, and why a plan has no memories."""
+        """Return how near the nearest memory is, how near it must be, and why a plan has no memories."""
         nearest = Choosing(self.world.setting, self.state, command).candidates(command.asked[0]).nearest()
         floor = self.floor(planned.task_type)
         if not self.gets_notes(planned.task_type):
@@ -250,14 +245,14 @@ class FrozenRun:
 
     def planned(self, asked: Question, task_type: str | None = None) -> QuestionPlanned:
         """Return the plan of a question on the frozen state."""
-        return self._planned(self._asked([asked], task_type, frozen=True, phase="exam"), self.world.setting)
+        return self._planned(self._plan_command([asked], task_type, frozen=True, phase="exam"), self.world.setting)
 
     def _planned(self, command: PlanAnswers, setting: Setting) -> QuestionPlanned:
         planned = plan_answers(setting, self.state, command)[0].event
         assert isinstance(planned, QuestionPlanned)
         return planned
 
-    def _asked(self, asked: Sequence[Question], named: str | None, *, frozen: bool, phase: Phase) -> PlanAnswers:
+    def _plan_command(self, asked: Sequence[Question], named: str | None, *, frozen: bool, phase: Phase) -> PlanAnswers:
         texts = [each.question for each in asked]
         vectors = self.world.embedder.encode(texts)
         if named is None:
@@ -269,7 +264,8 @@ class FrozenRun:
         return PlanAnswers(self.state.progress.closed, phase, known, frozen, donors={})
 
     def task_type_of(self, asked: Question, named: str | None = None) -> str:
-        """Return the task type that was named, else the one that the text tells. Raises `UsageError` for another."""
+        """Return the task type that was named, else the one told from the text. Raises `UsageError` for an unknown
+        one."""
         if named is None:
             return self.world.typing.predict([asked.question], self._induced, ids=[asked.id])[0]
         self.require_task_type(named)
@@ -277,10 +273,8 @@ class FrozenRun:
 
 
 class FrozenRuns:
-    """What the closed iterations of a served run left, for any number of threads.
-
-    The newest few are kept; who needs an older one waits until it is folded from the log again.
-    """
+    """The states of a served run's closed iterations, for any number of threads. The newest few are kept; an older one
+    is folded from the log again, which takes time."""
 
     def __init__(self, run: Run, world: World, bounds: NoteBounds) -> None:
         self._run, self._world, self._bounds = run, world, bounds
@@ -307,7 +301,7 @@ def freeze(
     embedder: Embedder | None = None,
     bounds: NoteBounds = DEFAULT_BOUNDS,
 ) -> FrozenRun:
-    """Raises `UsageError` where the marker does not exist or is too early, or the questions are episodes."""
+    """Raises `UsageError` if the marker does not exist or is too early, or the questions are episodes."""
     reader = LogReader(run.log_path)
     seq = reader.resolve(at)
     world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=embedder, frozen=True)
@@ -326,7 +320,7 @@ def freeze(
 
 
 def too_far(nearest: float, floor: float) -> str:
-    """Say that a question is about something else, "" where it is not."""
+    """Say that a question is about something else, "" if it is not."""
     if not is_far(nearest, floor):
         return ""
     what = f"The nearest memory has the cosine {nearest:.3f}" if nearest > -1 else "There is no memory of its task type"
@@ -337,7 +331,7 @@ UNTESTED = "Not tested against the bare prompt: the run has no anchors. What was
 
 
 def evidence_of(state: State, task_type: str) -> str:
-    """Say what the anchors showed of what was learned for a task type, and so what is served."""
+    """Say what the anchors showed about what was learned for a task type, and so what is served."""
     record = state.benefit.record(task_type)
     if record is None:
         return UNTESTED
@@ -354,7 +348,7 @@ def _why_none(nearest: float, planned: QuestionPlanned) -> str:
 
 
 def question_of(text: str) -> Question:
-    """Return a user's question. Raises `UsageError` for one that is empty or no text."""
+    """Return a user's question. Raises `UsageError` if it is empty or not text."""
     if not isinstance(text, str):
         raise UsageError(f"question is {text!r:.80}, of the type {type(text).__name__}: give str.")
     if not text.strip():

@@ -21,7 +21,7 @@ def _named(headers: Headers) -> set[bytes]:
 
 
 def passed_on(headers: Headers, guest: Guest) -> Headers:
-    """Return the headers for the upstream, with its own key in place of the client's where there are keys."""
+    """Return the headers for the upstream, with its own key in place of the client's if there are keys."""
     left_out = _OURS | _named(headers)
     kept = [(name, value) for name, value in headers if name not in left_out and not name.startswith(b"x-mage-")]
     if guest.upstream_key is None:

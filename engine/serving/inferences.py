@@ -1,4 +1,4 @@
-"""An inference explained from the log: what was put in, what became of it and what was said of it."""
+"""An inference explained from the log: what was put in, its outcome and the feedback on it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Inferred = TypeVar("Inferred", InferenceOpened, InferenceClosed)
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory of a note, with where it is from."""
+    """A memory in a note, with its origin."""
 
     memory_id: str
     outcome: str
@@ -27,9 +27,9 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InferenceReport(msgspec.Struct, frozen=True, kw_only=True):
-    """An inference as it is recorded. `note` is what it was chosen to see, rendered again from the state at its marker,
-    as the turns of chat before the client's (notes are in the first of them) or, without any, the text at the start of
-    that; `note_verified` is whether it has the recorded hash, `was_seen` whether it was put in."""
+    """An inference as recorded. `note` is what was chosen for it, rendered again from the state at its marker, as the
+    chat turns before the client's (notes are in the first of them) or, without any, the text at the start of the
+    client's; `note_verified` is whether it has the recorded hash, `was_seen` whether it was put in."""
 
     run_id: str
     marker: str
@@ -44,7 +44,7 @@ class InferenceReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recorded(NamedTuple):
-    """What a log has of an inference, and `started`, the process that it was of."""
+    """What a log has about an inference, and `started`, the process that served it."""
 
     started: ServingStarted
     opened: InferenceOpened
@@ -74,7 +74,7 @@ def has_session(reader: LogReader, key: str, session: str) -> bool:
 
 
 def explained(run_id: str, state: State, found: Recorded, *, preface: str) -> InferenceReport:
-    """Return the report of an inference; `state` is that of its marker, `preface` what the run says before notes."""
+    """Return the report of an inference; `state` is that of its marker, `preface` the run's sentence before notes."""
     started, opened, closed, feedback = found
     note = note_of(state, opened.memories, CaseLayout(opened.layout, started.is_bare, preface))
     rows = map(state.memory.row, opened.memories)
@@ -102,7 +102,7 @@ def explained(run_id: str, state: State, found: Recorded, *, preface: str) -> In
 
 
 def _one(reader: LogReader, cls: type[Inferred], name: str, since: int) -> Inferred | None:
-    # By one column: of a hundred thousand inferences nothing else is read.
+    # By one column, so that nothing else of a hundred thousand inferences is read.
     for batches in reader.batches({cls: ("inference",)}, since=since):
         if cls in batches:
             names = batches[cls].columns["inference"]

@@ -1,20 +1,20 @@
-"""The journal of a served run: what requests leave is made durable together, on a thread of its own.
+"""The journal of a served run: what requests leave is made durable together, on a separate thread.
 
 Theory of operation
-    Requests come on one thread, or on many, and hand over drafts. The thread takes all that wait, appends them to the
-    log in one frame, which costs one sync, and applies them to the state; only then are the callers that wait for it
-    released. So a hundred requests at once cost about as many syncs as one.
+    Requests come on one thread, or on many, and hand over drafts. The thread takes all that are waiting, appends them
+    to the log in one frame, which costs one sync, and applies them to the state; only then are the callers that wait
+    for it released. So a hundred requests at once cost about as many syncs as one.
 
-    A caller that has better to do than wait for a disk goes on once the frame is written, which no end of the process
-    takes back, and asks later whether it became durable.
+    A caller with better things to do than wait for a disk goes on once the frame is written, which survives the end of
+    the process, and asks later whether it became durable.
 
     Log and state change under one lock, which a session that publishes shares (session/session.py): between two of its
     steps the journal goes on.
 
-    When a write or sync fails, the log takes nothing more until it is opened again. Until then every caller gets
-    `NotRecorded`; what was acknowledged before is durable and stays. The thread opens the log again every few seconds,
-    as a new process would, and the interruption is over once an event that says so is durable: a disk that is still
-    full may have room for an empty file.
+    When a write or sync fails, the log accepts nothing more until it is opened again. Until then every caller gets
+    `NotRecorded`; what was acknowledged before is durable and stays. The thread reopens the log every few seconds, as a
+    new process would, and the interruption is over once an event that says so is durable: a disk that is still full may
+    have room for an empty file.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from mage_es.events.vocabulary import Draft, Event
 from mage_es.projections.fold import State
 
 _PATIENCE = 0.05
-"""Seconds for which an event that no caller waits for may be kept back, to share the sync of another."""
+"""Seconds for which an event that no caller waits for may be held back, to share another's sync."""
 _MOST = 1024
 """Entries of one commit, which bounds how long the lock is held."""
 _MOST_WAITING = 100_000
-"""Entries that may wait in memory. Only a disk that hangs lets so many gather."""
+"""Entries that may wait in memory. Only a hanging disk lets so many gather."""
 RETRY_S = 5.0
 """Seconds after which a log that refused is opened again."""
 
@@ -46,14 +46,14 @@ _TELLING, _MOSTLY = 50, 0.8
 
 
 class NotRecorded(MageError):
-    """The log took nothing of it, and takes nothing more until it could be opened again."""
+    """The log recorded none of it, and accepts nothing more until it is reopened."""
 
     exit_code = WriterPoisoned.exit_code
 
 
 class Health(NamedTuple):
-    """How a served run is: the marker that new sessions see, why nothing is recorded ("": all is), what waits; of this
-    process's questions how many were looked up, and to how many no memory was near enough."""
+    """The state of a served run: the marker that new sessions see, why nothing is recorded ("": everything is), what
+    waits; how many of this process's questions were looked up, and how many had no memory near enough."""
 
     run: str
     marker: str
@@ -64,44 +64,43 @@ class Health(NamedTuple):
 
     @property
     def is_mostly_far(self) -> bool:
-        """Whether memories are for other questions than come, told by enough of them."""
+        """Whether the memories are about other questions than those that come, judged by enough of them."""
         return self.looked_up >= _TELLING and self.far > _MOSTLY * self.looked_up
 
 
 class Recording(Future[Sequence[Event]]):
     """Has the events once they are durable. Before that `written` says that they survive the end of this process, or
-    False where they were not recorded.
-    """
+    False if they were not recorded."""
 
     def __init__(self) -> None:
         super().__init__()
         self.written: Future[bool] = Future()
         for each in (self, self.written):
-            # It says that it runs, so that no caller can cancel it: the log would meet that between write and sync.
+            # Marked as running, so that no caller can cancel it: the log would meet that between write and sync.
             each.set_running_or_notify_cancel()
 
     def succeed(self, events: Sequence[Event]) -> None:
-        if not self.written.done():  # what was in the log already is not written again
+        if not self.written.done():  # what was already in the log is not written again
             self.written.set_result(True)
         self.set_result(events)
 
     def fail(self, error: Exception) -> None:
-        # Before `written`, so that who hears that it was not finds the reason here.
+        # Before `written`, so that whoever learns that it was not finds the reason here.
         self.set_exception(error)
         if not self.written.done():
             self.written.set_result(False)
 
 
 class _Entry(NamedTuple):
-    """Events, or what decides drafts on the state as it is then, and who waits for them."""
+    """Events, or a function that decides drafts on the state at that time, and who waits for them."""
 
     drafts: Sequence[Event] | Callable[[], Sequence[Draft]]
     recording: Recording | None
 
 
 Reopen = Callable[[int, int], tuple[Log, Sequence[Draft]]]
-"""Given the number of an interruption and of the entries lost, opens the log again, brings the state up to it, and
-returns it with what is to be recorded first. Called under the lock. Raises `MageError` while the disk refuses."""
+"""Given the number of an interruption and of the entries lost, reopens the log, updates the state, and returns it with
+what to record first. Called under the lock. Raises `MageError` while the disk refuses."""
 
 
 class Journal:
@@ -115,9 +114,9 @@ class Journal:
         say: Callable[[str], None] = lambda words: None,
         retry_s: float = RETRY_S,
     ) -> None:
-        """`say` is told when recording stops and when it goes on."""
+        """`say` is called when recording stops and when it resumes."""
         self.problem = ""
-        """Why nothing is recorded at present; empty while all is."""
+        """Why nothing is recorded at present; empty while everything is."""
         self.lost = 0
         """Entries that are not on record since then."""
         self._log, self._state, self._lock = log, state, lock
@@ -136,11 +135,9 @@ class Journal:
     def submit(
         self, drafts: Sequence[Event] | Callable[[], Sequence[Draft]], recording: Recording | None = None
     ) -> Recording:
-        """Return what will have the events once they are durable, which they become whether or not a caller waits.
-
-        A function is called, on the journal's thread and under the lock, to decide on the state as it is then. What it
-        raises, and `NotRecorded`, is the recording's exception: then nothing of it is recorded.
-        """
+        """Return what will have the events once they are durable, which they become whether or not a caller waits. A
+        function is called, on the journal's thread and under the lock, to decide on the state at that time. What it
+        raises, or `NotRecorded`, becomes the recording's exception: then none of it is recorded."""
         recording = recording or Recording()
         try:
             self._add(_Entry(drafts, recording))
@@ -149,7 +146,7 @@ class Journal:
         return recording
 
     def put(self, event: Event) -> None:
-        """Record an event soon. What comes while the log refuses is counted and dropped."""
+        """Record an event soon. Whatever comes while the log refuses is counted and dropped."""
         with suppress(NotRecorded):
             self._add(_Entry([event], None))
 
@@ -185,7 +182,7 @@ class Journal:
                 self._go_on()
 
     def _go_on(self) -> None:
-        """Open the log again, and record that it takes events again."""
+        """Reopen the log, and record that it accepts events again."""
         try:
             with self._lock:
                 self._log, drafts = self._reopen(self._interruptions, self.lost)
@@ -241,7 +238,7 @@ class Journal:
                 decided = [self._decided(entry) for entry in entries]
                 events = iter(self._record([draft for each in decided for draft in each], written))
         except UsageError as error:
-            # What cannot be stored is one caller's: the others are recorded without it.
+            # What cannot be stored concerns one caller: the others are recorded without it.
             if len(entries) > 1:
                 for entry in entries:
                     self._append([entry])

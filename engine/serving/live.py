@@ -2,14 +2,13 @@
 
 Theory of operation
     `prepare` computes: which session a request belongs to, what was put into its earlier turns, and what the state of
-    its marker has for its latest one. It waits for nothing. `submit` makes that durable. `close_inference` says what
-    became of the request; no request waits for that.
+    its marker has for its latest one. It waits for nothing. `submit` makes that durable. `close_inference` records the
+    outcome of the request; no request waits for that.
 
     The state that requests see is frozen at a marker (a closed iteration). The live state, to which events are applied,
     belongs to the journal and to a session that publishes. When one has closed an iteration, `advance` shows it to
-    sessions that begin after.
-
-    An injection that is not on record is not made: where `submit` fails, the request goes on without.
+    sessions that begin later. An injection that is not on record is not made: if `submit` fails, the request goes on
+    without it.
 """
 
 from __future__ import annotations
@@ -75,17 +74,17 @@ Wish = Literal["on", "off", "shadow"]
 _NOTES = 2_048
 """Rendered notes that are kept."""
 _LONGEST_NAME, _LONGEST_QUESTION, LONGEST_TEXT = 128, 8_000, 32_000
-"""Characters of a session's name, of a model's or a reply's id on record, of a turn looked up, and of a text on record:
-no client fills the memory, or the disk at once."""
+"""Most characters of a session's name, of a recorded model or reply id, of a turn to look up, and of a recorded text,
+so that no client can quickly fill memory or the disk."""
 
 
 class Prepared(NamedTuple):
-    """An inference, and by number of the turn what is to be put before it; earlier turns included."""
+    """An inference, and by turn number what to put before each turn, earlier ones included."""
 
     opened: InferenceOpened
     notes: Mapping[int, Note]
     waiting: str
-    """SHA-256 of the turn that waits for its first reply; empty where the latest has one."""
+    """SHA-256 of the turn that waits for its first reply; empty if the latest has one."""
 
 
 class LiveRun:
@@ -104,18 +103,18 @@ class LiveRun:
         retry_s: float = RETRY_S,
         signer: Signer | None = None,
     ) -> None:
-        """Begin to serve; the log has it when this returns. `holdback` is the share of sessions that get no memory;
-        `say` is told when the disk refuses and when it takes events again, which is tried every `retry_s` seconds.
+        """Start serving; it is in the log when this returns. `holdback` is the share of sessions that get no memory;
+        `say` is called when the disk refuses and when it accepts events again, which is tried every `retry_s` seconds.
         With a `signer` the head is signed when serving begins, and when it ends.
 
-        Raises `UsageError` for an option that is not valid, and `WriterPoisoned` where the disk refuses.
+        Raises `UsageError` for an option that is not valid, and `WriterPoisoned` if the disk refuses.
         """
         if not 0 <= holdback <= 1:
             raise UsageError(f"holdback is {holdback}: give a share of the sessions, such as 0.05.")
         self.run, self.log, self.world, self.state = opened
         self.learn, self.lock, self._has_texts = learn, threading.RLock(), record_texts
         self.layout, traffic = layout_of(self.world.setting, self.state), self.state.traffic
-        # Kept, so that a session stays on its side however often the process is started again.
+        # Kept, so that a session stays on its side however often the process is restarted.
         salt, share = traffic.salt or secrets.token_hex(SALT_BYTES), round(holdback * MICRO)
         started = ServingStarted(
             process=traffic.processes + 1,
@@ -172,7 +171,7 @@ class LiveRun:
         retry_s: float = RETRY_S,
         signer: Signer | None = None,
     ) -> LiveRun:
-        """Begin to serve what a run had learned at a marker, in a run of its own (engine/serving/opening.py)."""
+        """Start serving what a run had learned at a marker, in a run of its own (engine/serving/opening.py)."""
         opened = open_served(
             run,
             at,
@@ -197,11 +196,8 @@ class LiveRun:
             raise
 
     def _reopened(self, interruption: int, lost: int) -> tuple[Log, Sequence[Draft]]:
-        """Open the log again, and bring the state up to it.
-
-        What was written and never acknowledged is on record all the same. Its requests went on without their notes,
-        so their ends are recorded with the end of the interruption.
-        """
+        """Reopen the log, and update the state. What was written but never acknowledged is on record all the same. Its
+        requests went on without their notes, so their ends are recorded with the end of the interruption."""
         self.log = self.log.reopened()
         open_ends = dict[str, InferenceClosed]()
         for record in LogReader(self.run.log_path).records(since=self.state.seq + 1):
@@ -238,7 +234,7 @@ class LiveRun:
         task_type: str | None = None,
         is_retry: bool = False,
     ) -> Prepared:
-        """Return what is to be put into a request. One that is sent again stays in its session, with its coin.
+        """Return what to put into a request. A repeated one stays in its session, with its coin.
 
         Raises `UsageError` for a task type that the run does not have, or a session's name that is too long.
         """
@@ -286,16 +282,17 @@ class LiveRun:
         return Prepared(msgspec.structs.replace(event, turns=earlier, question=kept, question_cut=cut), notes, waiting)
 
     def session_of(self, reading: Reading, *, session: str = "", key: str = "", is_retry: bool = False) -> str:
-        """Return the session that a client named, or that of the conversation that goes on; "" for a new one."""
+        """Return the session that a client named, or that of the ongoing conversation; "" for a new one."""
         return session or self._sessions.session_of(key, reading, is_retry=is_retry)
 
     def earlier_notes(self, reading: Reading, *, session: str = "", key: str = "") -> Mapping[int, Note]:
-        """Return the notes of turns before the new one, which are on record and which the upstream has in its cache."""
+        """Return the notes of turns before the new one, which are on record and in the upstream's cache."""
         session = self.session_of(reading, session=session, key=key)
         return self._notes(key, session, reading.turns[:-1] if reading.is_new else reading.turns)
 
     def submit(self, prepared: Prepared, recording: Recording | None = None) -> Recording:
-        """Return what is done once what goes into a request is durable; if it fails, the request must go on without."""
+        """Return what is done once what goes into a request is durable; if it fails, the request must go on without
+        it."""
 
         def settled(done: Future[Sequence[Event]]) -> None:
             if done.exception():
@@ -306,11 +303,11 @@ class LiveRun:
         return self.journal.submit([prepared.opened], recording)
 
     def bypass(self, prepared: Prepared) -> None:
-        """Take note that a request went on without the note that was to be put into it."""
+        """Record that a request went on without the note meant for it."""
         self._sessions.bypassed(prepared.opened)
 
     def close_inference(self, closed: InferenceClosed) -> None:
-        """Record soon what became of a request."""
+        """Record the outcome of a request soon."""
         reply, cut = _within(closed.reply) if self._has_texts else ("", 0)
         name = closed.reply_id if len(closed.reply_id) <= _LONGEST_NAME else ""
         closed = msgspec.structs.replace(closed, reply=reply, reply_cut=cut, reply_id=name)
@@ -320,20 +317,20 @@ class LiveRun:
     # ------------------------------------------------------------ learning
 
     async def give_feedback(self, said: Feedback, *, key: str = "", trust: Trust = "full") -> FeedbackGiven:
-        """Record what a key says of an inference or a session of its own; durable when this returns.
+        """Record what a key says about an inference or session of its own; durable when this returns.
 
         Raises:
-            UsageError: The value is none, or a text is too long; or the server takes no feedback.
+            UsageError: The value is invalid, a text is too long, or the server takes no feedback.
             NotFound: The key has no such inference or session.
             Conflict: It said something else under the same idempotency key.
-            NotRecorded: The log takes nothing more.
+            NotRecorded: The log accepts nothing more.
         """
         if self.learn == "off":
             raise UsageError("This server takes no feedback: it was started with --learn off.")
         command = await asyncio.to_thread(self._understood, said, key, trust if self.learn == "propose" else "none")
 
         def decided() -> Sequence[Draft]:
-            # Looked up under the lock: of two at once with the same idempotency key one is the first.
+            # Looked up under the lock, so that of two at once with the same idempotency key one is first.
             event = given(said, key=key, session=command.session)
             known = self.log.recorded(draft_of(event).coordinates)
             earlier = known.event if known and isinstance(known.event, FeedbackGiven) else None
@@ -344,13 +341,13 @@ class LiveRun:
         return event
 
     def _understood(self, said: Feedback, key: str, trust: Trust) -> GiveFeedback:
-        """Return what was said with all that is known of what it is about."""
+        """Return feedback with everything known about its subject."""
         event = given(said, key=key, session=said.session_id)
         command = GiveFeedback(said, key, trust, self._session_of(said, key))
         if event.kind != "demonstration":
             return command
         about = self._sessions.inference(key, said.inference_id) or self._recorded(said.inference_id).opened
-        if about.question_cut:  # half of a question is another one
+        if about.question_cut:  # half of a question is a different one
             about = msgspec.structs.replace(about, question="", question_cut=0)
         if not (question := question_in(event.text, about.question)).strip():
             return command
@@ -361,7 +358,7 @@ class LiveRun:
         return command._replace(question=about.question, vector=vector, task_type=task_type, extracted=extracted)
 
     def _session_of(self, said: Feedback, key: str) -> str:
-        """Return the session that a key speaks of. Raises `NotFound` for one that is not its own."""
+        """Return the session that a key refers to. Raises `NotFound` for one that is not its own."""
         if not (name := said.inference_id):
             known = self._sessions.session_by("session", key, said.session_id)
             if known or self._has_session(key, said.session_id):
@@ -375,22 +372,22 @@ class LiveRun:
         raise not_found(said)
 
     async def curate(self, name: str, *, action: Curation, reason: str, by: str) -> None:
-        """Take a memory out of use or back, for every turn that is new from now on; or review a proposal.
-
-        Raises `UsageError` for one that is not there, or of which that cannot be done, and `NotRecorded`.
-        """
+        """Take a memory out of use or bring it back, for every new turn from now on; or review a proposal. Raises
+        `UsageError` for an unknown one, or one whose status does not allow it, and `NotRecorded`."""
         reader = LogReader(self.run.log_path)
 
         def decided() -> Sequence[Draft]:
             command = curation(reader, self.state, name, action=action, reason=reason, by=by)
             if action == "approve" and by in _proposers(reader, command.memory_id):
-                raise UsageError(f"The key {by} proposed it itself: another that curates approves it, or a person.")
+                raise UsageError(
+                    f"The key {by} proposed it itself: another key that curates, or a person, must approve it."
+                )
             return decide(self.world.setting, self.state, command)
 
         await asyncio.wrap_future(self.journal.submit(decided))
 
     def publish(self, models: Models, runtime: Runtime) -> list[Published]:
-        """Publish what is new, and let sessions that begin after see it. To be called on a thread of its own.
+        """Publish what is new, and let later sessions see it. Call it on a separate thread.
 
         Raises as `serving.publishing.publish` does.
         """
@@ -411,7 +408,7 @@ class LiveRun:
         return explained(self.run.id, state, found, preface=self.layout.preface)
 
     def _recorded(self, name: str) -> Recorded:
-        with self._reading:  # one reader, which has compared the hashes of the segments that it met
+        with self._reading:  # one reader, which has already compared the hashes of the segments that it met
             self._reader.refresh()
             return recorded(self._reader, name)
 
@@ -421,12 +418,12 @@ class LiveRun:
             return has_session(self._reader, key, session)
 
     def memory(self, memory_id: str, *, curates: bool = True) -> MemoryReport:
-        """Return a memory as it is now. Raises `NotFound`, of what is given to no model unless the key `curates`."""
+        """Return a memory as it is now. Raises `NotFound`, also for what no model is given unless the key `curates`."""
         try:
             with self.lock:
                 found, until = item_of(self.state, memory_id), self.state.seq
                 name = found[0].memory_id
-                # Not in the marker's state either: what is being published may still be refused.
+                # Not from the marker's state either, as what is being published may still be refused.
                 statuses = (
                     status_of(self.state, name),
                     status_of(self.frozen(self.marker).state, name) or OUT_OF_USE[0],
@@ -444,13 +441,13 @@ class LiveRun:
         return Health(self.run.id, marker, self.journal.problem, self.journal.queued, self._looked, self._far)
 
     def advance(self) -> None:
-        """Let new sessions see the iteration that was closed last."""
+        """Let new sessions see the last closed iteration."""
         closed = self.state.progress.closed
-        self.frozen(closed).floor("")  # what the first question would have to wait for
+        self.frozen(closed).floor("")  # what the first question would otherwise wait for
         self.marker = closed
 
     async def aclose(self) -> None:
-        """Record what waits, sign the head where there is a key, and close the log."""
+        """Record what waits, sign the head if there is a key, and close the log."""
         await asyncio.to_thread(self.close)
 
     def close(self) -> None:
@@ -460,7 +457,7 @@ class LiveRun:
                 if not self.journal.problem:
                     self._sign()
             finally:
-                self._signer = None  # what is closed twice is signed once
+                self._signer = None  # a second close does not sign again
                 self.log.close()
 
     def _sign(self) -> None:
@@ -479,13 +476,13 @@ class LiveRun:
     ) -> InferenceOpened:
         """Return an inference with what its marker has for its latest turn."""
         text, layout = latest.text.strip(), frozen.layout_before(is_first=latest.is_first)
-        if len(text) > _LONGEST_QUESTION:  # what is asked is mostly said before or after what it is about
+        if len(text) > _LONGEST_QUESTION:  # a question mostly stands before or after what it is about
             text = f"{text[: _LONGEST_QUESTION // 2]}\n{text[-_LONGEST_QUESTION // 2 :]}"
         draw = event.inference if self.learn == "propose" else ""
         found = frozen.recalled(text, task_type, layout=layout, draw=draw, shared=self._habits.shared(event.key, text))
         with self._counting:
             self._looked, self._far = self._looked + (found.read_to > 0), self._far + found.is_far
-        # What was taken out of use since is put in no more, whichever marker a session sees.
+        # What was taken out of use since is no longer put in, whichever marker a session sees.
         in_use = tuple(name for name in found.memories if self.state.memory.row(name).status != "quarantined")
         note = self._note(event.marker, in_use, layout.form)
         return msgspec.structs.replace(
@@ -504,7 +501,7 @@ class LiveRun:
         )
 
     def _notes(self, key: str, session: str, turns: Sequence[Turn]) -> dict[int, Note]:
-        """Return by number the notes of all turns that have one: the bytes that they had before."""
+        """Return the notes of all turns that have one, by turn number, with the same bytes as before."""
         return {
             place: self._note(first.marker, first.memories, first.layout)
             for place, first in enumerate(self._sessions.shown(key, session, turns))
@@ -521,5 +518,5 @@ def _proposers(reader: LogReader, memory_id: str) -> set[str]:
 
 
 def _within(text: str) -> tuple[str, int]:
-    """Return what is recorded of a text, and how many characters are not."""
+    """Return what is recorded of a text, and how many characters are left out."""
     return text[:LONGEST_TEXT], max(0, len(text) - LONGEST_TEXT)

@@ -2,11 +2,11 @@
 
 Rules
     - Tools read. Each call is answered from a frozen state, by itself: nothing is kept between calls, so there is no
-      session that another client could take over, and which run a call sees is decided anew for each.
-    - Who asks is a model: a control token in what it gets is broken up, as in a prompt, secrets of the environment are
-      hidden, and of what is in quarantine it gets the history alone. A quarantine holds for states before it, too.
-    - What is wrong with a call is the result of the tool, in our words; of a fault of ours the client learns no more
-      than that.
+      session that another client could take over, and each call's run is decided anew.
+    - The client is a model: control tokens in what it gets are broken up, as in a prompt, secrets of the environment
+      are hidden, and for anything in quarantine it gets only the history. A quarantine also holds for earlier states.
+    - An invalid call gives an error as the tool's result, in our words; about our own faults the client learns nothing
+      more.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Lineage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Readable(NamedTuple):
-    """A frozen run, and the state that says what is in quarantine by now."""
+    """A frozen run, and the state that says what is in quarantine now."""
 
     run: FrozenRun
     now: State
@@ -167,7 +167,10 @@ def search_memory(shown: Readable, asked: SearchMemory) -> NearMemories:
         evidence=evidence_of(state, task_type),
         memories=tuple(
             NearMemory(
-                memory_id=name, outcome=state.memory.row(name).outcome, similarity=found[name], text=_told(state, name)
+                memory_id=name,
+                outcome=state.memory.row(name).outcome,
+                similarity=found[name],
+                text=_text_of(state, name),
             )
             for name in near
         ),
@@ -229,12 +232,12 @@ TOOLS: Mapping[str, Tool] = {
 
 
 def called(shown: Readable, name: str, arguments: Mapping[str, Any]) -> wire.CallToolResult:
-    """Return the result of a tool; what is wrong with the call is a result, too."""
+    """Return the result of a tool; an invalid call gives a result too."""
     try:
         if name not in TOOLS:
             raise UsageError(f"There is no tool {name!r:.80}; there are {', '.join(TOOLS)}.")
         tool = TOOLS[name]
-        document = _harmless(msgspec.to_builtins(tool.work(shown, _taken(arguments, tool.takes))))
+        document = _harmless(msgspec.to_builtins(tool.work(shown, _convert(arguments, tool.takes))))
         text = msgspec.json.encode(document).decode()
         return wire.CallToolResult(content=[wire.TextContent(type="text", text=text)], structured_content=document)
     except UsageError as error:
@@ -244,7 +247,7 @@ def called(shown: Readable, name: str, arguments: Mapping[str, Any]) -> wire.Cal
         return _failed(f"{name} failed. What the server prints says why.")
 
 
-def _taken(arguments: Mapping[str, Any], takes: type[msgspec.Struct]) -> msgspec.Struct:
+def _convert(arguments: Mapping[str, Any], takes: type[msgspec.Struct]) -> msgspec.Struct:
     try:
         return msgspec.convert(arguments, takes)
     except msgspec.ValidationError as error:
@@ -255,7 +258,7 @@ def _taken(arguments: Mapping[str, Any], takes: type[msgspec.Struct]) -> msgspec
 
 def server_of(shown_to: Callable[[Scope | None], Readable]) -> Server[Any]:
     """Return a server; `shown_to` gives what a request may see by its ASGI scope, or None on stdin."""
-    one_at_a_time = anyio.CapacityLimiter(1)  # a client that asks for much leaves the processor to the others
+    one_at_a_time = anyio.CapacityLimiter(1)  # a client that asks for much must not starve the others
 
     async def list_tools(context: ServerRequestContext[Any], asked: Any) -> wire.ListToolsResult:
         return wire.ListToolsResult(tools=[_described(name, tool) for name, tool in TOOLS.items()])
@@ -282,10 +285,11 @@ def serve_stdio(run: FrozenRun) -> None:
 
 
 class McpApp:
-    """`/mcp` as an ASGI app. It answers while its host is within `async with app.run()`, which can be entered once.
+    """`/mcp` as an ASGI app. It answers while its host is within `async with app.run()`, which can be entered only
+    once.
 
-    `hosts` are the values of Host that are answered, each with any port where it ends in `:*`; a page of another
-    origin is refused. Keys are for the host to check before a request comes here; `shown_to` gets the scope it left.
+    `hosts` are the values of Host that are answered, each with any port where it ends in `:*`; a page of another origin
+    is refused. The host checks keys before a request arrives here; `shown_to` gets the scope that it leaves.
     """
 
     def __init__(self, shown_to: Callable[[Scope | None], Readable], *, hosts: Sequence[str]) -> None:
@@ -303,14 +307,14 @@ class McpApp:
         return self._manager.run()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] != "POST":  # a GET would wait for news that never come
+        if scope["type"] == "http" and scope["method"] != "POST":  # a GET would wait for messages that never come
             refusal = PlainTextResponse("Only POST: nothing is kept between calls.", 405, {"allow": "POST"})
             await refusal(scope, receive, send)
         else:
             await self._manager.handle_request(scope, receive, send)
 
 
-def _told(state: State, memory_id: str) -> str:
+def _text_of(state: State, memory_id: str) -> str:
     [quote] = chain.from_iterable(remembered(state, [memory_id], "").values())
     return quote.text
 

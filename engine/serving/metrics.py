@@ -79,13 +79,13 @@ class Counters:
         self._upstream.labels(run, route, until).observe(seconds)
 
     def count_tokens(self, run: str, usage: ReplyUsage) -> None:
-        """Count the tokens of a reply; what its upstream did not say is left out."""
+        """Count the tokens of a reply; what its upstream did not report is left out."""
         for kind, tokens in (("input", usage.input), ("cached", usage.cached), ("output", usage.output)):
             if tokens > 0:
                 self._tokens.labels(run, kind).inc(tokens)
 
     def count_refused(self, run: str, status: int) -> None:
-        """Count a request that was refused; the run is "" where its key reaches none."""
+        """Count a request that was refused; the run is "" if its key reaches none."""
         self._refused.labels(run, str(status)).inc()
 
     def count_unrecorded(self, run: str) -> None:

@@ -1,8 +1,8 @@
-"""A served run: a run of its own beside the one whose state it serves, made at the first start and gone on with after.
+"""A served run: a separate run beside the one whose state it serves, created at the first start and continued later.
 
 Rules
-    - It begins, in one commit, with everything that its parent had learned at a marker (engine/run/inheriting.py), and
-      that marker closed. So it replays, verifies and is asked without the parent, and no model is called to begin it.
+    - It begins, in one commit, with everything that its parent had learned at a marker (engine/run/inheriting.py), with
+      that marker closed. So it can be replayed, verified and asked without the parent, and starting it calls no model.
     - Its iterations are publishes. It learns in no other way.
     - One process writes it. What the parent does later changes nothing here.
 """
@@ -65,14 +65,14 @@ def open_served(
 ) -> ServedRun:
     """Return the run that serves what `run` had learned at a closed iteration, called `name`, by default RUN-served.
 
-    It is begun beside `run` (or in `runs_dir`) where there is none, and gone on with where there is: `latest` is then
-    the marker that it was begun at. A run that is served itself may be named, too. `layout` is how it shows cases, to
-    clients and in its own anchors and exams, by default as `run` does.
+    It is created beside `run` (or in `runs_dir`) if it does not exist, and continued otherwise: `latest` is then the
+    marker that it was started at. A served run may itself be named too. `layout` is how it shows cases, to clients and
+    in its own anchors and exams, by default as `run` does.
 
     Raises:
         UsageError: There is no such closed iteration; the run is a baseline, plays episodes or has subjects; or the
-            name is another run's, or of one that serves another run or marker, or in another layout.
-        PrerequisiteError: A data set is missing, or the embedder is another one.
+            name belongs to another run, or to one that serves another run, marker or layout.
+        PrerequisiteError: A data set is missing, or the embedder differs.
         RunLocked: Another process serves it.
     """
     folder = run.path.parent if runs_dir is None else Path(runs_dir)
@@ -100,7 +100,7 @@ def open_served(
             state = state_of(served, reader)
             _require_layout(served, world, layout)
         else:
-            state = _begun(served, log, world, parent)
+            state = _begin(served, log, world, parent)
         undo.pop_all()
         return ServedRun(served, log, world, state)
 
@@ -111,23 +111,23 @@ def is_served(reader: LogReader) -> bool:
 
 
 def require_not_served(run: Run, reader: LogReader) -> None:
-    """Raise `UsageError` for a run that learns by publishing, and not in iterations of Algorithm 1."""
+    """Raise `UsageError` for a run that learns by publishing, not in iterations of Algorithm 1."""
     if is_served(reader):
         raise UsageError(
             f"{run.id} is served and learns from what its clients say: go on with `mage-es serve {run.id}`, or publish "
-            f"what was proposed with `mage-es publish {run.id}`. To learn more from tasks, begin a run that goes "
-            f"on from it: `mage-es evolve BENCHMARK --from {run.id}`."
+            f"what was proposed with `mage-es publish {run.id}`. To learn more from tasks, start a run that continues "
+            f"it: `mage-es evolve BENCHMARK --from {run.id}`."
         )
 
 
 def _require_same(served: Run, run: Run, at: str) -> None:
-    """Raise `UsageError` where a run that is there does not serve `run` at a marker."""
+    """Raise `UsageError` if an existing run does not serve `run` at a marker."""
     begun = inheritance(LogReader(served.log_path))
     if served is run:
         if at != "latest":
             raise UsageError(
-                f"{run.id} is served from where it is; `--at {at}` is for the run that it was begun from. To serve "
-                f"{at} of it, begin another: `mage-es serve {run.id} --at {at} --name OTHER`."
+                f"{run.id} is served from where it stands; `--at {at}` is for the run that it was started from. To "
+                f"serve {at} of it, start another: `mage-es serve {run.id} --at {at} --name OTHER`."
             )
         return
     if begun is None or not begun.is_served or begun.parent != run.id:
@@ -137,22 +137,22 @@ def _require_same(served: Run, run: Run, at: str) -> None:
         reader = LogReader(run.log_path)
         if reader.resolve(at) != reader.resolve(_marker(begun)):
             raise UsageError(
-                f"{served.id} was begun at {_marker(begun)} of {run.id}, not at {at}: leave `--at` out to go "
-                f"on with it, or begin another one with `--name`."
+                f"{served.id} was started at {_marker(begun)} of {run.id}, not at {at}: omit `--at` to continue it, "
+                "or start another one with `--name`."
             )
         latest = Marker("iteration", max(event.iteration for event in LogReader(served.log_path).of(IterationClosed)))
         if str(latest) != _marker(begun):
             raise UsageError(
-                f"{served.id} was begun at {_marker(begun)} and has published since: leave `--at` out to go on at "
+                f"{served.id} was started at {_marker(begun)} and has published since: omit `--at` to continue at "
                 f"{latest}, or serve {at} as it was with `--name OTHER`."
             )
 
 
 def _require_layout(served: Run, world: World, layout: str) -> None:
-    """Raise `UsageError` where a run that is there shows cases in another way, which its anchors measure."""
+    """Raise `UsageError` if an existing run shows cases in another way, which its anchors measure."""
     if layout and layout != (now := world.setting.config.form):
         raise UsageError(
-            f"{served.id} was begun with --layout {now}, which its anchors and exams measure: leave it out, or begin "
+            f"{served.id} was started with --layout {now}, which its anchors and exams measure: omit it, or start "
             "another one with `--name`."
         )
 
@@ -171,10 +171,10 @@ def _parent(
     *,
     layout: str,
 ) -> tuple[Parent, World]:
-    """Return what is to be served, and the world of the run that will serve it."""
+    """Return what to serve, and the world of the run that will serve it."""
     parent = read_parent(run, at, runs_dir=folder, prices=Prices())
     parent = parent._replace(event=msgspec.structs.replace(parent.event, is_served=True))
-    # Its own questions, as it stored them: what lies in the file of tasks now is no part of what is served.
+    # Its own questions, as it stored them: the current content of the task file is not part of what is served.
     opened, _ = recorded_benchmark(parent.reader, parent.started, data_dir=data_dir)
     if is_sequential(benchmark or opened):
         raise UsageError(
@@ -200,7 +200,7 @@ def _form(config: Config, parent: Parent) -> str:
     return (tried or [USUAL])[-1] if config.form == "auto" else config.form
 
 
-def _begun(served: Run, log: Log, world: World, parent: Parent) -> State:
+def _begin(served: Run, log: Log, world: World, parent: Parent) -> State:
     """Record the beginning of a served run, all of it or nothing, and return the state."""
     state, drafts = State(), list[Draft]()
     for command in _commands(served, log, world, parent, state):
@@ -208,7 +208,7 @@ def _begun(served: Run, log: Log, world: World, parent: Parent) -> State:
         drafts += decided
         for draft in decided:
             state.apply(draft.event)
-    # A batch with the rest, unlike a run's own close: so no crash leaves a served run without its marker.
+    # In one batch with the rest, unlike a run's own close, so that no crash leaves a served run without its marker.
     state.seq = log.append(drafts).seqs[-1]
     write_snapshot(served.snapshots_path, state, chain=log.head.chain)
     return state

@@ -1,15 +1,15 @@
-"""The way of a request: memories are put before its latest user turn, then its bytes go on and the reply's come back.
+"""The path of a request: memories are put before its latest user turn, then its bytes go on and the reply's come back.
 
 Rules
     - Whatever fails here, the request goes on without a new note, and X-Mage-Memories says `bypassed`; its earlier
-      turns keep theirs, which the upstream has in its cache. Only what is the client's own mistake (a key, a task
-      type, a body that is too large) is refused.
-    - No byte of a reply is changed, and no redirect followed: a key goes to the upstream alone.
-    - A request goes on once what was put into it is written, which no end of this process undoes, and its reply comes
-      back once that is durable: the disk and the upstream work at the same time. Where the disk fails in between, or is
-      late, the reply is dropped and the request goes on again, without a new note.
-    - A client that hangs up ends the upstream's call. What the upstream breaks off is broken off here, too.
-    - Each request that was opened in the log is closed there once, whatever becomes of it.
+      turns keep theirs, which the upstream has in its cache. Only the client's own mistakes (a key, a task type, a body
+      that is too large) are refused.
+    - No byte of a reply is changed, and no redirect is followed: a key goes only to the upstream.
+    - A request goes on once what was put into it is written, which survives the end of this process, and its reply
+      comes back once that is durable: the disk and the upstream work at the same time. If the disk fails in between, or
+      is late, the reply is dropped and the request is sent again, without a new note.
+    - A client that hangs up ends the upstream's call. What the upstream breaks off is also broken off here.
+    - Each request that was opened in the log is closed there exactly once, whatever happens to it.
 """
 
 from __future__ import annotations
@@ -57,23 +57,24 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 class Allowance(NamedTuple):
-    """What a proxy waits for and holds."""
+    """How long a proxy waits and how much it holds."""
 
     retrieval_s: float = 0.05
-    """After so long a request goes on without memories."""
+    """Time after which a request goes on without memories."""
     stall_s: float = 600.0
     """Longest wait for the upstream's next byte: an answer that is not streamed says nothing before its end."""
     body_s: float = 30.0
     """Longest wait for the next piece of a request."""
     most_body: int = 64 * 2**20
-    """Bytes of a request. What memories could go into is held, any other is passed on piece by piece."""
+    """Most bytes of a request. One that memories could go into is held, any other is passed on piece by piece."""
 
 
 DEFAULT_ALLOWANCE = Allowance()
 
 
 class UpstreamHealth(NamedTuple):
-    """How the last request to the upstream fared, since when all did so, and when it was sent; times of day in UTC."""
+    """The outcome of the last request to the upstream, since when it has been so, and when it was sent; times in
+    UTC."""
 
     state: Literal["unknown", "answers", "fails"] = "unknown"
     since: datetime | None = None
@@ -81,7 +82,7 @@ class UpstreamHealth(NamedTuple):
     problem: str = ""
 
     def after(self, problem: str) -> UpstreamHealth:
-        """Return how it is after a request that had a problem, or "" for none."""
+        """Return the health after a request with a problem, or "" for none."""
         now = datetime.now(UTC)
         state: Literal["answers", "fails"] = "fails" if problem else "answers"
         return UpstreamHealth(state, self.since if self.state == state else now, now, problem)
@@ -95,7 +96,7 @@ class Proxy:
         self._runs, self._metrics, self._allowance = runs, metrics, allowance
         waits = {"connect": CONNECT_S, "read": allowance.stall_s, "write": allowance.stall_s, "pool": CONNECT_S}
         self._extensions = {"timeout": waits}
-        # The transport alone: a client would keep the cookies of one tenant for the next, and look into redirects.
+        # Only the transport: a client would keep one tenant's cookies for the next, and follow redirects.
         pool = httpx2.Limits(max_connections=None, max_keepalive_connections=1000, keepalive_expiry=_KEPT_ALIVE_S)
         self._transport = httpx2.AsyncHTTPTransport(limits=pool, proxy=_way_out(self._url))
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="mage-notes")
@@ -109,10 +110,8 @@ class Proxy:
         await self._transport.aclose()
 
     async def probe(self) -> None:
-        """Ask an upstream that fails for its models, without a key, which any status below 500 answers.
-
-        A proxy that is not ready gets no requests, and would never learn that its upstream answers again.
-        """
+        """Ask a failing upstream for its models, without a key; any status below 500 counts as an answer. A proxy that
+        is not ready gets no requests, and would otherwise never learn that its upstream has recovered."""
         now = datetime.now(UTC)
         if self.upstream.state != "fails" or (self.upstream.last and now - self.upstream.last < _PROBE_EVERY):
             return
@@ -149,7 +148,8 @@ class Proxy:
                     guest.require_model(body)
                     onward = onward._replace(body=body)
                 elif framing:
-                    # Of both the chunks count, as in the server under us: a length beside them would be another's end.
+                    # If both are given, chunks count, as in the server below us: a length beside them would mean
+                    # another end.
                     length = [] if b"transfer-encoding" in framing else list(framing.items())
                     onward = onward._replace(
                         headers=[*onward.headers, *length], body=client.pieces(self._allowance.most_body)
@@ -200,7 +200,7 @@ class Proxy:
         opening = _Opening(body, recording)
         self._openings.add(recording)
         recording.add_done_callback(self._openings.discard)
-        # In a thread, since an embedder may wait for a server, and what is late must not hold up other streams.
+        # In a thread, since an embedder may wait for a server, which must not hold up other streams.
         self._pool.submit(self._open, guest, shape, opening, recording, given)
         try:
             with suppress(TimeoutError):
@@ -228,7 +228,7 @@ class Proxy:
             self._close(guest.run, opening, recording, exchange, time.perf_counter() - received)
 
     def _open(self, guest: Guest, shape: RequestShape, opening: _Opening, recording: Recording, given: _Texts) -> None:
-        """Get ready what goes on, and put it on record; what goes wrong is the recording's."""
+        """Prepare what is sent on, and record it; errors are reported through the recording."""
         live, body, session = self._runs[guest.run], opening.bare, given.get("x-session-id", "")
         wish, task_type = cast(Wish, given.get("x-mage-memory", "on")), given.get("x-mage-task-type")
         try:
@@ -266,7 +266,7 @@ class Proxy:
         return recording.done() and recording.exception() is None
 
     def _bypassed(self, run: str, opening: _Opening, recording: Recording, exchange: Exchange) -> Headers:
-        """Take note that a request goes on without a new note; return what says so. Raises `Refused`."""
+        """Record that a request goes on without a new note; return what says so. Raises `Refused`."""
         is_over = recording.done()
         if is_over and isinstance(error := recording.exception(), Refused):
             raise error
@@ -274,7 +274,7 @@ class Proxy:
         told = [(b"x-mage-memories", b"bypassed")]
         if late := opening.pass_by():
             self._runs[run].bypass(late)
-            # Where it cannot be recorded, there is no such inference.
+            # If it cannot be recorded, there is no such inference.
             told += [] if is_over else named_after(late)
         return told
 
@@ -333,7 +333,7 @@ class Proxy:
         anthropic: bool,
         told: Headers | None = None,
     ) -> None:
-        """Pass a reply back, with our headers. What the upstream does wrong is the exchange's `problem`."""
+        """Pass a reply back, with our headers. The upstream's errors become the exchange's `problem`."""
         own = [] if told is None else [*told, (b"x-mage-overhead-ms", b"%.2f" % (1000 * exchange.overhead_s))]
         if isinstance(reply, _Unanswered):
             exchange.problem = reply.problem
@@ -353,30 +353,30 @@ class Proxy:
             if isinstance(error, httpx2.ReadTimeout) and exchange.is_event_stream:
                 said = body_of(504, _UNANSWERED[504], anthropic=anthropic)
                 await exchange.pass_back(b"\n\nevent: error\ndata: " + said + b"\n\n")
-            # Not finished: the server under us closes the connection, so that the client sees a reply that is cut.
+            # Not finished: the server below us closes the connection, so that the client sees a truncated reply.
 
 
 class _Unanswered(NamedTuple):
-    """What there is in place of a reply: the status for the client, and what went wrong."""
+    """What takes the place of a reply: the status for the client, and what went wrong."""
 
     status: int
     problem: str
 
     async def aclose(self) -> None:
-        """Nothing is open; a reply has this, too."""
+        """Nothing is open; a reply has this method too."""
 
 
 class _Opening:
     """A request on its way into the log, which one thread prepares and another waits for; made on the event loop.
 
-    `bare` is its body where nothing new is put into it, and `body` what goes on once that is `written`. The threads
-    tell each other: one that it does not wait, the other what was prepared. The second to do so knows both.
+    `bare` is its body if nothing new is put into it, and `body` what goes on once that is `written`. The threads inform
+    each other: one that it does not wait, the other what was prepared. The second to do so knows both.
     """
 
     def __init__(self, body: bytes, recording: Recording) -> None:
         self.bare = self.body = body
         self.prepared: Prepared | None = None
-        # Not the recording itself: it keeps what is called when it is done, and so this.
+        # Not the recording itself, which keeps its callbacks, and so this object.
         self.written = asyncio.wrap_future(recording.written)
         self._lock, self._is_late = threading.Lock(), False
 
@@ -391,14 +391,14 @@ class _Opening:
             return self._is_late
 
     def pass_by(self) -> Prepared | None:
-        """Say that it is not waited for; return what was prepared by then."""
+        """Say that nobody waits for it; return what was prepared by then."""
         with self._lock:
             self._is_late = True
             return self.prepared
 
 
 class _Onward(NamedTuple):
-    """A request as it goes on to the upstream."""
+    """A request as it goes to the upstream."""
 
     method: str
     target: bytes
@@ -418,7 +418,8 @@ def _problem_of(status: int) -> str:
 
 
 def _is_plain(path: str) -> bool:
-    """Tell whether a path stays under /v1/, however often servers decode it and whatever they take for a separator."""
+    """Return whether a path stays under /v1/, however often servers decode it and whatever they take for a
+    separator."""
     while (decoded := unquote(path)) != path:
         path = decoded
     steps = path.replace("\\", "/").split("/")

@@ -1,15 +1,13 @@
 """Publishing a served run's feedback: iterations of Algorithm 1 whose experience is what clients said.
 
 Theory of operation
-    First, where the anchors were never answered in this run, an iteration that changes nothing and has them answered:
-    the guard compares with its answers. They are asked as clients' questions are, with a note and nothing else that was
+    First, if the anchors were never answered in this run, an iteration that changes nothing and has them answered: the
+    guard compares with its answers. They are asked as clients' questions are, with a note and nothing else that was
     learned: what is fine beside a skill's own instruction and principles can do harm without. Then one iteration for
-    each key with something new: UPDATE takes in what it said, SNAPSHOT answers the anchors that see something new and
-    lets the guard decide, and what follows from that is recorded before the iteration is closed. A step that is in the
-    log is passed over, so a publish that was killed goes on where it stopped; what was said meanwhile of other keys
-    comes after it.
-
-    What a person approved since is taken into use before what its key said, in an iteration of its own.
+    each key with something new: UPDATE takes in its feedback, SNAPSHOT answers the anchors that see something new and
+    lets the guard decide, and the consequences are recorded before the iteration is closed. A step that is in the log
+    is skipped, so a killed publish continues where it stopped; other keys' feedback in the meantime comes after it.
+    What a person has approved is taken into use before its key's feedback, in a separate iteration.
 """
 
 from __future__ import annotations
@@ -51,7 +49,7 @@ from mage_es.events.vocabulary import (
 
 
 class Published(msgspec.Struct, frozen=True, kw_only=True):
-    """One key's part of a publish: what became of its proposals, how many rewards it gave, the anchors, the verdict."""
+    """One key's part of a publish: the outcome of its proposals, how many rewards it gave, the anchors, the verdict."""
 
     key: str
     iteration: int
@@ -65,22 +63,22 @@ class Published(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Heard(NamedTuple):
-    """What a log has of feedback, and of what it is about."""
+    """The feedback in a log, and what it is about."""
 
     words: Sequence[FeedbackGiven]
     inferences: Sequence[InferenceOpened]
     proposals: Sequence[MemoryProposed]
     rewarded: Sequence[BanditUpdated]
     reviews: Mapping[str, ProposalReviewed]
-    """What a person approved and no publish has tried since, by memory."""
+    """What a person approved but no publish has tried since, by memory."""
 
     def turns(self) -> list[_Turn]:
-        """Return whose part of a publish comes after whose."""
+        """Return the order of the keys' parts of a publish."""
         speakers = sorted({*(word.key for word in self.words), *(each.key for each in self.proposals)})
         return [_Turn(key, is_review) for key in speakers for is_review in (True, False)]
 
     def of(self, turn: _Turn, iteration: int) -> Publish:
-        """Return what is to be published in a turn: what was approved of a key's, or what it said."""
+        """Return what to publish in a turn: a key's approved proposals, or its feedback."""
         key = turn.key
         inferences = [one for one in self.inferences if one.key == key]
         words = [word for word in self.words if word.key == key]
@@ -97,23 +95,23 @@ class _Heard(NamedTuple):
 
 
 class _Turn(NamedTuple):
-    """One iteration of a publish: what was approved of a key's proposals, or all else that it said."""
+    """One iteration of a publish: a key's approved proposals, or its other feedback."""
 
     key: str
     is_review: bool
 
 
 async def publish(session: Session) -> list[Published]:
-    """Publish what is new, key by key; return nothing where nothing is.
+    """Publish what is new, key by key; return nothing if nothing is.
 
     Raises:
         UsageError: The run has no anchors, or another model answered them.
-        Interrupted: The user asked to stop, or what may be spent is spent; the next publish goes on.
+        Interrupted: The user asked to stop, or the budget is spent; the next publish continues.
     """
     progress, done = session.state.progress, list[Published]()
     if not session.world.setting.anchors:
         raise UsageError(
-            f"{session.run.id} has no anchors, so nothing could judge what its clients proposed. Begin a run that has "
+            f"{session.run.id} has no anchors, so nothing could judge what its clients proposed. Start a run that has "
             f"some with `mage-es evolve BENCHMARK --from {session.run.id}`, and serve that."
         )
     if progress.is_completed(progress.closed + 1, "update"):
@@ -147,18 +145,18 @@ async def publish_beside(
 def _turns(session: Session) -> list[_Turn]:
     """Return the turns with something new."""
     reader = LogReader(session.run.log_path)
-    heard = _heard(reader)
+    heard = _read_feedback(reader)
     k = session.state.progress.closed + 1
     return [turn for turn in heard.turns() if len(decide(session.world.setting, session.state, heard.of(turn, k))) > 1]
 
 
 def _drafts(session: Session, turn: _Turn, k: int) -> list[Draft]:
-    command = _heard(LogReader(session.run.log_path)).of(turn, k)
+    command = _read_feedback(LogReader(session.run.log_path)).of(turn, k)
     return decide(session.world.setting, session.state, command)
 
 
 async def _finish(session: Session, k: int) -> Published:
-    """Take an iteration whose UPDATE is recorded to its end."""
+    """Finish an iteration whose UPDATE is recorded."""
     await compare(session, k)
     reader = LogReader(session.run.log_path)
     since = last_inherited(reader) + 1
@@ -170,13 +168,13 @@ async def _finish(session: Session, k: int) -> Published:
 
 
 def _settling(session: Session, reader: LogReader, k: int, rewarded: Sequence[BanditUpdated]) -> SettlePublish:
-    """Return the command that settles an iteration, with what tells which anchors are near to what was tried."""
+    """Return the command that settles an iteration, with what shows which anchors are near to what was tried."""
     if not tried(session.state, k):
         return SettlePublish(k, rewarded)
     world = session.world
     anchors = sorted(world.setting.anchors)
     vectors = world.embedder.encode([world.questions[name].question for name in anchors])
-    # Of the last closed iteration: what is being tried must not move the measure that it is tried by.
+    # From the last closed iteration, as what is being tried must not move its own measure.
     before = state_of(session.run, reader, until=reader.last(IterationClosed))
     floors = near_enough(before.memory, {*world.setting.task_types, *before.graph.induced_types()})
     return SettlePublish(k, rewarded, dict(zip(anchors, vectors, strict=True)), floors)
@@ -200,7 +198,7 @@ def _report(session: Session, k: int, rewards: int) -> Published:
     )
 
 
-def _heard(reader: LogReader) -> _Heard:
+def _read_feedback(reader: LogReader) -> _Heard:
     since = last_inherited(reader) + 1
     words = list(reader.of(FeedbackGiven, since=since))
     about, sessions = {word.inference for word in words}, {(word.key, word.session) for word in words}
@@ -230,13 +228,13 @@ def _heard(reader: LogReader) -> _Heard:
 
 
 def _require_same_model(session: Session) -> None:
-    """Raise `UsageError` for a model whose answers the guard cannot compare with those that there are."""
+    """Raise `UsageError` for a model whose answers the guard cannot compare with the existing ones."""
     reader, name = LogReader(session.run.log_path), session.models.execution.name
     fields = ("model", "tier", "purpose")
     found = (event for _, event in reader.events({ModelCalled: fields}) if isinstance(event, ModelCalled))
     own = (call.model for call in found if call.tier == "execution" and call.purpose == "anchor")
     before = next(own, name)
-    # The options of a spec say where a model is served and not which it is.
+    # The options of a spec say where a model is served, not which model it is.
     if before.partition("?")[0] != name.partition("?")[0]:
         raise UsageError(
             f"The anchors of {session.run.id} were answered by {before}, and answers of {name} cannot be compared with "

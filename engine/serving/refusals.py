@@ -1,4 +1,4 @@
-"""What the proxy itself refuses, in the form in which the SDK of the API that was called understands it."""
+"""What the proxy itself refuses, in a form that the SDK of the called API understands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KINDS: Mapping[int, str] = {
 
 
 class Refused(Exception):
-    """A request that is answered here: with an HTTP status, a message, and for 429 and 503 seconds to wait."""
+    """A request that is answered here: an HTTP status, a message, and for 429 and 503 the seconds to wait."""
 
     def __init__(self, status: int, message: str, *, retry_after: int = 0) -> None:
         super().__init__(message)
@@ -31,7 +31,7 @@ class Refused(Exception):
 
 
 def body_of(status: int, message: str, *, anthropic: bool) -> bytes:
-    """Return the JSON of an error in the form of Anthropic's API or, for all else, of OpenAI's."""
+    """Return the JSON of an error in the form of Anthropic's API or, otherwise, of OpenAI's."""
     kind = _KINDS.get(status, "api_error")
     if anthropic:
         return msgspec.json.encode({"type": "error", "error": {"type": kind, "message": message}})

@@ -1,6 +1,6 @@
-"""What a reply took and said, read from the bytes that pass by: chat completions, responses, messages.
+"""What a reply used and said, read from the bytes that pass: chat completions, responses, messages.
 
-It reads a copy: whatever it does not understand is unknown, and nothing is raised.
+It reads a copy: whatever it does not understand counts as unknown, and nothing is raised.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from mage_es.engine.serving.shapes import calls_of, replied
 from mage_es.events.vocabulary.serving import InferenceClosed, RequestShape
 
 MOST_BYTES = 2**24
-"""Bytes that are held of one reply, or of one event of a stream; beyond them the rest is not read."""
+"""Most bytes held of one reply, or of one event of a stream; the rest is not read."""
 _TEXTS = ("text", "output_text")
 _ENDS = ("message_stop", "response.completed", "response.incomplete", "response.failed")
 _value_of = msgspec.json.Decoder().decode
 
 
 class ReplyUsage(NamedTuple):
-    """What a reply took, in tokens, -1 where it does not say; what it said, and its id, empty where it has none."""
+    """What a reply used, in tokens, -1 if it does not say; what it said, and its id, empty if it has none."""
 
     input: int = -1
-    """Tokens of the whole prompt, with those that were in the cache or went into it."""
+    """Tokens of the whole prompt, including those read from the cache or written to it."""
     cached: int = -1
     output: int = -1
     text: str = ""
     id: str = ""
     call: str = ""
-    """Id of its first call of a tool."""
+    """Id of its first tool call."""
 
     def closing(
         self,
@@ -45,8 +45,8 @@ class ReplyUsage(NamedTuple):
         overhead_s: float,
         is_whole: bool,
     ) -> InferenceClosed:
-        """Return the end of the inference that this was the reply to, the first to a turn, or to "" where it was not;
-        from one that is whole the conversation goes on."""
+        """Return the end of the inference that this replied to, the first reply to a turn, or to "" if it was not; only
+        a complete one continues the conversation."""
         return InferenceClosed(
             inference=inference,
             outcome=outcome,
@@ -80,7 +80,8 @@ class ReplyReader:
         self._call = ""
         self._length = 0
         self.is_done = False
-        """Whether a stream said that it is: clients read no further, and mostly hang up before its last byte."""
+        """Whether a stream said that it is complete: clients read no further, and mostly hang up before its last
+        byte."""
 
     def feed(self, piece: bytes) -> None:
         if self._is_lost:
@@ -93,7 +94,7 @@ class ReplyReader:
             self._is_lost |= bool(self._inflater.unconsumed_tail)  # a bomb
         if self._is_stream and (b"\n" in piece or b"\r" in piece):
             *lines, rest = [*b"".join((*self._held, piece)).splitlines(keepends=True), b""]
-            if lines and not lines[-1].endswith(b"\n"):  # one that ends in \r may go on with \n
+            if lines and not lines[-1].endswith(b"\n"):  # one that ends in \r may continue with \n
                 rest = lines.pop()
             self._held, self._size = [rest], len(rest)
             for line in lines:
@@ -107,7 +108,7 @@ class ReplyReader:
             self._held, self._event = [], []
 
     def usage(self) -> ReplyUsage:
-        """Return what is known when the last piece was fed."""
+        """Return what is known once the last piece was fed."""
         if self._is_stream:
             self._read_line(b"".join(self._held))
             self._read_line(b"")
@@ -152,7 +153,7 @@ class ReplyReader:
 
 
 def _wholes(shape: RequestShape, reply: dict[str, Any]) -> Iterator[str]:
-    """Yield the texts of a reply that is whole."""
+    """Yield the texts of a complete reply."""
     if shape == "chat":
         yield from _said(_inside(_first(reply.get("choices")), "message", "content"))
     elif shape == "messages":

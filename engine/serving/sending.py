@@ -1,4 +1,4 @@
-"""An HTTP client seen through a class whose `send` passes a desk (engine/serving/clients.py), of any httpx."""
+"""An HTTP client seen through a class whose `send` passes a desk (engine/serving/clients.py), for any httpx."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ class _AsyncPassing(SeenThrough):
 
 
 def seen_through(inner: Any, desk: Any) -> Any:
-    """Return the same HTTP client, whose `send` passes the desk, of whatever class and generation of httpx it is."""
+    """Return the same HTTP client with a `send` that passes the desk, whatever its class and generation of httpx."""
     base = type(inner)
     way = _AsyncPassing if inspect.iscoroutinefunction(base.send) else _SyncPassing
-    # Of the same class by inheritance, and with the same state: what either does, the other has done.
+    # A subclass of the same class, with the same state: what either does, the other has done.
     view: Any = object.__new__(type(base.__name__, (way, base), {"__slots__": ("desk", "inner")}))
     view.__dict__ = inner.__dict__
     view.desk, view.inner = desk, inner  # the SDK's client closes its connections when it is no longer referred to
@@ -76,7 +76,7 @@ def seen_through(inner: Any, desk: Any) -> Any:
 
 
 def httpx_of(request: Any) -> Any:
-    """Return httpx or httpx2, as the request is of either."""
+    """Return httpx or httpx2, whichever the request belongs to."""
     return sys.modules[type(request).__module__.partition(".")[0]]
 
 

@@ -1,4 +1,4 @@
-"""The server under the routes: an address of this machine, and connections that cannot be held for nothing."""
+"""The server below the routes: an address of this machine, and connections that cannot be held idle."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TURN_S = 0.1
 
 
 class _Punctual(H11Protocol):
-    """uvicorn's protocol; but the head of a request must come whole in time, not only its first byte."""
+    """uvicorn's protocol, except that the whole head of a request must arrive in time, not only its first byte."""
 
     def __init__(self, patience_s: float, **rest: Any) -> None:
         super().__init__(**rest)
@@ -36,7 +36,7 @@ class _Punctual(H11Protocol):
         self.timeout_keep_alive_task = self.loop.call_later(self._patience_s, self.timeout_keep_alive_handler)
 
     def data_received(self, data: bytes) -> None:
-        # As above us, without forgetting the timer: `handle_events` does that for a whole head.
+        # As in the base class, but keeping the timer: `handle_events` clears it for a whole head.
         self.conn.receive_data(data)
         self.handle_events()
 
@@ -51,7 +51,7 @@ class _Server(uvicorn.Server):
 def listening(host: str, port: int) -> socket.socket:
     """Return a socket that listens.
 
-    Raises `PrerequisiteError` for a port that is in use, and `UsageError` for an address that is not of this machine.
+    Raises `PrerequisiteError` for a port that is in use, and `UsageError` for an address that is not this machine's.
     """
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -64,7 +64,7 @@ def listening(host: str, port: int) -> socket.socket:
         if error.errno in (errno.EADDRINUSE, errno.EACCES):
             why = "in use" if error.errno == errno.EADDRINUSE else "not for this user"
             raise PrerequisiteError(f"Port {port} of {host} is {why}. Pass another with --port.") from None
-        raise UsageError(f"{host}:{port} is no address of this machine ({error}). Pass --host 127.0.0.1.") from None
+        raise UsageError(f"{host}:{port} is not an address of this machine ({error}). Pass --host 127.0.0.1.") from None
 
 
 async def serve_until(

@@ -1,15 +1,15 @@
-"""What a served run remembers of going conversations, so that each of their requests gets the same bytes again.
+"""What a served run remembers of ongoing conversations, so that each of their requests gets the same bytes again.
 
 Rules
     - A session keeps the marker that it began at, and its side of the coin. A turn keeps the note that it got first,
-      also where that was none: later turns of the conversation have it in their prompt, and the provider in its cache.
+      even if that was none: later turns of the conversation have it in their prompt, and the provider in its cache.
     - A conversation is found by its session's name or an inference of it, and without either by a reply: the id that it
-      goes on from, or an earlier turn with all before it and the first reply to it. Many conversations begin with the
-      same turn; each is another, with a coin and notes of its own. A turn whose reply was not read (a client hung up, a
-      process was killed) leads to its conversation where only one waits there. All of it is of a key: no client gets
-      at another's conversation.
-    - Where two are the same to the letter up to a reply, it makes no difference which goes on: first one that has not.
-      What a client rewrote is new from its first reply on that none was given, and before that keeps its bytes.
+      continues, or an earlier turn with everything before it and the first reply to it. Many conversations begin with
+      the same turn; each is separate, with its own coin and notes. A turn whose reply was not read (a client hung up, a
+      process was killed) leads to its conversation if only one waits there. Everything belongs to a key: no client
+      reaches another's conversation.
+    - If two are the same to the letter up to a reply, it makes no difference which continues: first one that has not.
+      What a client rewrote is new from the first reply that nobody was given, and before that keeps its bytes.
     - Bounded: the newest are kept, and little of each. All of it is in the log and is read back from there (`recall`).
 """
 
@@ -27,17 +27,17 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import InferenceClosed, InferenceOpened, ServedLayout, Treatment
 
 MOST = 24_576
-"""Names of conversations that are kept at least, and half of those that are kept at most."""
+"""Least names of conversations to keep, and half of the most."""
 _LATEST = 2_048
-"""Inferences that are kept whole at least, for a demonstration that comes soon; of others the log is read."""
+"""Least inferences to keep whole, for a demonstration that comes soon; others are read from the log."""
 _MOST_OPEN = 50_000
 _MOST_SAME = 64
-"""Conversations that are kept of those that are the same to the letter so far."""
+"""Most conversations to keep of those that are the same to the letter so far."""
 _READ_BACK = 100_000
-"""Events from the log's end that are read back: an inference leaves two."""
+"""Events to read back from the log's end: an inference leaves two."""
 
 _BYTES = 15
-"""Of a SHA-256 that are kept: with them and what Python adds an entry takes 48 bytes, with one more 64."""
+"""Bytes kept of a SHA-256: with them and Python's overhead an entry takes 48 bytes, with one more 64."""
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -69,7 +69,7 @@ class Conversation:
 
     def __init__(self, session: str, marker: int, *, is_held_back: bool) -> None:
         self.session, self.marker, self.is_held_back = session, marker, is_held_back
-        # Side by side: most conversations have one turn or two, and a dictionary takes more than all else here.
+        # Parallel lists, as most conversations have one turn or two, and a dictionary takes more than all else here.
         self.turns: tuple[bytes, ...] = ()
         self.shown: tuple[TurnChoice, ...] = ()
 
@@ -85,9 +85,8 @@ class Conversation:
 
 
 class _Newest(Generic[K, V]):
-    """A mapping that forgets what was not used for longest: of the `most` entries used last none, and of those before
-    them all but as many. To keep them in order would take as much memory as they do.
-    """
+    """A mapping that forgets the least recently used entries: it keeps at least the last `most` and at most twice as
+    many. Keeping them in order would take as much memory as the entries do."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -117,26 +116,24 @@ class Sessions:
         self._mutex = threading.Lock()
         self._found = _Newest[bytes, Conversation](MOST // 2)
         self._after = _Newest[bytes, tuple[Conversation, ...]](MOST // 2)
-        """Those that are the same up to a turn to which no reply was read yet, or up to a reply."""
+        """Conversations that are the same up to a turn without a known reply, or up to a reply."""
         self._latest, self._open = _Newest[str, InferenceOpened](_LATEST), dict[str, InferenceOpened]()
 
     def session_of(self, key: str, reading: Reading, *, is_retry: bool = False) -> str:
-        """Return the session of a conversation by what came before in it, "" for a new one.
-
-        Of a request that is sent again its latest turn came before, too.
-        """
+        """Return the session of a conversation by what came before in it, "" for a new one. For a repeated request its
+        latest turn came before too."""
         with self._mutex:
             if reading.previous and (known := self._found.use(_name("reply", key, reading.previous))):
                 return known.session
-            # From the latest on: the longer a beginning, the fewer conversations share it.
+            # From the latest, because the longer a beginning, the fewer conversations share it.
             for turn in reversed(reading.turns):
                 if turn.replied_sha256 and (same := self._after.use(_name("replied", key, turn.replied_sha256))):
                     place = (_short(turn.sha256),)
-                    return self._kept(key, next((each for each in same if each.turns[-1:] == place), same[-1]))
+                    return self._keep(key, next((each for each in same if each.turns[-1:] == place), same[-1]))
                 waiting = self._after.use(_name("turn", key, turn.sha256)) or ()
                 is_latest = turn is reading.turns[-1] and reading.is_new
                 if waiting and (is_retry if is_latest else len(waiting) == 1):
-                    return self._kept(key, waiting[-1])
+                    return self._keep(key, waiting[-1])
             return ""
 
     def conversation(self, key: str, session: str, marker: int) -> Conversation:
@@ -151,19 +148,19 @@ class Sessions:
             return found if found and found.key == key else None
 
     def session_by(self, kind: Literal["session", "inference"], key: str, name: str) -> str:
-        """Return the session of that name, or of the inference of that name; "" where it is not remembered."""
+        """Return the session of that name, or of the inference of that name; "" if it is not remembered."""
         with self._mutex:
             return known.session if (known := self._found.use(_name(kind, key, name))) else ""
 
     def shown(self, key: str, session: str, turns: Sequence[Turn]) -> list[TurnChoice | None]:
-        """Return what was chosen for each turn of a session, None for one that was never the latest."""
+        """Return what was chosen for each turn of a session, None if it was never the latest."""
         with self._mutex:
             known = self._found.use(_name("session", key, session))
             chosen = dict(zip(known.turns, known.shown, strict=True)) if known else {}
             return [chosen.get(_short(turn.sha256)) for turn in turns]
 
     def opened(self, event: InferenceOpened, question: str = "") -> TurnChoice:
-        """Take in an inference. Returns what its turn keeps: what was chosen for it first."""
+        """Take in an inference. Returns what its turn keeps: the first choice made for it."""
         with self._mutex:
             self._open[event.inference] = event
             if len(self._open) > _MOST_OPEN:
@@ -181,12 +178,12 @@ class Sessions:
             return shown
 
     def closed(self, event: InferenceClosed) -> bool:
-        """Take in the end of an inference. Returns False for one that is not open, or was not recorded."""
+        """Take in the end of an inference. Returns False if it is not open, or was not recorded."""
         with self._mutex:
             opened = self._open.pop(event.inference, None)
             if opened is None:
                 return False
-            if event.reply_id and opened.shape == "responses":  # the only API that goes on from a reply
+            if event.reply_id and opened.shape == "responses":  # the only API that continues from a reply
                 known = self._conversation(opened.key, opened.session, opened.marker)
                 self._found.keep(_name("reply", opened.key, event.reply_id), known)
             if event.reply_sha256:
@@ -198,12 +195,12 @@ class Sessions:
             return True
 
     def bypassed(self, event: InferenceOpened) -> None:
-        """Take note that an inference went on without its note, which its turn must not have later either."""
+        """Note that an inference went on without its note, which its turn must not get later either."""
         with self._mutex:
             self._withdraw(event)
 
     def withdrawn(self, event: InferenceOpened) -> None:
-        """Take note that an inference was not recorded, and so went on without its note."""
+        """Note that an inference was not recorded, and so went on without its note."""
         with self._mutex:
             self._open.pop(event.inference, None)
             self._latest.drop(event.inference)
@@ -211,7 +208,7 @@ class Sessions:
             self._withdraw(event)
 
     def recall(self, reader: LogReader) -> None:
-        """Take in what the end of a log has of sessions."""
+        """Take in what the end of a log holds about sessions."""
         since = max(1, reader.head.seq - _READ_BACK)
         for event in reader.of(InferenceOpened, InferenceClosed, since=since):
             if isinstance(event, InferenceClosed):
@@ -221,7 +218,7 @@ class Sessions:
                 if event.treatment in ("memory", "shadow", "holdback"):  # the others do not say what the coin said
                     known = self._conversation(event.key, event.session, event.marker)
                     known.is_held_back = event.treatment == "holdback"
-        # Of those that the last process left open there is nothing to wait for.
+        # For those that the last process left open there is nothing to wait for.
         self._open.clear()
 
     def _conversation(self, key: str, session: str, marker: int) -> Conversation:
@@ -231,7 +228,7 @@ class Sessions:
             self._found.keep(name, known)
         return known
 
-    def _kept(self, key: str, known: Conversation) -> str:
+    def _keep(self, key: str, known: Conversation) -> str:
         """Keep a conversation that was found by one of its turns, and return its session."""
         self._found.keep(_name("session", key, known.session), known)
         return known.session
@@ -253,12 +250,12 @@ class Sessions:
 
 
 def is_retry(headers: Mapping[str, str]) -> bool:
-    """Tell whether a client sends a request again, which the official SDKs count in a header."""
+    """Return whether a client repeats a request, which the official SDKs count in a header."""
     return headers.get("x-stainless-retry-count", "0") != "0"
 
 
 def _name(kind: Literal["session", "inference", "turn", "replied", "reply"], key: str, name: str) -> bytes:
-    """Return what a conversation is found by."""
+    """Return the keys that find a conversation."""
     return sha256(f"{kind}\0{key}\0{name}".encode()).digest()[:_BYTES]
 
 

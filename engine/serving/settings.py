@@ -17,15 +17,15 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     at: str = "latest"
     """State to serve: start, iter-9, latest."""
     name: str = ""
-    """Run that records it; RUN-served unless it is named."""
+    """Run that records the serving. By default it is called RUN-served."""
     learn: Literal["off", "log", "propose"] = "log"
     """Feedback is refused, recorded, or may also propose memories."""
     keys: str = ""
-    """File that says who may ask, and which run they reach; it is read again when it changes."""
+    """File that says who may ask, and which run answers them; it is read again when it changes."""
     host: str = "127.0.0.1"
     """Address to listen at."""
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 8321
-    """Port; 0 for any that is free."""
+    """Port; 0: any free one."""
     holdback: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.05
     """Share of the sessions without memories."""
     record_texts: bool = False
@@ -35,14 +35,14 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     only_types: str = ""
     """Only questions of these task types get memories; all unless some are named."""
     max_note_tokens: Amount = 0
-    """Leave out the farthest memories above so many tokens; 0: no limit."""
+    """Token limit for the memories in a request: beyond it the farthest are left out; 0: no limit."""
     layout: Literal["auto", "turns", "lines", "sections"] = "auto"
     """How cases are put into requests, and into the anchors and exams of the run that records it: as turns of the chat,
     as plain lines or under headings; auto: as the run learned with them."""
     retrieval_timeout: Annotated[float, msgspec.Meta(ge=1, le=3_600_000)] = 50.0
     """Milliseconds after which a request goes on without memories."""
     publish_every: Annotated[float, msgspec.Meta(ge=0, le=525_600)] = 0.0
-    """Publish what clients said every so many minutes; 0: never."""
+    """Minutes between publishes of what clients said; 0: never."""
     max_body: Annotated[float, msgspec.Meta(gt=0, le=4096)] = 64.0
     """MiB above which a request is refused."""
     access_log: bool = False

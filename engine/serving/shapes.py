@@ -1,18 +1,18 @@
 """The requests of three APIs, read and added to without changing any other byte: chat completions, responses, messages.
 
 Rules
-    - A turn is a user message with text. One without, such as an image or the results of tools, is none.
-    - What is no JSON in UTF-8, or no such request, has no turns; it goes on as it came.
-    - Of a key that is given twice the last counts, as in the servers' own parsers.
-    - A turn is named by the conversation up to and with it: role and content of each message, and what tools were
-      asked and said, decoded. What clients change later is left out: `cache_control`, thoughts, ids, and whether a
-      text is written as one string or as a part. `system`, `instructions` and tools are left out, too. It begins with
-      who asks, where the request says so.
-    - Cases go before a turn as turns of their own only where it begins the conversation, which so stays in one
-      piece: put before all of it later, they would cost it the provider's cache, and between the call of a tool and its
-      result nothing may go. Any other turn has all that is put in at the start of its text.
+    - A turn is a user message with text. One without text, such as an image or tool results, does not count.
+    - Anything but such a request as JSON in UTF-8 has no turns; it goes on as it came.
+    - If a key is given twice the last counts, as in the servers' own parsers.
+    - A turn is named by the conversation up to and with it: role and content of each message, and what tools were asked
+      and said, decoded. What clients change later is left out: `cache_control`, thoughts, ids, and whether a text is
+      written as one string or as a part. `system`, `instructions` and tools are left out too. It begins with who asks,
+      if the request says so.
+    - Cases go before a turn as separate turns only if it begins the conversation, which so stays in one piece: put
+      before a later turn's whole conversation, they would cost it the provider's cache, and nothing may come between a
+      tool call and its result. Any other turn has everything at the start of its text.
     - A conversation with the first reply to a turn is named by the turn and what the reply said: its words and its
-      first call of a tool. Blanks around it do not count, nor do thoughts, which many clients cut out.
+      first tool call. Surrounding blanks do not count, nor do thoughts, which many clients cut out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FLEETING = ("cache_control", "id", "status")
 """What a client may leave out when it gives an item back."""
 _SYSTEMS = ("system", "developer")
 _SAYING = ("user", *_SYSTEMS)
-"""Roles of messages that are no reply: a turn is new until there is one."""
+"""Roles of messages that are not replies: a turn is new until there is a reply."""
 
 
 class Turn(NamedTuple):
@@ -45,9 +45,9 @@ class Turn(NamedTuple):
     sha256: str
     """Names the conversation up to and with this turn; 64 hexadecimal digits."""
     replied_sha256: str = ""
-    """Names the conversation up to and with the first reply to it; empty where it has none yet."""
+    """Names the conversation up to and with the first reply to it; empty if it has none yet."""
     is_first: bool = True
-    """Whether no message but those of systems is before it, so that other turns can be."""
+    """Whether only system messages precede it, so that other turns can be put before it."""
 
 
 class Reading(NamedTuple):
@@ -55,9 +55,9 @@ class Reading(NamedTuple):
     is_stream: bool
     turns: Sequence[Turn]
     is_new: bool
-    """Whether the latest turn waits for its first reply: no message but those of users and systems follows it."""
+    """Whether the latest turn waits for its first reply: only user and system messages follow it."""
     previous: str
-    """Response that a request of the responses API goes on from; else empty."""
+    """Response that a request of the responses API continues; else empty."""
 
 
 class _Whole(msgspec.Struct, gc=False):
@@ -89,7 +89,7 @@ class _Part(msgspec.Struct, gc=False):
 
 class Place(NamedTuple):
     """Where a turn is in the body of a request: its message, its first text after the opening quote, and the end of the
-    message where that is a mere text (else 0)."""
+    message if it is plain text (else 0)."""
 
     message: int
     text: int
@@ -109,7 +109,7 @@ def read(shape: RequestShape, body: bytes) -> Reading:
     """Return what a request says; one that is not understood has no turns."""
     try:
         if not body.isascii():
-            body.decode()  # the decoder does not look into strings that it passes over
+            body.decode()  # the decoder does not look into strings that it skips
         whole = _whole_of(body)
         is_responses = shape == "responses"
         previous = _worded(whole.previous_response_id) if is_responses else ""
@@ -122,7 +122,7 @@ def read(shape: RequestShape, body: bytes) -> Reading:
 
 def replied(turn_sha256: str, words: str, call: str) -> str:
     """Return what names a conversation with a reply to its latest turn, by its words and the id of its first call of a
-    tool; empty for a reply without both."""
+    tool; empty for a reply without either."""
     words = words.rpartition("</think>")[2].strip()
     return sha256(_bytes_of([turn_sha256, words, call])).hexdigest() if words or call else ""
 
@@ -139,8 +139,8 @@ def spliced(shape: RequestShape, body: bytes, notes: Mapping[int, Note]) -> byte
 def places_of(shape: RequestShape, body: bytes) -> Sequence[Place]:
     """Return where each turn of a request is.
 
-    A note's text goes into the first text and not into a part of its own, so that the results of tools stay first in a
-    turn that has some, as Anthropic's API wants it, and a turn has as many parts as the client gave it.
+    A note's text goes into the first text and not into a part of its own, so that tool results stay first in a turn
+    that has some, as Anthropic's API requires, and a turn has as many parts as the client gave it.
     """
     start, whole = _address(body), _body_of(body)
     said = whole.input if shape == "responses" else whole.messages
@@ -159,7 +159,7 @@ def put(body: bytes, places: Sequence[Place], notes: Mapping[int, Note]) -> byte
             raise ValueError(f"The request has {len(places)} turns, numbered from 0: there is no turn {number}.")
         message, text, end = places[number]
         before = b"".join(map(_message, ("user", "assistant") * len(note.turns), chain.from_iterable(note.turns)))
-        # One mere text is a conversation of one message, and is written as such.
+        # A plain text is a conversation of one message, and is written as such.
         opening, closing = (b"[", b'{"role":"user","content":') if end and before else (b"", b"")
         pieces += (body[at:message], opening, before, closing, body[message:text], msgspec.json.encode(note.text)[1:-1])
         at = text
@@ -203,7 +203,7 @@ def _askers(shape: RequestShape, whole: _Whole) -> list[str]:
 
 
 def _reply(following: Iterable[dict[str, Any]]) -> tuple[str, str]:
-    """Return the words of the reply that items begin with, and the id of its first call of a tool."""
+    """Return the words of the reply at the start of the items, and the id of its first tool call."""
     words, call = list[str](), ""
     for item in following:
         role, kind = item.get("role"), item.get("type")
@@ -216,7 +216,7 @@ def _reply(following: Iterable[dict[str, Any]]) -> tuple[str, str]:
 
 
 def calls_of(reply: dict[str, Any]) -> Iterator[str]:
-    """Yield the ids of the calls of tools in a message, or an item of a reply, as each of the APIs has them."""
+    """Yield the ids of the tool calls in a message or an item of a reply, in each API's form."""
     held = [reply.get("call_id")]
     for parts in (reply.get("tool_calls"), reply.get("content")):
         held += [part.get("id") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
@@ -231,7 +231,7 @@ def _texts(content: object) -> list[str]:
 
 
 def _first_text(item: _Item) -> msgspec.Raw | None:
-    """Return the first text of a turn as it is in the body, None for an item that is no turn."""
+    """Return the first text of a turn as it is in the body, None for an item that is not a turn."""
     raws = list[msgspec.Raw]()
     if item.role == "user" and _is(item.content, b'"'):
         raws = [item.content]
@@ -242,15 +242,15 @@ def _first_text(item: _Item) -> msgspec.Raw | None:
 
 
 def _essence(item: dict[str, Any]) -> list[Any]:
-    """Return what names an item: of a message its role and parts, of a thought nothing."""
+    """Return what names an item: for a message its role and parts, for a thought nothing."""
     if (role := item.get("role")) is not None:
         content = item.get("content") or []
-        return [role, _kept(content) if isinstance(content, list) else [content]]
+        return [role, _stable_parts(content) if isinstance(content, list) else [content]]
     return [] if item.get("type") in _THOUGHTS else [{key: item[key] for key in item if key not in _FLEETING}]
 
 
-def _kept(parts: list[Any]) -> list[Any]:
-    """Return the parts of a message without what clients change later; a text as a mere string."""
+def _stable_parts(parts: list[Any]) -> list[Any]:
+    """Return the parts of a message without what clients change later; a text as a plain string."""
     kept = list[Any]()
     for part in parts:
         if not isinstance(part, dict):
@@ -260,7 +260,7 @@ def _kept(parts: list[Any]) -> list[Any]:
         elif part.get("type") not in _THOUGHTS:
             part.pop("cache_control", None)
             if isinstance(inner := part.get("content"), list):  # the result of a tool has parts of its own
-                part["content"] = _kept(inner)
+                part["content"] = _stable_parts(inner)
             kept.append(part)
     return kept
 
@@ -274,5 +274,5 @@ def _is(raw: msgspec.Raw, first: bytes) -> bool:
 
 
 def _address(buffer: bytes | msgspec.Raw) -> int:
-    """Return where a buffer lies in memory: what was decoded as `Raw` is a view into the body."""
+    """Return where a buffer lies in memory: a decoded `Raw` is a view into the body."""
     return int(np.frombuffer(buffer, np.uint8).__array_interface__["data"][0])

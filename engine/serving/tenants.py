@@ -1,13 +1,13 @@
-"""Who may ask, and which run they reach: the keys of a file, or anyone on this machine where there is none.
+"""Who may ask, and which run they reach: the keys of a file, or anyone on this machine if there is no file.
 
 Rules
     - A key names its run; nothing in a request does. Keys of the same run are one tenant.
     - The file holds hashes of keys, and names of variables for the upstream's. A request's key is compared with all of
       them, in constant time, and is never part of a message.
-    - A key reaches what the file says of the upstream and nothing else: with the upstream's own key anyone could delete
-      its files, or read what others left there.
-    - Without a file only clients of this machine are let in, and by its own names: a page in a browser that reaches a
-      local port by another name, or says that it comes from elsewhere, is refused.
+    - A key reaches only what the file allows at the upstream: with the upstream's own key anyone could delete its
+      files, or read what others left there.
+    - Without a file only clients on this machine are accepted, under its own names: a page in a browser that reaches a
+      local port by another name, or from another origin, is refused.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from mage_es.events.vocabulary.serving import Trust
 _Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 _Name = Annotated[str, msgspec.Meta(pattern=r"^[\w.-]{1,64}$")]
 CREDENTIALS = ("authorization", "x-api-key", "api-key")
-"""Headers that carry a key: OpenAI's and its kin's, Anthropic's, Azure's."""
+"""Headers that carry a key: OpenAI's and similar APIs', Anthropic's, Azure's."""
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _Path = Annotated[str, msgspec.Meta(pattern=r"^([A-Z]+ )?/v1/[^\s*]*\*?$")]
 PATHS: tuple[_Path, ...] = (
@@ -48,25 +48,25 @@ class Key(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """A key of the file."""
 
     name: _Name
-    """What records call it."""
+    """Its name in records."""
     sha256: _Digest
     """SHA-256 of the key, 64 hexadecimal digits."""
     run: str = ""
     """Run whose memories it reaches; empty for the one of the command line."""
     at: str = "latest"
-    """Marker of that run, as `--at` for the one of the command line."""
+    """Marker of that run, like `--at` for the one of the command line."""
     served_run: str = ""
-    """Run that records what this key does; empty for RUN-served. Keys with the same one are one tenant."""
+    """Run that records what this key does; empty for RUN-served. Keys with the same run are one tenant."""
     upstream_key_env: str = ""
-    """Variable with the key that the upstream gets in its place; empty for none."""
+    """Variable that holds the key sent to the upstream in its place; empty for none."""
     trust: Trust = "scores"
     """What its feedback may do: `full` rates and writes (demonstrations), `scores` rates, `none` is recorded only."""
     curates: bool = False
-    """Whether it may take memories of its run out of use, and back."""
+    """Whether it may take memories of its run out of use and bring them back."""
     rate: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0
     """Requests to the upstream per minute; 0 for no limit."""
     paths: tuple[_Path, ...] = PATHS
-    """What it may ask of the upstream: a method (none: any) and a path, which may end in `*` for any that begin so."""
+    """What it may ask of the upstream: a method (none: any) and a path, which may end in `*` as a wildcard."""
     models: tuple[str, ...] = ()
     """Models that it may name, by the same rule; empty for all."""
 
@@ -76,7 +76,7 @@ class KeyRing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     keys: tuple[Key, ...]
     hosts: tuple[str, ...] = ()
-    """Names of this server by which /mcp is reached from elsewhere; each with any port."""
+    """Names of this server under which /mcp is reached from elsewhere; each with any port."""
     operator_sha256: _Digest | Literal[""] = ""
     """SHA-256 of the key that sees /healthz and /metrics of all runs, and nothing else."""
 
@@ -89,7 +89,7 @@ def read_keys(path: Path) -> KeyRing:
         raise UsageError(f"{path} cannot be read: {error.strerror}. Give --keys a file of keys.") from None
     except msgspec.ValidationError as error:
         raise UsageError(
-            f"{path} is no file of keys: {error}. Each is a table [[keys]] with name and sha256; run, "
+            f"{path} is not a file of keys: {error}. Each is a table [[keys]] with name and sha256; run, "
             "upstream_key_env, trust, curates, rate, paths and models are optional."
         ) from None
     for field, given in (("name", [key.name for key in keys.keys]), ("sha256", [key.sha256 for key in keys.keys])):
@@ -108,7 +108,7 @@ class Guest(msgspec.Struct, frozen=True, kw_only=True):
     trust: Trust = "full"
     curates: bool = False
     upstream_key: str | None = None
-    """Key for the upstream; "" for none, None where the client's own goes on."""
+    """Key for the upstream; "" for none, None if the client's own goes on."""
     credential: str = ""
     is_operator: bool = False
     paths: tuple[str, ...] | None = None
@@ -129,10 +129,12 @@ class Guest(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def require_model(self, body: bytes) -> None:
-        """Raise `Refused` for a request that does not name one model which the key may use."""
+        """Raise `Refused` for a request that does not name exactly one model that the key may use."""
         named = _models_in(body)
         if len(named) != 1 or not isinstance(named[0], str):
-            raise Refused(403, "This key may use some models only, so its requests name one: `model` in a JSON object.")
+            raise Refused(
+                403, "This key may use only some models, so its requests must name one: `model` in a JSON object."
+            )
         if not any(_fits(allowed, named[0]) for allowed in self.models):
             raise Refused(
                 403, f"This key may not use the model {named[0]!r:.100}; it may use {', '.join(self.models)}."
@@ -144,8 +146,8 @@ def _fits(allowed: str, asked: str) -> bool:
 
 
 def _models_in(body: bytes) -> list[object]:
-    """Return what a request names as its model, every time that it does: servers differ in which of two they take, in
-    whether they tell `Model` from it, and some take `models` to fall back on."""
+    """Return everything that a request names as its model: servers differ in which of two they take and in whether
+    `Model` counts, and some fall back on `models`."""
     try:
         pairs = json.loads(body, object_pairs_hook=list)
     except (ValueError, RecursionError):
@@ -155,7 +157,7 @@ def _models_in(body: bytes) -> list[object]:
 
 
 class Door:
-    """Lets requests in. Where there are no keys they reach `run`, and `hosts` are names of this machine."""
+    """Lets requests in. Without keys they reach `run`, and `hosts` are names of this machine."""
 
     def __init__(self, keys: KeyRing | None, run: str, *, hosts: Sequence[str] = ()) -> None:
         self._keys, self._run = keys, run
@@ -164,9 +166,8 @@ class Door:
         self._upstream_keys = {key.name: _variable(key.upstream_key_env) for key in keys.keys} if keys else {}
 
     def change(self, keys: KeyRing) -> list[str]:
-        """Let in whom other keys name from now on; return the names of those whose upstream's key this process lacks,
-        which are not let in.
-        """
+        """Accept these keys from now on; return the names of those whose upstream key this process lacks, which are not
+        accepted."""
         lacking = [key for key in keys.keys if key.upstream_key_env and not os.environ.get(key.upstream_key_env)]
         kept = tuple(key for key in keys.keys if key not in lacking)
         self._upstream_keys = {key.name: _variable(key.upstream_key_env) for key in kept}
@@ -182,12 +183,12 @@ class Door:
             self._require_local(headers)
             return Guest(run=self._run, curates=True)
         found = [(name, _digest(headers[name])) for name in CREDENTIALS if name in headers]
-        # Every key is compared with every header, found or not: how long it takes tells nothing.
+        # Every key is compared with every header, found or not, so that the time taken reveals nothing.
         matches = [(key, name) for key in self._keys.keys for name, sent in found if _same(sent, key.sha256)]
         operators = [name for name, sent in found if _same(sent, self._keys.operator_sha256)]
         if matches:
             key, credential = matches[0]
-            # By its rate, too, so that a key keeps its bucket when the file is read again.
+            # By its rate too, so that a key keeps its bucket when the file is read again.
             bucket = self._buckets.setdefault((key.name, key.rate), _Bucket(key.rate))
             if wait := bucket.take(now) if is_limited and key.rate else 0:
                 raise Refused(429, f"This key may send {key.rate:g} requests per minute.", retry_after=wait)
@@ -226,7 +227,7 @@ class _Bucket:
         self._left, self._at = self._most, -math.inf
 
     def take(self, now: float) -> int:
-        """Take one; return 0, or after how many seconds there is one."""
+        """Take one; return 0, or the seconds until there is one."""
         self._left = min(self._most, self._left + (now - self._at) * self._per_s)
         self._at = now
         if self._left < 1:
@@ -236,14 +237,15 @@ class _Bucket:
 
 
 def require_local(host: str, keys: KeyRing | None) -> None:
-    """Raise `UsageError` for an address that other machines reach, where there are no keys."""
+    """Raise `UsageError` for an address that other machines reach, if there are no keys."""
     try:
         is_local = host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         is_local = False
     if keys is None and not is_local:
         raise UsageError(
-            f"Other machines reach {host}: a file of keys says who may ask. Pass --keys FILE, or --host 127.0.0.1."
+            f"Other machines can reach {host}, so a file of keys must say who may ask. Pass --keys FILE, or --host "
+            "127.0.0.1."
         )
 
 

@@ -1,7 +1,5 @@
-"""What a client puts into each of its requests: the template around a question, by which no two questions differ.
-
-It is seen in the newest turns of each key, of this process alone. What was read of a turn without it is on record.
-"""
+"""What a client puts into each of its requests: the template around a question, in which no two questions differ. It is
+found in the newest turns of each key, in this process alone. What was read of a turn without it is on record."""
 
 from __future__ import annotations
 
@@ -11,9 +9,9 @@ from collections import OrderedDict, deque
 from mage_es.engine.rules.wording import shared
 
 _TURNS, _KEYS, _END = 12, 1_000, 1_000
-"""Turns that are kept of a key, keys of which some are kept, and characters of either end of a turn."""
+"""Turns kept per key, keys with kept turns, and characters of either end of a turn."""
 _LEAST = 3
-"""Other turns that must begin, or end, alike."""
+"""Other turns that must begin or end alike."""
 
 
 class TurnHabits:
@@ -24,7 +22,7 @@ class TurnHabits:
         self._seen = OrderedDict[str, deque[str]]()
 
     def shared(self, key: str, text: str) -> tuple[int, int]:
-        """Return the characters that a turn begins and ends with as others of its key do, and keep it among them."""
+        """Return how many characters at its beginning and end a turn shares with others of its key, and keep it."""
         with self._mutex:
             seen = self._seen.setdefault(key, deque(maxlen=_TURNS))
             self._seen.move_to_end(key)

@@ -1,8 +1,8 @@
 """Calls that go to a provider as one batch, at the price of batches.
 
 Rules
-    - Everyone who may call is announced first (`add_callers`) and signs off (`remove_caller`). Once all remaining
-      callers wait in the queue, their requests are submitted as one batch. Calls of others are made directly.
+    - Everyone who may call is announced first (`add_callers`) and signs off in the end (`remove_caller`). Once all
+      remaining callers wait in the queue, their requests are submitted as one batch. Calls of others are made directly.
     - The batch's id is durable before anything waits for its replies, so a resumed run collects the same batch, even if
       batches are switched off by then. A call is submitted again only after the batch's answer is recorded as a
       failure.
@@ -64,7 +64,7 @@ class _WaitingCall(NamedTuple):
 class BatchQueue:
     """Calls of one tier to a model whose provider takes batches; `client` makes the direct calls.
 
-    [section 3.3, EVOLVE] A batch's id is durable before the run waits for it. Digests equal those of single calls;
+    [section 3.3, EVOLVE] A batch's id is durable before the run waits for it. Digests equal those of single calls:
     batches and cache writes enter none.
     """
 
@@ -112,14 +112,14 @@ class BatchQueue:
         Raises as `RetryingClient.complete`; `ProviderDown` also if the provider takes no batches.
         """
         caller = call.purpose, call.about
-        # Batches are switched off by now, and this call is in none of those under way: it need not wait for them.
+        # Batches are switched off by now, and this call is in no batch under way, so it need not wait.
         if caller in self._callers and not self._is_on and not self._batched(call)[0]:
             self.remove_caller(caller)
         if caller not in self._callers:
             return await self._client.complete(request, report=report)
         began = time.perf_counter_ns()
         try:
-            # Held until the reply is there: the batch is owed in full from the moment it is submitted.
+            # Held until the reply arrives: the batch is owed in full from the moment it is submitted.
             with await self._hold_cost(request) as pay:
                 outcome = await self._batch_reply(call, request)
                 if isinstance(outcome, Completion):
@@ -128,13 +128,13 @@ class BatchQueue:
         except ModelFault as error:
             outcome = error.fault
         except Interrupted as reason:
-            # A caller that goes no further never joins the queue, so all others would wait for it for ever.
+            # A caller that stops here never joins the queue, so all others would wait for it for ever.
             self.cancel(reason)
             raise
         took = (time.perf_counter_ns() - began) // 1000
         if isinstance(outcome, Completion):
             return Answered(outcome, took)
-        # Lost for its own sake; what concerns every call (a denied key) surfaces in the direct call below.
+        # Lost for a reason of its own; what concerns every call (a denied key) surfaces in the direct call below.
         failed = FailedAttempt(outcome, took, is_lost=not outcome.passes and outcome.kind not in HOPELESS)
         if failed.is_lost:
             raise Unanswered(failed)
@@ -159,7 +159,7 @@ class BatchQueue:
     def _submit_when_complete(self) -> None:
         """Submit the waiting calls once every remaining caller is among them."""
         if self._waiting and self._callers <= {(key.purpose, key.about) for key in self._waiting}:
-            # Emptied before the task runs, so that a call that comes meanwhile, such as a repair, waits for the next
+            # Emptied before the task runs, so that a call arriving meanwhile, such as a repair, waits for the next
             # batch.
             through, self._waiting = self._waiting, {}
             task = asyncio.get_running_loop().create_task(self._process(list(through.values())))
@@ -172,16 +172,16 @@ class BatchQueue:
         if self._client.spending is None:
             return nullcontext(lambda completion: None)
         if await self._client.spending.room(self.name, request):
-            # That may have taken long.
+            # That may have taken a long time.
             self._check_cancelled()
-        # `in_batch`: a direct call that is short of money must not wait for this one, since this one may be waiting
-        # in the queue for the caller of that call.
+        # `in_batch`: a direct call that is short of money must not wait for this one, since this one may be waiting in
+        # the queue for the caller of that call.
         return self._client.spending.holding(self.name, request, in_batch=True)
 
     # ------------------------------------------------------------ a batch
 
     async def _process(self, waiting: Collection[_WaitingCall]) -> None:
-        """Deliver every call its reply, from the batch that has it already or from a new one."""
+        """Deliver its reply to every call, from the batch that already has it or from a new one."""
         try:
             for batch_id, calls in (await self._by_batch(waiting)).items():
                 replies = await self._fetch_replies(batch_id, len(calls))
@@ -225,7 +225,7 @@ class BatchQueue:
         return batch_id
 
     async def _fetch_replies(self, batch_id: str, count: int) -> Mapping[str, Completion | Fault]:
-        """Poll a batch at growing intervals and return its replies; none if the provider no longer knows the batch."""
+        """Poll a batch at growing intervals and return its replies; none if the provider has forgotten the batch."""
         wait, until = self._client.policy.first_wait_s, time.monotonic() + _MOST_S
         try:
             while not await self._with_retries(lambda: self._model.has_ended(batch_id)):
@@ -238,18 +238,15 @@ class BatchQueue:
             if error.fault.kind != "missing":
                 raise ProviderDown(f"{self.name} refuses batch {batch_id}: {error.fault.sentence}") from None
             self._client.announce(f"{self.name} no longer knows batch {batch_id}; its {count} calls are made again.")
-            # Providers delete replies after some weeks. Each call then gets a fault that passes, and is made
-            # directly.
+            # Providers delete replies after some weeks. Each call then gets a passing fault, and is made directly.
             return {}
         self._client.announce(f"Batch {batch_id} of {self.name} is complete.")
         return replies
 
     async def _with_retries(self, action: Callable[[], Awaitable[Result]], *, costs: bool = False) -> Result:
-        """Return the result of a request about a batch, retried while its fault may pass.
-
-        One that `costs` is given up as early as a call is where the reply may be lost, and not the request.
-        Raises `ModelFault` for a fault that does not pass, `ProviderDown` after too many in a row.
-        """
+        """Return the result of a request about a batch, retried while its fault may pass. One that `costs` is given up
+        as early as a call whose reply may be lost.
+        Raises `ModelFault` for a fault that does not pass, `ProviderDown` after too many in a row."""
         # Not through the client: these requests are not calls, so they are no events and not in the budget.
         policy = self._client.policy
         wait = policy.first_wait_s
@@ -292,5 +289,5 @@ def call_key(call: Call) -> CallKey:
 
 def _custom_id(call: Call) -> str:
     """Return the call's name within a batch: a hash of its idempotency key."""
-    # Hashed, since an id may have 64 characters of a small alphabet, and subjects contain ids of questions.
+    # Hashed, since an id may have only 64 characters of a small alphabet, and subjects contain question ids.
     return sha256_text("\x00".join((str(call.iteration), call.phase, *map(str, call_key(call)))))[:32]

@@ -5,11 +5,11 @@ Rules
       the caller of `make_call`, which commits it together with what follows from it.
     - A typed reply of another form is recorded as `reply.rejected`; the model is shown the problem and asked again, at
       most `MOST_REPAIRS` times. After that, or if a call failed for good, the caller gets None: an iteration goes on
-      without.
-    - A typed reply that its limit cut is asked for again with a higher one, once; what is cut even then is given up,
-      and what repeats itself at once.
+      without it.
+    - A typed reply that was cut at its limit is asked for once more with a higher one; one cut even then is given up,
+      and one that repeats itself is given up at once.
     - A recorded call is never made again, repairs included: each attempt's prompt follows from the replies before it.
-      Nor is one that this program would word in another way.
+      Nor is one that this program would now word differently.
     - Texts of models and data sets enter a prompt only inside JSON strings, where they cannot close a fence.
 """
 
@@ -41,7 +41,7 @@ RecordCommand = Callable[[Command], object]
 
 
 class TypedCall(NamedTuple):
-    """Which agent asks what about which subject, and what was cut of it. `template` is recorded as the purpose.
+    """Which agent asks what about which subject, and what was cut from it. `template` is recorded as the purpose.
 
     [appendix, call audit]
     """
@@ -72,9 +72,9 @@ async def make_call(call: Call, move: Ask, *, client: Client, record: RecordComm
             completion, latency_us = await client.complete(move.request, report=report)
     except Unanswered as lost:
         # Not recorded here, as `report` would: a process killed between this failure and what follows from it would
-        # make a call again that is on record as lost.
+        # repeat a call that is on record as lost.
         return RecordFailure(call, lost.failed)
-    # For every model alike: what is recorded is what memories, briefs and answers are made of.
+    # For every model alike, since memories, briefs and answers are made from what is recorded.
     completion = msgspec.structs.replace(completion, text=without_reasoning(completion.text))
     # The problem is found here and recorded with the reply: `decide` knows no types of replies.
     problem = read_reply(completion.text, move.typed, stop_reason=completion.stop_reason)[1] if move.typed else ""
@@ -108,7 +108,7 @@ async def complete_typed(
         # Looked up per attempt, not once: a process may have died between a rejected reply and its repair.
         if progress.call_at(iteration, call_key(call)) is None:
             recorder.do(await make_call(call, move, client=client, record=recorder.do))
-        # Read back from the state, so that a new reply and a recorded one take the same way from here on.
+        # Read back from the state, so that a new reply and a recorded one take the same path from here.
         called = progress.call_at(iteration, call_key(call))
         if called is None:
             return None, fact
@@ -122,7 +122,7 @@ async def complete_typed(
 def typed_reply(first: Ask, form: type[Reply]) -> Generator[Ask, Fact, tuple[Reply | None, ModelCalled]]:
     """Ask for a typed reply, and return it with the call that gave it; None, with the last call, if none was readable.
 
-    Each attempt is a move of its own, so that a resumed run repairs the recorded reply and does not ask anew.
+    Each attempt is a move of its own, so that a resumed run repairs the recorded reply instead of asking anew.
     """
     request = first.request
     for attempt in range(1 + MOST_REPAIRS):

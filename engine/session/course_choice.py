@@ -1,4 +1,4 @@
-"""Which course a planned question takes: the Learner's, an episode, or that of a baseline or a method."""
+"""Which course a planned question takes: the Learner's, an episode's, a baseline's or a method's."""
 
 from collections.abc import Generator, Sequence
 from math import inf
@@ -50,7 +50,7 @@ def planned_course(world: World, state: State, planned: QuestionPlanned) -> Cour
     donor = None
     if planned.donor:
         other = world.questions[planned.donor]
-        # Typed again: the plan records only which question donates.
+        # Typed again, since the plan records only which question donates.
         donor = Donor(other, world.typing.types_of([other], state.graph.induced_types())[0])
     return episode_of(context, planned, question, donor)
 
@@ -82,10 +82,8 @@ def view_of(world: World) -> RunView:
 
 
 def learned(world: World, state: State, *, is_trial: bool) -> Preparing:
-    """Return the method of a run as it was on a state, made anew from what the log says that it observed.
-
-    `is_trial`: return the trial in its place that it was at.
-    """
+    """Return a run's method as it was on a state, rebuilt from what it observed according to the log. `is_trial`:
+    return instead the trial that it was at."""
     begun = state.progress.baseline
     assert begun is not None
     method = open_method(begun.baseline, view_of(world))
@@ -97,7 +95,7 @@ def learned(world: World, state: State, *, is_trial: bool) -> Preparing:
 
 
 class Lesson(NamedTuple):
-    """Questions that are asked together, in a round of their own if they are a trial, before anything is observed."""
+    """Questions to ask together before anything is observed, in a round of their own if they are a trial."""
 
     names: Sequence[str]
     asked_by: Preparing
@@ -119,7 +117,7 @@ class AskedNote(NamedTuple):
 
 
 Lessons = Generator[Lesson | AskedNote, str, None]
-"""All that a method learns from; it is sent the writer's text for a note, and "" when a lesson is settled."""
+"""Everything a method learns from; it is sent the writer's text for a note, and "" once a lesson is settled."""
 
 
 def lessons(method: Method | Searching, world: World, state: State, names: Sequence[str]) -> Lessons:
@@ -170,7 +168,7 @@ def _answered(state: State, name: str, round: int) -> TrialAnswer:
             score=score,
             strict=judged.strict,
             by=judged.judge,
-            # The log has whether it passed, and not from which score on.
+            # The log says whether it passed, but not the passing score.
             passing=score if judged.correct else inf,
         )
     if steps := progress.steps("fresh", name):
@@ -182,13 +180,13 @@ def _answered(state: State, name: str, round: int) -> TrialAnswer:
 
 def _writing(world: World, about: str, request: Request) -> Ask:
     tier: Tier = "guidance" if world.setting.config.guidance else "execution"
-    if tier == "guidance":  # whose thinking counts, as in all its calls
+    if tier == "guidance":  # whose thinking counts, as in all of its calls
         request = msgspec.structs.replace(request, max_tokens=max(request.max_tokens, MAX_TOKENS))
     return Ask(about, request, agent="Writer", tier=tier, purpose=NOTES)
 
 
 def after(asking: Generator[_Yielded, Any, None], answer: object) -> _Yielded | None:
-    """Send what came of what was asked, and return what is asked next, None at the end."""
+    """Send the outcome of what was asked, and return what to ask next, None at the end."""
     try:
         return asking.send(answer)
     except StopIteration:
@@ -196,7 +194,7 @@ def after(asking: Generator[_Yielded, Any, None], answer: object) -> _Yielded | 
 
 
 def written(world: World, state: State, ask: Ask) -> str:
-    """Return the text that the log has of a writer, "" if it was lost, is no text or quotes a guarded question."""
+    """Return a writer's text from the log, "" if it was lost, is not text or quotes a guarded question."""
     called = state.progress.call_at(LEARNING_AT, note_key(ask))
     if called is None or reason_of(called) in ("looped", "empty", "refused"):
         return ""

@@ -31,7 +31,7 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.fold import State
 
 SIMILAR = 5
-"""Similar titles that are named if a page does not exist, as in the original ReAct."""
+"""Similar titles to name if a page does not exist, as in the original ReAct."""
 
 Handler = Callable[[Phase, QuestionPlanned, Any, int], Awaitable[Sequence[Draft]]]
 """Makes one kind of move for a planned question: (phase, plan, move, causation) -> facts, the move's own first."""
@@ -76,7 +76,7 @@ class Effects:
         call = call._replace(sources=(planned.question_id,))
         outcome: Command = await make_call(call, move, client=client, record=self._record)
         if isinstance(outcome, RecordFailure) and outcome.failed.fault.kind == "too_long" and move.droppable:
-            # Not a failure: a `CallFailed` would end the course, and this one can ask again with a memory less.
+            # Not a failure: a `CallFailed` would end the course, and this one can ask again with one memory fewer.
             outcome = RecordTrimming(call, outcome.failed, planned, move.droppable[0])
         return decide(self._setting, self._state, outcome)
 
@@ -110,7 +110,7 @@ class Effects:
                 return [bounded(page)] if page else (), tuple(similar), ""
             except MageError:  # the whole corpus cannot be reached
                 raise
-            except Exception as error:  # what it said of this query is none of the model's fault and stops no run
+            except Exception as error:  # its error on this query is not the model's fault and must not stop the run
                 return (), (), shortened(without_halves(f"{type(error).__name__}: {error}"))
 
         # In a thread, like tools: an index may take seconds to load or to search.
@@ -124,7 +124,7 @@ class Effects:
             wanted="passages" if move.passages else "page",
             query=move.query,
             titles=tuple(page.title for page in pages) or tuple(similar),
-            # The texts themselves: the corpus may have changed, or be missing, when the run is resumed or shown.
+            # The texts themselves, since the corpus may have changed or be missing when the run is resumed or shown.
             texts=tuple(page.text for page in pages),
             problem=problem,
         )

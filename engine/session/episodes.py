@@ -3,7 +3,7 @@
 Rules
     - The environment is simulated inside the course. A resumed run, and `show`, replay the recorded actions; if the
       environment then answers differently, it has changed, and that is an error.
-    - Every step retrieves anew, by the task's statement and the current observation, on the state of the plan.
+    - Every step retrieves anew, by the task's statement and the current observation, from the plan's state.
     - A memory that had to be dropped because a step's prompt was too long stays dropped in later steps.
     - A reply without an action is a step as well; it is recorded as such and counted.
 """
@@ -104,10 +104,10 @@ def _play(episode: _Episode, environment: Environment) -> Course:
             dropped.add(fact.memory_id)
             planned, episode = without(planned, dropped), episode.without_solved(dropped)
         action = action_in(environment, fact.text)
-        # Played before it is recorded, as the fact holds what it led to. For a recorded step this is the replay.
+        # Played before it is recorded, as the fact holds its outcome. For a recorded step this is the replay.
         outcome = environment.step(action)
         yield from _recorded(episode.stepped(step, planned, action, outcome))
-        # `lines` is the transcript, of which memories are made; `history` is what the next prompts show of it, which
+        # `lines` is the transcript, from which memories are made; `history` is what the next prompts show of it, which
         # may repeat whole observations.
         lines.append(transcript_line(action, outcome.effect))
         history.append(_remembered(observation, action, fact.text) if observation.recalled else lines[-1])
@@ -141,7 +141,7 @@ def _remembered(observation: Observation, action: str | None, reply: str) -> str
 
 
 def _with_reasoning(history: list[str], reasoning: str) -> list[str]:
-    """Return the history with the reasoning of its last step only, which keeps prompts short."""
+    """Return the history with only its last step's reasoning, which keeps prompts short."""
     return [*history[:-1], f"{history[-1]}\nReasoning: {reasoning}"] if reasoning else history
 
 
@@ -155,7 +155,7 @@ def _in_one_line(text: str) -> str:
 
 
 def _recorded(fact: EpisodeStepped | EpisodeClosed) -> Generator[Move, Fact, None]:
-    """Record a fact of the environment. Raises `LogError` if the log holds another one in its place."""
+    """Record a fact of the environment. Raises `LogError` if the log holds another in its place."""
     recorded = yield Act(fact)
     if recorded != fact:
         raise LogError(

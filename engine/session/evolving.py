@@ -17,7 +17,7 @@ from mage_es.engine.session.session import Session
 
 
 async def author_all(session: Session, iteration: int, assigned: Sequence[Assignment]) -> list[Authored]:
-    """Return the results of all assignments, in their order. None depends on another, so all are asked at once.
+    """Return the results of all assignments, in order. None depends on another, so all are asked at once.
 
     Raises:
         Interrupted: The user asked to stop; calls in flight were finished first.

@@ -18,8 +18,8 @@ from mage_es.events.vocabulary import CallFailed, Draft, QuestionPlanned
 
 
 class PendingCourse(NamedTuple):
-    """A planned question, its course, and the next move of that. `causation` is the plan's sequence number; `recorded`
-    finds the fact of a move in the log, for those after the score of a recorded reply."""
+    """A planned question, its course, and the course's next move. `causation` is the plan's sequence number; `recorded`
+    finds a move's fact in the log, for moves after a recorded reply was scored."""
 
     planned: QuestionPlanned
     question: Question
@@ -32,7 +32,7 @@ class PendingCourse(NamedTuple):
 class CompletedMove(NamedTuple):
     """The facts of a move, and the end of the course if this was its last move.
 
-    `drafts` is empty for a course that an earlier process led to its end. `durable` is set once they are recorded.
+    `drafts` is empty for a course that an earlier process finished. `durable` is set once they are recorded.
     """
 
     pending: PendingCourse
@@ -124,7 +124,7 @@ async def _follow(
     stop: Callable[[], bool],
     stopped: list[Interrupted],
 ) -> None:
-    # All followers share this iterator: each takes the next course that has not begun.
+    # All followers share this iterator: each takes the next course that has not started.
     for item in waiting:
         move = item.move
         if isinstance(move, Finish):  # an earlier process recorded the last reply, but not the verdict
@@ -133,7 +133,7 @@ async def _follow(
             if stop():
                 return
             if isinstance(move, Grade):
-                # The judge's replies to what is scored again may be on record.
+                # The judge's replies to a rescored answer may be on record.
                 move = catch_up(item.course, advance(item.course, await score(move)), item.recorded)
                 if isinstance(move, Finish):
                     await done.put(CompletedMove(item, (), move, None))
@@ -146,7 +146,9 @@ async def _follow(
                 stopped.append(reason)
                 return
             fact = drafts[0].event
-            if isinstance(fact, CallFailed) and not (isinstance(made, Ask) and made.is_spare):  # for good: it ends here
+            if isinstance(fact, CallFailed) and not (
+                isinstance(made, Ask) and made.is_spare
+            ):  # for good: the course ends here
                 move = Finish("", lost=f"{fact.fault}: {fact.problem}")
             else:
                 assert isinstance(fact, Fact)
@@ -154,7 +156,7 @@ async def _follow(
             if isinstance(move, Finish):
                 # Nothing of this course follows, so the worker need not wait for the commit before it takes the next.
                 await done.put(CompletedMove(item, drafts, move, None))
-            elif isinstance(made, Act) or isinstance(move, Grade):  # what follows can be had again: no need to wait
+            elif isinstance(made, Act) or isinstance(move, Grade):  # what follows can be recomputed: no need to wait
                 await done.put(CompletedMove(item, drafts, None, None))
             else:
                 durable = asyncio.Event()

@@ -45,7 +45,7 @@ class CallsInFlight:
         self._write(self._count + 1)
 
     def remove(self, request_sha256: str) -> None:
-        """Count a call as recorded; one that another process started is ignored."""
+        """Count a call as recorded; a call that another process started is ignored."""
         # The same request may be in flight more than once, when two questions give one prompt.
         begun = self._calls.pop(request_sha256, 0)
         if begun > 1:
@@ -68,7 +68,7 @@ class CallsInFlight:
 
 
 class BusySlots:
-    """How long as many calls as there are slots were in flight, of the seconds in which questions were answered."""
+    """For how long all slots were in use, out of the seconds in which questions were answered."""
 
     def __init__(self, number: int, clock: Clock = SYSTEM_CLOCK) -> None:
         self.number, self._clock = number, clock

@@ -2,9 +2,9 @@
 
 Rules
     - The rule comes first. What it finds right is final; what it leaves undecided goes to the judge, and so does a near
-      miss, and what it finds wrong if the benchmark says that this question is cross-checked.
+      miss, or whatever it finds wrong if the benchmark says that this question is cross-checked.
     - The judge sees the question, the expected and the given answer, as data inside JSON strings, and nothing else.
-    - A reply that its limit cut is wrong, whatever it says so far, and no judge is asked: it had not settled.
+    - A reply cut at its limit is wrong, whatever it says so far, and no judge is asked: it had not settled.
     - A reply without a score in [0, 1] and a reason (in the strict form: without yes or no) is rejected, and the judge
       is asked again at most twice. Without a usable reply, or without a judge, the rule's verdict is final; an
       undecided answer then stays undecided.
@@ -31,7 +31,7 @@ STRICT = "judge_strict_v1"
 
 
 class StrictReply(msgspec.Struct, frozen=True, kw_only=True):
-    """A judge's verdict without anything between right and wrong."""
+    """A judge's verdict with nothing between right and wrong."""
 
     is_correct: bool
     explanation: str = ""
@@ -64,7 +64,7 @@ def judged(
     move.
 
     [agents, Critic] The rule comes first. A judge, a tier of its own in every ledger, decides what the rule leaves open
-    and, in a cross-checked benchmark, what the rule holds wrong.
+    and, in a cross-checked benchmark, what the rule calls wrong.
     """
     finish = yield from course
     if finish.verdict is not None:

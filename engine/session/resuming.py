@@ -45,7 +45,7 @@ def reopened(
         config = config and models.named_in(config)
     with Log.open(run.log_path, clock=clock, fs=fs) as log:
         reader = LogReader(run.log_path, fs)
-        # Own models are filled in first, as they were before the configuration was recorded.
+        # The models that own tasks bring are filled in first, as they were before the configuration was recorded.
         started = first_event(reader)
         require_same(parse(started.config), with_own_models(config) if config else None)
         if tasks is not None:
@@ -58,7 +58,7 @@ def reopened(
         if config:
             world.limit_scorer(config.scorer_seconds)
         models = models or open_models(world.setting.config, has_guidance=has_guidance)
-        # Before the fold and the first call: that a price is missing should cost neither time nor money.
+        # Before the fold and the first call: a missing price should cost neither time nor money.
         runtime.require_prices({**models.names(), **metered(world.setting.config.embedder)})
         # A snapshot only saves time: without one, or if it does not fit the log, the fold begins at the first event.
         state = state_of(run, reader)

@@ -11,14 +11,14 @@ Theory of operation
 
     The way to one answer is a course (engine/courses.py): a generator that yields moves (call a model, run a tool, look
     something up, record an episode's step) and is sent the fact that each one left. A course keeps nothing else, so the
-    same facts lead it down the same way. `answer` opens a course for each planned question, and `following.answer_all`
+    same facts lead it down the same path. `answer` opens a course for each planned question, and `following.answer_all`
     advances as many as there are workers. The fact of a move is durable before its course makes the next one; the
-    verdict is committed together with the last reply. (An episode's steps follow from replies that are durable, so
-    they may wait for the next commit.)
+    verdict is committed together with the last reply. (An episode's steps follow from replies that are durable, so they
+    may wait for the next commit.)
 
     Resuming is therefore no special case. `_recorded` looks each move up in the log before it is made: a call by tier,
-    purpose, subject, attempt and request hash. `catch_up` runs the course through everything found, and real work
-    begins with the first move that has no fact. Iterations that are closed are not looked at again.
+    purpose, subject, attempt and request hash. `catch_up` runs the course through everything that it finds, and real
+    work begins with the first move without a fact. Iterations that are closed are not looked at again.
 
     Calls of guidance and judge may go to the provider in batches. They wait in a `BatchQueue` until every caller that
     was announced has asked; the batch's id is recorded before anything waits for it, so a resumed run collects the same
@@ -93,7 +93,7 @@ from mage_es.projections.fold import State
 from mage_es.projections.progress import CallKey, trial_of
 
 MOST_UNREADABLE = 3
-"""Guidance in a row that could not be read, at which a new run is paused."""
+"""Unreadable guidance replies in a row at which a new run is paused."""
 
 
 class Session:
@@ -103,13 +103,13 @@ class Session:
         if log.keys:
             world = world._replace(setting=world.setting._replace(salt=log.keys.salt))
         self.run, self.world, self.log, self.state, self.models = run, world, log, state, models
-        # Held while log and state change: replaced where another thread of the process writes the log as well.
+        # Held while log and state change; replaced if another thread of the process also writes the log.
         self.lock: AbstractContextManager[object] = nullcontext()
         self.runtime, self.budget = runtime, runtime.budget(state.ledger)
         self.registration: RunRegistered | None = None
         # The sequence number of each plan, which calls and verdicts name as their cause.
         self._plan_seq: dict[tuple[Phase, str], int] = {}
-        # A plan of an iteration is no part of the state once that is closed, and the next one builds on its briefs.
+        # An iteration's plan leaves the state once it is closed, and the next one builds on its briefs.
         self.last_plan: IterationPlanned | None = None
         self._position: tuple[int, Phase, int, int] = (-1, "open", 0, 0)
         self._measure = measure_of(are_episodes=is_sequential(world.benchmark))
@@ -148,9 +148,9 @@ class Session:
 
     async def aclose(self) -> None:
         """Close models and files. Calls of the embedder that are not recorded yet are recorded first."""
-        # One that recorded nothing has not connected the meter yet, but opening the embedder may have cost calls.
+        # A session that recorded nothing has not connected the meter, but opening the embedder may have cost calls.
         self._connect_meter()
-        # Queues first: what they are still submitting goes through their clients' models.
+        # Queues first, since what they are still submitting goes through their clients' models.
         for queue in self.batch_queues.values():
             await queue.aclose()
         for client in self.clients.values():
@@ -172,7 +172,7 @@ class Session:
 
     def opening(self) -> OpenRun:
         """Store the world's questions beside the log; return the command that commits to them and begins the run."""
-        # Durable before the event that names them; what a crash leaves without one means nothing.
+        # Durable before the event that names them; questions without such an event, left by a crash, mean nothing.
         stored = self.log.store(*rows_of(self.world.benchmark))
         limits = self.runtime.limits
         budget = [limits.recorded()] if limits and any(limits) else []
@@ -184,7 +184,7 @@ class Session:
         return opening
 
     def sign(self) -> None:
-        """Sign the head of the run's log, where there is a key."""
+        """Sign the head of the run's log, if there is a key."""
         if self.runtime.signer:
             self.commit([naming(self.runtime.signer)])
             self.runtime.sign(self.log, self.run.log_path)
@@ -204,12 +204,12 @@ class Session:
             return self.commit(decide(self.world.setting, self.state, command))
 
     def commit(self, drafts: Sequence[Draft]) -> Appended:
-        """Make events durable, then apply them. The log skips facts that it holds already."""
+        """Make events durable, then apply them. The log skips facts that it already holds."""
         with self.lock:
             drafts = self.state.texts.numbered(drafts)
             appended = self.log.append(drafts)
             for seq, event, draft in zip(appended.seqs, appended.events, drafts, strict=True):
-                if seq > self.state.seq:  # else the log held it already, and so does the state
+                if seq > self.state.seq:  # otherwise the log and the state already held it
                     self.state.apply(event)
                     self.state.seq = seq
                     if isinstance(event, AnswerJudged | AnswerUnanswered):
@@ -218,7 +218,7 @@ class Session:
                         self.in_flight.remove(event.request_sha256)
                         if isinstance(event, ModelCalled) and event.tier == "guidance":
                             self._guided.add((event.iteration, event.purpose, event.about))
-                # Also if the log held the plan already: calls that are still to come name it as their cause.
+                # Even if the log already held the plan, because later calls name it as their cause.
                 if isinstance(event, QuestionPlanned):
                     self._plan_seq[draft.phase, event.question_id] = seq
                 elif isinstance(event, IterationPlanned):
@@ -270,7 +270,7 @@ class Session:
     def plan(self, iteration: int, phase: Phase, purposes: Mapping[str, Purpose], *, frozen: bool) -> None:
         """Plan questions (id -> purpose), unless they are planned."""
         self.enter_phase(iteration, phase)
-        # Planned once: a second plan, on a state that has moved on, could choose other memories for a question.
+        # Planned once, because a second plan, on a later state, could choose other memories for a question.
         if not self.state.progress.plans(phase) and purposes:
             self.do(PlanAnswers(iteration=iteration, phase=phase, asked=self.asked(purposes), frozen=frozen, donors={}))
 
@@ -286,7 +286,7 @@ class Session:
             for each in self.state.progress.plans(phase)
             if names is None or (each.question_id in names and each.iteration == iteration)
         ]
-        # From what is on record, so that the notes of a resumed run show the score of the whole phase.
+        # From the record, so that the notes of a resumed run show the score of the whole phase.
         progress = self.state.progress
         self._running_score = RunningScore(phase, [*progress.verdicts(phase), *progress.unanswered(phase)])
         pending = in_prefix_order(
@@ -316,12 +316,12 @@ class Session:
                 ]
             )
             done += sum(moved.finish is not None for moved in batch)
-            if queue and self.streak.problem:  # those that make no move any more never join it
+            if queue and self.streak.problem:  # those without further moves never join it
                 queue.cancel(Interrupted(self.streak.problem))
             elif queue:
                 for moved in batch:
-                    # Not before its end: after a bad reply a course asks the judge again, and that call needs the
-                    # queue too.
+                    # Not before its end, because after a bad reply a course asks the judge again, which needs the queue
+                    # too.
                     if moved.finish:
                         queue.remove_caller((template, moved.pending.planned.question_id))
             self.report_progress(iteration, phase, done, total)
@@ -354,7 +354,7 @@ class Session:
         self.commit(self.streak.rest())
 
     async def _score(self, move: Grade) -> Verdict:
-        # In a thread: whoever waits for a process must not hold up the calls of all other courses.
+        # In a thread, so that waiting for a process does not hold up the calls of all other courses.
         return await asyncio.to_thread(scored, self.world.benchmark, move.question, move.reply)
 
     def _pending_course(self, phase: Phase, planned: QuestionPlanned) -> PendingCourse:
@@ -368,7 +368,7 @@ class Session:
             templates=self.world.setting.templates,
         )
         first = begin(course)
-        # What was recalled has no prompt: then the first call is the judge's.
+        # A recalled answer has no prompt: its first call is the judge's.
         request = first.request if isinstance(first, Ask) and first.tier == "execution" else None
         if request and sha256_text(request.text) != planned.prompt_sha256:
             self._announce_rewording(planned.question_id)
@@ -388,7 +388,7 @@ class Session:
                     progress.call(key)
                     or trimming_of(move, progress.trimmings(phase, planned.question_id, trial_of(planned)))
                     or (progress.lost(key) if move.is_spare else None)
-                    # A reply about this, but to another prompt: it was asked, and is not asked again.
+                    # A reply about this, but to another prompt: it was asked once and is not asked again.
                     or progress.call_at(planned.iteration, key)
                 )
             case Use():
@@ -418,14 +418,14 @@ class Session:
     async def guide(self, call: TypedCall, reply: type[Reply]) -> tuple[Reply | None, str]:
         """Return the guidance tier's typed reply (None if the call failed or no reply was readable) and its fact id.
 
-        Raises `PrerequisiteError` once a new run could read none of some replies in a row; a resumed one warns of it.
+        Raises `PrerequisiteError` once a new run cannot read several replies in a row; a resumed one warns of it.
         """
         self.check_stop()
         if "guidance" not in self.clients:
-            raise LogError("This session has no guidance model; it may only answer.")
+            raise LogError("This session has no guidance model: it can only answer questions.")
         client = self.batch_queues.get("guidance", self.clients["guidance"])
         found, fact = await complete_typed(self, client, call, reply, self.world.setting.templates)
-        # What an earlier process was told is no news, and a failed call is told by its fault.
+        # What an earlier process reported is not news, and a failed call is reported by its fault.
         if (call.iteration, call.template, call.about) in self._guided:
             self._unreadable = 0 if found is not None else self._unreadable + 1
             if self._unreadable == MOST_UNREADABLE:
@@ -439,15 +439,15 @@ class Session:
         )
         if self._is_new:
             raise PrerequisiteError(
-                f"{told} The run is paused. `resume` goes on without what cannot be read; or begin another run with "
-                "another --guidance model."
+                f"{told} The run is paused. `resume` goes on without the unreadable replies; or start another run "
+                "with another --guidance model."
             )
         self.announce(f"WARNING: {told}")
 
     # ------------------------------------------------------------ reporting progress
 
     def _announce_rewording(self, question_id: str) -> None:
-        """Announce, once, that prompts render differently from when they were planned."""
+        """Announce, once, that prompts now render differently from how they were planned."""
         if not self._is_reworded:
             self._is_reworded = True
             self.announce(
@@ -473,7 +473,7 @@ class Session:
         self._position = (iteration, phase, done, total)
         running_score = self._running_score if self._running_score.phase == phase else RunningScore(phase)
         measure, level = self._measure, running_score.level(self._measure)
-        # Only anchors that see something new are asked again: what they say alone is no accuracy of the anchors.
+        # Only anchors that see something new are asked again, so their accuracy is not that of all anchors.
         if phase == "snapshot" and measure == ACCURACY and (anchors := anchors_so_far(self.state, iteration)):
             level = sum(anchors.values()) / len(anchors)
         self.runtime.observer(

@@ -1,10 +1,10 @@
-"""Verdicts in the order in which they are recorded: a scorer that fails some times in a row stops the run.
+"""Verdicts in the order in which they are recorded: a scorer that fails several times in a row stops the run.
 
 Rules
     - An answer on which the scorer failed waits for the next one. Once that is decided, or the phase is over, it is
-      recorded as undecided, which is final. Some in a row stop the run, and none of those is recorded: a resumed run
+      recorded as undecided, which is final. Several in a row stop the run, and none of them is recorded: a resumed run
       scores their recorded replies again.
-    - What was in flight then is finished and recorded as far as it is decided.
+    - Whatever was in flight then is finished, and recorded if it is decided.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from mage_es.events.errors import PrerequisiteError
 from mage_es.events.vocabulary import Draft
 
 MOST_FAILED = 3
-"""Verdicts in a row, over all workers, on which a scorer may not fail."""
+"""Failures in a row, over all workers, at which a scorer stops the run."""
 
 
 class Streak:
@@ -26,7 +26,7 @@ class Streak:
         self._waiting: list[Draft] = []
 
     def settled(self, finish: Finish | None, drafts: Sequence[Draft]) -> Sequence[Draft]:
-        """Return what is to be recorded now of an answer that is settled by `drafts`."""
+        """Return what to record now for an answer that `drafts` settle."""
         verdict = finish.verdict if finish else None
         if verdict is None:
             return drafts
@@ -42,15 +42,15 @@ class Streak:
         return ()
 
     def rest(self) -> Sequence[Draft]:
-        """Return what still waits, which nothing that is scored later can mend."""
+        """Return what still waits, which no later score can change."""
         waiting, self._waiting = self._waiting, []
         return waiting
 
     def check(self) -> None:
-        """Raise `PrerequisiteError` where the scorer failed too often in a row."""
+        """Raise `PrerequisiteError` if the scorer failed too often in a row."""
         if self.problem:
             raise PrerequisiteError(
                 f"The scorer failed on {MOST_FAILED} answers in a row, the last time with:\n  {self.problem}\n"
-                "Their replies are recorded and not judged yet. Mend the scorer, then resume: it scores them again, "
+                "Their replies are recorded but not judged yet. Fix the scorer, then resume: it scores them again, "
                 "and no call is repeated."
             )

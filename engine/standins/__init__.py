@@ -2,7 +2,7 @@
 
 They parse the prompts that the engine writes for language models, and know nothing else: no benchmark, no gold answer,
 no store, no clock, no random source, no memory between calls. They never lead: a prompt is worded for language models,
-and the stand-ins follow. What they score says that the machinery works, not what MAGE is worth.
+and the stand-ins follow. Their scores show that the machinery works, not what MAGE is worth.
 
     builtin/analogist    execution   word problems, by analogy with the worked examples in the prompt
     builtin/reader       execution   questions in prose, by finding answers in what the prompt quotes

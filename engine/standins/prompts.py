@@ -57,8 +57,8 @@ def sections_of(prompt: str) -> dict[str, str]:
 
 
 def in_sections(request: Request) -> str:
-    """Return a prompt as one text: cases that were shown as turns are quoted under a heading, as others are, and what
-    was noted before the first of them comes after them."""
+    """Return a prompt as one text: cases that were shown as turns are quoted under a heading, as others are, and any
+    notes before the first of them come after them."""
     *shown, asked = request.messages
     if not shown:
         return asked
@@ -80,7 +80,7 @@ def json_block(prompt: str) -> str:
 
 
 class StepPrompt(NamedTuple):
-    """`told` are the sections that tell of the world and of earlier episodes."""
+    """`told` are the sections about the world and earlier episodes."""
 
     task: str
     so_far: str
@@ -123,7 +123,7 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """`result` is "" where the tool failed."""
+    """`result` is "" if the tool failed."""
 
     name: str
     arguments: str
@@ -133,7 +133,7 @@ class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
 class QuestionPrompt(msgspec.Struct, frozen=True, kw_only=True):
     """The reply to it ends with `before` + answer + `after`.
 
-    `step` is the one step that is asked for, `parameters` those of the tool whose arguments are, by meaning; else None.
+    `step` is the step asked for, `parameters` those of the tool whose arguments are asked for, by meaning; else None.
     """
 
     question: str
@@ -184,7 +184,7 @@ def _examples(sections: Mapping[str, Sequence[str]], marks: Sequence[str]) -> tu
     for field in (field for name in ("Solved earlier", "Corrected earlier") for field in _read(sections, name)):
         if "Question" not in field:
             continue
-        # Of a case without reasoning the answer follows the question at once.
+        # In a case without reasoning the answer follows the question directly.
         told = field.get("Reply") or field["Question"]
         mark = next((mark for mark in marks if mark in told), "\n")  # served cases have no mark
         before, _, answer = told.rpartition(mark)
@@ -214,7 +214,7 @@ def _blocks(sections: Mapping[str, Sequence[str]], name: str) -> list[list[str]]
 
 
 def _fields(block: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
-    """Of several lines with one label the first counts."""
+    """If several lines have one label, the first counts."""
     fields: dict[str, list[str]] = {}
     label = ""
     for line in block:

@@ -13,14 +13,14 @@ _WORD_OR_MARK = re.compile(r"\w+|[^\w\s]")
 
 
 def count_words(text: str) -> int:
-    """Unlike `count_tokens` it takes `wood_pickaxe` for one word."""
+    """Unlike `count_tokens` it counts `wood_pickaxe` as one word."""
     return len(_WORD_OR_MARK.findall(text))
 
 
 class StandIn:
     """A model whose reply is a function of the request alone: no clock, no file, no memory between calls.
 
-    `teacher_sees` is what a guidance model needs of `Config.teacher_sees`.
+    `teacher_sees` is the value of `Config.teacher_sees` that a guidance model needs.
     """
 
     def __init__(

@@ -58,7 +58,7 @@ SKILLS = ("algebra", "counting", "general", "ratios")
 
 
 class RandomRun:
-    """One possible run: what earlier events determine follows from them, everything else is drawn."""
+    """One possible run: whatever earlier events determine follows from them, everything else is drawn."""
 
     def __init__(self, random: Random, questions: int) -> None:
         self.random, self.questions = random, questions

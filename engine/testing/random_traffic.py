@@ -72,10 +72,10 @@ def served(random: Random, k: int, task_type: str, skill: str) -> Iterator[Event
             overhead_us=random.randrange(10**3),
         )
         if random.random() < 0.7:
-            yield from _said(random, k, inference, session, task_type, skill)
+            yield from _feedback(random, k, inference, session, task_type, skill)
 
 
-def _said(random: Random, k: int, inference: str, session: str, task_type: str, skill: str) -> Iterator[Event]:
+def _feedback(random: Random, k: int, inference: str, session: str, task_type: str, skill: str) -> Iterator[Event]:
     feedback, proposal = sha256_text(f"{k}/{inference}")[:32], sha256_text(f"proposal/{k}/{inference}")[:32]
     yield FeedbackGiven(
         feedback=feedback,

@@ -1,4 +1,4 @@
-"""Histories of runs as lists of stages: the events of each phase, in order or interleaved anew.
+"""Histories of runs as lists of stages: the events of each phase, in order or re-interleaved.
 
 In a `concurrent` stage the events may have any order that keeps each question's plan, reply and verdict in sequence.
 """
@@ -42,7 +42,7 @@ def flat(stages: Sequence[Stage]) -> list[Event]:
 
 
 def shuffled(stages: Sequence[Stage], random: Random) -> list[Event]:
-    """Return the events with those of each concurrent stage interleaved anew, question by question in order."""
+    """Return the events with each concurrent stage re-interleaved, keeping each question's order."""
     events: list[Event] = []
     for stage in stages:
         if not stage.concurrent:

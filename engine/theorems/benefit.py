@@ -1,8 +1,8 @@
-"""Never worse than nothing: the bare prompt was served where what was learned had not shown that it helps.
+"""Never worse than nothing: the bare prompt was served unless what was learned had been shown to help.
 
 From the logs alone: each decision is made again from the verdicts on the anchors before it; each question of an exam,
-and each that was learned from, was asked with what was decided for its type; and a plan that is bare names nothing that
-was learned. (What a served run put into requests is checked in theorems/serving.py.)
+and each that was learned from, was asked as decided for its type; and a plan that is bare names nothing that was
+learned. (What a served run put into requests is checked in theorems/serving.py.)
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ BOUND = "0 against the record"
 
 
 def check_benefit(run: Run, reader: LogReader, config: Config) -> Check:
-    """Return whether what was served is what the anchors had shown to help, and nothing else."""
+    """Return whether only what the anchors had shown to help was served."""
     record, decided = _Record(config), list[tuple[int, BenefitDecided]]()
     inherited = last_inherited(reader)
     for seq, event in reader.numbered(AnswerCarried, AnswerJudged, BenefitDecided, QuestionPlanned):
@@ -56,7 +56,7 @@ class _Record:
 
     def problem_of(self, event: Event) -> str:
         match event:
-            case AnswerJudged(purpose="anchor" | "fresh"):  # a fresh question is a pair where it was asked bare, too
+            case AnswerJudged(purpose="anchor" | "fresh"):  # a fresh question is a pair if it was also asked bare
                 self._learned[event.question_id], self._types[event.question_id] = event.correct, event.task_type
                 if event.iteration < 0:  # the start of a run that began with nothing
                     self._bare[event.question_id] = event.correct
@@ -91,7 +91,7 @@ class _Record:
 
 
 def _misplanned(planned: QuestionPlanned, *, is_bare: bool) -> str:
-    """Return how a plan differs from what its question is to be asked with, "" if it does not."""
+    """Return how a plan differs from how its question should be asked, "" if it does not."""
     named = (*planned.memories, *planned.principles, *planned.chain, *planned.planning, *planned.action_recipes)
     if planned.is_bare and (named or planned.tool_id or planned.guiding_skill):
         return f"{planned.question_id} has the bare prompt, and something that was learned in it"

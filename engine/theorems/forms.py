@@ -1,4 +1,4 @@
-"""A form of prompts was chosen as the anchors speak for it, and prompts have the form that was chosen.
+"""A form of prompts was chosen because the anchors favour it, and prompts have that form.
 
 From the log alone: the answers to the anchors in both forms are counted again, and every plan after the choice has it.
 """
@@ -15,7 +15,7 @@ BOUND = "0 against the record"
 
 
 def check_forms(reader: LogReader, *, since: int) -> Iterator[Check]:
-    """Yield the check of a run that chose a form in a trial of its own, after event `since`; nothing for another."""
+    """Yield the check of a run that chose a form in its own trial, after event `since`; nothing for any other."""
     answers: dict[tuple[str, int], dict[str, bool]] = {}
     chosen: FormDecided | None = None
     for seq, event in reader.numbered(AnswerJudged, FormDecided, QuestionPlanned, since=since + 1):

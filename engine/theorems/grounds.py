@@ -1,6 +1,6 @@
 """What each claim of a run rests on: recomputing, a head that somebody kept, or somebody's word.
 
-A row's state is that of this run and this call of `verify`. Checks are found by what their names begin with, so that a
+A row's state is that of this run and this call of `verify`. Checks are found by the prefix of their names, so that a
 new check of a claim only has to be named here.
 """
 
@@ -28,7 +28,7 @@ RECOMPUTED = {
     "exams ask a frozen state, results are sums of verdicts": ("inference", "exam "),
     "verdicts follow from the recorded replies and the gold": ("verdicts",),
 }
-"""What a claim that can be recomputed is checked by; without such a check it is a belief."""
+"""The checks of a claim that can be recomputed; without one it is a belief."""
 
 
 class Ground(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,8 +42,8 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
 def grounds_of(
     checks: Sequence[Check], signed: HeadsVerdict, reader: LogReader, *, kept: int, known: Sequence[Verifier]
 ) -> tuple[Ground, ...]:
-    """Return a row for each claim. `kept` is the event after which a head was given that was kept elsewhere (0: none),
-    `known` are keys that are trusted."""
+    """Return a row for each claim. `kept` is the event of a given head that was kept elsewhere (0: none), `known` are
+    trusted keys."""
     proved = [_recomputed(claim, [c for c in checks if c.name.startswith(by)]) for claim, by in RECOMPUTED.items()]
     grounds = [
         *proved,

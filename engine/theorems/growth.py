@@ -60,7 +60,7 @@ def check_growth(reader: LogReader) -> Check:
     [Theorem 1] Unconditional here: the vocabulary has no event that could take a protected memory away.
     """
     kinds: dict[str, str] = {}
-    # With subjects ids are keyed: by the run's secret, which a copy may be without.
+    # With subjects ids are keyed: by the run's secret, which a copy may lack.
     salt: str | None = reader.keys.salt if reader.keys else ""
     if not salt and any(is_sealed(text) for split in reader.of(SplitCommitted) for text in split.question_hashes):
         salt = None

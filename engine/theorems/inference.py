@@ -1,4 +1,4 @@
-"""Frozen inference: an exam asks no guidance and learns nothing, and the run's log knows each that was taken.
+"""Frozen inference: an exam asks no guidance and learns nothing, and the run's log knows every exam that was taken.
 
 An exam has a log of its own, whose calls are counted here; a judge only scores, so its calls are not forbidden. The
 exam asks questions that the run never asked, of exactly the state that it names, and its log has no event that changes
@@ -38,7 +38,7 @@ from mage_es.projections.fold import State, fold, reads_of
 
 NAME = "inference"
 BOUND = "0 guidance calls, 0 learned"
-EXAMINING = frozenset({"exam", "ask"})  # the purposes of questions that belong in logs of their own
+EXAMINING = frozenset({"exam", "ask"})  # the purposes of questions that belong in separate logs
 
 
 def check_inference(run: Run, reader: LogReader) -> Iterator[Check]:
@@ -132,7 +132,7 @@ def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:
     judged = sum(tier == "judge" for _, tier in called)
     learned = [each.seq for each in records if type(each.event) in learning]
     asked = {each.event.question_id: each.seq for each in records if isinstance(each.event, QuestionPlanned)}
-    # Also what a parent learned from, of which there is the verdict only.
+    # Also what a parent learned from, of which only the verdict is here.
     evolved = reader.events({QuestionPlanned: ("question_id",), AnswerJudged: ("question_id",)})
     known = {event.question_id for _, event in evolved if isinstance(event, QuestionPlanned | AnswerJudged)}
     problem, seq = _untrue(record, [each.event for each in records], sorted(asked)), 0
@@ -154,7 +154,7 @@ def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:
 
 
 def _untrue(record: ExamRecord, events: Sequence[Event], asked: Sequence[str]) -> str:
-    """Return where an exam's log is not what the run's log says of it, "" if it is."""
+    """Return where an exam's log contradicts the run's log, "" if it does not."""
     opened, closed = record.opened, record.closed
     if events and events[0] != opened:
         return "its log is that of another exam than the run opened"
@@ -170,7 +170,7 @@ def _untrue(record: ExamRecord, events: Sequence[Event], asked: Sequence[str]) -
 
 
 def _unrecorded(run: Run, records: Sequence[ExamRecord], reader: LogReader) -> Iterator[Check]:
-    """Check the folders and the numbers of which the run's log has no record."""
+    """Check the folders and the numbers that the run's log does not record."""
     known, numbers = {record.opened.exam for record in records}, {record.number for record in records}
     for exam in run.exams():
         name, number = exam.path.name, number_of(exam.path.name)

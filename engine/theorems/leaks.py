@@ -58,7 +58,7 @@ def check_leaks(reader: LogReader) -> Check:
         counts[tag_of(event)] += 1
         if isinstance(event, MemoryProposed):
             proposed.add(event.memory_id)
-        # The question of a published proposal is a client's, and of no split; the parent's log has its proposal.
+        # The question of a published proposal is a client's, and in no split; the parent's log has its proposal.
         is_published = event.memory_id in proposed or seq <= inherited if isinstance(event, MemoryAppended) else False
         if (
             isinstance(event, MemoryAppended)

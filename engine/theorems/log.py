@@ -1,4 +1,4 @@
-"""The log itself: files and hashes, the chain, whether it had a head known from earlier, what is beside it: questions,
+"""The log itself: files and hashes, the chain, whether it had an earlier known head, and what is beside it: questions,
 and the keys of subjects."""
 
 from collections.abc import Iterator
@@ -81,7 +81,7 @@ def check_questions(verdict: QuestionsVerdict) -> Check:
 
 
 def check_keys(reader: LogReader) -> Iterator[Check]:
-    """Yield whether each key that was destroyed is gone still; nothing for a run of which no subject was erased."""
+    """Yield whether each destroyed key is still gone; nothing for a run without erased subjects."""
     destroyed = {event.subject_id: seq for seq, event in reader.numbered(KeyDestroyed)}
     here = set(reader.keys.ids.values()) if reader.keys else set()
     back = sorted(destroyed.keys() & here)

@@ -1,4 +1,4 @@
-"""What is odd and can be honest: other replies to the same request, ids of replies that repeat, time that runs back.
+"""What is odd but can be honest: different replies to the same request, repeated reply ids, time that runs backwards.
 
 From the logs alone. Each leaves a doubt and breaks nothing: a served model is not quite a function of its prompt, and
 clocks are set.
@@ -20,7 +20,7 @@ from mage_es.events.vocabulary import ModelCalled, Record
 NAME = "oddities"
 BOUND = "0 odd"
 _SET_BACK_US = 2_000_000
-"""By how much a clock may be corrected."""
+"""By how much a clock may be set back."""
 
 
 def check_oddities(run: Run, reader: LogReader) -> Check:
@@ -53,7 +53,8 @@ def check_oddities(run: Run, reader: LogReader) -> Check:
 
 
 class _Replies:
-    """The replies of the learner to each request of an exam; the same request shows the same of the same state."""
+    """The replies of the learner to each request of an exam; the same request shows the same content of the same
+    state."""
 
     def __init__(self) -> None:
         self._texts: dict[tuple[str, str, str], dict[str, str]] = defaultdict(dict)

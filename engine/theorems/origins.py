@@ -1,7 +1,5 @@
-"""Everything learned names what it was made of: verdicts, replies and feedback that are in the log before it.
-
-Of what a run began with, its parent's log has the replies.
-"""
+"""Everything learned names what it was made from: verdicts, replies and feedback earlier in the log. For what a run
+began with, its parent's log has the replies."""
 
 from typing import Any
 
@@ -16,7 +14,7 @@ BOUND = "0 without an origin"
 
 
 def check_origins(reader: LogReader) -> Check:
-    """Return whether every fact that an origin names is in the log, and before what was made of it."""
+    """Return whether every fact that an origin names is in the log, and before what was made from it."""
     inherited, made = last_inherited(reader), [cls for cls in EVENT_TYPES.values() if "origin" in shapes_of(cls)]
     recorded = {
         record.fact_id.hex(): record.seq for record in reader.records({AnswerJudged, FeedbackGiven, ModelCalled})

@@ -1,4 +1,4 @@
-"""No memory of a question in its own prompt: what a plan shows was made of other questions (rules/own.py).
+"""No memory of a question in its own prompt: what a plan shows was made from other questions (rules/own.py).
 
 From the log alone: memories, principles and action recipes by the ids that a plan and an episode's steps name; a tool
 by the length of its quotation in the first prompt, which is that of the tool without the question's own examples.
@@ -29,7 +29,7 @@ BOUND = "0 of its own"
 
 
 def check_own(reader: LogReader, config: Config) -> Check:
-    """Return whether no plan, and no step of an episode, shows a question what was made of it."""
+    """Return whether no plan, and no step of an episode, shows a question what was made from it."""
     if config.revisit_self == "include":
         return Check(name=NAME, ok=True, detail="nothing is claimed: revisit_self is `include`", bound="none")
     written, prompts = _Written(), 0
@@ -52,7 +52,7 @@ class _Written:
         self.texts: dict[str, str] = {}
 
     def shown_to_its_own(self, event: object) -> Iterator[str]:
-        """Take up what an event writes; yield what it shows a question of its own."""
+        """Take in what an event writes; yield what it shows a question of its own."""
         match event:
             case MemoryAppended():
                 self.memories.setdefault(event.memory_id, event)

@@ -1,9 +1,9 @@
-"""Paraphrases across splits: a question that was learned from and, in other words, is a guarded one.
+"""Paraphrases across splits: questions learned from that are, in other words, guarded ones.
 
 Rules
-    - Shingles are blind to a text of which every fifth word is left out: no run of five words is left. So this is the
-      measure: a question is a paraphrase of a guarded one if it is as near to it, by the run's embedder, as that is to
-      itself without every fifth word, counted from where it is least near.
+    - Shingles are blind to a text without every fifth word: no run of five words is left. So this is the measure: a
+      question is a paraphrase of a guarded one if it is as near to it, by the run's embedder, as that is to itself
+      without every fifth word, counted from where it is least near.
     - Questions of which each has a number that the other lacks ask for different answers, however alike their words.
     - A guarded question to which another guarded one is as near cannot be told apart by this embedder, and is not
       compared.
@@ -114,7 +114,7 @@ def paraphrases(
 
 
 def without_fifths(text: str, first: int) -> str:
-    """Return a text without every fifth word from the one in the place `first` (from 0) on, a shorter one as it is."""
+    """Return a text without every fifth word from place `first` (from 0) on; a shorter one unchanged."""
     words = text.split()
     return " ".join(w for place, w in enumerate(words) if place % SHINGLE != first or len(words) < SHINGLE)
 
@@ -124,7 +124,7 @@ def _numbers(text: str) -> Counter[str]:
 
 
 def _may_be_same(one: Counter[str], other: Counter[str]) -> bool:
-    return one <= other or other <= one  # a number can be in words in one of them
+    return one <= other or other <= one  # one of them may spell a number out
 
 
 def _unchecked(why: str) -> Check:

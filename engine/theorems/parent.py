@@ -1,4 +1,4 @@
-"""What a run took over is what its parent has: event by event, where the parent is there to be compared with."""
+"""What a run inherited is what its parent has: event by event, if the parent is there to compare with."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check_parent(reader: LogReader, parent: Run) -> Check:
     """Return whether a run began with what its parent had learned. Raises `UsageError` for a run that has none."""
     begun = inheritance(reader)
     if begun is None:
-        raise UsageError(f"{reader.run} goes on from no other run: leave --parent out.")
+        raise UsageError(f"{reader.run} does not continue another run: omit --parent.")
     verdict = verify_log(parent.log_path, head=begun.head_chain)
     if problems := problems_of(verdict):
         return Check(name=NAME, ok=False, detail=f"{parent.id}: {problems}", bound=BOUND, damaged=True)

@@ -1,4 +1,4 @@
-"""No text that a client proposed was put into a request before anchors that saw it, or a person, had let it pass.
+"""No text that a client proposed was put into a request before anchors that saw it, or a person, had approved it.
 
 From the log alone: a publish names the anchors that were asked with a proposal, and how each was answered before and
 with it. Plans and verdicts say whether that is so, and the rule (engine/rules/trials.py) whether it was enough.
@@ -40,7 +40,7 @@ _READS: Reads = {
 
 
 def check_proposals(reader: LogReader) -> Iterator[Check]:
-    """Yield the check of a served run, nothing for another."""
+    """Yield the check of a served run, nothing for any other."""
     publishes = _Publishes()
     for seq, event in reader.events(_READS, since=last_inherited(reader) + 1):
         if problem := publishes.problem_of(event):
@@ -61,7 +61,7 @@ class _Publishes:
         self._born: set[str] = set()
         self._approved: set[str] = set()
         self._since: dict[str, int] = {}
-        """The iteration from which on a proposal is in use."""
+        """The iteration from which a proposal is in use."""
         self._shown: dict[tuple[int, str], set[str]] = {}
         self._answers: dict[int, dict[str, bool]] = defaultdict(dict)
         self._accepted: list[int] = []

@@ -14,7 +14,7 @@ from mage_es.events.vocabulary import Event, MasteryUpdated, SkillCreated, Slots
 from mage_es.projections.slots import Slots
 
 NAME = "ratchet"
-ROUNDING = 1e-9  # tolerance for double precision at a bound that is met exactly
+ROUNDING = 1e-9  # tolerance for double precision if a bound is met exactly
 
 
 def check_ratchet(reader: LogReader, config: Config) -> Check:
@@ -23,7 +23,7 @@ def check_ratchet(reader: LogReader, config: Config) -> Check:
     [Theorem 3] The form in the paper is false (0.81 < 0.9). True is m_k >= max over k' of (1 - gamma)^(k - k') m_k'.
     """
     walk, slots, steps = _Walk(config), Slots(), 0
-    inherited = last_inherited(reader)  # taken with the parent's alpha and gamma, which may be others
+    inherited = last_inherited(reader)  # taken with the parent's alpha and gamma, which may differ
     for seq, event in reader.numbered(*Slots.reads):
         try:
             problem = walk.problem(event, slots) if seq > inherited else walk.take_over(event)

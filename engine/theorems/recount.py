@@ -1,4 +1,4 @@
-"""The answers of one log, scored again: each course is led through what the log has of it (theorems/verdicts.py)."""
+"""The answers of one log, scored again: each course is led through its facts in the log (theorems/verdicts.py)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from mage_es.projections.fold import State
 
 BOUND = "all agree"
 ANOTHER = "recorded with another release of this package"
-"""Why prompts, plans and replies of stand-ins are not held against what this release makes of them."""
+"""Why prompts, plans and replies of stand-ins are not compared with what this release would make."""
 SCORER_GONE = "scored by another scorer than the one that is here, which says something else"
 _NO_GOLD = "this copy was made without right answers"
 _ERASED = "a text of theirs was erased"
@@ -54,7 +54,7 @@ _Key = tuple[int, str, str]
 
 
 class Heard(NamedTuple):
-    """A call of the learner's whose request was made again; `exam` asked it, "" for the run itself."""
+    """A call of the learner whose request was rebuilt; `exam` asked it, "" for the run itself."""
 
     world: World
     exam: str
@@ -64,11 +64,11 @@ class Heard(NamedTuple):
 
 
 class CheckBasis(msgspec.Struct, frozen=True):
-    """What a log is checked with: the world it began in, None where `missing` says why it cannot be opened, and the
-    fingerprints of its `scorer` as it is here.
+    """What a log is checked with: the world it began in, None if `missing` says why it cannot be opened, and the
+    fingerprints of its current `scorer`.
 
-    `is_release` and `is_scorer`: whether the package and the scorer that are here are those that recorded it, so that
-    they must render and score the same. `heard`, if given, collects the calls whose requests were made again.
+    `is_release` and `is_scorer`: whether the current package and scorer are those that recorded it, and so must render
+    and score the same. `heard`, if given, collects the calls whose requests were rebuilt.
     """
 
     world: World | None
@@ -80,7 +80,7 @@ class CheckBasis(msgspec.Struct, frozen=True):
 
 
 class _Asking:
-    """A question that was planned, its course, and what the log has of it so far."""
+    """A planned question, its course, and its facts in the log so far."""
 
     def __init__(self, planned: QuestionPlanned, course: Course | None, first: Move | Finish | None) -> None:
         self.planned, self.course, self.first = planned, course, first
@@ -104,12 +104,12 @@ class Recount:
         self._right: dict[str, bool] = {}
         self.settled: list[_Settled] = []
         self.made: dict[str, AnswerJudged] = {}
-        """The verdicts that the scorer which is here gives."""
+        """The verdicts that the current scorer gives."""
         self.plans: list[QuestionPlanned] = []
         self.unchecked: Counter[str] = Counter()
 
     def problem_of(self, record: Record, state: State) -> str:
-        """Take an event up, on the state before it; return what is wrong with it, "" for nothing."""
+        """Take in an event, on the state before it; return what is wrong with it, "" if nothing."""
         match record.event:
             case QuestionPlanned() as planned:
                 return self._planned(record, planned, state)
@@ -117,7 +117,7 @@ class Recount:
                 return self._settled(record, settled)
             case AnswerCarried() as carried:
                 return self._carried(carried)
-            case ExamClosed(exam="") as closed:  # a baseline is nothing but an exam
+            case ExamClosed(exam="") as closed:  # a baseline is just an exam
                 return self.miscounted(closed, frozenset())
             case event:
                 if asking := self._asking_of(record, event):
@@ -136,11 +136,11 @@ class Recount:
         return Check(name=name, ok=True, detail=detail or why, measured=measured, bound=BOUND, doubt=unchecked > 0)
 
     def unsettled(self) -> str:
-        """Return what is wrong with a log that is complete, "" for nothing."""
+        """Return what is wrong with a complete log, "" if nothing."""
         return next((f"{name}: it was planned, and there is no verdict" for _, _, name in sorted(self._open)), "")
 
     def miscounted(self, closed: ExamClosed, known: frozenset[str] | set[str] | None) -> str:
-        """Return how a result differs from the answers; `known` are the familiar families, None where unknown."""
+        """Return how a result differs from the answers; `known` are the familiar families, None if unknown."""
         asked = [each for each in self.settled if each.purpose == "exam" and not isinstance(each, AnswerUndecided)]
         right = {each.question_id: isinstance(each, AnswerJudged) and each.correct for each in asked}
         undecided = sum(each.purpose == "exam" for each in self.settled) - len(asked)
@@ -209,7 +209,7 @@ class Recount:
 
     def _misplanned(self, asking: _Asking, state: State, world: World) -> str:
         planned, first = asking.planned, asking.first
-        # Which questions can be recalled is told from all right answers.
+        # Which questions can be recalled depends on all right answers.
         if planned.routing_arm == RECALL and world.has_gold and not is_recalled(world.setting, state, planned):
             return f"{planned.question_id}: its answer was recalled, which the record of recall did not allow"
         made = sha256_text(first.request.text) if isinstance(first, Ask) and first.tier == "execution" else ""
@@ -222,7 +222,7 @@ class Recount:
         return ""
 
     def _differs(self, asking: _Asking, shown: str, what: str) -> str:
-        """Return the problem of a text that is made otherwise now, unless that can be for another reason."""
+        """Return the problem of a text that now comes out differently, unless there may be another reason."""
         if "[erased " in shown or PREFIX in shown:
             asking.unchecked = _ERASED
         elif not self._is_release:
@@ -268,7 +268,7 @@ class Recount:
         return f"{name}: {problem}" if problem and not problem.startswith(f"{name}: ") else problem
 
     def _unasked(self, asking: _Asking, settled: _Settled) -> str:
-        """Return what is wrong with who replied, which needs nothing but the log."""
+        """Return what is wrong with who replied, which needs only the log."""
         calls = [fact for fact in asking.facts if isinstance(fact, ModelCalled)]
         is_replied = any(call.tier == "execution" for call in calls)
         if not is_replied and asking.planned.routing_arm != RECALL and not isinstance(settled, AnswerUnanswered):
@@ -281,7 +281,7 @@ class Recount:
         return ""
 
     def _led(self, asking: _Asking, settled: _Settled) -> str:
-        """Lead a course through its facts to its end; return how that differs from what is on record."""
+        """Lead a course through its facts to the end; return how that differs from the record."""
         assert asking.first is not None and asking.course is not None
         move, used = asking.first, list[Event]()
         while not isinstance(move, Finish):
@@ -299,7 +299,7 @@ class Recount:
                     return problem
             assert isinstance(fact, Fact)
             move = advance(asking.course, fact)
-        # Without right answers it is not known what a judge was asked.
+        # Without right answers a judge's prompt is unknown.
         calls = (f for f in asking.facts if isinstance(f, ModelCalled) and (f.tier == "execution" or self._has_gold))
         if spare := next((call for call in calls if call not in used), None):
             return f"there is a reply ({spare.tier}, {spare.about}) to what was never asked"
@@ -351,7 +351,7 @@ class Recount:
             told = "right" if isinstance(made, AnswerJudged) and made.correct else "not right"
             asking.unchecked = f"its scorer failed then; now it says {told}"
             return ""
-        return f"recorded is {_told(settled)}; scored again it is {_told(made)}"
+        return f"recorded is {_in_words(settled)}; scored again it is {_in_words(made)}"
 
     def _carried(self, carried: AnswerCarried) -> str:
         before = self._right.get(carried.question_id)
@@ -361,7 +361,7 @@ class Recount:
 
 
 def _fact_of(move: Move, asking: _Asking) -> Event | None:
-    """Return what a log has of a move, as a session looks it up."""
+    """Return a move's fact from the log, as a session looks it up."""
     facts, purpose = asking.facts, asking.planned.purpose
     match move:
         case Ask():
@@ -390,7 +390,7 @@ def _key_of(call: ModelCalled | CallFailed) -> tuple[str, str, str, int, str]:
     return call.tier, call.purpose, call.about, call.attempt, call.request_sha256
 
 
-def _told(event: Event) -> str:
+def _in_words(event: Event) -> str:
     match event:
         case AnswerJudged():
             word = "right" if event.correct else "wrong"
@@ -405,7 +405,7 @@ def _told(event: Event) -> str:
 
 
 def _replied(player: Model, request: Request) -> str:
-    """Return the reply of a stand-in as it is recorded: nothing in it waits."""
+    """Return the reply of a stand-in as recorded; a stand-in never waits."""
     asking: Any = player.complete(request)
     try:
         asking.send(None)

@@ -1,4 +1,4 @@
-"""Registration: what was committed to before the first call as the result, and every way in which the run deviates.
+"""Registration: what was committed to as the result before the first call, and every deviation of the run.
 
 A deviation breaks no theorem, for a run may be examined as often as anybody likes; but then another number than the
 registered one could have been chosen, and a reader should know.
@@ -17,7 +17,7 @@ NAME = "registered"
 
 
 def check_registered(reader: LogReader, started: RunStarted) -> Iterator[Check]:
-    """Yield a check where something was registered."""
+    """Yield a check if something was registered."""
     for seq, told in reader.numbered(RunRegistered):
         end, learner = reader.last(IterationClosed), learner_of(reader)
         records = [each for each in exam_records(reader) if is_own(each.opened, learner)]
@@ -26,7 +26,7 @@ def check_registered(reader: LogReader, started: RunStarted) -> Iterator[Check]:
         deviations = [
             *([f"registered after the first call, event {called}"] if called < seq else []),
             *([f"seed {started.seed} is not among those registered"] if started.seed not in told.seeds else []),
-            *_taken(told, own),
+            *_exam_deviations(told, own),
             *_baseline(told, reader),
         ]
         seeds = ", ".join(map(str, told.seeds))
@@ -41,7 +41,7 @@ def check_registered(reader: LogReader, started: RunStarted) -> Iterator[Check]:
         )
 
 
-def _taken(told: RunRegistered, own: Sequence[ExamRecord]) -> Iterator[str]:
+def _exam_deviations(told: RunRegistered, own: Sequence[ExamRecord]) -> Iterator[str]:
     if len(own) > told.exams:
         yield f"{len(own)} exams of the last state were taken, not {told.exams}"
     others = [each for each in own if each.opened.asked != told.questions]

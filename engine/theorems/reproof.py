@@ -1,4 +1,4 @@
-"""A new learner's proof: what it took out of use is what the paired record condemns, and nothing else.
+"""A new learner's proof: it took out of use exactly what the paired record condemns.
 
 From the log alone: the state is folded up to the answers of the re-proof, and the rule is applied to it again.
 """

@@ -1,7 +1,7 @@
 """Requests: each call of the log and of its exams has the whole request on record, and that has the call's hash.
 
-From the log alone, whatever the templates of this program say: its texts, put together, are what was hashed. Without
-the key of a subject its requests cannot be read, and are counted.
+From the log alone, whatever the templates of this program say: its texts, joined, are what was hashed. Without the key
+of a subject its requests cannot be read, and are counted.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ _READ: Reads = {ModelCalled: _FIELDS, CallFailed: _FIELDS}
 
 
 class _Sending:
-    """What the calls of one log have sent so far; those of an exam's know the texts that its run had."""
+    """What the calls of one log have sent so far; an exam's log also knows the texts of its run."""
 
     def __init__(self, known: Mapping[int, str] = MappingProxyType({})) -> None:
         self.calls = self.erased = 0
@@ -86,4 +86,4 @@ def _exams(run: Run, reader: LogReader, own: _Sending) -> Iterator[tuple[str, Lo
             if record.is_there(run):
                 yield f"exam {record.opened.exam}: ", record.log(run), _Sending(own.before(record.opened.head_seq))
         except LogError:
-            continue  # of a damaged one the check of the exam says so
+            continue  # for a damaged one the exam's check says so

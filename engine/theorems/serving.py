@@ -1,4 +1,4 @@
-"""Every injection that a served run recorded can be made again from its log: from the state at its marker and from ids.
+"""Every injection that a served run recorded can be rebuilt from its log: from the state at its marker and from ids.
 
 From the log alone: each note is rendered again and compared with its hash; its memories were in use at the marker, and
 near enough; the coin of each session is tossed again; and what closed was opened before. What the anchors were asked
@@ -90,7 +90,7 @@ class _Traffic:
         return ""
 
     def _gated(self, event: InferenceOpened) -> str:
-        """Return where memories were put before a question whose type they were not shown to help, or the reverse."""
+        """Return where memories were put before a question whose type they were not shown to help, or vice versa."""
         is_bare = self._benefits[event.marker].is_bare(event.task_type)
         if event.task_type and event.memories and is_bare:
             return f"{event.inference} has memories, which were not shown to help questions of {event.task_type}"
@@ -140,7 +140,7 @@ class _Traffic:
         )
 
     def misrendered(self, reader: LogReader) -> Iterator[tuple[int, str]]:
-        """Yield the first event and the problem of each note that is not what its marker makes of its memories."""
+        """Yield the first event and the problem of each note that differs from what its marker and memories give."""
         state = State()
         for marker, notes in groupby(sorted(self.notes), key=lambda note: self._markers[note[0]]):
             state = fold(reader, until=marker, state=state)
@@ -150,13 +150,13 @@ class _Traffic:
 
 
 def _preface(reader: LogReader) -> str:
-    """Return what the run says before notes, whatever this program says by now."""
+    """Return the run's sentence before notes, whatever this program's is now."""
     started = next(reader.of(RunStarted), None)
     return templates_of(started).get(NOTES, "") if started else ""
 
 
 def _otherwise_asked(reader: LogReader, preface: str) -> Iterator[tuple[int, str]]:
-    """Yield the first anchor whose prompt does not begin as a note of its memories does, by where each of them is."""
+    """Yield the first anchor whose prompt does not begin like a note with its memories, position by position."""
     state, layout = State(), CaseLayout()
     for seq, event in reader.numbered(ServingStarted, QuestionPlanned, since=last_inherited(reader) + 1):
         if isinstance(event, ServingStarted):

@@ -18,7 +18,7 @@ BOUND = f"p {CHANCE:g} at {LEAST_SHARE:.0%}"
 
 
 def check_target_leaks(reader: LogReader, started: RunStarted) -> Iterator[Check]:
-    """Yield a check for each leak, or one that says how near to one the run is."""
+    """Yield a check for each leak, or one that says how close the run is to one."""
     questions, has_gold = stored_questions(reader, started.benchmark)
     committed = list(reader.of(SplitCommitted))
     if not has_gold or not committed:

@@ -44,11 +44,11 @@ from mage_es.projections.ledger import Ledger
 
 NAME, SCORER = "verdicts", "scorer"
 _NEAR = 1e-4
-"""How much a cosine may differ from one machine to the next."""
+"""How much a cosine may differ between machines."""
 
 
 def basis_of(reader: LogReader, *, data_dir: Path | str | None, benchmark: Benchmark | None) -> CheckBasis:
-    """Return what a run is checked with, as far as it is there."""
+    """Return what a run is checked with, as far as available."""
     try:
         late = LateEmbedder(first_event(reader))
         world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=late, frozen=True)
@@ -56,13 +56,13 @@ def basis_of(reader: LogReader, *, data_dir: Path | str | None, benchmark: Bench
             require_scoring(world, "scoring again")
     except (UsageError, PrerequisiteError) as missing:
         return CheckBasis(None, str(missing))
-    # A frozen world guards nothing, and what a method's writer wrote is heard only where it quotes no guarded question.
+    # A frozen world guards nothing, and what a method's writer wrote counts only if it quotes no guarded question.
     setting = world.setting._replace(guarded=Guarded(world.splits.events))
     return CheckBasis(world._replace(setting=setting), scorer=fingerprints(world)[1:])
 
 
 def check_scorer(reader: LogReader, given: CheckBasis) -> Check:
-    """Return whether one scorer scored all exams, and whether it is the one that the run learned by."""
+    """Return whether one scorer scored all exams, and whether it is the one that the run learned with."""
     started, records = first_event(reader), exam_records(reader)
     told = scorer_in_words(scorer_of(started))
     scorers = [(record, scorer_of(record.scored_by)) for record in records]
@@ -100,7 +100,7 @@ def check_verdicts(run: Run, reader: LogReader, given: CheckBasis) -> Iterator[C
                 events = list(record.log(run).records())
                 exams[record.opened.exam] = _exam(record, events, state, _at(given, record.opened))
 
-    with suppress(KeyError):  # of what cannot be folded `check_replay` says so
+    with suppress(KeyError):  # if it cannot be folded `check_replay` says so
         for record in reader.records():
             examine(record.seq)
             if record.seq > inherited and not problem:
@@ -114,15 +114,15 @@ def check_verdicts(run: Run, reader: LogReader, given: CheckBasis) -> Iterator[C
 
 
 def _at(given: CheckBasis, event: RunStarted | ExamOpened) -> CheckBasis:
-    """Return what one log is checked with, by what it says of the package and the scorer of then."""
+    """Return what one log is checked with, by what it says about the package and the scorer at the time."""
     is_release, scorer = event.package_sha256 in ("", package_sha256()), scorer_of(event)
     is_scorer = given.world is None or not event.package_sha256 or scorer == given.scorer
     return msgspec.structs.replace(given, is_release=is_release, is_scorer=is_scorer)
 
 
 def _regolded(reader: LogReader, world: World | None) -> str:
-    """Return where the questions in the folder are not those that the benchmark itself gives, "" if they are."""
-    if world is None or reopening(world.benchmark.name):  # where there is nothing but the folder
+    """Return where the questions in the folder differ from the benchmark's own, "" if nowhere."""
+    if world is None or reopening(world.benchmark.name):  # if there is only the folder
         return ""
     stored, has_gold = stored_questions(reader, world.benchmark.name)
     told = changes(stored, [world.questions[each.id] for each in stored if each.id in world.questions], gold=has_gold)
@@ -148,7 +148,7 @@ def _exam(record: ExamRecord, events: Sequence[Record], state: State, given: Che
 
 
 def _misrejudged(record: ExamRecord, recount: Recount, given: CheckBasis) -> str:
-    """Return where an exam was scored again otherwise than the scorer that is here does, if it is the same."""
+    """Return where the rescoring of an exam differs from the current scorer's, if that is the same scorer."""
     anew = record.rejudged
     if anew is None:
         return ""
@@ -166,7 +166,7 @@ def _misrejudged(record: ExamRecord, recount: Recount, given: CheckBasis) -> str
 
 
 def _misasked(record: ExamRecord, plans: Sequence[QuestionPlanned], state: State, given: CheckBasis) -> str:
-    """Return where an exam asked other questions, or asked them otherwise, than its state and the seed say."""
+    """Return where an exam's questions, or how they were asked, differ from what its state and the seed say."""
     world, opened = given.world, record.opened
     assert world is not None
     if any(question.subject.startswith(ERASED) for question in world.questions.values()):
@@ -178,7 +178,7 @@ def _misasked(record: ExamRecord, plans: Sequence[QuestionPlanned], state: State
     is_planned_anywhere = world.embedder.name == "hash" and not is_sequential(world.benchmark)
     if not (is_planned_anywhere and world.has_gold and given.is_release):
         return ""
-    ledger, state.ledger = state.ledger, Ledger()  # an exam's own account begins at nothing
+    ledger, state.ledger = state.ledger, Ledger()  # an exam's own account starts at zero
     try:
         drafts = plan_answers(world.setting, state, exam_plan(world, state, names, opened.control))
     finally:

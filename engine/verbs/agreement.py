@@ -4,7 +4,7 @@ Rules
     - In a run the rule decides first, and a judge sees only what the rule does not accept. Here it sees every
       prediction, with the same template and the same repairs, to show how far either can be trusted.
     - An empty prediction is wrong; the judge does not see it.
-    - An unusable or missing reply scores 0 and is counted apart: what cannot be read is never right.
+    - An unusable or missing reply scores 0 and is counted separately: what cannot be read is never right.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Judge(NamedTuple):
 
 
 class JudgeCase(NamedTuple):
-    """A prediction for the judge, with the rule's verdict; `is_right` is the strict verdict if that was asked for."""
+    """A prediction for the judge, with the rule's verdict; `is_right` is the strict verdict if requested."""
 
     question: Question
     text: str
@@ -82,7 +82,7 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def opinions_of(cases: Sequence[JudgeCase], judge: Judge, template: str) -> list[Opinion]:
-    """Return the judge's opinion of every case, in their order, with at most `judge.workers` calls at once.
+    """Return the judge's opinion of every case, in order, with at most `judge.workers` calls at once.
 
     Raises:
         ProviderDown: The judge's provider is down.
@@ -135,7 +135,7 @@ async def _opinions(cases: Sequence[JudgeCase], judge: Judge, template: str) -> 
             async with asyncio.TaskGroup() as group:
                 for _ in range(judge.workers):
                     group.create_task(_work(left, opinions, client, template))
-        except BaseExceptionGroup as many:  # the others were only cancelled by the first
+        except BaseExceptionGroup as many:  # the first error cancelled the others
             raise many.exceptions[0] from None
     return opinions
 
@@ -173,7 +173,7 @@ def _opinion(replies: Sequence[Completion], score: float, problem: str) -> Opini
 
 
 def _fact(move: Ask, completion: Completion, model: str) -> ModelCalled:
-    """Return the event that the judge's course expects; without a run it is recorded nowhere."""
+    """Return the event that the judge's course expects; without a run nothing is recorded."""
     return ModelCalled(
         iteration=-1,
         tier=move.tier,

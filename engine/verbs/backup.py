@@ -2,7 +2,7 @@
 
     log/...             the objects of the run's log and its questions, see `mage_es.events.care.backup`
     exams/<n>/log/...   those of each exam's
-    keys                of no subject, where tasks name some
+    an empty key file, if tasks name subjects
     whole/<n>           all objects of a complete backup with their hashes, see `mage_es.events.care.manifest`
 
 Everything else in a run directory can be rebuilt from the logs and is not copied.
@@ -29,7 +29,7 @@ _EXAM = re.compile(r"exams/([^/\\]+)/log/")
 
 
 class BackupReport(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a backup reaches, and what it added: so many `objects`, of `bytes` in total."""
+    """How far a backup reaches, and what it added: the number of `objects` and their total `bytes`."""
 
     run_id: str
     place: str
@@ -50,27 +50,28 @@ class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
     head_chain: str
     exams: int
     is_newest: bool = True
-    """Whether nothing there is of a later backup, one that was interrupted or whose record is lost."""
+    """Whether nothing there belongs to a later backup that was interrupted or whose record is lost."""
 
 
 def backup(run: Run, destination: str | None = None, *, gold: bool = True) -> BackupReport:
     """Copy what is new in a run's logs to a folder or to `s3://bucket/prefix`; the run may be at work.
 
-    By default the copy of `runs/first` is `runs-backups/first`: beside the runs, where nothing takes it for one.
-    What is there already is compared, in a folder by reading it, in a bucket by size and MD5 where the bucket knows
-    that; what is damaged is stored anew. No copy has the keys of subjects: their texts in it read as erased until the
-    run's own file of keys lies there. Without `gold` it lacks the right answers: it can be read and asked, but neither
-    examined nor resumed.
+    By default the copy of `runs/first` is `runs-backups/first`: beside the runs, where nothing mistakes it for one.
+    What is already there is compared, in a folder by reading it, in a bucket by size and MD5 if the bucket knows it;
+    what is damaged is stored again. No copy has the keys of subjects: their texts in it read as erased until the run's
+    own key file is put there. Without `gold` it lacks the right answers: it can be read and asked, but neither examined
+    nor resumed.
 
     Raises:
         UsageError: The destination is neither.
         SequenceConflict: It holds another run, a later or different state of this one, or the answers that it should
-            be without.
-        LogDamaged: A log, or a head of one in the place, is not what was written.
+            lack.
+        LogDamaged: A log, or one of its heads in the place, is not what was written.
         PrerequisiteError: The destination is not accessible, or the run has no event yet.
     """
     objects = open_objects(destination or str(place_beside(run.path)))
-    # Listed before the run's log is copied, and copied after it: the copy knows each of them, and each reaches as far.
+    # Listed before the run's log is copied, and copied after it: so the copied log knows each of them, and each reaches
+    # far enough.
     begun = [exam for exam in run.exams() if exam.events]
     fs = LocalFileSystem()
     stored = [back_up(run.log_path, objects, at=_LOG, fs=fs, gold=gold)]
@@ -110,7 +111,7 @@ def restore(source: str, *, runs_dir: Path, name: str) -> RestoreReport:
     names = backed_up.names()
     exams = sorted({match[1] for each in names if (match := _EXAM.match(each)) and match[1] not in (".", "..")})
     runs_dir.mkdir(parents=True, exist_ok=True)
-    # One level deeper than runs are looked for, so that nothing takes it for a run while it is incomplete.
+    # One level deeper than runs are sought, so that nothing mistakes it for a run while it is incomplete.
     building = Path(tempfile.mkdtemp(prefix=".restoring-", dir=runs_dir))
     try:
         head = restore_log(backed_up, building / name / "log", at=_LOG, fs=LocalFileSystem())
@@ -135,13 +136,13 @@ def restore(source: str, *, runs_dir: Path, name: str) -> RestoreReport:
 
 
 def place_beside(path: Path) -> Path:
-    """Return where a run's copy goes by default, relative where the run's path is."""
+    """Return where a run's copy goes by default, relative if the run's path is."""
     runs = path.parent if path.parent.name else path.parent.resolve()
     return runs.with_name(f"{runs.name}-backups") / path.resolve().name
 
 
 def open_objects(place: str) -> Objects:
-    """Return the objects of a folder or under `s3://bucket/prefix`. Raises `UsageError` for a place that is neither."""
+    """Return the objects of a folder or under `s3://bucket/prefix`. Raises `UsageError` for any other place."""
     if place.startswith(SCHEME):
         return S3Objects(place)
     if "://" in place:

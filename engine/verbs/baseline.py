@@ -6,7 +6,7 @@ Rules
     - A fixed way of prompting learns nothing, and only a method that writes has a guidance model. Like any run it can
       be stopped, resumed, shown and verified, and repeats no recorded call.
     - A method is shown evolution questions first, all methods the same ones in the run's seeded order, in blocks. What
-      it learned is nowhere but in the log: the plan, reply and verdict of each question that it answered.
+      it learned is only in the log: the plan, reply and verdict of each question that it answered.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ class BaselineReport(msgspec.Struct, frozen=True, kw_only=True):
     """A baseline's results on the held-out questions; `answers` is (question id, correct) in id order.
 
     `shots` is the number of worked examples in every prompt. `unanswered` questions, by the kind of the fault, count as
-    wrong; `undecided` answers, by that of the reason, are in no other number. `interval` is the Wilson score interval
-    of `correct` in `total` at 95 %.
+    wrong; `undecided` answers, by the kind of the reason, are in no other number. `interval` is the Wilson score
+    interval of `correct` in `total` at 95 %.
     """
 
     run_id: str
@@ -111,7 +111,7 @@ class BaselineReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 LEARNED = 120
-"""Questions that a method learns from where no other number is given."""
+"""Questions that a method learns from by default."""
 SPLITS: tuple[Split, ...] = ("evolution", "test")
 
 
@@ -133,7 +133,7 @@ async def abaseline(
     models: Models | None = None,
     registration: RunRegistered | None = None,
 ) -> BaselineReport:
-    """Start a baseline and answer a sample of `questions` held-out questions (default: all) with it, an exam's own.
+    """Start a baseline and answer a sample of `questions` held-out questions (default: all) with it, those of an exam.
 
     A method learns from the first `learn_from` evolution questions (default: `LEARNED`, or all there are), until it has
     used `budget_tokens` (0: no limit). `registration` is that of `aevolve`.
@@ -286,27 +286,27 @@ def read_baseline(run: Run) -> BaselineReport:
 
 
 def with_writer(config: Config, name: str) -> Config:
-    """Return a configuration with the guidance model only where a method writes and that is a language model."""
+    """Return a configuration with the guidance model only if a method writes and the model is a language model."""
     guidance = with_own_models(config).guidance if is_writing(name) else ""
-    # The stand-ins write typed replies by rule, and no text.
+    # The stand-ins write typed replies by rule, not text.
     return msgspec.structs.replace(config, guidance="" if guidance.startswith("builtin/") else guidance, iterations=1)
 
 
 def require_baseline(name: str, *, what: str = "baseline", others: Sequence[str] = ()) -> None:
-    """Raises `UsageError` for a name that is none, and `PrerequisiteError` if a method's package is missing."""
+    """Raises `UsageError` for an unknown name, and `PrerequisiteError` if a method's package is missing."""
     if name not in BASELINES and not is_method(name):
         raise UsageError(f"There is no {what} {name!r}.{nearest(name, [*others, *BASELINES, *METHODS, *ALSO])}")
     require_installed(name)
 
 
 def require_fit(name: str, config: Config, *, data_dir: Path | None) -> None:
-    """Raises `UsageError` if a baseline does not fit a configuration, as far as the data is available to tell."""
+    """Raises `UsageError` if a baseline does not fit a configuration, as far as the available data shows."""
     name = ALSO.get(name, name)
     require_baseline(name)
     try:
         benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
     except PrerequisiteError:
-        return  # the baseline reports that itself when it runs
+        return  # the baseline itself reports that when it runs
     looks_in(name, benchmark, config.search)
 
 
@@ -344,7 +344,7 @@ def _method(world: World, beginning: Beginning, chosen: Sequence[str]) -> list[D
     """Return the event with which a method's run begins."""
     evolution, most = world.setting.evolution, beginning.learn_from
     if most is not None and not 0 < most <= len(evolution):
-        raise UsageError(f"There are {len(evolution)} questions to learn from, and not {most}: choose fewer.")
+        raise UsageError(f"There are only {len(evolution)} questions to learn from, not {most}: choose fewer.")
     begun = BaselineStarted(
         baseline=beginning.baseline,
         samples=1,
@@ -381,10 +381,8 @@ def _beginning(session: Session, name: str, questions: Sequence[str]) -> list[Dr
 
 
 async def _learn(session: Session, begun: BaselineStarted) -> None:
-    """Show a method its questions, from the first on that the log does not have, and plan the exam of what it is then.
-
-    A resumed run shows the method what is recorded, in the same order, and goes on from there.
-    """
+    """Show a method its questions, from the first that the log lacks, then plan the exam of the result. A resumed run
+    shows the method what is recorded, in the same order, and continues from there."""
     world, state = session.world, session.state
     method, is_examined = open_method(begun.baseline, view_of(world)), bool(state.progress.plans("exam"))
     session.enter_phase(LEARNING_AT, "evaluate")
@@ -408,7 +406,7 @@ async def _learn(session: Session, begun: BaselineStarted) -> None:
 
 
 async def _write(session: Session, asked: AskedNote) -> str:
-    """Return what a method's writer writes, as the log has it from then on."""
+    """Return what a method's writer writes, as the log records it."""
     session.check_stop()
     ask, name = asked.ask, asked.shown[0]
     client, progress = session.clients[ask.tier], session.state.progress
@@ -422,7 +420,7 @@ async def _write(session: Session, asked: AskedNote) -> str:
 
 
 def tokens_of(ledger: Ledger) -> int:
-    """Return the tokens of all models that were asked, in and out; an embedder's are none."""
+    """Return the tokens of all models that were asked, in and out; an embedder's do not count."""
     used = [ledger.total(tier) for tier in get_args(Tier) if tier != "embedder"]
     return sum(use.input_tokens + use.output_tokens for use in used)
 

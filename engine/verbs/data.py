@@ -1,4 +1,4 @@
-"""The verbs `data fetch`: download the data sets of benchmarks; and `data check`: what a run would make of one.
+"""The verbs `data fetch`: download the data sets of benchmarks; and `data check`: how a run would use one.
 
 `SOURCE.json` beside the files records their address, licence, SHA-256 and size. A checksum is pinned only if it was
 computed from the complete upstream file.
@@ -42,9 +42,9 @@ class DataSource(NamedTuple):
     licence: str
     files: Mapping[str, str]
     folder: str = ""
-    """Its folder below that of all data sets; "" is the benchmark's name."""
+    """Its folder below that of all data sets; "" means the benchmark's name."""
     by_hand: str = ""
-    """Where upstream offers it, if only for a manual download."""
+    """Where upstream offers it, if only as a manual download."""
 
 
 _HOTPOTQA = DataSource(
@@ -110,7 +110,7 @@ SOURCES: dict[str, DataSource] = {
 
 
 class FetchedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of a data set: `size` and `resumed` in bytes; `is_new` is False if it was there already."""
+    """A file of a data set: `size` and `resumed` in bytes; `is_new` is False if it was already there."""
 
     name: str
     path: str
@@ -123,8 +123,8 @@ class FetchedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RoleRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A role that a column of own tasks can have: the column that has it, "" for none, and then `why` if there is one
-    that would have it by its name."""
+    """A role that a column of own tasks can have: the column that has it, "" for none, and then `why` if one would have
+    it by its name."""
 
     role: str
     column: str
@@ -146,7 +146,7 @@ class DataReport(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[Repeat, ...]
     groups: tuple[tuple[str, ...], ...]
     leaks: tuple[str, ...]
-    """What gives the answers away beside the text, as `verify` would say of a run."""
+    """What gives the answers away besides the text, as `verify` would report for a run."""
     said: tuple[str, ...]
 
 
@@ -187,7 +187,7 @@ def fetch(
 
 
 def check(config: Config, *, data_dir: Path | str | None) -> DataReport:
-    """Divide a benchmark's questions as a run would, and say what is left out. Raises what opening it raises."""
+    """Divide a benchmark's questions as a run would, and say what is left out. Raises whatever opening it raises."""
     benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
     splits, columns = divide(config, benchmark), column_roles_of(benchmark)
     return DataReport(

@@ -70,7 +70,7 @@ def diagnose(
 
 
 def asked(config: Config) -> list[str]:
-    """Return the configured models that are put to a trial, without their options."""
+    """Return the configured models that get a trial, without their options."""
     config = with_own_models(config)
     specs = (config.execution, config.guidance, config.judge, config.embedder)
     return list(dict.fromkeys(spec.partition("?")[0] for spec in specs if spec.partition("/")[0] in ASKED))
@@ -200,7 +200,7 @@ def models(config: Config, prices: Prices, *, data_dir: Path | None = None, call
 def pace(
     model: LlamaCpp, took: Took, tier: Tier, config: Config, prices: Prices, *, data_dir: Path | None
 ) -> Iterator[DoctorCheck]:
-    """Tell how fast a model reads and writes, from what its trial took, and what a run takes at that pace."""
+    """Report how fast a model reads and writes, judging by its trial, and how long a run takes at that pace."""
     from mage_es.engine.verbs.estimate import estimate
 
     if not took.written_s:
@@ -210,11 +210,11 @@ def pace(
     yield DoctorCheck(f"{tier} speed", "ok", shown)
     try:
         tiers = estimate(config, data_dir=data_dir, workers=1, prices=prices).tiers
-    except MageError:  # such as data that is missing, of which another check tells
+    except MageError:  # such as missing data, which another check reports
         return
     run = next(each for each in tiers if each.tier == tier)
     calls = run.calls.expected
-    # What its first replies are, before it has seen any case, and what replies to these questions usually are.
+    # The length of its first replies, before it has seen any case, and of usual replies to these questions.
     replies = sorted((took.written / took.calls, run.output_tokens.expected / max(1.0, calls)))
     least, most = ((run.input_tokens.expected / read + calls * reply / written) / 60 for reply in replies)
     told = f"about {least:,.0f} to {most:,.0f} minutes for {calls:,.0f} calls with replies of {replies[0]:.0f} to"
@@ -223,7 +223,7 @@ def pace(
 
 
 def _way_out(problem: str) -> str:
-    """Return the command that a message of ours recommends, "" if there is none."""
+    """Return the command that one of our messages recommends, "" if there is none."""
     for begun in ("python -m pip install ", "export "):
         if begun in problem:
             return begun + problem.partition(begun)[2].splitlines()[0]
@@ -269,14 +269,14 @@ def price(text: str, tier: str, prices: Prices) -> DoctorCheck:
 
 
 def embedder(given: str, prices: Prices, *, calls: bool) -> Iterator[DoctorCheck]:
-    """Check that the embedder embeds a text; for a served one also its token counts and its price."""
+    """Check that the embedder embeds a text; for a served one, also its token counts and price."""
     from mage_es.engine.embedders.registry import open_embedder
     from mage_es.engine.models.retrying import DEFAULT_RETRIES
     from mage_es.engine.seams.metering import Metered
 
     text, remedy = given, "Choose another with --embedder."
     if paid := given.startswith("openai/"):
-        if "timeout=" not in given:  # an option that is given twice is an error
+        if "timeout=" not in given:  # an option given twice is an error
             text += ("&" if "?" in given else "?") + urlencode({"timeout": f"{TIMEOUT_S:g}"})
         remedy = (
             "Correct name, key or address; the server must offer /v1/embeddings, as vLLM does with --runner pooling."

@@ -1,10 +1,10 @@
-"""The verb `erase`: destroy the key of a subject, and see to what its texts left behind.
+"""The verb `erase`: destroy the key of a subject, and deal with what its texts left behind.
 
 Rules
     - What was learned from its questions goes into quarantine first, by events; nothing is deleted. Then the key is
-      destroyed, then every store is searched, and last the receipt is recorded. Cut off anywhere, it is begun again.
-    - Files that can be made again (snapshots, replays) go where they have a text of the subject in clear. A file that
-      the chain covers stays as it is: its texts are ciphertext.
+      destroyed, then every store is searched, and last the receipt is recorded. Interrupted anywhere, it starts again.
+    - Files that can be rebuilt (snapshots, replays) are deleted if they hold a text of the subject in clear. A file
+      that the chain covers stays as it is: its texts are ciphertext.
     - A receipt holds no name: `subject_id` stands for the subject, as in its tokens.
 """
 
@@ -45,15 +45,15 @@ from mage_es.projections.fold import State
 
 REASON = "the subject asked for it"
 _CACHES = ("snapshots", "replays", "in-flight", "beginning")
-"""What a run's folder can be without."""
+"""What a run's folder can do without."""
 _LEAST = 20
-"""Characters of a line that is searched for; shorter ones are said of others, too."""
+"""Least characters of a line to search for; shorter ones also occur for other subjects."""
 _LEAST_NAME = 6
-"""Characters of a name that is searched for; shorter ones are in other words."""
+"""Least characters of a name to search for; shorter ones occur within other words."""
 
 
 class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What erasing a subject will do. `receipt` is that of an earlier time, with the key gone since."""
+    """What erasing a subject will do. `receipt` is an earlier one, if the key is already gone."""
 
     run_id: str
     subject_id: str
@@ -61,17 +61,17 @@ class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
     replies: int
     to_quarantine: tuple[str, ...]
     under_way: tuple[str, ...]
-    """Its questions in what a resume would finish, which it then cannot."""
+    """Its questions in work that a resume would finish, and then cannot."""
     beside: dict[str, str]
-    """Other runs in the same folder that have a key of the same subject, with what stands for it there."""
+    """Other runs in the same folder that have a key of the same subject, with its id there."""
     receipt: KeyDestroyed | None = None
 
 
 class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True):
     """What was done. `seq` is its event in the run's log, `path` the file of this receipt.
 
-    `provider_ids` are those of the replies that were under the key: what the provider keeps of them is the provider's
-    to delete. `is_repeated`: it was done before, and this is the receipt of then.
+    `provider_ids` are those of the replies under the key: whatever the provider keeps of them is for the provider to
+    delete. `is_repeated`: it was done before, and this is the earlier receipt.
     """
 
     run_id: str
@@ -83,7 +83,7 @@ class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Found(NamedTuple):
-    """A subject of a run: its name ("" where its key is gone), its questions, and all that it is called in `under`."""
+    """A subject of a run: its name ("" if its key is gone), its questions, and `under`, all that stands for it."""
 
     subject_id: str
     name: str
@@ -98,13 +98,13 @@ def plan_erasure(run: Run | Path | str, *, subject: str) -> ErasurePlan:
     """Return what `erase` would do; nothing is changed. `subject` is a name, or the id that stands for it.
 
     Raises:
-        UsageError: The run has no such subject; the ids of those that it has are listed.
+        UsageError: The run has no such subject; the ids of its subjects are listed.
         PrerequisiteError: The run has no file of keys.
         KeysUnusable: It has a damaged one, or another run's.
     """
     run = as_run(run)
     reader = LogReader(run.log_path)
-    state, found = state_of(run, reader), _found(run, reader, subject)
+    state, found = state_of(run, reader), _find(run, reader, subject)
     return _plan(run, reader, state, found)
 
 
@@ -122,7 +122,7 @@ def erase(
     `also` are other places to search: exports, pages, backups. Nothing there is changed.
 
     Raises:
-        UsageError: The run has no such subject, or a place is not there.
+        UsageError: The run has no such subject, or a place does not exist.
         RunLocked: Another process is writing the run.
         PrerequisiteError: The run has no file of keys.
         KeysUnusable: It has a damaged one, or another run's.
@@ -132,7 +132,7 @@ def erase(
         raise UsageError(f"There is nothing at {missing[0]} to search.")
     with Log.open(run.log_path, clock=clock) as log:
         reader = LogReader(run.log_path)
-        state, found = state_of(run, reader), _found(run, reader, subject)
+        state, found = state_of(run, reader), _find(run, reader, subject)
         plan = _plan(run, reader, state, found)
         path = run.erasures_path / f"{found.subject_id}.json"
         ids = tuple(sorted({reply.provider_id for reply in found.replies} - {""}))
@@ -165,27 +165,27 @@ def erase(
 aerase = in_thread(erase)
 
 
-def _found(run: Run, reader: LogReader, subject: str) -> _Found:
+def _find(run: Run, reader: LogReader, subject: str) -> _Found:
     questions, golds = reader.questions()
     gone = {name.removeprefix(ERASED) for name in under_of(*questions) if name.startswith(ERASED)}
     if reader.keys is None:
         raise PrerequisiteError(
-            f"{run.id} has no file of keys, so there is none to destroy: no task of it names a subject, or it is a "
+            f"{run.id} has no file of keys, so there is no key to destroy: no task of it names a subject, or it is a "
             "copy whose keys are elsewhere. Erase it in the run that has them."
         )
     known = {ident: name for name, ident in reader.keys.ids.items()}
     ident = subject if subject in {*known, *gone} else reader.keys.id_of(subject)
     if ident not in {*known, *gone}:
         raise UsageError(
-            f"{run.id} has no subject of that name. It has {len({*known, *gone})}, whose names only its file of keys "
-            f"tells: {', '.join(sorted({*known, *gone}))}."
+            f"{run.id} has no subject of that name. It has {len({*known, *gone})}, whose names are only in its file "
+            f"of keys: {', '.join(sorted({*known, *gone}))}."
         )
     names = frozenset({known.get(ident, ""), f"{ERASED}{ident}"} - {""})
     own = frozenset(text.id for text in questions if names & under_of(text))
     logs = (reader, *(LogReader(exam.log_path) for exam in run.exams()))
     replies = [event for log in logs for event in log.of(ModelCalled) if names & under_of(event)]
     rows = (row for row in (*questions, *(golds or ())) if row.id in own)
-    # What a call sent, and a reply about another's question, has texts of others, too: its own are among the questions.
+    # What a call sent, and a reply about another's question, also has texts of others: its own are among the questions.
     about = (
         reply for reply in replies if {reply.about, reply.about.rpartition("/")[0]} & own or reply.tier == "guidance"
     )
@@ -210,13 +210,14 @@ def _plan(run: Run, reader: LogReader, state: State, found: _Found) -> ErasurePl
         to_quarantine=tuple(n for n in _derived(reader, state, found) if status_of(state, n) not in OUT_OF_USE),
         under_way=tuple(sorted({plan.question_id for plan in plans} & found.questions)),
         beside=dict(_beside(run, found)),
-        # With the key there again, from a copy of its file, all is to be done again.
+        # If the key is back, from a copy of its file, everything has to be done again.
         receipt=receipts[-1] if receipts and not found.name else None,
     )
 
 
 def _derived(reader: LogReader, state: State, found: _Found) -> list[str]:
-    """Return the ids of what was learned from a subject's questions: by its texts, or by the answers it was made of."""
+    """Return the ids of what was learned from a subject's questions: through its texts, or through the answers that it
+    was made from."""
     facts = {
         record.fact_id.hex()
         for record in reader.records({AnswerJudged, ModelCalled})
@@ -254,7 +255,7 @@ def _beside(run: Run, found: _Found) -> Iterator[tuple[str, str]]:
 def _searched(
     run: Run, benchmark: str, found: _Found, plan: ErasurePlan, ids: Collection[str], also: Sequence[Path]
 ) -> Iterator[Searched]:
-    """Yield each store after searching it; a cache that has a text of the subject loses it."""
+    """Yield each store after searching it; a cache that holds a text of the subject is deleted."""
     sealed = "its texts are ciphertext, and their key is gone"
     for name in sorted({path.name for path in run.path.iterdir()} - {"keys"}):
         files = files_in(run.path / name)
@@ -262,7 +263,7 @@ def _searched(
         for path in holding if name in _CACHES else ():
             path.unlink()
         done = f"{len(holding)} files deleted, which are made again" if holding and name in _CACHES else sealed
-        left = "" if name in _CACHES else _told(holding)
+        left = "" if name in _CACHES else _holders_in_words(holding)
         yield Searched(store=name, place=name, files=len(files), found=len(holding), done=done, left=left)
     done = "its key was replaced by nothing, and overwritten" if found.name else "its key was gone already"
     copies = "destroy each copy of this file that you keep elsewhere: with it, the texts can be read again"
@@ -277,7 +278,7 @@ def _searched(
             files=len(files),
             found=len(holding),
             done="searched; a text of the log is ciphertext there as well",
-            left=_told(holding),
+            left=_holders_in_words(holding),
         )
     for other, ident in plan.beside.items():
         left = f"it has a key of the same subject: mage-es erase {other} --subject {ident}"
@@ -298,7 +299,7 @@ def _searched(
     )
 
 
-def _told(holding: Sequence[Path]) -> str:
+def _holders_in_words(holding: Sequence[Path]) -> str:
     if not holding:
         return ""
     names = named([path.name for path in holding])

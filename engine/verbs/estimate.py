@@ -4,14 +4,15 @@ Rules
     - The rehearsal is a whole run in a temporary folder, a short one, with the benchmark's embedded models instead of
       paid ones. Its first iteration, where nothing was learned, and its last, which asks all anchors, count once; those
       between, as many as EVOLVE rotates actions, stand for all others. The run may end early; the rehearsal does not.
-    - A question to learn from takes a call at least, a later anchor none where it sees nothing new, is not needed any
-      more, or is recalled; at most every planned question takes the longest course that was rehearsed, and has a prompt
-      as long as those of the iteration with the longest.
-    - `hash` stands in for a served embedder, with the same batches; a judge that rejects everything for the judge.
-    - Tokens of an embedded model are counted. Those of another are estimated: a prompt's from its characters, a
-      reply's between the stand-in's and the raised limit of the request, by whether it is asked for the answer alone.
-      What it thinks is added to the expected reply where its spec says `thinking=on` or a number; by itself a model may
-      think too, which only the maximum covers.
+    - A question to learn from takes a call at least, a later anchor none if it sees nothing new, is no longer needed,
+      or is recalled; at most every planned question takes the longest course that was rehearsed, and has a prompt as
+      long as those of the iteration with the longest.
+    - `hash` stands in for a served embedder, with the same batches; a judge that rejects everything stands in for the
+      judge.
+    - Tokens of an embedded model are counted. Those of another are estimated: a prompt's from its characters, a reply's
+      between the stand-in's and the raised limit of the request, depending on whether only the answer is asked for.
+      Thinking is added to the expected reply if its spec says `thinking=on` or a number; a model may also think on its
+      own, which only the maximum covers.
     - No tokens come from a cache. The high estimate writes every fixed part into one, and repeats every batched call
       on its own, at full price.
 """
@@ -90,15 +91,15 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 _CHARACTERS_PER_TOKEN = Bounds(low=6.0, expected=4.0, high=2.5)
 """For Latin prose, across tokenizers and languages; `low` gives the fewest tokens."""
 _REPLY_TOKENS, _DIRECT_TOKENS = 250, 10
-"""Tokens of a worked answer to a school problem with its reasoning, and of an answer alone."""
+"""Tokens of a worked answer to a school problem with its reasoning, and of a bare answer."""
 _THOUGHT_TOKENS = 900
-"""Tokens that a small model thinks about such a problem in the median."""
+"""Median tokens that a small model thinks about such a problem."""
 _LEARNED_FROM: frozenset[Purpose] = frozenset({"fresh", "revisit"})
 _JUDGE_REPLY = Bounds(low=20, expected=80, high=RAISE * MAX_TOKENS)
 
 
 class _Sizes(NamedTuple):
-    """Characters of a call's prompt, of the system message in it and of its reply; the maximum tokens of the reply."""
+    """Characters of a call's prompt, of its system message and of its reply; the maximum tokens of the reply."""
 
     prompt: int
     system: int
@@ -122,7 +123,7 @@ class _StandIn:
 
 
 class _JudgeStandIn:
-    """A judge that rejects every answer, in both forms of a verdict, and the characters of its prompts."""
+    """A judge that rejects every answer, in both forms of verdict, and the lengths of its prompts."""
 
     name = "rehearsal/judge"
 
@@ -136,7 +137,7 @@ class _JudgeStandIn:
 
 
 class _EmbedderStandIn:
-    """The embedder `hash` as a server, and the characters of each call, by the hash of the request."""
+    """The embedder `hash` as a server, and the length of each call, by the hash of the request."""
 
     def __init__(self) -> None:
         self._embedder = HashEmbedder()
@@ -163,14 +164,14 @@ class _Rehearsal(NamedTuple):
         return sum(self.weight(event.iteration) * amount(event) for event in events)
 
     def weight(self, iteration: int) -> float:
-        """Return how many iterations of the run one of the rehearsal stands for."""
+        """Return how many iterations of the run one rehearsed iteration stands for."""
         if 0 < iteration < self.rehearsed - 1:
             return (self.iterations - 2) / (self.rehearsed - 2)
         return 1.0
 
     def embedding(self, amount: Callable[[EmbeddingCalled], float]) -> Bounds:
-        """Return an amount of the whole run; if each iteration takes as little as the least of the rehearsed ones, or
-        as much as the largest."""
+        """Return an amount for the whole run, with its bounds if each iteration takes as little as the least rehearsed
+        one, or as much as the largest."""
         taken = dict.fromkeys(range(-1, self.rehearsed), 0.0)
         for call in self.embedded:
             taken[call.iteration] += amount(call)
@@ -252,7 +253,7 @@ def _guidance_calls(rehearsal: _Rehearsal, config: Config) -> Bounds:
     plans = 1 + config.iterations
     actions = sum(len(with_companions(ACTIONS[k % len(ACTIONS)])) for k in range(config.iterations))
     expected = rehearsal.total(call for call in rehearsal.calls if call.tier == "guidance")
-    # Task types are induced in so many calls at most.
+    # Most calls in which task types are induced.
     return Bounds(low=plans, expected=expected, high=(1 + MOST_REPAIRS) * (BATCHES + plans + config.targets * actions))
 
 
@@ -296,7 +297,7 @@ def _tier(
 
 
 def _growth(calls: Sequence[ModelCalled], rehearsal: _Rehearsal) -> float:
-    """Return how much longer than in the mean the prompts of one iteration are: they grow with what is learned."""
+    """Return how much longer than average the prompts of one iteration are: they grow with what is learned."""
     lengths: dict[int, list[int]] = {}
     for call in calls:
         lengths.setdefault(call.iteration, []).append(call.input_tokens)
@@ -306,7 +307,7 @@ def _growth(calls: Sequence[ModelCalled], rehearsal: _Rehearsal) -> float:
 
 
 def _worked(rehearsal: _Rehearsal) -> Callable[[ModelCalled], float]:
-    """Return a function that tells how long the reply to a call usually is."""
+    """Return a function that gives the usual length of the reply to a call."""
     direct = {
         (plan.iteration, plan.purpose, plan.question_id) for plan in rehearsal.planned if plan.routing_arm == "direct"
     }
@@ -320,7 +321,7 @@ def _thought(model: str) -> int:
 
 
 def _judge(model: str, stand_in: _JudgeStandIn, rehearsal: _Rehearsal, prices: Prices, batched: float) -> TierEstimate:
-    """Return the calls about what the rule does not accept; at most one for every answer, with all its repairs."""
+    """Return the calls about answers that the rule does not accept; at most one per answer, with all its repairs."""
     made = [call for call in rehearsal.calls if call.tier == "judge"]
     most = rehearsal.total(rehearsal.judged) * (1 + MOST_REPAIRS)
     calls = Bounds(low=0, expected=rehearsal.total(made), high=most if made else 0)
@@ -340,7 +341,7 @@ def _embedder(model: str, stand_in: _EmbedderStandIn, rehearsal: _Rehearsal, pri
 def _priced(
     tier: Tier, model: str, calls: Bounds, given: Bounds, said: Bounds, prices: Prices, *, fixed: float, batched: float
 ) -> TierEstimate:
-    """Price tokens: `fixed` is the share of those given that may be written into a cache, `batched` that in batches."""
+    """Price tokens: `fixed` is the share of input that may be written into a cache, `batched` the share in batches."""
     rate = prices.rate(model)
     usd, told = None, ""
     if rate:

@@ -59,15 +59,15 @@ async def aevolve(
 
     Benchmark, data and models are opened before the run's folder is created, so that a mistake leaves nothing behind.
     `tasks` are questions with answers, as dictionaries or `Task`s, and the configuration's benchmark is their name;
-    `scorer` is the name of one, or a function of reply and task. `benchmark` is an object in place of the
-    configuration's name of one; other processes need it again. `from_run` is a run whose learned state at a closed
-    iteration (`at`: start, iter-4, latest) this one begins with, and whose questions it has beside its own. `models`
-    replaces those that the configuration names. `registration` is recorded before the first call as what will count
-    (its `questions` 0: all that are held out). `fs` is the file system of the log, by default this machine's.
+    `scorer` is the name of one, or a function of reply and task. `benchmark` is an object in place of a name in the
+    configuration; other processes need it again. `from_run` is a run whose learned state at a closed iteration (`at`:
+    start, iter-4, latest) this one begins with, and whose questions it has besides its own. `models` replaces those
+    that the configuration names. `registration` is recorded before the first call as what will count (its `questions`
+    0: all held-out ones). `fs` is the file system of the log, by default this machine's.
 
     Raises:
         UsageError: Something in the configuration is unknown or out of bounds, dollars are limited and a model has no
-            price, or the run to go on from is another benchmark's.
+            price, or the run to continue is another benchmark's.
         PrerequisiteError: A data set or a model is missing, or the disk is nearly full.
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the run can be resumed.
     """
@@ -105,8 +105,8 @@ async def begin(
     fs: FileSystem | None = None,
     reproof: int = 0,
 ) -> RunSummary:
-    """Do what `aevolve` does. With a `reproof`, so many questions of the parent are only asked again, and no guidance
-    model is opened."""
+    """Do what `aevolve` does. With a `reproof`, that many of the parent's questions are only asked again, and no
+    guidance model is opened."""
     has_guidance = reproof == 0
     if models is not None:
         require_models(models, has_guidance=has_guidance)
@@ -147,7 +147,7 @@ async def begin(
             else own_teacher(config, [world.questions[name] for name in world.setting.evolution])
         )
         said = (*tried, *taught, *columns_told(world.benchmark))
-        if column_roles_of(world.benchmark):  # a benchmark's types are known to be what they are
+        if column_roles_of(world.benchmark):  # a benchmark's own types need no check
             said = (*said, *target_leaks(config, world.benchmark, world.splits))
         said = (*said, *replacement(config.embedder, world.embedder), *cutoffs(config, world.splits.events))
         for told in (*said, *gone_on(world), *left_out(config, world.splits, goes_on=parent is not None)):
@@ -175,7 +175,7 @@ def given(
     scorer: str | Scoring | None,
     benchmark: Benchmark | None,
 ) -> tuple[Config, Benchmark | None]:
-    """Return the configuration of a run on what Python gives it, and the benchmark that this makes."""
+    """Return the configuration of a run on what Python gives it, and the resulting benchmark."""
     if benchmark is not None:
         if tasks is not None or scorer is not None:
             raise UsageError("A benchmark has its own questions and scorer: give it, or tasks and a scorer.")

@@ -1,13 +1,13 @@
 """The verb `exam`: test a run's frozen state on questions that it never saw.
 
 Rules
-    - The run's log says that the exam was taken and how it ended. Nothing else changes in it: the bandits are frozen
+    - The run's log records that the exam was taken and how it ended. Nothing else in it changes: the bandits are frozen
       (best arm by posterior mean), and nothing is learned.
-    - A budget is one for all sessions of an exam.
-    - Exams of one run that are asked for at once, by any processes, are taken one after the other.
-    - A sample of the held-out questions is part of every larger one: they are in one order, by the seed and their ids.
-    - The controls `shuffled` and `permuted` (rules/controls.py) show memories that can teach a question nothing: what
-      is left of the gain then is not due to what the memories say. `bare` shows none.
+    - One budget covers all sessions of an exam.
+    - Exams of one run that are requested at the same time, by any process, are taken one after another.
+    - A sample of the held-out questions is part of every larger one: they have one order, by the seed and their ids.
+    - The controls `shuffled` and `permuted` (rules/controls.py) show memories that can teach a question nothing:
+      whatever gain remains is not due to what the memories say. `bare` shows none.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
 
 _TURN_S = 0.05
-"""Seconds after which an exam that waits looks whether it is its turn."""
+"""Seconds after which a waiting exam checks whether it is its turn."""
 
 
 @typed
@@ -90,18 +90,18 @@ async def aexamine(
     """Examine a run at a marker on a sample of `questions` of its held-out split (default: all of it).
 
     `execution`, `judge` and `embedder` replace those of the run's configuration: the exam records who answers. With
-    `rejudge` the run's exams are first scored again from their recorded replies, where another scorer scored them.
+    `rejudge` the run's exams are first scored again from their recorded replies, if another scorer scored them.
 
-    [section 3.2, frozen inference] An exam has a log of its own and is given no guidance model.
+    [section 3.2, frozen inference] An exam has its own log and gets no guidance model.
 
-    [section 4.1, exam] The same exam (marker, state, questions, control, models) makes no recorded call again: one that
-    was cut off continues, one that is complete is reported as `repeated`.
+    [section 4.1, exam] The same exam (marker, state, questions, control, models) makes no recorded call again: an
+    interrupted one continues, a complete one is reported as `repeated`.
 
     Raises:
         UsageError: An unknown marker or control, more questions than are held out, a control that they do not allow, or
             dollars are limited and a model has no price.
-        PrerequisiteError: The scorer is another one than that of the exams before, or of the run.
-        RunLocked: Another process is writing the run. Another exam of it is waited for.
+        PrerequisiteError: The scorer is not that of earlier exams, or of the run.
+        RunLocked: Another process is writing the run. If it is another exam, this one waits.
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call resumes it.
     """
     if control not in CONTROLS:
@@ -148,10 +148,10 @@ examine = blocking(aexamine)
 
 
 def _recorded(run: Run, wanted: ExamOpened) -> ExamRecord | None:
-    """Return the newest recorded exam that is the same and still has its log."""
+    """Return the newest recorded exam that equals this one and still has its log."""
     for record in reversed(exam_records(LogReader(run.log_path))):
         # Exams of one state are opened at different heads of the log; the digests tell whether it is the same state.
-        # The package may have changed since, as long as the scorer has not.
+        # The package may have changed since, but not the scorer.
         names = ("head_seq", "package_version", "package_sha256", "scorer_sha256", "probes_sha256")
         given = {name: getattr(wanted, name) for name in names}
         same = msgspec.structs.replace(record.opened, exam="", **given) == wanted
@@ -162,14 +162,14 @@ def _recorded(run: Run, wanted: ExamOpened) -> ExamRecord | None:
 
 
 def _require_scorer(reader: LogReader, wanted: ExamOpened) -> None:
-    """Raise `PrerequisiteError` where an exam of the run, or the run if it has none, was scored by another scorer."""
+    """Raise `PrerequisiteError` if an exam of the run, or the run if it has none, was scored by another scorer."""
     scorer = scorer_of(wanted)
     scored = [(record.opened.exam, scorer_of(record.scored_by)) for record in exam_records(reader)]
     for name, other in scored or [(reader.run, scorer_of(first_event(reader)))]:
         if other != scorer:
             raise PrerequisiteError(
                 f"The scorer changed since {name} was scored: {scorer_in_words(other)} then, "
-                f"{scorer_in_words(scorer)} now. Verdicts of the two cannot be compared: bring the old one back, or "
+                f"{scorer_in_words(scorer)} now. Verdicts of the two cannot be compared: restore the old one, or "
                 "score all exams again from their recorded replies with --rejudge."
             )
 
@@ -184,7 +184,7 @@ class _Sitting(NamedTuple):
     """An exam being taken: first its folder with an empty log, then `exam.opened` in the run's log and in the exam's
     own, then its answers. Once its log is closed, `exam.closed` in the run's log records the head.
 
-    A kill in between leaves an empty folder, which is used or passed over, or an exam that can be continued.
+    A kill in between leaves an empty folder, which is used or skipped, or an exam that can be continued.
     """
 
     run: Run
@@ -195,7 +195,7 @@ class _Sitting(NamedTuple):
     names: Sequence[str]
 
     async def take(self, wanted: ExamOpened) -> ExamRecord:
-        """Begin the exam, or continue the one that is recorded, and take it to its end."""
+        """Start the exam, or continue the recorded one, and finish it."""
         # One writer: while an exam is taken, the run neither learns nor is examined by another process.
         async with self._turn() as log:
             record = _recorded(self.run, wanted)
@@ -210,7 +210,7 @@ class _Sitting(NamedTuple):
                     record = ExamRecord(seq, opened, None)
                     self.runtime.sign(log, self.run.log_path)
                 result = await self._answered(exam, own, record.opened)
-            # Only now is the head final: closing a log seals it.
+            # Only now is the head final, as closing a log seals it.
             closed = msgspec.structs.replace(
                 result,
                 exam=exam.path.name,
@@ -224,8 +224,8 @@ class _Sitting(NamedTuple):
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[Log]:
-        """Yield the run's log, once no other exam of the run is being taken. Raises `Interrupted`, `RunLocked`."""
-        turn = self._taken()
+        """Yield the run's log once no other exam of the run is in progress. Raises `Interrupted`, `RunLocked`."""
+        turn = self._take_lock()
         if not turn:
             self.runtime.observer(
                 ProgressNote(
@@ -245,17 +245,17 @@ class _Sitting(NamedTuple):
             )
         while not turn:
             if self.runtime.stop():
-                raise Interrupted("The exam was stopped before its turn; nothing of it is recorded.")
+                raise Interrupted("The exam was stopped before its turn; nothing was recorded.")
             await asyncio.sleep(_TURN_S)
-            turn = self._taken()
+            turn = self._take_lock()
         try:
             with Log.open(self.run.log_path, clock=clock) as log:
                 yield log
         finally:
             turn.release()
 
-    def _taken(self) -> Lock | None:
-        """Take the lock that whoever takes an exam of the run holds, None while another one has it."""
+    def _take_lock(self) -> Lock | None:
+        """Take the lock held by whoever takes an exam of the run; None while another holds it."""
         try:
             return LocalFileSystem().lock(self.run.examining_path)
         except BlockingIOError:
@@ -277,11 +277,11 @@ class _Sitting(NamedTuple):
 
 
 def _new_name(run: Run, wanted: ExamOpened) -> str:
-    """Return the name of the next exam. Raises `UsageError` where an exam that the run does not know is in its way."""
+    """Return the name of the next exam. Raises `UsageError` if an exam unknown to the run is in its way."""
     reader = LogReader(run.log_path)
     number = 1 + max((record.number for record in exam_records(reader)), default=0)
     while begun := [exam for exam in run.exams() if number_of(exam.path.name) == number and exam.events]:
-        # Its record was cut off, so its number is not given again.
+        # Its record was cut off, so its number is not reused.
         if not repair_that_cut(number, reader):
             raise UsageError(
                 f"{begun[0].path} has the number of the next exam, but the log of {run.id} knows no such exam: "
@@ -322,7 +322,7 @@ def exam_closed(session: Session, known: Set[str] = frozenset()) -> ExamClosed:
 
 def _require_control(control: str, world: World, names: Sequence[str]) -> None:
     if control == "shuffled" and len(names) < 2:
-        raise UsageError("The control shuffled gives each question what another one would get: ask two or more.")
+        raise UsageError("The control shuffled gives each question what another would get: ask two or more.")
     if control == "permuted" and is_sequential(world.benchmark):
         raise UsageError(
             f"{world.benchmark.name} is played, so its memories have no answers to permute: use --control shuffled."

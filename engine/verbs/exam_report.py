@@ -1,4 +1,4 @@
-"""What an exam came to, and how that compares with an exam of the same state, and of the run's start."""
+"""The result of an exam, compared with exams of the same state and of the run's start."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class GroupScore(msgspec.Struct, frozen=True, kw_only=True):
 class ExamDifference(msgspec.Struct, frozen=True, kw_only=True):
     """An exam compared with another, `exam_id`, on the `total` questions that both asked.
 
-    `marker`, `control` and `execution` are the other's, and `correct` were right in it; `better` and `worse` are the
+    `marker`, `control` and `execution` are the other's, which got `correct` right; `better` and `worse` are the
     questions that changed; `points` and `interval` are the mean difference, this one minus the other.
     """
 
@@ -69,18 +69,18 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     families). `answers` is (question id, correct) in id order, for paired comparisons. `interval` is the Wilson score
     interval of `correct` in `total` at 95 %. `undecided` answers, on which neither the rule nor a judge could decide,
     are in no other number, by the kind of the reason. `unanswered` questions, whose call failed for good, count as
-    wrong, by the kind of the fault. `head` is that of the exam's own log. `bare` questions were shown nothing that was
-    learned, `recalled` are those that the nearest cases answered without a call; with a control, `controlled` are those
-    that were shown memories under it. `execution` is the model that answered. Where questions share a few right
-    answers, `commonest` is the one that those to learn from have most often, and the number of these questions it fits.
+    wrong, by the kind of the fault. `head` is that of the exam's own log. `bare` questions were shown nothing learned,
+    `recalled` ones were answered by the nearest cases without a call; with a control, `controlled` ones were shown
+    memories under it. `execution` is the model that answered. If questions share a few right answers, `commonest` is
+    the most frequent one among those to learn from, and how many of the exam's questions it fits.
 
     `beside` compares a control with the exam of the same state without one, and another learner with the run's own;
-    `before` compares with the exam of the start by the same model. Both are None where there is no such other exam.
-    `repeated`: this exam was complete already, and no call was made.
+    `before` compares with the exam of the start by the same model. Both are None if there is no such exam. `repeated`:
+    this exam was already complete, and no call was made.
 
     `benefit` has by task type how the anchors were answered with what was learned and with the bare prompt, and what is
-    served; the last is that of all types; () where nothing was tested. `form` is what a trial of the form of prompts
-    showed; None without one.
+    served; the last is for all types; () if nothing was tested. `form` is what a trial of the form of prompts showed;
+    None without one.
     """
 
     run_id: str
@@ -127,7 +127,7 @@ def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_
         (familiar if world.questions[name].family in known else unfamiliar).append(is_right)
         by_type.setdefault(task_type, []).append(is_right)
     verdicts = {name: is_right for name, is_right, _ in rows}
-    (beside, before), (bare, controlled, recalled) = _compared(run, record, verdicts), _shown(log, verdicts)
+    (beside, before), (bare, controlled, recalled) = _compared(run, record, verdicts), _count_shown(log, verdicts)
     return ExamReport(
         run_id=run.id,
         exam_id=sat.name,
@@ -165,11 +165,11 @@ def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_
     )
 
 
-def _shown(log: LogReader, names: Collection[str]) -> tuple[int, int, int]:
+def _count_shown(log: LogReader, names: Collection[str]) -> tuple[int, int, int]:
     """Return how many of these questions saw nothing that was learned, how many a control's memories, and how many
     were answered by their nearest cases."""
     bare, donated, controlled, recalled = set[str](), set[str](), set[str](), set[str]()
-    # An episode's memories are looked for at each step, and its first prompt may have none yet.
+    # An episode retrieves memories at each step, and its first prompt may have none yet.
     reads: Reads = {
         QuestionPlanned: ("question_id", "spans", "memories", "donor", "routing_arm"),
         EpisodeStepped: ("episode_id", "memories"),
@@ -224,7 +224,7 @@ def _benefit(run: Run, record: ExamRecord) -> Benefit:
 
 
 def _difference(run: Run, others: Iterable[ExamRecord], now: Mapping[str, bool]) -> ExamDifference | None:
-    """Return the difference to the first of these exams that has asked some of the questions, None without one."""
+    """Return the difference from the first of these exams that asked some of the questions, None if none did."""
     for then in others:
         try:
             answers = read_exam(then.log(run), then).answers

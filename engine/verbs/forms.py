@@ -1,9 +1,9 @@
 """The two forms of a verb: `evolve` returns what `await aevolve` gives.
 
 Rules
-    - The async form of a verb that calls models works in the caller's loop, and so do the models: a client that was
-      made there stays there. What is computed between calls holds that loop up.
-    - The sync form works anywhere. Where a loop runs already, as in a notebook's cell, it works in a thread beside it.
+    - The async form of a verb that calls models works in the caller's loop, and so do the models: a client made there
+      stays there. Computation between calls blocks that loop.
+    - The sync form works anywhere. If a loop is already running, as in a notebook cell, it works in a separate thread.
 """
 
 from __future__ import annotations
@@ -53,12 +53,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def typed(verb: F) -> F:
-    """Return a verb that raises `UsageError` for an argument of another type than its signature says.
-
-    Only plain types are told apart; what is a protocol, a function or a list is looked at where it is used.
-    """
+    """Return a verb that raises `UsageError` for an argument whose type differs from its signature. Only plain types
+    are checked; a protocol, a function or a list is checked where it is used."""
     signature = inspect.signature(verb)
-    hints = functools.cache(lambda: get_type_hints(verb))  # once, and not before the module is whole
+    hints = functools.cache(lambda: get_type_hints(verb))  # once, and only when the module is complete
 
     @functools.wraps(verb)
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -102,11 +100,12 @@ def _finished(work: Coroutine[Any, Any, T]) -> T:
     with ThreadPoolExecutor(1) as pool:
         done = pool.submit(asyncio.run, followed())
         try:
-            # In turns: where a library has set a signal's action, as data libraries do, a signal need not end a wait.
+            # In short turns, because if a library has set a signal's action, as data libraries do, a signal need not
+            # end a wait.
             while not done.done():
                 wait([done], timeout=_TURN)
             return done.result()
-        except KeyboardInterrupt:  # a notebook's stop button reaches the main thread alone
+        except KeyboardInterrupt:  # a notebook's stop button reaches only the main thread
             loop, task = begun.result()
             with suppress(RuntimeError):  # it has ended by itself
                 loop.call_soon_threadsafe(task.cancel if task else loop.stop)

@@ -20,8 +20,8 @@ ALL = "all"
 class GainRow(msgspec.Struct, frozen=True, kw_only=True):
     """A difference, memory minus holdback, over sessions; `task_type` is that of a session's first inference.
 
-    Scores are in [0, 1], tokens and seconds are means of a session's inferences. Where there are too few sessions for
-    an interval, `missing` says how many more with a value there must be.
+    Scores are in [0, 1], tokens and seconds are means of a session's inferences. If there are too few sessions for an
+    interval, `missing` says how many more with a value are needed.
     """
 
     measure: str
@@ -40,7 +40,7 @@ class GainRow(msgspec.Struct, frozen=True, kw_only=True):
 class GainReport(msgspec.Struct, frozen=True, kw_only=True):
     """The live gain by metric and task type, who gave feedback on either side, and what memory costs.
 
-    `said` compares the shares of sessions that gave feedback: where they differ, the gain compares different people.
+    `said` compares the shares of sessions that gave feedback: if they differ, the gain compares different people.
     """
 
     run_id: str
@@ -54,10 +54,8 @@ class GainReport(msgspec.Struct, frozen=True, kw_only=True):
 
 @typed
 def gain(run: Run | Path | str, *, metric: str | None = None) -> GainReport:
-    """Return the live gain of a served run, from the sessions that the coin decided of; of one metric, or of each.
-
-    Raises `UsageError` for a run that was never served, and for a metric of which no one said anything.
-    """
+    """Return the live gain of a served run, from the sessions that the coin decided; for one metric, or for each.
+    Raises `UsageError` for a run that was never served, and for a metric without feedback."""
     run = as_run(run)
     reader = LogReader(run.log_path)
     started = list(reader.of(ServingStarted))
@@ -94,7 +92,7 @@ def _few(reader: LogReader, cls: type, fields: tuple[str, ...]) -> list:  # type
 def _by_type(sessions: Sequence[Sitting], metric: str) -> list[GainRow]:
     types = sorted({each.task_type for each in sessions if each.task_type})
     rows = [_row(metric, ALL, _of(sessions, metric))]
-    # One type is all of them.
+    # A single type is the same as all of them.
     if len(types) > 1:
         rows += [_row(metric, name, _of([s for s in sessions if s.task_type == name], metric)) for name in types]
     return rows

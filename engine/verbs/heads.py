@@ -1,4 +1,5 @@
-"""The verbs on signed heads: sign the present head of a run, cosign the newest, and a receipt of what a head proves."""
+"""The verbs on signed heads: sign a run's current head, cosign the newest, and issue a receipt of what a head
+proves."""
 
 from __future__ import annotations
 
@@ -36,11 +37,11 @@ class Proved(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
-    """What a signed head proves of one question or exam, to be checked without this package.
+    """What a signed head proves about one question or exam, for checking without this package.
 
     `events` are in the log of the run, whose `checkpoint` has their root. Those of an exam's own log are `exam_events`;
-    their root is the one that the last of `events`, the exam's `exam.closed`, names. `keys` are the verifier keys that
-    the log names: whose they are must be known from elsewhere.
+    their root is named by the last of `events`, the exam's `exam.closed`. `keys` are the verifier keys that the log
+    names: whose they are must be known from elsewhere.
     """
 
     format: str = "mage-es receipt 1"
@@ -53,19 +54,19 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
 
 @typed
 def sign(run: Run | Path | str, signer: Signer) -> SignedHead:
-    """Sign the present head of a run. Raises `RunLocked` while it is being written."""
+    """Sign the current head of a run. Raises `RunLocked` while it is being written."""
     run = as_run(run)
     with Log.open(run.log_path, clock=clock) as log:
-        return _told(sign_head(log, run.log_path, signer))
+        return _signed_head(sign_head(log, run.log_path, signer))
 
 
 @typed
 def cosign(run: Run | Path | str, witness: Signer) -> SignedHead:
-    """Say as a witness that the newest signed head of a run was there now. Raises `LogDamaged` if it does not hold."""
-    return _told(cosign_head(as_run(run).log_path, witness, now=clock() // MICRO))
+    """Attest as a witness that the newest signed head of a run exists now. Raises `LogDamaged` if it does not hold."""
+    return _signed_head(cosign_head(as_run(run).log_path, witness, now=clock() // MICRO))
 
 
-def _told(file: Path) -> SignedHead:
+def _signed_head(file: Path) -> SignedHead:
     return SignedHead(file=str(file), note=file.read_text(encoding="utf-8"))
 
 
@@ -75,7 +76,7 @@ def receipt(run: Run | Path | str, about: str, *, exam: int | None = None) -> Re
     `exam`, or about an exam, by name or number.
 
     Raises:
-        UsageError: There is no such question or exam, or no signed head behind it.
+        UsageError: There is no such question or exam, or no signed head after it.
         LogDamaged: A signed head does not hold.
     """
     run = as_run(run)
@@ -92,13 +93,13 @@ def receipt(run: Run | Path | str, about: str, *, exam: int | None = None) -> Re
         return _receipt(run, reader, about, own, ())
     known = {event.question_id for event in reader.of(QuestionPlanned)} | {each.opened.exam for each in records}
     where = f"exam {exam}" if exam is not None else run.id
-    raise UsageError(f"{about!r} is no question that {where} asked, and no exam.{nearest(about, sorted(known))}")
+    raise UsageError(f"{about!r} is neither a question that {where} asked nor an exam.{nearest(about, sorted(known))}")
 
 
 def _marks(record: ExamRecord, reader: LogReader) -> list[int]:
     """Return where the run's log says that an exam was opened and closed. Raises `UsageError` for an unfinished one."""
     if not record.closed:
-        raise UsageError(f"Exam {record.opened.exam} is not complete: take it to its end first.")
+        raise UsageError(f"Exam {record.opened.exam} is not complete: finish it first.")
     return [
         each.seq
         for each in reader.records({ExamOpened, type(record.closed)})
@@ -107,7 +108,7 @@ def _marks(record: ExamRecord, reader: LogReader) -> list[int]:
 
 
 def _events_of(reader: LogReader, question: str) -> list[int]:
-    """Return where everything is that was recorded when a question was last asked."""
+    """Return the places of everything recorded when a question was last asked."""
     found = [each for each in reader.records() if each.correlation == question]
     first = max((each.seq for each in found if isinstance(each.event, QuestionPlanned)), default=0)
     return [each.seq for each in found if each.seq >= first] if first else []

@@ -38,7 +38,7 @@ def curate(run: Run, name: str, *, action: Curation, reason: str, by: str) -> Me
     """Quarantine or release an item, approve or reject a proposal, by an event at the end of the run's log.
 
     Raises:
-        UsageError: `name` is not an id, or that cannot be done with the item as it is.
+        UsageError: `name` is not an id, or the item's current status does not allow it.
         RunLocked: Another process is writing the run.
     """
     try:

@@ -13,7 +13,7 @@ from mage_es.events.errors import UsageError
 
 
 class Kind(NamedTuple):
-    """A kind of plug-in: what registers it, how it is tried, and what its README says of it."""
+    """A kind of plug-in: what registers it, how to try it, and what its README says about it."""
 
     offers: str
     usage: str
@@ -105,7 +105,7 @@ def write_skeleton(kind: str, name: str, parent: Path) -> tuple[Path, ...]:
 
 
 def _filled(text: str, values: dict[str, str], *, marks: str) -> str:
-    """Replace `<name>` (or what other marks enclose) by its value, in which others are replaced in turn."""
+    """Replace `<name>` (or what other marks enclose) with its value, in which others are replaced in turn."""
     for name, value in values.items():
         text = text.replace(f"{marks[0]}{name}{marks[1]}", value)
     return text

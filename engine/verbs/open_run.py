@@ -1,4 +1,4 @@
-"""The verb `open_run`: a run's state at a marker, frozen, to ask for what it would put before a question."""
+"""The verb `open_run`: a run's state at a marker, frozen, to ask what it would put before a question."""
 
 from __future__ import annotations
 
@@ -29,19 +29,18 @@ def open_run(
 ) -> OpenedRun:
     """Return a run frozen at a marker; `embedder` replaces the one of its configuration.
 
-    A memory that has less than the cosine `min_similarity` to a question is left out: "auto" measures for each task
-    type what 19 of 20 of the run's own questions, in other words, have to a memory of another one
-    (engine/rules/floors.py), 0 lets everything in. A question of another task type than `task_types`, where any are
-    named, gets none. Notes in what `wrap` sends have at most `max_note_tokens`
-    (estimated from above; 0: any number), and show cases as `turns` of the chat or in `sections`, as `layout` says; by
-    default as the run's own prompts do.
+    A memory whose cosine to a question is below `min_similarity` is left out: "auto" measures for each task type what
+    19 of 20 of the run's own questions, reworded, reach to a memory of another one (engine/rules/floors.py), 0 lets
+    everything in. If `task_types` are named, a question of any other type gets none. Notes in what `wrap` sends have at
+    most `max_note_tokens` (an upper estimate; 0: any number), and show cases as `turns` of the chat or in `sections`,
+    as `layout` says; by default as the run's own prompts do.
 
-    A run that began with a `Benchmark` object of Python's needs it again, here as in every other verb.
+    A run that began with a Python `Benchmark` object needs it again, here as in every other verb.
 
-    Until `wrap` is called it takes no lock and writes nothing, so a run that is still learning can be opened, and a
-    folder that is read-only.
+    Until `wrap` is called it takes no lock and writes nothing, so a run that is still learning can be opened, as can a
+    read-only folder.
 
-    Raises `UsageError` where the marker does not exist or is too early, the benchmark's questions are episodes, or an
+    Raises `UsageError` if the marker does not exist or is too early, the benchmark's questions are episodes, or an
     option is not valid.
     """
     bounds = bounds_of(min_similarity, task_types, max_note_tokens, layout)

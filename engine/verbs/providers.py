@@ -1,8 +1,9 @@
-"""The doctor's checks of a provider: is the model served, is its context long enough, does it answer, in form?
+"""The doctor's checks of a provider: is the model served, is its context long enough, does it answer, and in the right
+form?
 
 Rules
-    - Few requests for a tier: its models, within `TIMEOUT_S` seconds; a run's first prompts (verbs/trials.py), each
-      again where a run would ask again; a small typed reply. None is retried, and none follows one that failed.
+    - Few requests per tier: its models, within `TIMEOUT_S` seconds; a run's first prompts (verbs/trials.py), each again
+      if a run would ask again; a small typed reply. None is retried, and none follows a failure.
     - The key is cut out of every message of a provider before it is shown.
     - A check never raises: a problem is a failed check with its remedy.
 """
@@ -31,16 +32,16 @@ TIMEOUT_S = 10.0
 """Timeout of each request, in seconds."""
 REMOTE = ("anthropic", "openai")
 ASKED = (*REMOTE, "llamacpp")
-"""The providers whose models are put to a trial."""
+"""The providers whose models get a trial."""
 
 _ANTHROPIC_URL = "https://api.anthropic.com"
 _KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 _LETTERS_OF_A_TOKEN = 3
-"""A low average, so that a prompt is rather over- than underestimated."""
+"""A low average, so that prompts are overestimated rather than underestimated."""
 _LETTERS_OF_A_MEMORY = 800
 _LETTERS_OF_A_PRINCIPLE = 200
 _LETTERS_BESIDE = 3_000
-"""Characters of a prompt without what was retrieved: question, template, skill, format."""
+"""Characters of a prompt without retrieved text: question, template, skill, format."""
 _LEAST_BRIEF = 4_000
 """Tokens of the shortest brief with room for one whole question, its reply and the instruction."""
 
@@ -105,7 +106,7 @@ def check_loaded(model: LlamaCpp, tier: Tier, config: Config, first: Sequence[Fi
 
 
 def room_for_briefs(guidance: str) -> int:
-    """Return how many tokens of a prompt a guidance model has room for beside its reply, 0 where nothing tells."""
+    """Return how many prompt tokens a guidance model has room for besides its reply, 0 if unknown."""
     if guidance.partition("/")[0] not in ("llamacpp", "openai", "vllm"):
         return 0
     spec = parse_spec(guidance, known=OPTIONS)
@@ -116,17 +117,15 @@ def room_for_briefs(guidance: str) -> int:
         try:
             served = _listed(spec, key_of(spec, _KEYS[spec.provider], needed=False))
         except (ModelFault, PrerequisiteError):
-            return 0  # a server that is not there says so at the first call
+            return 0  # an absent server shows at the first call
         context = str(served.contexts.get(served.find(spec.model) or "", 0))
     return max(1, int(context) - MAX_TOKENS) if context.isdecimal() and int(context) else 0
 
 
 async def require_served(models: Iterable[str]) -> list[str]:
-    """Raise `PrerequisiteError` for a model that its server does not know, before a run is begun with it.
-
-    A model that is not in the server's list gets one short request, for some servers answer under any name; returned is
-    what each cost, for it is in no log. A server that cannot be asked says so at the first call.
-    """
+    """Raise `PrerequisiteError` for a model that its server does not know, before a run starts with it. A model missing
+    from the server's list gets one short request, as some servers answer under any name; the return value is what each
+    cost, as no log has it. A server that cannot be reached shows at the first call."""
     told = list[str]()
     for text in dict.fromkeys(models):
         if text.partition("/")[0] not in REMOTE:
@@ -140,16 +139,16 @@ async def require_served(models: Iterable[str]) -> list[str]:
             served = Served({})
         if served.find(spec.model) is not None:
             continue
-        if isinstance(said := await _said(spec), Completion):
+        if isinstance(said := await _greet(spec), Completion):
             told.append(f"{_url(spec)} does not list {spec.model}, but it answers. {trial_cost([said])}")
         elif said.kind == "missing":
             names = nearest(spec.model, list(served.contexts)[:200]) if served.contexts else ""
             hint = names or " Check the model's name and the address (base_url)."
-            raise PrerequisiteError(f"{_url(spec)} does not serve {spec.model}.{hint} No run was begun.")
+            raise PrerequisiteError(f"{_url(spec)} does not serve {spec.model}.{hint} No run was started.")
     return told
 
 
-async def _said(spec: ModelSpec) -> Completion | Fault:
+async def _greet(spec: ModelSpec) -> Completion | Fault:
     model: Any = open_model(spec.text, "execution")
     try:
         return await model.complete(Request(prompt="Say hello in one word.", max_tokens=16))  # type: ignore[no-any-return]
@@ -222,15 +221,15 @@ def _context(spec: ModelSpec, tier: Tier, config: Config, served: Served) -> Doc
     if tier == "guidance":
         shorter = "; briefs are cut to what there is room for"
     remedy = f"{_longer(spec, reply + prompt, listed=listed)}{shorter}."
-    # A brief is cut to the room that there is; a prompt for an answer drops as many memories as it must,
-    # and its reply is given what is left.
+    # A brief is cut to the available room; an answer prompt drops as many memories as it must, and its reply gets what
+    # is left.
     least = reply + _LEAST_BRIEF if tier == "guidance" else reply // 4 + _LETTERS_BESIDE // _LETTERS_OF_A_TOKEN
     is_hopeless = context <= least
     return DoctorCheck(name, "failed" if is_hopeless else "optional", shown, remedy)
 
 
 def _longer(spec: ModelSpec, needed: int, *, listed: int) -> str:
-    """Return how to get a context of so many tokens. A server that lists no context is most often Ollama."""
+    """Return how to get a context of this many tokens. A server that lists no context is most often Ollama."""
     if spec.provider == "llamacpp" and listed >= needed:
         return f"Set context={needed} in the spec"
     if spec.provider in ("anthropic", "llamacpp"):
@@ -255,7 +254,7 @@ def _tokens_needed(tier: Tier, config: Config) -> tuple[int, int]:
 
 def _trials(spec: ModelSpec, tier: Tier, first: Sequence[FirstPrompt]) -> Iterator[DoctorCheck]:
     """Yield whether the model answers, and for tiers with typed replies, whether it keeps to the schema."""
-    tried, typed = asyncio.run(_asked(spec, tier, first))
+    tried, typed = asyncio.run(_ask(spec, tier, first))
     said = [reply for replies in tried for reply in replies]
     if came := [reply for reply in (*said, typed) if isinstance(reply, Completion)]:
         yield DoctorCheck(f"{tier} trial", "ok", trial_cost(came))
@@ -270,11 +269,11 @@ def _trials(spec: ModelSpec, tier: Tier, first: Sequence[FirstPrompt]) -> Iterat
         yield _typed(f"{tier} typed reply", spec, typed)
 
 
-async def _asked(
+async def _ask(
     spec: ModelSpec, tier: Tier, first: Sequence[FirstPrompt]
 ) -> tuple[list[list[Completion | Fault]], Completion | Fault | None]:
-    """Return the outcomes of the first prompts up to one that fails, and of a small typed reply where the tier has
-    typed replies."""
+    """Return the outcomes of the first prompts up to one that fails, and of a small typed reply if the tier has
+    them."""
     model: Any = open_model(spec.text, tier)
 
     async def came_of(request: Request) -> Completion | Fault:

@@ -1,4 +1,4 @@
-"""The verb `publish`: let what clients said become memories and rewards, as far as the guard passes it."""
+"""The verb `publish`: turn what clients said into memories and rewards, as far as the guard passes it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def apublish(
     """Publish what clients said since the last time: memories that they proposed, rewards of search arms.
 
     Each key's part is judged by the guard on the run's anchors, with `execution` (a model or its name; default: that of
-    the run's configuration) as the model that answers them. A publish that was stopped goes on with the next one.
+    the run's configuration) as the model that answers them. A stopped publish is continued by the next.
 
     Raises:
         UsageError: The run is not a served one, or its anchors were answered by another model.
@@ -59,7 +59,7 @@ async def apublish(
     config = parse(first_event(reader).config)
     if next(reader.of(ServingStarted), None) is None:
         raise UsageError(
-            f"{run.id} was never served, so no one said anything of it: `mage-es serve {run.id}` serves it."
+            f"{run.id} was never served, so nobody said anything about it: `mage-es serve {run.id}` serves it."
         )
     if isinstance(execution, str):
         execution = open_model(execution, "execution")
@@ -94,7 +94,7 @@ def _named_lock(run: Run) -> Iterator[None]:
         yield
     except RunLocked as error:
         raise RunLocked(
-            f"{error} If that is a proxy, it publishes by itself when it is started with --publish-every MINUTES."
+            f"{error} If that is a proxy, it publishes by itself if started with --publish-every MINUTES."
         ) from None
 
 

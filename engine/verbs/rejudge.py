@@ -1,4 +1,4 @@
-"""Scoring recorded exams again after the scorer changed: beside the old verdicts, from the recorded replies alone."""
+"""Scoring recorded exams again after the scorer changed: beside the old verdicts, only from the recorded replies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mage_es.projections.fold import fold
 def judged_anew(run: Run, reader: LogReader, world: World) -> Iterator[Draft]:
     """Yield the new verdicts of each complete exam that another scorer scored.
 
-    Raises `PrerequisiteError` where an exam is not complete, or its replies do not suffice.
+    Raises `PrerequisiteError` if an exam is incomplete, or its replies do not suffice.
     """
     scorer = fingerprints(world)[1:]
     for record in exam_records(reader):
@@ -32,9 +32,7 @@ def judged_anew(run: Run, reader: LogReader, world: World) -> Iterator[Draft]:
 def _anew(run: Run, reader: LogReader, world: World, record: ExamRecord) -> ExamRejudged:
     name, opened = record.opened.exam, record.opened
     if not record.closed:
-        raise PrerequisiteError(
-            f"The exam {name} is not complete, so it cannot be scored again: bring its scorer back."
-        )
+        raise PrerequisiteError(f"The exam {name} is not complete, so it cannot be scored again: restore its scorer.")
     basis = CheckBasis(world, is_scorer=False)
     state, log = fold(reader, until=opened.head_seq), record.log(run)
     recount = Recount(basis, exam=name, execution=opened.execution, judge=opened.judge)
@@ -44,8 +42,8 @@ def _anew(run: Run, reader: LogReader, world: World, record: ExamRecord) -> Exam
     lost = sum(isinstance(each, AnswerUnanswered) for each in recount.settled)
     if len(recount.made) + lost != record.closed.total:
         raise PrerequisiteError(
-            f"The exam {name} cannot be scored again: of its {record.closed.total} answers {len(recount.made)} are "
-            "decided by this scorer and the recorded replies."
+            f"The exam {name} cannot be scored again: this scorer and the recorded replies decide only "
+            f"{len(recount.made)} of its {record.closed.total} answers."
         )
     verdicts = tuple(
         Rejudged(question_id=each.question_id, score_micro=each.score_micro, correct=each.correct)

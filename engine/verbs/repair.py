@@ -1,4 +1,4 @@
-"""The verb `repair`: cut a damaged log after its last intact event, so that the run can go on."""
+"""The verb `repair`: cut a damaged log after its last intact event, so that the run can continue."""
 
 from __future__ import annotations
 
@@ -21,15 +21,13 @@ _NO_RECORD = ("snapshots", "replays", "beginning", "examining", "in-flight")
 
 
 def repair(run: Run, *, confirmed: bool) -> RepairReport:
-    """Return what cutting the run's log to its last whole prefix loses; do it where that is `confirmed`.
-
-    What opening the log mends by itself is done and told, too. Either way the repaired run is verified, a copy of it
-    where nothing is to be changed yet.
+    """Return what cutting the run's log to its last whole prefix loses; do it if `confirmed`. What opening the log
+    fixes by itself is done and reported too. Either way the repaired run is verified: a copy of it if nothing is to
+    change yet.
 
     Raises:
-        UsageError: That is no run.
-        LogDamaged: Its FORMAT is damaged, without which no event can be told from another log's.
-        RunLocked, PrerequisiteError: Another process is writing it, or the disk refuses.
+        UsageError: That is not a run. LogDamaged: Its FORMAT is damaged, without which its events cannot be told from
+            another log's. RunLocked, PrerequisiteError: Another process is writing it, or the disk refuses.
     """
     if confirmed:
         return _repaired(run)
@@ -56,7 +54,7 @@ def _repaired(run: Run) -> RepairReport:
     before = verify_log(run.log_path)
     if report.problems or before.is_sound:
         return _verified(run, report)
-    with suppress(LogError):  # one that does not open either is left as it is, and verified below
+    with suppress(LogError):  # one that does not open either is left alone, and verified below
         Log.open(run.log_path, clock=clock).close()
     still = {(found.file, found.problem) for found in verify_log(run.log_path).findings}
     mended = (found for found in before.findings if (found.file, found.problem) not in still)

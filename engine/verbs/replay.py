@@ -55,11 +55,11 @@ def replay(
 ) -> ReplayReport:
     """Rebuild the state at a marker in a new place: a fold with graph, memory, slots and bandits.
 
-    With `tables` the memory is written as LanceDB tables too, and its digest is that of the tables, read back.
+    With `tables` the memory is also written as LanceDB tables, and its digest is that of the tables, read back.
 
     Raises:
         PrerequisiteError: Tables are asked for, and LanceDB is not installed.
-        UsageError: The marker does not exist, or `into` is not empty or no folder.
+        UsageError: The marker does not exist, or `into` is not an empty folder.
         LogDamaged: The log fails its checksums.
     """
     run = as_run(run)
@@ -112,7 +112,7 @@ def recorded_digests(reader: LogReader, state: State) -> dict[str, str]:
 
 def _make_room(path: Path, *, is_own: bool) -> None:
     if path.exists() and not path.is_dir():
-        raise UsageError(f"{path} is no folder: choose a new one with --into.")
+        raise UsageError(f"{path} is not a folder: choose a new one with --into.")
     if path.exists() and any(path.iterdir()):
         if not is_own:
             raise UsageError(f"{path} is not empty: choose a new folder with --into, so that nothing is overwritten.")

@@ -1,11 +1,11 @@
-"""The verb `reproduce`: compute a run's numbers again from its folder, and ask its models a part of it again.
+"""The verb `reproduce`: compute a run's numbers again from its folder, and repeat some of its calls.
 
 Rules
     - Everything that `verify` checks: the state is folded again, each request made again and matched with its recorded
       reply, each answer scored again.
-    - A share of the execution model's calls, drawn by a seed, is made again, each where its model can be reached.
-    - A stand-in must give the same replies. A served model need not, not even at temperature 0; but where it is right
-      less often than the recorded replies are, more than chance explains, those are not its own.
+    - A share of the execution model's calls, drawn by a seed, is repeated, each if its model can be reached.
+    - A stand-in must give the same replies. A served model need not, not even at temperature 0; but if it is right less
+      often than the recorded replies, beyond what chance explains, those are not its own.
     - Nothing is recorded.
 """
 
@@ -40,12 +40,12 @@ from mage_es.engine.verbs.verify import verified
 from mage_es.events.errors import MageError, PrerequisiteError, UsageError
 
 SHARE = 0.05
-"""The part of the calls that is made again."""
+"""The share of the calls to repeat."""
 AT_ONCE = 8
 """Calls in flight."""
 NAME = "asked again"
 _P = 0.001
-"""How improbable it must be that a model is so much worse than its recorded replies."""
+"""The p value below which a model is worse than its recorded replies."""
 
 
 class AskedAgain(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +63,8 @@ class AskedAgain(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReproduceReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Every check of a run, `asked` again of each model that answered, drawn by `seed`, in `seconds`."""
+    """Every check of a run, what was `asked` again of each model that answered, the `seed` of the draw, and the
+    `seconds` taken."""
 
     run_id: str
     head: str
@@ -88,14 +89,10 @@ async def areproduce(
     benchmark: Benchmark | None = None,
     execution: Model | None = None,
 ) -> ReproduceReport:
-    """Check a run as `verify` does, and ask again a `share` (0 to 1) of what it asked, drawn by `seed`.
-
-    `execution` answers in the place of the model of its name, where Python gave it to the run.
-
-    Raises `UsageError` for a share that is none.
-    """
+    """Check a run as `verify` does, and repeat a `share` (0 to 1) of its calls, drawn by `seed`. `execution` answers in
+    place of the model of its name, if Python gave it to the run. Raises `UsageError` for an invalid share."""
     if not 0 <= share <= 1:
-        raise UsageError(f"share is {share}: give the part of the calls to make again, from 0 to 1.")
+        raise UsageError(f"share is {share}: give the share of the calls to repeat, from 0 to 1.")
     run, began, heard = as_run(run), time.perf_counter(), list[Heard]()
     report = await asyncio.to_thread(verified, run, data_dir=data_dir, benchmark=benchmark, heard=heard)
     asked, given = list[AskedAgain](), {execution.name: execution} if execution else {}
@@ -116,7 +113,7 @@ reproduce = blocking(areproduce)
 
 
 class _Made(NamedTuple):
-    """The calls of a model, those that were drawn, and its replies to them as they would be recorded, None for none."""
+    """The calls of a model, those drawn, and its replies to them as they would be recorded, None for a missing one."""
 
     model: str
     calls: int
@@ -126,7 +123,7 @@ class _Made(NamedTuple):
 
 
 def _drawn(heard: Sequence[Heard], share: float, seed: int) -> dict[str, tuple[int, list[Heard]]]:
-    """Return by model how many calls it had, and those to make again: at least one."""
+    """Return by model how many calls it had, and those to repeat: at least one."""
     by_model = defaultdict[str, dict[str, Heard]](dict)
     for each in heard:
         by_model[each.called.model][f"{each.exam}/{each.called.subject}/{each.planned.iteration}"] = each
@@ -147,7 +144,7 @@ async def _asked_again(name: str, calls: tuple[int, list[Heard]], given: Mapping
 
     async def ask(each: Heard) -> str | None:
         async with gate:
-            if problems:  # what cannot be reached once is not waited for again
+            if problems:  # a model that cannot be reached once is not tried again
                 return None
             try:
                 return without_reasoning((await reply_of(model, each.request)).text)

@@ -36,7 +36,7 @@ async def aresume(
     fs: FileSystem | None = None,
 ) -> RunSummary:
     """Continue a run, or begin one that was stopped before its first event. Recorded calls are not made again; a
-    finished run is returned as it is.
+    finished run is returned unchanged.
 
     Raises:
         UsageError: `config` or `tasks`, a file of own tasks, is given and differs from the run's; the message lists the

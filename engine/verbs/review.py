@@ -1,4 +1,4 @@
-"""The verb `memory review`: the proposals on which a person decides, with all that helps to."""
+"""The verb `memory review`: the proposals on which a person decides, with everything that helps."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReviewReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What waits for a person in a served run, the oldest first; `untried` are proposals that no publish has tried."""
+    """What waits for a person in a served run, oldest first; `untried` are proposals that no publish has tried."""
 
     run_id: str
     proposals: tuple[Waiting, ...]
@@ -94,7 +94,7 @@ def _waiting(reader: LogReader, state: State) -> Iterator[Waiting]:
     for record in reader.records({MemoryProposed}) if verdicts else ():
         event = record.event
         assert isinstance(event, MemoryProposed)
-        # Of two keys that proposed the same the first is shown.
+        # If two keys proposed the same, the first is shown.
         if not (status := verdicts.pop(event.memory_id, "")):
             continue
         tried, likeness = settled[event.memory_id], guarded.likeness(texts_of(event))

@@ -1,12 +1,13 @@
 """The verb `ring`: methods that learn, MAGE among them, on the same questions, with the same model and scorer.
 
 Rules
-    - For each seed one division: every method is examined on the same held-out questions, and sees as many others. What
-      MAGE sets aside as anchors counts among those that it sees; the others have no anchors and learn from them, too.
-    - Each method has a run of its own for each seed, in the folder of the runs, under a fixed name. The same ring goes
-      on where it was: a finished run is read, an unfinished one resumed, and no recorded call is made again.
-    - Differences are paired by seed and question, with the exact interval and sign test of exams. MAGE has `lost` where
-      the interval of its difference to `knn` lies below 0.
+    - One division per seed: every method is examined on the same held-out questions, and sees the same number of
+      others. What MAGE sets aside as anchors counts among those that it sees; the others have no anchors and learn from
+      them too.
+    - Each method has a run of its own for each seed, in the folder of the runs, under a fixed name. The same ring
+      continues where it stopped: a finished run is read, an unfinished one resumed, and no recorded call is made again.
+    - Differences are paired by seed and question, with the exact interval and sign test of exams. MAGE has `lost` if
+      the interval of its difference from `knn` lies below 0.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ from mage_es.projections.ledger import Usage
 
 MAGE, PLAIN, NOTHING = "mage", "knn", "zero_shot"
 POOL = 24
-"""Questions of an iteration of MAGE, about: a ring has few questions in all."""
+"""Roughly how many questions an iteration of MAGE has, as a ring has few questions in all."""
 ANCHORS = 0.15
-"""Most of MAGE's questions that are its anchors, as a share: as of a benchmark's."""
+"""Largest share of MAGE's questions that are anchors, as for a benchmark."""
 ANSWERING: tuple[Tier, ...] = ("execution", "judge")
 
 
@@ -57,9 +58,9 @@ class RingDifference(msgspec.Struct, frozen=True, kw_only=True):
 class RingRow(msgspec.Struct, frozen=True, kw_only=True):
     """A method's results over all seeds; `interval` is Wilson's at 95 %.
 
-    `input_tokens` and `output_tokens` are means of a held-out question, `learning_tokens` and `guidance_tokens` sums of
-    all that learning used and of the guidance model's part; `writer` is who wrote for a method that
-    writes; `lost`: significantly worse than `knn`, of MAGE only.
+    `input_tokens` and `output_tokens` are means per held-out question, `learning_tokens` and `guidance_tokens` sums of
+    all that learning used and of the guidance model's part; `writer` is the model that wrote for a method that writes;
+    `lost`: significantly worse than `knn`, for MAGE only.
     """
 
     method: str
@@ -114,7 +115,7 @@ class _Ring(NamedTuple):
         return Run(name, self.runs_dir / name)
 
     async def take(self, method: str, seed: int) -> _Sat:
-        """Bring the run of a method to its end, from wherever it is, and return its exam."""
+        """Finish a method's run, wherever it stopped, and return its exam."""
         run, config = self.run(method, seed), msgspec.structs.replace(self.config, seed=seed)
         return await (self._mage(run, config) if method == MAGE else self._method(run, config, method))
 
@@ -175,7 +176,7 @@ class _Ring(NamedTuple):
         return _Sat(dict(report.answers), used, tokens_of(learning), _tokens(learning.total("guidance")))
 
     async def _evolve(self, run: Run, config: Config, most: int) -> None:
-        """Evolve to the end, or where tokens are limited to the end of so many iterations."""
+        """Evolve to the end or, if tokens are limited, to the end of a number of iterations."""
         runtime, limits = self.runtime, self.runtime.limits or UNLIMITED
         if self.budget_tokens:
             runtime = msgspec.structs.replace(runtime, limits=limits._replace(max_iterations=most))
@@ -194,7 +195,7 @@ class _Ring(NamedTuple):
 
     def _sized(self, config: Config) -> Config:
         """Return the configuration under which MAGE sees as many questions as the others, its anchors among them."""
-        # Of few questions a benchmark's usual anchors would leave none to learn from.
+        # With few questions a benchmark's usual anchors would leave none to learn from.
         anchors = min(config.anchors, max(1, round(ANCHORS * self.learned)))
         config = msgspec.structs.replace(config, anchors=anchors)
         benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=self.data_dir)
@@ -222,14 +223,14 @@ async def aring(
     """Let methods learn from the same number of questions and examine each, for the configuration's seed and the next.
 
     `methods` are names of methods, baselines, or `mage`: an evolution with this configuration, in as many iterations as
-    the questions are enough for. `learn_from` and `budget_tokens` are those of `abaseline`; `name` begins the names of
-    the runs. With `register` each run records before its first call how many questions its one exam will have, and of
-    which seeds it is a part.
+    the questions are enough for. `learn_from` and `budget_tokens` are those of `abaseline`; `name` is the prefix of the
+    runs' names. With `register` each run records before its first call how many questions its one exam will have, and
+    of which seeds it is a part.
 
     Raises:
         UsageError: A method is unknown or named twice, or an unfinished run of this name has another configuration.
         PrerequisiteError: A data set or a model is missing.
-        Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call goes on.
+        Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call continues.
     """
     methods = [ALSO.get(method, method) for method in methods]
     _require(methods, seeds)
@@ -240,7 +241,7 @@ async def aring(
     )
     learned = min(learn_from or LEARNED, len(own.evolution))
     if learn_from and learn_from > learned:
-        raise UsageError(f"There are {learned} questions to learn from, and not {learn_from}: choose fewer.")
+        raise UsageError(f"There are only {learned} questions to learn from, not {learn_from}: choose fewer.")
     each_seed = range(config.seed, config.seed + seeds)
     registration = RunRegistered(metric="accuracy", questions=questions or 0, exams=1, seeds=tuple(each_seed))
     ring = _Ring(

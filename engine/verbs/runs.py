@@ -109,7 +109,7 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         measure=measure_of(are_episodes=bool(played)),
         shortfalls=cutoffs(config, committed, has_guard=not baseline),
         ledger=tuple(_ledger(state, prices)),
-        prices=_told(state, prices),
+        prices=_price_sources(state, prices),
         agents=agent_activity(reader),
         quarantined=_quarantined(reader),
         cache_hits=_cache_hits(state),
@@ -133,7 +133,7 @@ def _ledger(state: State, prices: Prices) -> Iterator[LedgerRow]:
 
 
 def _served(state: State) -> dict[str, dict[str, int]]:
-    """Return the calls of each model by the names that its provider served, if any is another than requested."""
+    """Return the calls of each model by the names that its provider served, if any differs from the one requested."""
     calls: dict[str, Counter[str]] = {}
     for account, use in state.ledger.accounts():
         if use.calls:
@@ -149,7 +149,7 @@ def _cache_hits(state: State) -> dict[str, float]:
     return {tier: use.cached_tokens / use.input_tokens for tier, use in totals.items() if use.cached_tokens}
 
 
-def _told(state: State, prices: Prices) -> dict[str, str]:
+def _price_sources(state: State, prices: Prices) -> dict[str, str]:
     """Return the source of each model's price, "" if unknown."""
     models = sorted({account.model for account, _ in state.ledger.accounts()})
     rates = {model: prices.rate(model) for model in models}
@@ -258,7 +258,7 @@ def iteration_rows(state: State, scores: Mapping[tuple[str, int], int], *, first
             if iteration == k or iteration < k == first - 1:
                 sizes[outcome] += count
         fresh, revisit, anchor = (state.scores.score(purpose, k) for purpose in ("fresh", "revisit", "anchor"))
-        if k < first:  # a parent's own answers are no result of this run
+        if k < first:  # a parent's own answers are not a result of this run
             fresh = revisit = Score(0, 0)
         rows.append(
             IterationRow(

@@ -1,7 +1,7 @@
 """The verb `score`: predictions from any source, measured by a benchmark's own metrics.
 
 Rules
-    - Every question of the records counts, as upstream has it: a missing prediction is measured as an empty one.
+    - Every question of the records counts, as upstream does: a missing prediction is measured as an empty one.
     - A prediction for an unknown question, or a second one for the same question, is an error: a total over the wrong
       questions would mean nothing.
     - A judge, if there is one, sees every prediction; its opinion is reported beside the metrics and changes none.
@@ -56,7 +56,7 @@ class ScoreReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ByVerdict(NamedTuple):
-    """The metrics of a benchmark that has none of its own: its scorer's verdict."""
+    """The metrics of a benchmark without its own: its scorer's verdict."""
 
     benchmark: Benchmark
 
@@ -92,7 +92,7 @@ def score(
     benchmark = open_records(name, records) if records else open_benchmark(name, seed=seed, data_dir=data_dir)
     if judge is not None and is_sequential(benchmark):
         raise UsageError(f"The tasks of {name} are episodes, which their environment scores: omit --judge.")
-    # Own tasks that a run would divide are measured whole.
+    # A user's own tasks, which a run would divide, are measured whole.
     questions = benchmark.questions("test") or benchmark.questions("evolution")
     form: PredictionForm = getattr(benchmark, "predictions", "text")
     read = read_records(predictions, dict[str, Any], partial(_prediction, form))
@@ -130,7 +130,7 @@ def _judged(
     cases = []
     for question in questions:
         if question.id in given:
-            text = _said(given[question.id])
+            text = _as_text(given[question.id])
             verdict = scored(benchmark, question, text)
             cases.append(JudgeCase(question, text, verdict, verdict.strict if strict else verdict.correct))
     template = template_of(benchmark)
@@ -139,7 +139,7 @@ def _judged(
     return scores, agreement(cases, opinions, model=judge.model.name, template=template)
 
 
-def _said(prediction: Prediction) -> str:
+def _as_text(prediction: Prediction) -> str:
     """Return a prediction as one text; the items of a list are joined."""
     return "; ".join(map(text_of, prediction.value)) if isinstance(prediction.value, list) else prediction.text
 

@@ -39,12 +39,9 @@ HASH_WORDS = (
 
 
 class ServedAt(msgspec.Struct, frozen=True, kw_only=True):
-    """A served run, the run whose memories it has, the marker whose state new sessions see, the least and the most that
-    a task type asks of a memory's cosine, and the embedder.
-
-    `benefit` says what the anchors showed, and what is served: a record for each task type, then one for all types.
-    It is empty where nothing was tested.
-    """
+    """A served run, the run whose memories it has, the marker whose state new sessions see, the smallest and largest
+    cosine that a task type requires of a memory, and the embedder. `benefit` says what the anchors showed, and what is
+    served: a record for each task type, then one for all types. It is empty if nothing was tested."""
 
     run_id: str
     parent: str
@@ -76,11 +73,11 @@ async def aserve(
 ) -> ServeReport:
     """Serve until `stop` says so, then finish what is under way and record what waits; `begun` is called at the start.
 
-    `say` tells what a publish brought, and with `access_log` of each request. The file of keys is read again when it
+    `say` reports what a publish did and, with `access_log`, each request. The file of keys is read again when it
     changes. With a `signer` the head of each served run is signed at the start and at the end.
 
     Raises:
-        UsageError: An address, a marker or the file of keys is not valid, or other machines would get in without a key.
+        UsageError: An address, a marker or the file of keys is not valid, or other machines could get in without a key.
         PrerequisiteError: The port is in use; a package or the upstream's key is missing.
         RunLocked: Another process serves the run.
     """
@@ -139,9 +136,8 @@ def _require_packages() -> None:
 
 @contextmanager
 def _settled() -> Iterator[None]:
-    """Spare what is there now, the states, from garbage collection: to walk them would hold up every stream. What it
-    took to open them is given back.
-    """
+    """Exempt the current states from garbage collection, as walking them would hold up every stream, and return the
+    memory used to open them."""
     gc.collect()
     gc.freeze()
     give_back_freed()
@@ -155,8 +151,8 @@ def _settled() -> Iterator[None]:
 _Wanted = tuple[str, str, str | None]
 
 
-def _wanted(key: Key, own: _Wanted) -> _Wanted:
-    """Return the run that a key reaches, the marker, and the name of the run that serves it; None for its default."""
+def _reached_by(key: Key, own: _Wanted) -> _Wanted:
+    """Return the run that a key reaches, the marker, and the name of the run that serves it; None for the default."""
     run, at, name = own
     return (key.run or run, key.at if key.run else at, key.served_run or (None if key.run else name))
 
@@ -168,14 +164,14 @@ async def _opened(
     """Open every run that a key reaches or, without keys, the one of the command line."""
     lives = dict[_Wanted, LiveRun]()
     async with AsyncExitStack() as stack:
-        for wanted in dict.fromkeys(_wanted(key, own) for key in ring.keys) if ring else [own]:
+        for wanted in dict.fromkeys(_reached_by(key, own) for key in ring.keys) if ring else [own]:
             parent, at, name = wanted
             live = LiveRun.open(find_run(runs_dir, parent), at, runs_dir=runs_dir, name=name, **options)
             stack.push_async_callback(live.aclose)
             live.frozen(live.marker).warm()
             lives[wanted] = live
         if ring:
-            reached = (replace(key, served_run=lives[_wanted(key, own)].run.id) for key in ring.keys)
+            reached = (replace(key, served_run=lives[_reached_by(key, own)].run.id) for key in ring.keys)
             ring = replace(ring, keys=tuple(reached))
         yield ring, lives
 
@@ -183,7 +179,7 @@ async def _opened(
 async def _publishing(
     every_s: float, lives: Iterable[LiveRun], stop: Callable[[], bool], say: Callable[[str], None]
 ) -> None:
-    """Publish what is new every so many seconds (0: never); what goes wrong is said, and tried again the next time."""
+    """Publish what is new every so many seconds (0: never); failures are reported, and tried again the next time."""
     waited = 0
     while every_s and not stop():
         await asyncio.sleep(1)
@@ -201,7 +197,7 @@ async def _publishing(
                     if each.waiting:
                         say(f"{each.waiting} wait for a person: mage-es memory review {live.run.id}")
             except MageError as error:
-                say(f"{live.run.id}: publishing stopped, to be tried again: {error}")
+                say(f"{live.run.id}: publishing stopped and will be tried again: {error}")
 
 
 async def _rereading(
@@ -212,28 +208,28 @@ async def _rereading(
     stop: Callable[[], bool],
     say: Callable[[str], None],
 ) -> None:
-    """Read the file of keys again when it changes. A file that is not valid changes nothing, and that is said."""
+    """Read the file of keys again when it changes. An invalid file is reported and changes nothing."""
     from mage_es.engine.serving.tenants import read_keys
 
     known = read_small(path)
     while not stop():
         await asyncio.sleep(1)
         try:
-            # The bytes, not the time in its entry: a file may be mounted over, or swapped behind a link.
+            # The bytes, not the modification time, as a file may be mounted over, or swapped behind a link.
             if (found := await asyncio.to_thread(read_small, path)) == known:
                 continue
             known, ring = found, read_keys(path)
         except (MageError, OSError) as error:
             if known:
-                say(f"{path} changed and could not be taken over, so the keys from before hold: {error}")
+                say(f"{path} changed but could not be loaded, so the previous keys still apply: {error}")
             known = b"" if isinstance(error, OSError) else known
             continue
-        reached = {key.name: lives.get(_wanted(key, own)) for key in ring.keys}
+        reached = {key.name: lives.get(_reached_by(key, own)) for key in ring.keys}
         kept = (replace(key, served_run=live.run.id) for key in ring.keys if (live := reached[key.name]))
         lacking = door.change(replace(ring, keys=tuple(kept)))
         left_out = [name for name, live in reached.items() if not live or name in lacking]
         more = f" {', '.join(left_out)}: another run or variable, so after a restart only." if left_out else ""
-        say(f"{path} changed: {len(reached) - len(left_out)} keys are let in.{more}")
+        say(f"{path} changed: {len(reached) - len(left_out)} keys are accepted.{more}")
 
 
 def _bounds(settings: Serving) -> NoteBounds:
@@ -251,7 +247,7 @@ def _allowance(settings: Serving) -> Allowance:
 
 
 async def _watching(lives: Iterable[LiveRun], stop: Callable[[], bool], say: Callable[[str], None]) -> None:
-    """Say once of each run that most of its traffic is about something else."""
+    """Warn once per run if most of its traffic is about something else."""
     waiting = list(lives)
     while waiting and not stop():
         await asyncio.sleep(1)
@@ -261,7 +257,7 @@ async def _watching(lives: Iterable[LiveRun], stop: Callable[[], bool], say: Cal
 
 
 def far_words(health: Health, embedder: str) -> str:
-    """Return what to say where most questions got nothing."""
+    """Return what to say if most questions got nothing."""
     words = (
         f"{health.run}: to {health.far} of {health.looked_up} questions no memory was near enough, so they got none "
         "(`far`). If they are of its kind, serve it with a lower --min-similarity; /metrics has mage_far_share."
@@ -290,7 +286,8 @@ def _report(listener: socket, upstream: str, lives: Mapping[_Wanted, LiveRun]) -
 
 
 def _address(upstream: str) -> str:
-    """Return the address that `/v1/...` is appended to. Raises `UsageError` for none, or one with a secret in it."""
+    """Return the address that `/v1/...` is appended to. Raises `UsageError` for an invalid one, or one with a secret in
+    it."""
     try:
         parts = urlsplit(upstream)
         is_reachable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

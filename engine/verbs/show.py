@@ -73,12 +73,11 @@ _FACTS: set[type[Event]] = {
 class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
     """A question as it was asked: its bundle, every move with its exact prompt, the verdict.
 
-    `prompt` and `reply` are those of the execution tier's last call; `prompt_verified`: every prompt, as it was sent,
-    has its recorded hash, and the first that of the plan. `judge` is who decided: `rule` or a judge's model;
-    `unanswered` is the problem of a question without an answer, `undecided` why an answer is neither right nor wrong,
-    `why` what the scorer says of the reply; `exam` is the exam that asked it, "" for the run itself. `expected` is None
-    in a copy without gold answers. `rejudged` is the verdict on the answer of an exam that was scored again, None if
-    it was not.
+    `prompt` and `reply` are those of the execution tier's last call; `prompt_verified`: every prompt, as sent, has its
+    recorded hash, and the first one the plan's. `judge` is what decided: `rule` or a judge's model; `unanswered` is the
+    problem of a question without an answer, `undecided` why an answer is neither right nor wrong, `why` what the scorer
+    says about the reply; `exam` is the exam that asked it, "" for the run itself. `expected` is None in a copy without
+    gold answers. `rejudged` is the verdict on an exam's answer that was scored again, None if it was not.
     """
 
     run_id: str
@@ -110,7 +109,7 @@ class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Asking(NamedTuple):
-    """One time that a question was asked, on the state after event `state_seq` of the run."""
+    """One occasion on which a question was asked, on the state after event `state_seq` of the run."""
 
     where: str
     reader: LogReader
@@ -157,7 +156,7 @@ def show(
 
 
 def has_served(run: Run) -> bool:
-    """Return whether an inference may be meant by a name: a run of own tasks can have a question of that name."""
+    """Return whether a name may mean an inference: a run of own tasks can have a question with that name."""
     return is_served(LogReader(run.log_path))
 
 
@@ -180,7 +179,7 @@ def _askings(run: Run, reader: LogReader, question_id: str) -> list[Asking]:
     ]
     for taken in exam_records(reader):
         if not taken.is_there(run):
-            continue  # `verify` complains of that
+            continue  # `verify` complains about that
         opened, own = taken.opened, taken.log(run)
         sent = Requests(own, run=reader, head_seq=opened.head_seq)
         anew = {each.question_id: each.correct for each in taken.rejudged.verdicts} if taken.rejudged else {}
@@ -197,14 +196,14 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
     planned, question, facts = asking.planned, world.questions[asking.planned.question_id], _facts(asking)
     has_judge = any(isinstance(fact, ModelCalled) and fact.tier == "judge" for fact in facts)
     course = planned_course(world, state, planned)
-    if has_judge and world.has_gold:  # what a judge was asked cannot be written again without it
+    if has_judge and world.has_gold:  # a judge's prompt cannot be rebuilt without it
         templates = world.setting.templates
         course = judged(course, question, benchmark=world.benchmark, has_judge=True, templates=templates)
     moves = walk(course, state, facts, asking.requests)
     calls = [move for move in moves if isinstance(move, CallReport)]
     trimmed = [move for move in moves if isinstance(move, TrimReport)]
     sent = (fact.sent for fact in facts if isinstance(fact, ModelCalled | CallFailed) and fact.tier == "execution")
-    # What was not asked yet, or never, is shown as it would be asked now.
+    # What was not asked, or not yet, is shown as it would be asked now.
     first = begin(planned_course(world, state, planned))
     request = asking.requests.request(next(sent, Sent())) or (first.request if isinstance(first, Ask) else None)
     is_as_planned = (sha256_text(request.text) if request else "") == planned.prompt_sha256
@@ -243,7 +242,7 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
 
 
 def _why(world: World, question: Question, reply: str, verdict: AnswerJudged) -> str:
-    """Return what the scorer says of a reply, "" where it says nothing, or is not there to be asked again."""
+    """Return what the scorer says about a reply, "" if it says nothing, or is not available."""
     if not world.has_gold or is_sequential(world.benchmark):
         return ""
     try:

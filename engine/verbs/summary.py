@@ -9,7 +9,7 @@ from mage_es.events.vocabulary import FormDecided, Paired
 
 
 class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One iteration of a run. The first is the start, -1 or a parent's last, which has an anchor result only.
+    """One iteration of a run. The first is the start, -1 or a parent's last, which has only an anchor result.
 
     The totals count every question that was asked: `unanswered` ones, whose call failed for good, are wrong;
     `undecided` ones are neither right nor wrong, and in no total. The scores are means of episodes, as fractions, and
@@ -88,9 +88,9 @@ class ActionRow(msgspec.Struct, frozen=True, kw_only=True):
 class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
     """One agent's calls of one model for one purpose in one iteration.
 
-    `failures` are attempts without a reply, `retries` those that were repeated; `cut` are replies that a limit cut;
+    `failures` are attempts without a reply, `retries` those that were repeated; `cut` are replies cut by a limit;
     `seconds` are summed over concurrent calls; `usd` is None if the model's price is unknown. Batched calls have a row
-    of their own, and so have those that another model served than the requested one (`served_by`).
+    of their own, as do those served by a model other than the one requested (`served_by`).
     """
 
     tier: str
@@ -114,9 +114,9 @@ class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ParentRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The run that another goes on from after its `iteration`; `path` is where it was, seen from the folder of runs.
+    """The run that another continues after its `iteration`; `path` is where it was, relative to the folder of runs.
 
-    `calls` and `usd` (None: a price is unknown) are what it and its own parents had cost, which no ledger here counts.
+    `calls` and `usd` (None: a price is unknown) are what it and its parents had cost, which no ledger here counts.
     """
 
     run_id: str
@@ -132,7 +132,7 @@ class ParentRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FrontierSkill(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill of the latest plan's frontier, with its present mastery and its brief ("" if none)."""
+    """A skill of the latest plan's frontier, with its current mastery and its brief ("" if none)."""
 
     skill: str
     mastery: float
@@ -153,13 +153,13 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     `prices` has the source of the price of each model that was called, "" if unknown. `cache_hits` is the share of
     input tokens that came from a cache, for tiers that had any. `quarantined` items also count in the sizes in `rows`.
-    A `baseline` has its name here and its (right, asked) questions; other runs have "". `measure` is how results
-    are measured: accuracy, or the mean score of episodes. `shortfalls` lists the splits with fewer questions than
+    A `baseline` has its name here and its (right, asked) questions; other runs have "". `measure` is how results are
+    measured: accuracy, or the mean score of episodes. `shortfalls` lists the splits with fewer questions than
     requested. `served` counts the calls of a model by the names that its provider reports, for models that answered
     under another name. `benefit` has by task type how the anchors were answered with what was learned and with the bare
-    prompt, and what is served; the last is that of all types; () where nothing was tested. `anchor_share` is that of
-    the anchors in the execution calls. `unguided` is None if the guidance tier fulfilled every request. `teacher_sees`
-    is what that tier was shown of each question: `errors`, `answers` or `solutions`.
+    prompt, and what is served; the last is for all types; () if nothing was tested. `anchor_share` is the anchors'
+    share of the execution calls. `unguided` is None if the guidance tier fulfilled every request. `teacher_sees` is
+    what that tier was shown of each question: `errors`, `answers` or `solutions`.
     """
 
     run_id: str

@@ -32,11 +32,9 @@ class Quotation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CallReport(msgspec.Struct, frozen=True, kw_only=True, tag="call"):
-    """One call, with the request as it was sent. `verified`: that has the recorded hash.
-
-    `turns` are where another message begins in the prompt, as of a `Request`. `served_by` is the model that the
-    provider named, if it is another than the requested one.
-    """
+    """One call, with the request as sent. `verified`: it has the recorded hash. `turns` are where another message
+    begins in the prompt, as in a `Request`. `served_by` is the model that the provider named, if it is not the
+    requested one."""
 
     about: str
     tier: str
@@ -88,11 +86,11 @@ MoveReport = CallReport | TrimReport | ToolReport | SearchReport | StepReport
 
 def walk(course: Course, state: State, facts: Sequence[Event], requests: Requests) -> list[MoveReport]:
     """Replay a course on recorded facts and return its moves, as far as they are recorded."""
-    # A failure to get a longer reply is no move: the reply before it was the last.
+    # A failure to get a longer reply is not a move: the reply before it was the last.
     walked = list(told(course, facts))
     found = [report_of(move, state, fact, requests) for move, fact in walked if not isinstance(fact, CallFailed)]
     taken = {id(fact) for _, fact in walked}
-    # What this program would not have asked was asked all the same.
+    # This program would not have asked it, but it was asked all the same.
     others = [fact for fact in facts if isinstance(fact, ModelCalled) and id(fact) not in taken]
     return [*found, *(call_report(fact, requests.request(fact.sent)) for fact in others)]
 
@@ -114,7 +112,7 @@ def told(course: Course, facts: Sequence[Event]) -> Iterator[tuple[Move, Event |
 
 
 def call_report(called: ModelCalled, request: Request | None, spans: Sequence[Span] = ()) -> CallReport:
-    """Return a recorded call; `request` is None where what was sent is not on record."""
+    """Return a recorded call; `request` is None if what was sent is not on record."""
     sent = request or Request(prompt="")
     return CallReport(
         about=called.about,
@@ -131,7 +129,7 @@ def call_report(called: ModelCalled, request: Request | None, spans: Sequence[Sp
 
 
 def found_again(spans: Sequence[Span], rendered: str, sent: str) -> list[Span]:
-    """Return where what is quoted in a prompt as it renders now is in the one that was sent; what is not there is left
+    """Return where the quotations of a prompt as it renders now are in the one that was sent; missing ones are left
     out."""
     if rendered == sent:
         return [*spans]
@@ -145,14 +143,15 @@ def found_again(spans: Sequence[Span], rendered: str, sent: str) -> list[Span]:
 
 
 def report_of(move: Move, state: State, fact: Event | None, requests: Requests | None = None) -> MoveReport:
-    """Return a move with its outcome; its prompt is the one on record or, without `requests` or a fact, that of now."""
+    """Return a move with its outcome; its prompt is the one on record or, without `requests` or a fact, the current
+    one."""
     match move:
         case Ask() if isinstance(fact, BundleTrimmed):
             return TrimReport(
                 about=move.about,
                 memory_id=fact.memory_id,
                 problem=fact.problem,
-                # Its request is with the failed call, which is no move.
+                # Its request is with the failed call, which is not a move.
                 verified=requests is None or requests.was_refused(fact.request_sha256),
             )
         case Ask() if isinstance(fact, ModelCalled):

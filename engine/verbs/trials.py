@@ -1,9 +1,9 @@
 """The doctor's trial of a model: a benchmark's real first prompts to its tier, asked as a run asks them.
 
 Rules
-    - Limit, second attempt and patience are those of a run, so what a run would meet shows here.
-    - What ends without an answer fails the trial: every other question would most likely end so.
-    - The learner is asked `ASKED` questions, for one says little of how it answers; the other tiers one.
+    - Limit, second attempt and patience are those of a run, so a run's problems show here.
+    - A reply without an answer fails the trial, as most other questions would end the same way.
+    - The learner is asked `ASKED` questions, as one says little about how it answers; the other tiers one.
 """
 
 from __future__ import annotations
@@ -38,20 +38,17 @@ from mage_es.events.vocabulary import QuestionPlanned, Tier
 from mage_es.projections.fold import State
 
 FALLBACK = "wordmath"
-"""The benchmark of the trial where the data of the one that was asked for is not there."""
+"""The benchmark of the trial if the data of the requested one is missing."""
 ASKED = 3
-"""Questions that the learner is asked."""
+"""Questions to ask the learner."""
 _SHOWN = 60
 _MOST_LABELS = 20
-"""Different right answers up to which tasks are taken for a choice among labels."""
+"""Tasks with at most this many distinct right answers count as a choice among labels."""
 
 
 class FirstPrompt(NamedTuple):
-    """What a tier is asked first; `read` returns the answer in a reply as it is shown, "" if there is none.
-
-    `score` returns whether that answer is right (None: no rule can tell). `labels` are the answers there can be, where
-    they are few.
-    """
+    """What a tier is asked first; `read` returns the answer in a reply as displayed, "" if there is none. `score`
+    returns whether that answer is right (None: no rule can tell). `labels` are the possible answers, if few."""
 
     request: Request
     read: Callable[[str], str]
@@ -66,8 +63,8 @@ class TrialOutcome(NamedTuple):
 
 
 def first_prompts(config: Config, *, data_dir: Path | None) -> Mapping[Tier, Sequence[FirstPrompt]]:
-    """Return the first prompts of a run for each tier, those of `FALLBACK` where its data is not there."""
-    # Nothing here is embedded but by `hash`: the trial is of models, and an embedder may cost something.
+    """Return the first prompts of a run for each tier, those of `FALLBACK` if its data is missing."""
+    # Only `hash` embeds here: the trial is of models, and an embedder may cost something.
     config = msgspec.structs.replace(config, search="")
     try:
         world = open_world(config, data_dir=data_dir, embedder=HashEmbedder())
@@ -84,10 +81,8 @@ def first_prompts(config: Config, *, data_dir: Path | None) -> Mapping[Tier, Seq
 
 
 async def require_room(world: World, model: Model, question_id: str) -> None:
-    """Raise `PrerequisiteError` where a question's prompt without memories is too long for a model in this process.
-
-    It is put to the model, for only that knows its tokens, and one token of the reply is awaited.
-    """
+    """Raise `PrerequisiteError` if a question's prompt without memories is too long for a model in this process. The
+    model is asked, as only it knows its tokens, for one token of a reply."""
     if not isinstance(model, LlamaCpp):
         return
     request = _answering(world, world.questions[question_id], ()).request
@@ -97,13 +92,13 @@ async def require_room(world: World, model: Model, question_id: str) -> None:
         if error.fault.kind == "too_long":
             raise PrerequisiteError(
                 f"{model.name} has no room for the first prompt, even without memories: {error.fault.sentence} Set a "
-                "longer context= in its spec. Nothing was begun."
+                "longer context= in its spec. Nothing was started."
             ) from None
         raise PrerequisiteError(f"{model.name} refuses the first prompt: {error.fault.sentence}") from None
 
 
 def _labels(questions: Sequence[Question]) -> Collection[str]:
-    """Return the right answers of questions if they are so few that each is met again and again."""
+    """Return the right answers of questions if they are so few that each keeps recurring."""
     answers = {question.gold for question in questions}
     return answers if len(answers) <= min(_MOST_LABELS, len(questions) // 3) else ()
 
@@ -151,7 +146,7 @@ def _form(text: str, form: type[Any]) -> str:
 
 
 def outcome_of(first: FirstPrompt, tier: Tier, reply: Completion, *, again: Completion | None) -> TrialOutcome:
-    """Judge a trial; `again` is the reply to the second request, where the first gave no answer."""
+    """Judge a trial; `again` is the reply to the second request, if the first gave no answer."""
     last = again or reply
     size = f"{last.output_tokens} tokens, {last.thinking_tokens} of them thinking"
     quiet = "thinking=off (or a number of tokens, as in thinking=1000) in its spec"

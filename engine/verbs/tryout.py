@@ -1,9 +1,9 @@
 """The verb `try`: a first answer to whether a model learns these tasks from experience, and whether that is worth it.
 
 Rules
-    - Nothing of its own is measured: it is a ring of one seed, of nothing, the nearest answer without a model, the
-      plain nearest cases, and MAGE. So all four see the same questions, and the same call goes on where it stopped.
-    - The verdict goes by paired intervals: what they do not exclude is said not to be shown.
+    - It measures nothing of its own: it is a ring of one seed over no memory, the nearest answer without a model, the
+      plain nearest cases, and MAGE. So all four see the same questions, and the same call continues where it stopped.
+    - The verdict rests on paired intervals: what they do not exclude is reported as not shown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mage_es.events.vocabulary import FormDecided
 LOOK_UP = "nearest_label"
 METHODS = (NOTHING, LOOK_UP, PLAIN, MAGE)
 QUESTIONS = 60
-"""Held-out questions that are asked at most: enough to see some 15 points, and few enough to wait for."""
+"""Most held-out questions to ask: enough to see some 15 points, and few enough to wait for."""
 
 Outlook = Literal["better", "level", "worse"]
 
@@ -50,7 +50,7 @@ class TryoutReport(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str
     """MAGE's run, to ask, serve or audit."""
     form: FormDecided | None = None
-    """What a trial of the form of prompts showed; None where there was none."""
+    """What a trial of the form of prompts showed; None if there was none."""
 
 
 @typed
@@ -67,7 +67,7 @@ async def atryout(
 ) -> TryoutReport:
     """Measure a model on a benchmark with nothing, with plain nearest cases and with what it learned.
 
-    Raises as `aring` does; a run that was stopped goes on with the same call.
+    Raises as `aring` does; the same call continues a run that was stopped.
     """
     data = check(config, data_dir=data_dir)
     ring = await aring(
@@ -88,9 +88,9 @@ async def atryout(
         data=data,
         ring=ring,
         gain=gain,
-        shown=_shown(gain),
+        shown=_outlook(gain),
         over_plain=over_plain,
-        shown_over_plain=_shown(over_plain),
+        shown_over_plain=_outlook(over_plain),
         looked_up=max(0, mage.total - mage.calls),
         is_look_up=rows[LOOK_UP].correct >= max(row.correct for row in ring.rows),
         run_id=(run := ring.runs[METHODS.index(MAGE)]),
@@ -105,7 +105,7 @@ def _difference(row: RingRow, other: str) -> RingDifference:
     return next(each for each in row.differences if each.to == other)
 
 
-def _shown(difference: RingDifference) -> Outlook:
+def _outlook(difference: RingDifference) -> Outlook:
     if difference.interval.low > 0:
         return "better"
     return "worse" if difference.interval.high < 0 else "level"

@@ -1,13 +1,13 @@
-"""The verb `upgrade`: another model takes the learner's place, and what was learned is proved again for it.
+"""The verb `upgrade`: another model takes the learner's place, and what was learned is tested again for it.
 
 Rules
-    - The new run goes on from the old one's state, and does without what measured the old learner. Its one iteration
-      asks recorded questions again (rules/reproof.py), and the anchors, each with what was learned and bare. By these
-      pairs the gate decides what the new model is served.
+    - The new run continues the old one's state, without what measured the old learner. Its one iteration asks recorded
+      questions again (rules/reproof.py), and the anchors, each with what was learned and bare. From these pairs the
+      gate decides what the new model is served.
     - Then two exams, of held-out questions that the old run's exam asked: with what is served, and bare.
-    - The price is counted from the old run's own calls, and known before any is made. A budget is one for the re-proof
+    - The price is computed from the old run's own calls, and known before any is made. One budget covers the re-proof
       and both exams, over all sessions.
-    - The same call goes on where it stopped, and makes no recorded call again.
+    - The same call continues where it stopped, and repeats no recorded call.
 """
 
 from __future__ import annotations
@@ -52,20 +52,20 @@ from mage_es.projections.questions import EVOLVING
 from mage_es.projections.scores import START
 
 SAMPLE = 40
-"""Questions to learn from that are asked again, unless others are asked for: with the anchors enough for the gate."""
+"""Default number of questions to learn from that are asked again: with the anchors enough for the gate."""
 QUESTIONS = 60
-"""Questions of each exam where the old run has taken none."""
+"""Questions of each exam if the old run has taken none."""
 _LONGEST_GAP_US = 60_000_000
-"""Time between two replies that is a pause, and not the pace of a model."""
+"""Time between two replies that counts as a pause, not as a model's pace."""
 _NAME = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 class UpgradePrice(msgspec.Struct, frozen=True, kw_only=True):
-    """What an upgrade will take from here on: `calls`, beside those `made`, to ask `sample` recorded questions,
+    """What an upgrade will take from here on: `calls`, besides those `made`, to ask `sample` recorded questions,
     `anchors` and `questions` of an exam, each twice.
 
-    Calls and tokens are as many for a question as the old model took; `usd` is None where a price is unknown, `minutes`
-    where no run in the same folder tells how fast the new model answers (`paced_by` does).
+    Calls and tokens per question are those of the old model; `usd` is None if a price is unknown, `minutes` if no run
+    in the same folder shows how fast the new model answers (`paced_by` is the one that does).
     """
 
     run_id: str
@@ -83,7 +83,7 @@ class UpgradePrice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Taken(NamedTuple):
-    """What questions took of a model, of each kind in the mean."""
+    """What questions cost a model, as the mean for each kind."""
 
     questions: int = 0
     calls: int = 0
@@ -91,7 +91,7 @@ class _Taken(NamedTuple):
     output_tokens: int = 0
 
     def each(self, other: _Taken) -> tuple[float, float, float]:
-        """Return calls and tokens for a question; where none was asked, those of the other kind."""
+        """Return calls and tokens for a question; if none was asked, those of the other kind."""
         known = self if self.questions and self.calls else other
         of = max(1, known.questions)
         return known.calls / of, known.input_tokens / of, known.output_tokens / of
@@ -116,7 +116,7 @@ def upgrade_price(
     run = as_run(run)
     folder, reader = _folder(run, runs_dir), LogReader(run.log_path)
     started = _learned_run(run, reader, execution)
-    bare, learned = _taken(reader)
+    bare, learned = _costs(reader)
     child = Run(run_id or upgrade_name(run, execution), folder / (run_id or upgrade_name(run, execution)))
     sizes = _sizes(LogReader(child.log_path) if child.path.exists() and child.events else reader)
     anchors = sizes["anchors"] if parse(started.config).guard == "paired" else 0
@@ -127,7 +127,7 @@ def upgrade_price(
         round(each * (one + other)) for one, other in zip(bare.each(learned), learned.each(bare), strict=True)
     )
     made = calls_of(child) if child.path.exists() else 0
-    # Replies that a limit cuts are asked for again, so that more can be made than were counted, and some be left.
+    # Replies cut by a limit are asked for again, so more calls may be made than were counted.
     left = 0 if _is_complete(child, questions) else max(1, calls - made)
     given, said = (round(left * amount / max(1, calls)) for amount in (given, said))
     rate, (seconds, paced_by) = (prices or Prices()).rate(execution), _pace(folder, execution)
@@ -163,10 +163,10 @@ async def aupgrade(
     run_id: str | None = None,
     judge: Model | None = None,
 ) -> UpgradeReport:
-    """Begin a run with what another one learned and a new model in its learner's place, and prove it again.
+    """Start a run with what another one learned and a new model in its learner's place, and test it again.
 
     `sample` recorded questions and the anchors are asked twice, and `questions` held-out ones (default: as many as the
-    run's last exam) in each of two exams. `config` replaces the run's own, but for its models. The new run is in the
+    run's last exam) in each of two exams. `config` replaces the run's own, except its models. The new run is in the
     folder of the old one, under a name made of both, unless `runs_dir` and `run_id` say otherwise.
 
     Raises:
@@ -209,7 +209,7 @@ async def aupgrade(
         runtime = runtime.within(limits_of(begun))
         if not next(begun.of(RunFinished), None):
             await aresume(child, config=config, data_dir=data_dir, benchmark=benchmark, runtime=runtime, models=models)
-    # What resembles what the old run wrote is held out no more.
+    # Questions that resemble what the old run wrote are no longer held out.
     questions = min(price.questions, _sizes(LogReader(child.log_path))["held_out"])
     reports: list[ExamReport] = []
     for control in ("none", "bare"):
@@ -235,13 +235,13 @@ upgrade = blocking(aupgrade)
 
 
 def upgrade_name(run: Run, execution: str) -> str:
-    """Return what an upgrade of a run is called: by the run and the last word of the new model's name."""
+    """Return the name of an upgrade: the run's and the last word of the new model's."""
     word = execution.partition("?")[0].rstrip("/").rpartition("/")[2]
     return f"{run.id}-on-{_NAME.sub('-', word).strip('-.')}"
 
 
 def _config(config: Config, execution: str) -> Config:
-    """Return the configuration of a run that only asks again: as clients are served, and nothing of its own case."""
+    """Return the configuration of a run that only asks again: as clients are served, and without its own case."""
     return msgspec.structs.replace(config, execution=execution, iterations=1, coin=0.0, revisit_self="exclude")
 
 
@@ -255,7 +255,7 @@ def _learned_run(run: Run, reader: LogReader, execution: str) -> RunStarted:
         raise UsageError(f"{run.id} is a baseline, which learns nothing: name a run of `mage-es evolve`.")
     if started.execution_model == execution:
         raise UsageError(
-            f"{execution} is the model that {run.id} learned with: name another one with --execution, or go on with "
+            f"{execution} is the model that {run.id} learned with: name another with --execution, or continue with "
             f"`mage-es evolve --from {run.id}`."
         )
     return started
@@ -266,14 +266,14 @@ def _is_begun(child: Run) -> bool:
 
 
 def _require_own(child: Run, run: Run, sample: int) -> LogReader:
-    """Return the log of an upgrade that was begun earlier. Raises `UsageError` for that of another run."""
+    """Return the log of an upgrade that was started earlier. Raises `UsageError` for another run's."""
     reader = LogReader(child.log_path)
     begun = inheritance(reader) if child.events else None
     told = "choose another name with --run-id."
     if child.events and (begun is None or begun.parent != run.id or not begun.reproof):
-        raise UsageError(f"There is a run {child.id} already, which is no upgrade of {run.id}: {told}")
+        raise UsageError(f"There is already a run {child.id}, which is not an upgrade of {run.id}: {told}")
     if begun and begun.reproof != sample:
-        raise UsageError(f"{child.id} was begun with --sample {begun.reproof}, not {sample}: say the same, or {told}")
+        raise UsageError(f"{child.id} was started with --sample {begun.reproof}, not {sample}: use the same, or {told}")
     return reader
 
 
@@ -282,14 +282,14 @@ def _sizes(reader: LogReader) -> dict[str, int]:
 
 
 def _exam_size(reader: LogReader, questions: int | None, held_out: int) -> int:
-    """Return how many questions an exam has: as many as the last one of the run itself, where none are named."""
+    """Return how many questions an exam has: by default as many as the run's own last one."""
     learner = learner_of(reader)
     own = [each for each in exam_records(reader) if each.closed and is_own(each.opened, learner)]
     return min(questions or (own[-1].opened.asked if own else QUESTIONS), held_out)
 
 
-def _taken(reader: LogReader) -> tuple[_Taken, _Taken]:
-    """Return what questions took of the old model: asked bare, and with what was learned in the last iteration."""
+def _costs(reader: LogReader) -> tuple[_Taken, _Taken]:
+    """Return what questions cost the old model: asked bare, and with what was learned in the last iteration."""
     since, last = last_inherited(reader) + 1, reader.last(IterationClosed)
     latest = max((event.iteration for event in reader.of(IterationClosed)), default=START)
     bare, learned = list[ModelCalled | AnswerJudged](), list[ModelCalled | AnswerJudged]()
@@ -310,14 +310,15 @@ def _sum(events: Sequence[ModelCalled | AnswerJudged]) -> _Taken:
 
 
 def _pace(folder: Path, execution: str) -> tuple[float, str]:
-    """Return the seconds between two replies of a model in the newest run with it, and that run; (0, "") without."""
+    """Return the seconds between two replies of a model in the newest run with it, and that run; (0, "") if there is
+    none."""
     for run in reversed(list_runs(folder)):
         try:
             reader = LogReader(run.log_path)
             if first_event(reader).execution_model != execution:
                 continue
             times = [record.ts_us for record in reader.records({ModelCalled})]
-        except (LogError, PrerequisiteError):  # a damaged run is no reason to tell no price
+        except (LogError, PrerequisiteError):  # a damaged run is no reason not to give a price
             continue
         gaps = [later - earlier for earlier, later in pairwise(times) if later - earlier < _LONGEST_GAP_US]
         if gaps:
@@ -326,7 +327,7 @@ def _pace(folder: Path, execution: str) -> tuple[float, str]:
 
 
 def _left(child: Run, runtime: Runtime, reports: Sequence[ExamReport]) -> Limits:
-    """Return what is left for the next exam. Raises `BudgetReached` where that is nothing."""
+    """Return what is left for the next exam. Raises `BudgetReached` if that is nothing."""
     limits = runtime.limits or UNLIMITED
     if not (limits.max_usd or limits.max_calls):
         return UNLIMITED
@@ -349,6 +350,6 @@ def _is_complete(child: Run, questions: int) -> bool:
 
 
 def _exams_taken(child: Run) -> set[tuple[str, int]]:
-    """Return the control and the size of each exam that is complete."""
+    """Return the control and size of each complete exam."""
     records = exam_records(LogReader(child.log_path))
     return {(each.opened.control, each.opened.asked) for each in records if each.closed}

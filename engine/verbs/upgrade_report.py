@@ -1,4 +1,4 @@
-"""What an upgrade came to: what each memory was worth to the new model, and how the four exams compare."""
+"""The result of an upgrade: what each memory was worth to the new model, and how the four exams compare."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from mage_es.events.vocabulary import AnswerJudged, Digest, MemoryQuarantined, P
 
 
 class MemoryProof(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory that was shown to `shown` questions, of which `won` were right only with it and the others beside it,
-    and `lost` only without. `is_out` is whether it went out of use for that; `writer` is the model that wrote it."""
+    """A memory that was shown to `shown` questions, of which `won` were right only with it and its neighbours, and
+    `lost` only without. `is_out` is whether it went out of use for that; `writer` is the model that wrote it."""
 
     memory_id: str
     kind: str
@@ -63,10 +63,8 @@ class UpgradeDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeptGain(msgspec.Struct, frozen=True, kw_only=True):
-    """How many questions the new model gained by memories, and the old one, of the `total` that all four exams asked.
-
-    `share` is the first by the second, None where the old one gained nothing.
-    """
+    """How many questions the new model and the old one gained by memories, of the `total` that all four exams asked.
+    `share` is the first divided by the second, None if the old one gained nothing."""
 
     gain: int
     old_gain: int
@@ -77,10 +75,10 @@ class KeptGain(msgspec.Struct, frozen=True, kw_only=True):
 class UpgradeReport(msgspec.Struct, frozen=True, kw_only=True):
     """What the memories of the run `parent` are worth to another model.
 
-    `benefit` has the paired record by task type, and what is served; the last is that of all types. `memories` are
-    those that were shown, the most harmful first; `words` are all cases in the old model's words together, None where
-    none was shown. `standings` are the exams, old before new, bare before with memories; `kept` is None where one of
-    the four is missing. `calls` were made for the upgrade, `learned_with` for all that the parent had learned.
+    `benefit` has the paired record by task type, and what is served; the last is for all types. `memories` are those
+    that were shown, the most harmful first; `words` are all cases in the old model's words together, None if none was
+    shown. `standings` are the exams, old before new, bare before with memories; `kept` is None if one of the four is
+    missing. `calls` were made for the upgrade, `learned_with` for all that the parent had learned.
     """
 
     run_id: str
@@ -99,8 +97,8 @@ class UpgradeReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def upgrade_report(run: Run, child: Run, exams: Sequence[ExamReport]) -> UpgradeReport:
-    """Return the report on a run and the one that goes on from it with another model, by that one's exams: with what
-    it is served, and bare."""
+    """Return the report on a run and the one that continues it with another model, by that one's exams: with what it is
+    served, and bare."""
     before, after = LogReader(run.log_path), LogReader(child.log_path)
     begun = inheritance(after)
     assert begun is not None
@@ -159,7 +157,7 @@ def upgrade_report(run: Run, child: Run, exams: Sequence[ExamReport]) -> Upgrade
             for what, one, other in _PAIRS
             if one in answers and other in answers
         ),
-        kept=_kept(answers),
+        kept=_kept_gain(answers),
         calls=calls_of(child),
         learned_with=begun.calls,
     )
@@ -173,7 +171,7 @@ _PAIRS = (
 
 
 def calls_of(run: Run) -> int:
-    """Return how many calls a run and its exams have made, failed attempts included; 0 for one without a log."""
+    """Return how many calls a run and its exams have made, including failed attempts; 0 for one without a log."""
     logs = (each.log_path for each in (run, *run.exams()) if each.events)
     accounts = (use for log in logs for _, use in ledger_of(LogReader(log)).accounts())
     return sum(use.calls + use.failures for use in accounts)
@@ -197,7 +195,7 @@ def _showings(reader: LogReader) -> list[Showing]:
 def _old_exam(run: Run, reader: LogReader, digests: Sequence[Digest], *, is_bare: bool) -> tuple[str, dict[str, bool]]:
     """Return the name and the answers of the newest exam by which the old model can be compared, ("", {}) without one.
 
-    Bare it was at the start, or under the control; with memories on the state that the new model began with.
+    Bare means at the start, or under the control; with memories on the state that the new model began with.
     """
     learner = learner_of(reader)
     for record in reversed(exam_records(reader)):
@@ -231,7 +229,7 @@ def _difference(what: str, one: Mapping[str, bool], other: Mapping[str, bool]) -
     )
 
 
-def _kept(answers: Mapping[tuple[str, bool], Mapping[str, bool]]) -> KeptGain | None:
+def _kept_gain(answers: Mapping[tuple[str, bool], Mapping[str, bool]]) -> KeptGain | None:
     if len(answers) < 4 or not (names := set[str].intersection(*(set(each) for each in answers.values()))):
         return None
 

@@ -1,4 +1,4 @@
-"""The verb `verify`: check every claim of a run on its log, one row for each theorem."""
+"""The verb `verify`: check every claim of a run against its log, one row for each theorem."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ from mage_es.events.vocabulary import RunStarted
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     """Every check of a run, and `head`: the hash to keep elsewhere and pass to `verify` later.
 
-    `exams` are all that were ever taken, as far as the log is sound enough to tell; `grounds` says of each claim what
-    it rests on.
+    `exams` are all that were ever taken, as far as the log is sound enough to tell; `grounds` says what each claim
+    rests on.
     """
 
     run_id: str
@@ -74,12 +74,12 @@ def verify(
     data_dir: Path | str | None = None,
     benchmark: Benchmark | None = None,
 ) -> VerifyReport:
-    """Check every byte of a run, and every theorem on its log, and score every answer again.
+    """Check every byte of a run and every theorem on its log, and score every answer again.
 
     With a `head` printed earlier (64 hexadecimal digits, or at least the first 16) or the file of a signed head that
-    was kept, check also that this log had it. Each of the verifier `keys` must have signed or cosigned a head. Of a
-    damaged log nothing else is checked. With a `parent` what the run took over is compared with that. `benchmark`
-    is the object that the run began with, where Python gave it one; a scorer of the user's is imported by its name.
+    was kept, check also that this log had it. Each of the verifier `keys` must have signed or cosigned a head. If the
+    log is damaged nothing else is checked. With a `parent`, what the run inherited is compared with it. `benchmark` is
+    the object that the run began with, if Python gave it one; the user's own scorer is imported by name.
 
     Raises:
         UsageError: `head` or a key is malformed, or the run has no parent.
@@ -102,7 +102,7 @@ def verified(
     benchmark: Benchmark | None = None,
     heard: list[Heard] | None = None,
 ) -> VerifyReport:
-    """Do what `verify` does; `heard` gets the calls whose requests were made again."""
+    """Do what `verify` does; `heard` gets the calls whose requests were rebuilt."""
     known = [read_verifier(key) for key in keys]
     kept = [read_head_file(Path(head))] if head and Path(head).is_file() else []
     verdict = verify_log(run.log_path, head=None if kept else head)
@@ -118,7 +118,7 @@ def verified(
         reader = LogReader(run.log_path)
         checks += [check_parent(reader, parent)] if parent else []
         checks += _theorems(run, reader, data_dir, benchmark, heard)
-    except KeysUnusable as error:  # what was checked before it was needed stays checked
+    except KeysUnusable as error:  # checks done before the error still count
         checks.append(Check(name="keys", ok=False, detail=str(error), damaged=True))
         return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks))
     until = verdict.search.found.seq if verdict.search and verdict.search.found else 0

@@ -1,9 +1,9 @@
 """Each asking of a question in full: plan, prompts as they were sent with what they quote, replies, verdict.
 
 Rules
-    - A prompt is what the log has of it, as in `show`, and says whether that has its recorded hash. What it quotes is
-      found by rendering it again from the plan and the state that it was made on; where that cannot be done the page
-      says why, and shows the rest.
+    - A prompt is shown as logged, as in `show`, and says whether it has its recorded hash. What it quotes is found by
+      rendering it again from the plan and the state that it was made on; where that cannot be done the page says why,
+      and shows the rest.
     - What many prompts quote is in a chunk once.
 """
 
@@ -47,7 +47,7 @@ _SECRET = "The texts of subjects leave this machine encrypted, so no prompt of t
 
 
 class _Asking(NamedTuple):
-    """A row of `askings`: its plan (None of a carried verdict), the facts after it, their events."""
+    """A row of `askings`: its plan (None for a carried verdict), the facts after it, their events."""
 
     row: int
     plan: Record | None
@@ -55,7 +55,7 @@ class _Asking(NamedTuple):
 
 
 class Rendered:
-    """The rows of `answers` of a run. `is_open` is whether texts of subjects are read in clear, as the reader's are."""
+    """The rows of `answers` of a run. `is_open` is whether subjects' texts are read in clear, as by the reader."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Rendered:
             for asking in self._askings(life, self._windows[exam], rows):
                 seq = self._exams[exam].opened.head_seq if exam is not None else None
                 requests = self._requests[exam]
-                found[asking.row] = self._told(life, asking, texts, requests, state_seq=seq)
+                found[asking.row] = self._row(life, asking, texts, requests, state_seq=seq)
         return {"columns": columns_of([found[row] for row in places]), "texts": list(texts)}
 
     def _askings(self, life: Life, windows: Windows, rows: Sequence[int]) -> Iterable[_Asking]:
@@ -106,7 +106,7 @@ class Rendered:
         names = life.asked.questions.columns["id"]
         found = {row: _Asking(row, None, []) for row in rows}
         by_seq = {columns["seq"][row]: row for row in rows}
-        # What no verdict ended was under way when its phase was, or the log, ended.
+        # An asking without a verdict was under way when its phase, or the log, ended.
         stops = [*life.stops, life.seq] if columns["exam"][rows[0]] is None else [windows.reader.head.seq]
         until = max(ended[row] or stops[bisect_left(stops[:-1], columns["seq"][row])] for row in rows)
         open_now: dict[tuple[int, str, str], int] = {}
@@ -128,7 +128,7 @@ class Rendered:
                     del open_now[key]
         return found.values()
 
-    def _told(
+    def _row(
         self, life: Life, asking: _Asking, texts: dict[str, int], requests: Requests, *, state_seq: int | None
     ) -> dict[str, Any]:
         name = life.asked.questions.columns["id"][life.asked.askings.columns["question"][asking.row]]
@@ -151,7 +151,7 @@ class Rendered:
                 self.problem = problem = str(error)
                 self._world = None
             except (MageError, OSError, LookupError, ValueError, AssertionError) as error:
-                # Whatever a log from elsewhere makes of a course, its page shows what the log says.
+                # Whatever a foreign log does to a course, its page shows what the log says.
                 problem = str(error) or type(error).__name__
         checks = [move["verified"] for move in moves if move["kind"] in ("call", "trimmed")]
         shown = [piece for move in moves for piece in move.get("prompt", ()) if isinstance(piece, str)]
@@ -170,7 +170,7 @@ class Rendered:
         }
 
     def _anew(self, life: Life, row: int, name: str) -> Iterator[list[str]]:
-        """Yield what an exam's answer is by the scorer that scored it again, where one did."""
+        """Yield an exam's answer as rescored, if a scorer scored it again."""
         exam = life.asked.askings.columns["exam"][row]
         again = self._exams[exam].rejudged if exam is not None else None
         for each in again.verdicts if again else ():
@@ -224,7 +224,7 @@ class Rendered:
         return [*found, *_recorded([record for record in facts if id(record.event) not in taken], requests)]
 
     def _state_at(self, seq: int) -> State:
-        """Return the state after an event; askings mostly come in order, so the last one is gone on with."""
+        """Return the state after an event; askings mostly come in order, so the last state is continued."""
         if self._state is None or not self._state.seq <= seq <= self._state.seq + NEAR:
             self._state = state_of(self._run, self._reader, until=seq)
         if self._state.seq < seq:  # one by one: these events were read for the askings before
@@ -235,7 +235,7 @@ class Rendered:
 
 
 def _prompt(request: Request, sources: Iterable[Quotation], texts: dict[str, int]) -> dict[str, Any]:
-    """Return a prompt as text and numbers of quoted texts; a quotation inside another is left to the outer one."""
+    """Return a prompt as text and numbers of quoted texts; a quotation inside another belongs to the outer one."""
     pieces, at = list[str | dict[str, Any]](), 0
     for span in sorted(sources, key=lambda span: (span.offset, -span.length)):
         if span.offset < at or not span.length:
@@ -271,11 +271,11 @@ def _call(
 
 
 def _recorded(facts: Sequence[Record], requests: Requests) -> list[dict[str, Any]]:
-    """Return what a log alone says of an asking: calls, without what their prompts quote."""
+    """Return what a log alone says about an asking: calls, without what their prompts quote."""
     found = list[dict[str, Any]]()
     for record in facts:
         if isinstance(called := record.event, v.ModelCalled):
-            # Nothing of ciphertexts: without a key they are no prompt, and a token tells whose it was.
+            # No ciphertexts: without a key they are not a prompt, and a token reveals whose text it was.
             is_gone = is_erased(called.request_sha256)
             sent = None if is_gone else requests.request(called.sent)
             told_now = _call(called, called.about, called.tier, called.agent, record.seq)
@@ -287,12 +287,12 @@ def _recorded(facts: Sequence[Record], requests: Requests) -> list[dict[str, Any
 
 
 def _is_whole(sent: Request) -> bool:
-    """Return whether a prompt can be checked: with a token in the place of an erased text none has its hash."""
+    """Return whether a prompt can be checked: with a token in place of an erased text it cannot have its hash."""
     return not quotes_erased(sent.text)
 
 
 def _planned(plan: v.QuestionPlanned | None, life: Life) -> dict[str, Any]:
-    """Return what a plan says; nothing of an asking without one."""
+    """Return what a plan says; nothing for an asking without one."""
     if plan is None:
         arms: list[Any] = []
         return {
@@ -327,7 +327,7 @@ def _planned(plan: v.QuestionPlanned | None, life: Life) -> dict[str, Any]:
 def _facts(
     plan: Event | None, verdict: v.AnswerJudged | None, lost: v.AnswerUnanswered | v.AnswerUndecided | None
 ) -> list[list[str]]:
-    """Return what else there is to say of an asking, each with its name."""
+    """Return what else there is to say about an asking, each with its name."""
     told: dict[str, str] = {}
     if isinstance(lost, v.AnswerUndecided):
         told["undecided"] = lost.problem

@@ -22,21 +22,18 @@ NO_ANSWER = ("open", "undecided")
 """Verdicts that are neither right nor wrong."""
 SAME = "it would have seen the same"
 DECIDED = "the guard had decided"
-"""Why an anchor was not asked: a plan without an asking is of one that the guard did not need any more."""
+"""Why an anchor was not asked: a plan without an asking means that the guard no longer needed it."""
 _SPLITS = {
     **dict.fromkeys((*EVOLVING, "again", "trial"), "evolution"),
     **dict.fromkeys(("anchor", "bare", "form"), "anchor"),
     "exam": "held-out",
 }
-"""The committed split of the questions of a purpose; what clients ask is in none."""
+"""The committed split of a purpose's questions; clients' questions are in none."""
 
 
 class Askings:
-    """Tables of what was asked.
-
-    `ended` has the event of its own log that settled an asking (0: none has), `uses` which prompts showed a memory;
-    `episodes` counts those that ended.
-    """
+    """Tables of what was asked. `ended` has the event in its own log that settled an asking (0: none has), `uses` which
+    prompts showed a memory; `episodes` counts those that ended."""
 
     reads = frozenset[type[Event]]({
         *(v.QuestionPlanned, v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided, v.AnswerCarried),
@@ -118,14 +115,14 @@ class Askings:
         self._tell(self.exam_rows[exam], problem=problem)
 
     def verdicts(self, exam: str) -> dict[str, bool]:
-        """Return which questions an exam has answers of, and whether they are right, by id."""
+        """Return which questions an exam has answers to, and whether they are right, by id."""
         row, columns, names = self.exam_rows[exam], self.askings.columns, self.questions.columns["id"]
         places = [place for place, each in enumerate(columns["exam"]) if each == row]
         found = {names[columns["question"][place]]: columns["verdict"][place] for place in places}
         return {name: verdict == "correct" for name, verdict in found.items() if verdict not in NO_ANSWER}
 
     def name_questions(self, texts: Iterable[QuestionText]) -> None:
-        """Give the questions that were asked the beginnings of their texts."""
+        """Add the beginnings of the texts of the questions that were asked."""
         for text in texts:
             if (row := self.rows.get(text.id)) is not None:
                 self.questions.columns["title"][row] = line(text.question)
@@ -142,7 +139,8 @@ class Askings:
         return columns | {"exam": exams, "title": titles}
 
     def use(self, memory: str) -> dict[str, Any]:
-        """Return the askings that showed a memory, and how they went; those that a coin decided are counted apart."""
+        """Return the askings that showed a memory, and their outcomes; those that a coin decided are counted
+        separately."""
         shown, *scores = self.uses.of(memory)
         found: dict[str, Any] = {"shown": shown}
         for name, score in zip(("", "coin_", "left_"), scores, strict=True):
@@ -194,7 +192,7 @@ class Askings:
         iteration, purpose, name = asking_of(event)
         row = self._asked.get((exam, iteration, purpose, name))
         planned = row is not None
-        if row is None:  # carried, or of a parent whose plans are not here
+        if row is None:  # carried, or from a parent whose plans are not here
             row = self._ask(since or seq, seq, event, purpose, exam, getattr(event, "skill", ""))
         asking, counts = self.askings.columns, self.questions.columns
         verdict = _verdict(event)
@@ -220,8 +218,8 @@ class Askings:
         self._answered[question, series] = row
 
     def _verdict_of(self, event: v.AnswerCarried, *, planned: bool) -> int | None:
-        """Return the asking whose verdict was carried: where it was not even planned the last, else the one that the
-        last accepted snapshot has."""
+        """Return the asking whose verdict was carried: the last one if it was not even planned, else that of the last
+        accepted snapshot."""
         if planned:
             at = max((k for k in self._state.scores.accepted() if k != event.iteration), default=None)
         else:

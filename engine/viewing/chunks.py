@@ -68,14 +68,14 @@ _SIZES: Mapping[str, int] = {
     "askings": 4000,
 }
 _SIZE = 20_000
-"""Rows of a chunk, of any other table."""
+"""Rows of a chunk for any other table."""
 _WAITED_FOR = {"answers": 20}
-"""On a server, where someone waits for a prompt."""
+"""The same on a server, where someone waits for a prompt."""
 _TOLD = 5000
-"""Events after which it is told again how much was read."""
+"""Events between two reports of how much was read."""
 _LEVEL = 3
 _LONGEST_BYTES = 64
-"""Bytes of a field that a payload shows; of longer ones it says how many there are."""
+"""Most bytes of a field that a payload shows; of longer ones it gives the length."""
 _NUMBER = re.compile(r"[0-9]{1,12}")
 """The number of a chunk. No run has more, and Python does not read a number of more than 4,300 digits."""
 _HEADER = ("iteration", "phase", "ts_us", "causation", "correlation", "ordinal", "commit")
@@ -84,11 +84,11 @@ _BASELINES = (
     *("benchmark", "seed", "held_out", "anchors", "execution", "judge", "search", "search_passages", "max_tokens"),
     *("embedder", "teacher_sees", "answer_temperature", "task_types", "episode_steps", "episode_history"),
 )
-"""The settings that a baseline has."""
+"""The settings that apply to a baseline."""
 _HERE = frozenset(
     {"embedding", "memory_id", "tool_id", "recipe_id", "origin", "iteration", "phase", "ordinal", "skill"}
 )
-"""Fields of something learned that the table of memories has already, or that are shown in other ways."""
+"""Fields of something learned that the table of memories already has, or that are shown elsewhere."""
 
 
 def script(name: str, data: Any) -> bytes:
@@ -100,11 +100,9 @@ def script(name: str, data: Any) -> bytes:
 
 
 class Viewed:
-    """What a page can ask of a run, as it was when this was made, which reads the whole log.
-
-    `opened`: texts of subjects in clear, where their keys are here; `whole`: every chunk will be asked for, in the
-    order of `names`; `tell` hears meanwhile which share of the log was read. Any number of threads may ask.
-    """
+    """What a page can ask of a run, as it was when this object was made, which reads the whole log. `opened`: subjects'
+    texts in clear, if their keys are here; `whole`: every chunk will be asked for, in the order of `names`; `tell` is
+    called meanwhile with the share of the log read so far. Any number of threads may ask."""
 
     def __init__(
         self,
@@ -166,7 +164,7 @@ class Viewed:
             if whole_seq := repair_log(log, clock=clock).whole_seq:
                 self._live(LogReader(log, opened=self._opened), tell, until=whole_seq)
                 return whole_seq
-        except (MageError, OSError):  # without FORMAT, for one, nothing can be told from anything
+        except (MageError, OSError):  # without FORMAT, for example, nothing can be distinguished
             self._life, self._reader = Life(), None
         return 0
 
@@ -215,16 +213,16 @@ class Viewed:
 
     @property
     def is_behind(self) -> bool:
-        """Whether the run is not any more as it was when this was made."""
+        """Whether the run has changed since this object was made."""
         return self._stamp() != self.stamp
 
     @property
     def is_private(self) -> bool:
-        """Whether texts of subjects are shown, which are nowhere to be kept in clear."""
+        """Whether subjects' texts are shown, which must not be kept in clear anywhere."""
         return self._reader is not None and self._reader.keys is not None
 
     def _stamp(self) -> str:
-        """Return what tells one content of a run's log, and of its exams that are under way, from every other."""
+        """Return what identifies the content of a run's log, and of its exams under way."""
         heads: list[object] = [__version__, self._opened, self._whole]
         try:
             heads += [LogReader(self.run.log_path).head] if self.run.events else []
@@ -239,7 +237,7 @@ class Viewed:
         for table in self._rows:
             for number in range(self._chunks(table)):
                 yield f"{self.name}/{table}-{number}"
-                if table == "events":  # of the same records, which are read once for both
+                if table == "events":  # both need the same records, which are read once
                     yield f"{self.name}/payloads-{number}"
         yield f"{self.name}/card"
         yield f"{self.name}/index"
@@ -345,7 +343,7 @@ class Viewed:
         return {"fields": fields, **made, "missing": len(origin.facts) - len(seqs), **self._life.asked.use(name)}
 
     def _verified(self) -> dict[str, Any]:
-        """Return what `mage-es verify` says now; of a long log it says so from another process."""
+        """Return what `mage-es verify` says now; for a long log it runs in another process."""
         is_long = self._rows["events"] > EXACT
         try:
             row = (self._checked or beside(self.run)).result() if is_long else verdict(self.run)
@@ -413,7 +411,7 @@ class Viewed:
         return "episodes" if self._life.asked.episodes else "questions"
 
     def _command(self, config: Config) -> str:
-        """Return the command that begins the same run, with every setting that is not its default."""
+        """Return the command that starts the same run, with every setting that is not at its default."""
         usual, words, names = Config(benchmark=config.benchmark), ["evolve", config.benchmark], Config.__struct_fields__
         if self._reader and (begun := baseline_of(self._reader)):
             words, names = ["baseline", begun.baseline, config.benchmark], _BASELINES
@@ -444,7 +442,7 @@ def _bytes_in(cls: type[Event]) -> list[str]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it; of long bytes (a vector, a table of hashes) how many there are."""
+    """Return a value as JSON has it; of long bytes (a vector, a table of hashes) only their number."""
     if isinstance(value, bytes):
         return value.hex() if len(value) <= _LONGEST_BYTES else {"bytes": len(value)}
     if isinstance(value, tuple | list):

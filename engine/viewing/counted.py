@@ -61,7 +61,7 @@ class Counted:
                 self._scored[purpose, event.iteration] = None
 
     def settle(self, seq: int) -> None:
-        """Read the rows that have changed off the state, as they are just after event `seq`."""
+        """Read the changed rows from the state, as of just after event `seq`."""
         scores = self._state.scores
         for purpose, k in self._scored:
             apart = (scores.unanswered(purpose, k), scores.undecided(purpose, k))
@@ -93,7 +93,7 @@ class Counted:
         costs = list(self._usd.values())
         usd = None if None in costs else sum(filter(None, costs))
         series: tuple[tuple[v.Purpose, int], ...] = (("fresh", closed), ("anchor", closed), ("anchor", begun))
-        # What an open iteration has asked so far measures nothing yet: it never takes the place of a whole one.
+        # What an open iteration has asked so far measures nothing yet, so it never replaces a complete one.
         fresh, anchors, partial = (
             (scores.score(purpose, k).correct, scores.asked(purpose, k)) for purpose, k in series
         )
@@ -102,7 +102,7 @@ class Counted:
         self.overview.put((), seq, marker, *told, *sums, *[None] * len(Gain._fields), 0)
 
     def examine(self, asked: Askings, exam: str, gain: Gain | None) -> None:
-        """Note at the stops since an exam closed its guidance calls, and the gain as it was measured by then."""
+        """Note at the stops since an exam closed its guidance calls, and the gain as measured by then."""
         row = asked.exams.at(asked.exam_rows[exam])
         columns = self.overview.columns
         told = gain._asdict() if gain else {}

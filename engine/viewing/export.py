@@ -49,7 +49,7 @@ def words_chunk(words: Mapping[str, str]) -> bytes:
 def export(runs: Iterable[Viewed], to: Path, *, words: Mapping[str, str] | None = None) -> ViewReport:
     """Write runs to a new or empty folder, or to a new file whose name ends with `.html`; `words` are explained there.
 
-    Raises `UsageError` where something is there already, or where one file would be too large for a browser.
+    Raises `UsageError` if something is already there, or if one file would be too large for a browser.
     """
     if to.suffix.lower() in (".html", ".htm"):
         return _to_file(runs, to, words or {})

@@ -1,4 +1,5 @@
-"""The gain that a page shows of a run: the exam of its newest state against that of its start, question by question."""
+"""The gain that a page shows for a run: the exam of its newest state against that of its start, question by
+question."""
 
 from __future__ import annotations
 
@@ -20,10 +21,8 @@ class Gain(NamedTuple):
 
 
 def pair_of(exams: Iterable[ExamRecord], learner: str) -> tuple[str, str] | None:
-    """Return the exams of the start and of the newest state that the same models answered, of the run's own ones.
-
-    An exam that was taken later of an earlier state is no newer measure of the run. One that is not complete is none.
-    """
+    """Return the exams of the start and of the newest state that the same models answered, among the run's own. A later
+    exam of an earlier state is not a newer measure of the run. An incomplete one does not count."""
     whole = [exam for exam in exams if exam.closed and is_own(exam.opened, learner)]
     starts = {_who(exam): exam.opened.exam for exam in whole if exam.opened.marker == "start"}
     later = [exam for exam in whole if exam.opened.marker != "start" and _who(exam) in starts]
@@ -34,7 +33,7 @@ def pair_of(exams: Iterable[ExamRecord], learner: str) -> tuple[str, str] | None
 
 
 def gain_of(before: str, was: Mapping[str, bool], exam: str, now: Mapping[str, bool]) -> Gain | None:
-    """Return the gain over the questions that both exams asked, None where there is none."""
+    """Return the gain over the questions that both exams asked, None if there is none."""
     both = sorted(now.keys() & was.keys())
     if not both:
         return None

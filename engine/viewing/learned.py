@@ -18,7 +18,7 @@ from mage_es.projections.graph import SUBGRAPHS
 TITLE = 120
 """Characters of a title."""
 _NODES = {"tool": "tool", "action_recipe": "recipe"}
-"""The kind of the node of an item, where it is not `memory`."""
+"""The kind of an item's node, if it is not `memory`."""
 
 
 class Learned:
@@ -47,7 +47,7 @@ class Learned:
         self.mastery = Rows("from to skill mastery successes failures prompt_template strategy parent description")
 
     def apply(self, seq: int, event: Event) -> None:
-        """Take in an event that the state has taken in."""
+        """Take in an event that the state has already taken in."""
         match event:
             case v.MemoryAppended(memory_id=name):
                 self._remember(seq, name, self._state.memory.row(name), question=event.question_id)
@@ -73,7 +73,7 @@ class Learned:
                 self._curate(seq, event)
 
     def sizes(self) -> tuple[int, int, int, int, int]:
-        """Return how many memories prompts can show, are kept out of them and are stored at all, and how many nodes and
+        """Return how many memories can be shown, are kept out of prompts and are stored in all, and how many nodes and
         edges the graph has now."""
         held = (self._counts["active"], sum(self._counts[status] for status in OUT_OF_USE), len(self.rows))
         return *held, len(self._nodes) - self._pruned, self._edges
@@ -128,7 +128,7 @@ class Learned:
             self.mastery.put(skill, seq, skill, slots.mastery(skill), *counts, *texts, described)
 
     def _remember(self, seq: int, name: str, thing: Any, *, question: str = "") -> None:
-        if name not in self.rows:  # else a tool that was written again, or equal contents
+        if name not in self.rows:  # otherwise a tool that was written again, or equal contents
             item = item_in(self._state, name, thing)
             told = (item.kind, item.task_type, item.skill, question or None, item.iteration)
             self.rows[name] = self.memories.add(
@@ -145,7 +145,7 @@ class Learned:
         self._status(seq, name)
 
     def _status(self, seq: int, name: str) -> None:
-        if (number := self.rows.get(name)) is None:  # of an id that no projection has
+        if (number := self.rows.get(name)) is None:  # for an id that no projection has
             return
         state = self._state
         status = status_of(state, name) or ""
@@ -174,7 +174,7 @@ class Learned:
     def _edge(
         self, seq: int, source: str, target: str, kind: str, label: str = "", weight: float = 1.0, derived: bool = False
     ) -> None:
-        # A field of a memory may name what is no node of the graph: the page needs both ends.
+        # A memory's field may name something that is not a node of the graph, but the page needs both ends.
         ends = (self._nodes.get(source), self._nodes.get(target))
         if not derived:
             ends = (self._node(seq, source), self._node(seq, target))
@@ -184,7 +184,7 @@ class Learned:
 
 
 def line(text: str) -> str:
-    """Return the beginning of a text on one line; of a subject's text without its key only that it is one."""
+    """Return the beginning of a text on one line; for a subject's text without its key, only that it is one."""
     if text.startswith(PREFIX):
         return "(encrypted)"
     whole = " ".join(text[: 4 * TITLE].split())

@@ -25,14 +25,14 @@ from mage_es.events.vocabulary import Event, Record, tag_of
 from mage_es.projections.fold import State, uncollected
 
 EXACT = 100_000
-"""Events up to which every table is exact at each of them."""
+"""Most events for which every table is exact at each of them."""
 _STOPS = frozenset[type[Event]]({v.PhaseCompleted, v.IterationClosed, v.ExamOpened, v.ExamClosed})
 _MARKED: tuple[type[Event], ...] = (
     *(v.PhaseCompleted, v.IterationClosed, v.SlotsRolledBack, v.MemoryQuarantined, v.MemoryReleased, v.SkillSplit),
     *(v.ExamOpened, v.ExamClosed, v.ExamRejudged, v.RunResumed, v.LogRepaired, v.RunFinished),
 )
 _MADE_OF = frozenset[type[Event]]({v.AnswerJudged, v.ModelCalled})
-"""What the facts are that something learned names as its origin."""
+"""The kinds of facts that something learned names as its origin."""
 _OPENED = ("inference", "session", "key", "shape", "model", "treatment", "task_type", "arm", "probability")
 _CLOSED = (
     "outcome",
@@ -45,7 +45,7 @@ _CLOSED = (
     "overhead_us",
 )
 _NONE = (-1, "")
-"""What an event has for a count or a text that is not known."""
+"""An event's value for an unknown count or text."""
 
 
 class Life:
@@ -129,7 +129,7 @@ class Life:
         return found
 
     def caused(self, first: int, last: int) -> list[list[int]]:
-        """Return of each event from `first` to `last` those that name it as their cause."""
+        """Return for each event from `first` to `last` those that name it as their cause."""
         causes, effects = np.frombuffer(self._causes, np.uint64), np.frombuffer(self._effects, np.uint64)
         found: dict[int, list[int]] = {}
         for place in np.flatnonzero((causes >= first) & (causes <= last)).tolist():
@@ -174,7 +174,7 @@ def lives(records: Iterable[Record], life: Life) -> Life:
 
 
 def _marked(event: Event) -> tuple[str, str]:
-    """Return the kind and the words of an event that a timeline shows."""
+    """Return the kind and the words with which a timeline shows an event."""
     match event:
         case v.SlotsRolledBack():
             return "rollback", "back to the start" if event.to_iteration < 0 else f"back to iter-{event.to_iteration}"

@@ -1,4 +1,4 @@
-"""Where the nodes of a graph are drawn: once, from the whole graph, so that none ever moves.
+"""Where the nodes of a graph are drawn: once, from the whole graph, so that no node ever moves.
 
 Skills and task types are hubs, drawn by their edges. What was learned lies around the skill that it exercises (else its
 task type), in order of birth from the middle outwards, as seeds in a sunflower: any number in linear time.
@@ -27,7 +27,7 @@ def positions(
     if not kinds:
         return [], []
     places = {row: place for place, row in enumerate(hubs)}
-    elsewhere = len(hubs)  # what belongs to no hub (an environment's nodes) is a flower of its own
+    elsewhere = len(hubs)  # nodes without a hub (an environment's) form a separate flower
     home = np.full(len(kinds), elsewhere)
     home[hubs] = range(len(hubs))
     links = set()
@@ -51,7 +51,7 @@ def positions(
 
 
 def _spread(count: int, links: set[tuple[int, int]], radius: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the middles of the flowers: near where their edges draw them, and apart as far as they are wide."""
+    """Return the centres of the flowers: near where their edges draw them, and apart by their widths."""
     graph = rx.PyGraph()
     graph.add_nodes_from(range(count))
     graph.add_edges_from([(*link, None) for link in sorted(links)])

@@ -5,7 +5,7 @@ Rules
       becomes a path of the file system.
     - Chunks are scripts, which a page of any origin may include. So the address holds a secret, other origins are told
       apart by `Sec-Fetch-Site` and `Host`, and browsers are told to give nothing of it to others.
-    - The list of runs is made anew when it is asked for. A run that grows is read again when its index is asked for:
+    - The list of runs is rebuilt when it is asked for. A run that grows is read again when its index is asked for:
       when its page is loaded.
     - The address of a chunk names what it was made of, so a browser keeps it and asks once. What shows texts of
       subjects is nowhere kept.
@@ -50,16 +50,16 @@ _TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript; charset=ut
 _PATIENCE = 30
 """Seconds after which a silent connection is closed."""
 _AT_ONCE = 0.5
-"""Seconds that a page waits for a log to be read before it is told how much of it was."""
+"""Seconds that a page waits for a log to be read before it learns how much has been read."""
 
 _Look = Callable[[str, Run, Callable[[float], None]], Viewed]
-"""Makes what a page sees of a run by its name, and tells meanwhile which share of its log was read."""
+"""Builds what a page sees of a run, by its name, and meanwhile reports which share of its log was read."""
 
 
 class Viewer(ThreadingHTTPServer):
     """The server of the runs that `runs` lists, each of which is read when its page is first asked for.
 
-    `words` are explained where they are shown. Raises `OSError` where the port is taken; 0 is any free one.
+    `words` are explained where they are shown. Raises `OSError` if the port is taken; 0 means any free one.
     """
 
     daemon_threads = True
@@ -80,7 +80,7 @@ class Viewer(ThreadingHTTPServer):
         self._readings, self._lock = dict[str, _Reading](), threading.Lock()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a browser that went away before it had its answer."""
+        """Stay silent about a browser that went away before its answer."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -134,7 +134,7 @@ class Viewer(ThreadingHTTPServer):
 
 
 class _Reading(threading.Thread):
-    """A log that is being read: which share of it was, and what is made of it."""
+    """A log being read: the share read so far, and the result."""
 
     def __init__(self, look: Callable[[Callable[[float], None]], Viewed]) -> None:
         super().__init__(daemon=True)
@@ -150,7 +150,7 @@ class _Reading(threading.Thread):
     def run(self) -> None:
         try:
             self.made.set_result(self._look(self._hear))
-        except Exception as error:  # for who waits for it
+        except Exception as error:  # for whoever waits for it
             self.made.set_exception(error)
 
     def _hear(self, share: float) -> None:
@@ -194,7 +194,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer any other method, and what is no HTTP, in the same form."""
+        """Answer any other method, and anything but HTTP, in the same form."""
         self.close_connection = True
         status = HTTPStatus.METHOD_NOT_ALLOWED if code == HTTPStatus.NOT_IMPLEMENTED else HTTPStatus(code)
         self._say(status, status.phrase)

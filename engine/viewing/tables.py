@@ -43,7 +43,7 @@ overview   from to | marker (`iter-3/update`, `seq:17` of a stop that is none) c
            "" none) open_iteration (one whose anchors are being asked, null: none) open_correct open_total (of its
            anchors so far) memories (those that prompts can show) quarantined stored (all) nodes edges execution_calls
            guidance_calls usd (null: a price is unknown) gain low high (points and their 95 % interval: the exam of the
-           newest state against that of the start; null where there is none) p exam exam_before (those two)
+           newest state against that of the start; null if there is none) p exam exam_before (those two)
            guidance_at_inference (guidance calls of the exams so far). A row for each stop.
 verify     one row: ok (bool) text findings [text] leaks (held-out questions found in what was learned, null: not told)
            checks [{name, ok, detail, measured, bound, seq (of the first event that breaks it, 0: none), damaged}]: what
@@ -81,7 +81,7 @@ cost    S  from to | tier agent purpose iteration model served_by batched calls 
 exam_cost  from (exam.closed) | exam tier agent purpose iteration model served_by batched calls failures retries
            cut input_tokens cached_tokens output_tokens thinking_tokens cache_write_tokens latency_us usd: what is in
            the exam's own log, and not in `cost`
-wordings   (row = question row) question context: whole, "" where the log has none
+wordings   (row = question row) question context: whole, "" if the log has none
 questions  id split (evolution, anchor, held-out, "": none) task_type (as last asked) title (one line) asked wrong
            unanswered undecided changed (verdicts that differ from the one before; the last five over the whole run,
            without what was carried; what is undecided is in no other). Their askings are in `asked`.
@@ -152,7 +152,7 @@ class Rows:
         return len(self) - 1
 
     def put(self, key: Hashable, seq: int, *values: Any) -> None:
-        """Say what holds of a key from event `seq` on: the interval of what held before ends there, unless it is equal.
+        """Give a key a new value from event `seq` on: the previous interval ends there, unless the value is equal.
 
         The table's first columns are those of `TIMED`.
         """
@@ -160,7 +160,7 @@ class Rows:
         if row is not None:
             if all(column[row] == value for column, value in zip(self._lists[2:], values, strict=True)):
                 return
-            if self._lists[0][row] == seq:  # one event changed it twice: what held in between held nowhere
+            if self._lists[0][row] == seq:  # one event changed it twice, so the value in between never held
                 for column, value in zip(self._lists[2:], values, strict=True):
                     column[row] = value
                 return
@@ -168,7 +168,7 @@ class Rows:
         self._open[key] = self.add(seq, None, *values)
 
     def end(self, key: Hashable, seq: int) -> None:
-        """Say that nothing holds of a key any more from event `seq` on."""
+        """End a key's current interval at event `seq`, without a new value."""
         if (row := self._open.pop(key, None)) is not None:
             self._lists[1][row] = seq
 
@@ -176,7 +176,7 @@ class Rows:
         return {name: column[row] for name, column in self.columns.items()}
 
     def valid(self, seq: int) -> list[dict[str, Any]]:
-        """Return the rows that hold just after event `seq`; for tests, and for what a page does."""
+        """Return the rows that hold just after event `seq`; for tests, and as a page does it."""
         began, ended = self._lists[:2]
         return [self.at(row) for row in range(len(self)) if began[row] <= seq and (ended[row] or seq + 1) > seq]
 
@@ -199,7 +199,7 @@ def picked(columns: Mapping[str, Sequence[Any]], rows: Sequence[int]) -> dict[st
 
 
 def places(names: Sequence[str], chunks: int) -> list[list[int]]:
-    """Return which of these names, by their rows, are in each of so many chunks of `asked`."""
+    """Return which of these names, by their rows, are in each chunk of `asked`."""
     found: list[list[int]] = [[] for _ in range(chunks)]
     for row, name in enumerate(names):
         found[int.from_bytes(name.encode()) % _PRIME % chunks].append(row)

@@ -1,4 +1,4 @@
-"""What `mage-es verify` says of a run, as a row of the page."""
+"""What `mage-es verify` says about a run, as a row of the page."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from mage_es.events.errors import MageError
 
 
 def beside(run: Run) -> Future[dict[str, Any]]:
-    """Begin to verify a run in a process of its own, beside what else is read of it."""
-    # Ctrl-C ends it without a word, as it ends the process that began it.
+    """Start verifying a run in a separate process, while the rest of it is read."""
+    # Ctrl-C ends it silently, like the process that started it.
     dying = (signal.SIGINT, signal.SIG_DFL)
     spawn = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=signal.signal, initargs=dying)

@@ -9,7 +9,7 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import Record
 
 NEAR = 40_000
-"""Events that a pass goes back, or passes over, rather than beginning anew: more than a phase has."""
+"""Events that a pass goes back, or skips, rather than starting again: more than a phase has."""
 
 
 class Windows:

@@ -17,7 +17,7 @@ class Generated:
     task_type_source: TaskTypeSource = "metadata"
 
 
-# A run, its exams and every look at it open the same world: of a few origins the questions are made once.
+# A run, its exams and every look at it open the same world, so the questions of a few origins are cached.
 @lru_cache(maxsize=6)
 def distinct(
     generate: Callable[[Root, Split, int], Question], origin: Root, split: Split, size: int

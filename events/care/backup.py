@@ -9,7 +9,7 @@
     tail/<first>                            frames of what was not sealed yet, from event <first> on
     head/<seq>                              how far a complete backup reaches, with the chain value that vouches for it
 
-Nothing is deleted, and nothing overwritten but what is damaged; what is missing or damaged is stored again. A log whose
+Nothing is deleted, and only damaged objects are overwritten; what is missing or damaged is stored again. A log whose
 events differ from those in the backup, or that does not reach as far, is refused: the name of a tail object, its first
 event, can be taken only once. Which of these objects make up a complete backup is written last, see manifest.py.
 """
@@ -46,7 +46,7 @@ _NUMBERED = re.compile(r"(tail|head)/(\d{20})")
 
 
 class Stored(NamedTuple):
-    """The result of a backup: how far it reaches, the objects and bytes that are new, and all that it is made of."""
+    """The result of a backup: how far it reaches, the new objects and bytes, and everything that it consists of."""
 
     head: Head
     objects: int
@@ -55,7 +55,8 @@ class Stored(NamedTuple):
 
 
 class Held(NamedTuple):
-    """What a place holds of a log: segments and vectors by range with their hash digits, tail objects and heads."""
+    """The parts of a log that a place holds: segments and vectors by range with their hash digits, tail objects and
+    heads."""
 
     segments: dict[Range, str]
     vectors: dict[Range, str]
@@ -100,15 +101,15 @@ def newest_head(objects: ObjectSource, found: Held, *, at: str) -> HeadNote:
     name = at + head_name(found.heads[-1])
     note = unpack(objects.read(name), HeadNote, name=f"{objects.place}/{name}")
     if note.seq != found.heads[-1]:
-        raise LogDamaged(f"{objects.place}/{name} speaks of event {note.seq}: use another backup.")
+        raise LogDamaged(f"{objects.place}/{name} is about event {note.seq}: use another backup.")
     return note
 
 
 def back_up(path: Path, objects: Objects, *, at: str, fs: FileSystem, gold: bool = True) -> Stored:
     """Store what is new in the log in the folder `path` under the prefix `at`, with or without `gold` answers.
 
-    What is there already is compared, by its size and the MD5 that the place knows of it, else by reading it; segments,
-    questions and tails that are damaged are stored anew.
+    Objects already there are compared, by size and MD5 if the place knows it, else by reading them; damaged segments,
+    questions and tails are stored again.
 
     Raises `SequenceConflict` if the place holds another log, or a later or other state of this one; `LogDamaged` if the
     log, or a head of it in the place, is not what was written; `PrerequisiteError` if it has no event yet or the place
@@ -136,7 +137,7 @@ class _Backup:
         self._tail.refresh()
         head = self._tail.head
         self._sealed.show(self._tail.listing.segments, self._tail.recorded)
-        # The newest segment's hash may not be durable yet: without a tail nothing vouches for it.
+        # The newest segment's hash may not be durable yet, and without a tail nothing vouches for it.
         if not self._tail.frames:
             raise PrerequisiteError(f"{self._layout.path} has nothing to back up at this moment: try again later.")
         # FORMAT names the log: if the place holds another one, this refuses before anything else is stored.
@@ -161,11 +162,11 @@ class _Backup:
             name = f"{self._objects.place}/{self._at}{head_name(found.heads[-1])}"
             raise LogDamaged(
                 f"{name} is damaged, and nothing was stored. Move that file away and back up again, which stores it "
-                "anew, or back up to another place."
+                "again, or back up to another place."
             ) from error
 
     def _require_same_history(self, found: Held, before: HeadNote) -> None:
-        # A copy of a run that went on by itself has the same log id, so only the events can tell the two apart.
+        # A copy of a run that went its own way has the same log id, so only the events can tell the two apart.
         if before.seq > self._tail.head.seq:
             raise self._conflict(f"reaches event {before.seq}, this log only event {self._tail.head.seq}")
         ours = self._tail.listing.segments
@@ -173,7 +174,7 @@ class _Backup:
         alien = [span for span in found.segments if span not in ours]
         common = [span for span in ours if span in found.segments]
         if alien:
-            raise self._conflict(f"has sealed events {alien[0].first} to {alien[0].last}, which this log has not")
+            raise self._conflict(f"has sealed events {alien[0].first} to {alien[0].last}, which this log does not have")
         ends = {frame.last: frame.chain.hex() for frame in self._tail.frames}
         if ends.get(before.seq, before.chain) != before.chain:
             raise self._conflict(f"has another event {before.seq} than this log, or others before it")
@@ -219,7 +220,7 @@ class _Backup:
             frames = frames[len(group) :]
 
     def _stored_frames(self, first: int) -> list[wal.Frame]:
-        """Return the frames of a tail object, none where it is damaged."""
+        """Return the frames of a tail object, none if it is damaged."""
         try:
             return frames_of(self._objects, self._at + tail_name(first))
         except LogDamaged:
@@ -233,13 +234,13 @@ class _Backup:
 
     def _store_file(self, path: Path, span: Range, sha256: str, *, vectors: bool) -> None:
         data = self._fs.read(path)
-        # Compared first: a damaged segment must not spread into the backup.
+        # Compared first, so that a damaged segment does not spread into the backup.
         if hashlib.sha256(data).hexdigest() != sha256:
             raise LogDamaged(f"{path} is not the file that was sealed, so it is not backed up. {RESTORE}")
         self._store(segment_name(span, sha256[:8], vectors=vectors), data)
 
     def _store(self, name: str, data: bytes) -> None:
-        """Store an object whose name tells its bytes: what differs from them there is damaged, and replaced."""
+        """Store an object whose name determines its bytes: one with other bytes there is damaged, and replaced."""
         known = self._listed.get(self._at + name)
         if known is None:
             self._create(name, data)
@@ -254,7 +255,7 @@ class _Backup:
             return known.size == len(data)
         try:
             return known.size == len(data) and self._objects.read(self._at + name) == data
-        except LogDamaged:  # something that is no file lies there
+        except LogDamaged:  # something there is not a file
             return False
 
     def _create(self, name: str, data: bytes) -> None:

@@ -1,11 +1,11 @@
-"""The hash chain computed anew from records, so that a head printed long ago can be found in what is sealed since.
+"""The hash chain recomputed from records, so that a head printed long ago can be found in what was sealed since.
 
 Rules
     - The chain covers the bodies of frames, and sealing drops those. But a body is a function of its records, and each
       record knows its commit, so the chain value after every commit can be computed again.
     - That works only if this release writes events as the one that recorded them did. The last value is compared with
       the recorded one: if they differ, all of them are discarded.
-    - A head that a segment's events lead to vouches for what came before as well: the segment starts with the record of
+    - A head that a segment's events lead to also vouches for what came before: the segment starts with the record of
       the hash of the one before it.
 """
 
@@ -61,7 +61,7 @@ class HeadSearch:
                 self.found = head
 
     def in_segment(self, about: Description, records: Sequence[Record]) -> None:
-        # Heads between commits are not stored anywhere; the chain is computed again from the records.
+        # Heads between commits are stored nowhere; the chain is recomputed from the records.
         computed = heads(about, records)
         if computed:
             self.among(computed)

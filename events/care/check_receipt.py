@@ -1,7 +1,7 @@
 """Check a receipt of `mage-es receipt` without mage-es: python check_receipt.py receipt.json [VERIFIER KEY]...
 
 The standard library checks that the events printed are in the log with that head; who signed it needs the package
-cryptography. Whether a key is whose you think it is you must know from elsewhere: give it as an argument.
+cryptography. Whose key it is you must know from elsewhere: give it as an argument.
 """
 
 import json
@@ -17,7 +17,8 @@ def require(holds: object, otherwise: str) -> None:
 
 
 def root(leaf: bytes, index: int, size: int, path: list[str]) -> bytes:
-    """Return the root of a tree of `size` leaves (RFC 6962) that a leaf's path leads to; b"" for a path too long."""
+    """Return the root of a tree of `size` leaves (RFC 6962) that a leaf's path leads to; b"" if the path is too
+    long."""
     if size <= 1 or not path:
         return b"" if path else leaf
     beside, split = b64decode(path[-1]), 1 << (size - 1).bit_length() - 1  # the left side is the full one
@@ -27,7 +28,7 @@ def root(leaf: bytes, index: int, size: int, path: list[str]) -> bytes:
 
 
 def has_signed(key: str, note: str) -> bool:
-    """Return whether a key (C2SP signed-note, tlog-cosignature) signed or cosigned a note; a false line ends it all."""
+    """Return whether a key (C2SP signed-note, tlog-cosignature) signed or cosigned a note; a false line is fatal."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 

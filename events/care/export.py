@@ -1,4 +1,4 @@
-"""Export: a log as files that need nothing of this package, one for each event type, with their columns explained.
+"""Export: a log as files that do not need this package, one for each event type, with their columns explained.
 
     parquet    <type>.parquet     header columns, then the event's fields, typed; vectors are lists of float32
     csv        <type>.csv         the same columns; lists and parts as JSON text, bytes and vectors as base64; an
@@ -8,7 +8,7 @@
 
 Rules
     - The same events give the same bytes, whether they are sealed or not (for Parquet: with the same pyarrow).
-    - A field that is called like a header column becomes `event_<field>` in a file of its type.
+    - A field with the name of a header column becomes `event_<field>` in a file of its type.
     - Numbers that are not finite are exact in Parquet and CSV (`nan`, `inf`); in JSON, which cannot name them, `null`.
 """
 
@@ -34,18 +34,18 @@ from mage_es.events.vocabulary import Event, plain
 from mage_es.events.vocabulary.envelope import Record
 from mage_es.events.vocabulary.shapes import shapes_of
 
-# Everything but tabs and line breaks, with the marks that reorder what is shown.
+# All control characters except tabs and line breaks, and the marks that reorder what is shown.
 _CONTROLS = re.compile("\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 ExportFormat = Literal["parquet", "csv", "jsonl"]
 FORMATS: tuple[str, ...] = get_args(ExportFormat)
 
-# Rows of a Parquet row group, and also what is held of a type at a time: few types occur often enough to fill one.
+# Rows of a Parquet row group, and most rows of a type in memory: few types occur often enough to fill one.
 _BATCH = 16_384
 
 
 class ExportReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was written: events `1` to `until`, and the number of rows by file name."""
+    """What was written: events 1 to `until`, and the number of rows by file name."""
 
     run: str
     path: str
@@ -63,7 +63,7 @@ class _Writer(Protocol):
 
 
 def export(reader: LogReader, target: Path, *, format: ExportFormat, until: int) -> ExportReport:
-    """Write events 1 to `until` into the folder `target`, which is made. A failed export leaves no file.
+    """Write events 1 to `until` into the folder `target`, which is created. A failed export leaves no file.
 
     Raises `UsageError` if there is something in the folder, `LogDamaged`, `UnknownEvent`.
     """
@@ -154,7 +154,7 @@ def _cell(value: object, is_text: bool) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     text = str(value) if isinstance(value, str | int | float) else msgspec.json.encode(value).decode()
-    # A spreadsheet takes it for a formula, and a terminal for a command.
+    # A spreadsheet takes it for a formula, a terminal for a command.
     text = f"'{text}" if is_text and text.startswith(_FORMULA) else text
     return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 

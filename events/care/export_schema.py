@@ -31,7 +31,7 @@ def described(types: Iterable[type[Event]], *, format: str, run: str, until: int
     """Return a page in Markdown about an export: every file, and every column with its type and what it means."""
     stored = {field.name: str(field.type) for field in schema.HEADER}
     kinds = stored if format == "parquet" else {name: _HEADER_TEXT.get(name, "string") for name in stored}
-    # Sorted: the same events must give the same bytes, however their types were first met.
+    # Sorted: the same events must give the same bytes, whichever of their types came first.
     ordered = sorted(types, key=tag_of)
     lines = [f"# Events of {run}", "", f"Events 1 to {until} of the log, as {format}. {_NOTES[format]}"]
     lines += _section("Columns of every event", "", [(name, kinds[name], of) for name, of in plain.HEADER.items()])
@@ -64,7 +64,7 @@ _PLAIN = {"str": "string", "int": "integer", "float": "number", "bool": "boolean
 def _columns(cls: type[Event] | type[Part], format: str) -> Iterator[tuple[str, str, str]]:
     """Yield name, type as the file stores it, and meaning of each field."""
     for name, shape in shapes_of(cls).items():
-        # Parquet's name for what a list holds is `element`.
+        # Parquet calls a list's items `element`.
         kind = str(_arrow(shape)).replace("list<item:", "list<element:") if format == "parquet" else _text(shape)
         is_json = format == "csv" and issubclass(cls, Event) and shape.kind in ("list", "part")
         column = column_of(name) if issubclass(cls, Event) and format != "jsonl" else name

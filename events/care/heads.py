@@ -1,14 +1,14 @@
-"""Signed heads: checkpoints of a log, in files beside it, that its own events are held against.
+"""Signed heads: checkpoints of a log, in files beside it, against which its own events are checked.
 
     heads/<seq>-<root8>.note    a C2SP checkpoint of events 1 to <seq>, signed (notes.py); <root8>: of its root
 
 Rules
-    - A leaf of the tree is an event as it is recorded, private texts as their tokens: a JSON object with the columns of
-      `export --format jsonl`, without the fields that have their default. So one event can be shown by itself, and a
-      field that a later release adds, which needs a default, changes no root.
+    - A leaf of the tree is an event as recorded, with private texts as tokens: a JSON object with the columns of
+      `export --format jsonl`, without fields at their default. So one event can be shown by itself, and a field added
+      by a later release, which needs a default, changes no root.
     - The event `signer.named` names the key before the first head is signed with it, so every signed head covers it.
       From there on each `exam.opened`, `exam.closed` and `run.finished` needs a signed head behind it.
-    - A file beside the log can get further lines, of witnesses, without the log changing. Who can write the folder can
+    - Witnesses can add lines to a file beside the log without the log changing. Whoever can write to the folder can
       also remove it: only a head kept elsewhere, or a key known from elsewhere, shows that.
 """
 
@@ -57,11 +57,11 @@ from mage_es.events.vocabulary import (
 from mage_es.events.vocabulary.envelope import Record
 
 SIGNED_AFTER = (ExamOpened, ExamClosed, RunFinished)
-"""What must not happen without a signed head behind it, once a signer is named."""
+"""What must be followed by a signed head, once a signer is named."""
 _FILE = re.compile(r"\d{20}-[0-9a-f]{8}\.note")
 _OBJECT = re.compile(r"heads/(\d{20}-[0-9a-f]{8})-([0-9a-f]{8})\.note")
 _LONGEST = 1 << 16
-"""Bytes of a note: some hundred witnesses."""
+"""Most bytes of a note: room for some hundred witnesses."""
 
 
 class KeptHead(NamedTuple):
@@ -73,7 +73,7 @@ class KeptHead(NamedTuple):
 
 
 class SeenHead(NamedTuple):
-    """A line below a head that is true: whose, of which event, and when a witness saw it (seconds since 1970)."""
+    """A valid line below a head: whose, of which event, and when a witness saw it (seconds since 1970)."""
 
     verifier: Verifier
     seq: int
@@ -81,12 +81,9 @@ class SeenHead(NamedTuple):
 
 
 class HeadsVerdict(NamedTuple):
-    """What the signed heads of a log show. `problems` are those of a log that is not what was signed.
-
-    `named` are the signers that the log names, `seen` every true line below a head, `missing` the signed head that
-    there should be, `first` the event that it should be behind, `cut` what a recorded repair cut off although it was
-    signed.
-    """
+    """What the signed heads of a log show. `problems` are those of a log that is not what was signed. `named` are the
+    signers that the log names, `seen` every valid line below a head, `missing` the signed head that should exist,
+    `first` the event that it should follow, `cut` what a recorded repair cut off although it was signed."""
 
     heads: int
     named: tuple[Verifier, ...]
@@ -98,7 +95,7 @@ class HeadsVerdict(NamedTuple):
 
 
 def leaf_of(record: Record) -> bytes:
-    """Return the leaf of an event that was read as it is recorded (`LogReader(path, opened=False)`)."""
+    """Return the leaf of an event that was read as recorded (`LogReader(path, opened=False)`)."""
     return msgspec.json.encode({**plain.plain_header(record), "event": _set(record.event)})
 
 
@@ -108,40 +105,35 @@ def root_of(path: Path, fs: FileSystem | None = None) -> bytes:
 
 
 def naming(signer: Signer) -> Draft:
-    """Return the fact that a signer is named, which a log records once."""
+    """Return the fact that names a signer, which a log records once."""
     return Draft(event=SignerNamed(verifier=str(signer.verifier)), iteration=-1, phase="log")
 
 
 def sign_head(log: Log, path: Path, signer: Signer) -> Path:
-    """Sign the head of the open log in the folder `path`, once that names the signer; return the file.
-
-    Raises `UsageError` for a key that is a witness's.
-    """
+    """Sign the head of the open log in the folder `path`, after the log names the signer; return the file. Raises
+    `UsageError` for a witness's key."""
     if signer.verifier.kind != LOG:
         raise UsageError(f"{signer.verifier.name} is a witness's key: it cosigns heads that another key signed.")
     log.append([naming(signer)])
     fs, layout = LocalFileSystem(), Layout(path)
     about, _ = read_format(fs, layout)
-    # Read again from the disk: what is signed is what a reader finds there, not what this process believes.
+    # Read again from the disk, so as to sign what a reader finds there, not what this process believes.
     checkpoint = Checkpoint(origin_of(signer.verifier, about.log_id), log.head.seq, root_of(path))
     return _keep(fs, layout, signer.sign(SignedNote(str(checkpoint))))
 
 
 def cosign_head(path: Path, witness: Signer, *, now: int) -> Path:
     """Add the line of a witness that sees it `now` (seconds since 1970) to the newest signed head of a log, whose heads
-    must all be true; return the file.
-
-    Raises `UsageError` for a key that is no witness's or where no head is signed, `LogDamaged` for a log that is not
-    what was signed.
-    """
+    must all be valid; return the file. Raises `UsageError` for a key that is not a witness's or if no head is signed,
+    `LogDamaged` for a log that is not what was signed."""
     if witness.verifier.kind != WITNESS:
-        raise UsageError(f"{witness.verifier.name} is no witness's key: `mage-es key new FILE --witness` makes one.")
+        raise UsageError(f"{witness.verifier.name} is not a witness's key: `mage-es key new FILE --witness` makes one.")
     fs, layout, heads = LocalFileSystem(), Layout(path), kept_heads(path)
     if not heads:
         raise UsageError(f"No head of {path} is signed: sign one with `mage-es key sign`.")
     # A witness that signs without looking would vouch for a log that was replaced since.
     if problems := verify_heads(path).problems:
-        raise LogDamaged(f"Not cosigned, for the log is not what was signed: {'; '.join(problems)}.")
+        raise LogDamaged(f"Not cosigned: the log is not what was signed: {'; '.join(problems)}.")
     newest = heads[-1]
     return _keep(fs, layout, witness.sign(newest.note, now=now))
 
@@ -151,30 +143,28 @@ def origin_of(verifier: Verifier, log_id: str) -> str:
 
 
 def kept_heads(path: Path, fs: FileSystem | None = None) -> list[KeptHead]:
-    """Return the signed heads beside a log, oldest first. Raises `LogDamaged` for a file that is none."""
+    """Return the signed heads beside a log, oldest first. Raises `LogDamaged` for a file that is not one."""
     fs, layout = fs or LocalFileSystem(), Layout(path)
     return [read_head_file(file, fs) for file in _files(fs, layout)]
 
 
 def read_head_file(file: Path, fs: FileSystem | None = None) -> KeptHead:
-    """Return the signed head in a file, be it beside a log or kept elsewhere. Raises `LogDamaged`."""
-    # Bounded: whatever lies there under the name of a note may be anything.
+    """Return the signed head in a file, whether beside a log or kept elsewhere. Raises `LogDamaged`."""
+    # Bounded, because a file with the name of a note may be anything.
     data = (fs or LocalFileSystem()).read(file, 0, _LONGEST)
     try:
         note = read_note(data.decode(), name=str(file))
     except UnicodeDecodeError as error:
-        raise LogDamaged(f"{file} is no signed note: it is not UTF-8.") from error
+        raise LogDamaged(f"{file} is not a signed note: it is not UTF-8.") from error
     return KeptHead(file, checkpoint_in(note, name=str(file)), note)
 
 
 def verify_heads(
     path: Path, *, known: Iterable[Verifier] = (), also: Iterable[KeptHead] = (), fs: FileSystem | None = None
 ) -> HeadsVerdict:
-    """Hold the log in a folder against its signed heads, and against `also`, which were kept elsewhere.
-
-    `known` are keys that are trusted: each must have signed or cosigned a head. Raises `PrerequisiteError` without the
-    package that checks signatures, `LogDamaged` for a log that cannot be read.
-    """
+    """Check the log in a folder against its signed heads, and against `also`, which were kept elsewhere. `known` are
+    trusted keys: each must have signed or cosigned a head. Raises `PrerequisiteError` without the package that checks
+    signatures, `LogDamaged` for a log that cannot be read."""
     return _Heads(path, [*known], [*also], fs or LocalFileSystem()).verify()
 
 
@@ -187,7 +177,7 @@ class _Heads:
     def verify(self) -> HeadsVerdict:
         kept, layout = [*self._also], Layout(self._path)
         for file in _files(self._fs, layout):
-            # One file that is no note hides no other.
+            # An invalid file must not hide the others.
             try:
                 kept.append(read_head_file(file, self._fs))
             except LogDamaged as error:
@@ -205,7 +195,7 @@ class _Heads:
         seen: list[SeenHead] = []
         for head in kept:
             if problem := self._untrue(head, log_id, roots, reader.head.seq):
-                # What was kept elsewhere is what such a record is held against: it excuses nothing there.
+                # Such a record is checked against what was kept elsewhere, so it excuses nothing there.
                 cuts = (seq for seq, cut in repairs.items() if 0 < cut <= head.checkpoint.size)
                 by = next(cuts, 0) if head not in self._also else 0
                 told = f"{problem}; the repair at event {by} cut it off" if by else problem
@@ -239,7 +229,7 @@ class _Heads:
 
     def _untrue(self, head: KeptHead, log_id: str, roots: dict[int, bytes], end: int) -> str:
         told = head.checkpoint
-        # The id is that of FORMAT, with which the chain begins: a head of a twin with other events has it, too.
+        # The id is that of FORMAT, where the chain begins: the head of a twin with other events also has it.
         if told.origin.rpartition("/")[2] != log_id:
             return f"{head.file} is of another log, {told.origin}"
         if told.size > end:
@@ -272,7 +262,7 @@ class _Heads:
 
 
 def back_up_heads(fs: FileSystem, layout: Layout, *, create: Callable[[str, bytes], None]) -> None:
-    """Store the signed heads of a log; one that was cosigned since is another object."""
+    """Store the signed heads of a log; one cosigned since is another object."""
     for file in _files(fs, layout):
         data = fs.read(file)
         create(f"heads/{file.stem}-{sha256(data).hexdigest()[:8]}.note", data)
@@ -287,7 +277,7 @@ def restore_heads(fs: FileSystem, layout: Layout, objects: ObjectSource, *, at: 
             if not sha256(data).hexdigest().startswith(match[2]):
                 raise LogDamaged(f"{objects.place}/{name} is damaged (its hash differs). Use another backup.")
             note = read_note(data.decode(), name=name)
-            # Backed up before and after a witness signed: the same text, and every line that was ever below it.
+            # Backed up before and after a witness signed: the same text, with every line that was ever below it.
             before = found.get(match[1], note)
             found[match[1]] = SignedNote(note.text, tuple(dict.fromkeys((*before.signatures, *note.signatures))))
     for note in found.values():
@@ -311,7 +301,7 @@ def _files(fs: FileSystem, layout: Layout) -> list[Path]:
 def _set(value: object) -> object:
     """Return a value in plain types, of a struct only the fields that are not at their default."""
     if isinstance(value, msgspec.Struct):
-        # NaN is not equal to itself, so a field of that stays in: leaves differ by it, never by chance.
+        # NaN is not equal to itself, so a field with it is kept: the leaves differ deterministically.
         found = ((name, getattr(value, name), default) for name, default in _defaults(type(value)))
         return {name: _set(each) for name, each, default in found if each != default}
     return [_set(each) for each in value] if isinstance(value, tuple | list) else value

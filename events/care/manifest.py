@@ -2,8 +2,8 @@
 
     whole/<number>      the objects of one complete backup; the newest counts
 
-So every byte that a restored run is made of is compared with a hash, an object that is missing is missed, and what an
-interrupted backup left behind belongs to none.
+So every byte of a restored run is compared with a hash, a missing object is noticed, and what an interrupted backup
+left behind belongs to none.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def item_of(name: str, data: bytes) -> Item:
 
 
 def complete(objects: Objects, items: Iterable[Item]) -> int:
-    """Record that a backup of these objects is complete; return the bytes stored, 0 where the newest says the same.
+    """Record that a backup of these objects is complete; return the bytes stored, 0 if the newest says the same.
 
-    Raises `LogDamaged` where the newest record cannot be read, and what `create_once` raises.
+    Raises `LogDamaged` if the newest record cannot be read, and what `create_once` raises.
     """
     found, data = _newest(objects), pack(_Manifest(tuple(sorted(set(items)))))
     if found and objects.read(_name(found)) == data:
@@ -68,15 +68,16 @@ class CompleteBackup:
         return sorted(self._items)
 
     def beyond(self) -> list[str]:
-        """Return the heads that are there of a later backup: it was interrupted, or the record of it is lost."""
+        """Return the heads of a later backup: it was interrupted, or its record is lost."""
         own = {_folder(name): name for name in self.names() if "/head/" in name}
         heads = (name for name in self._objects.names() if "/head/" in name)
         return [name for name in heads if name > own.get(_folder(name), "")]
 
     def read(self, name: str) -> bytes:
-        """Return an object. Raises `LogDamaged` if it is missing or damaged, `FileNotFoundError` for no part of it."""
+        """Return an object. Raises `LogDamaged` if it is missing or damaged, `FileNotFoundError` if it is not part of
+        it."""
         if (item := self._items.get(name)) is None:
-            raise FileNotFoundError(f"{self.place}/{name} is no part of the newest backup")
+            raise FileNotFoundError(f"{self.place}/{name} is not part of the newest backup")
         try:
             data = self._objects.read(name)
         except FileNotFoundError as error:

@@ -59,13 +59,13 @@ class Verifier(NamedTuple):
         return f"{self.name}+{self.key_id.hex()}+{b64encode(bytes([self.kind]) + self.public).decode()}"
 
     def signed(self, signature: Signature) -> bool:
-        """Return whether a line says that it is of this key; `is_by` tells whether that is true."""
+        """Return whether a line claims to be by this key; `is_by` tells whether that is true."""
         return (signature.name, signature.key_id) == (self.name, self.key_id)
 
     def is_by(self, text: str, signature: Signature) -> bool:
         from cryptography.exceptions import InvalidSignature
 
-        # The key id is four bytes: it says where to look, and proves nothing.
+        # The key id is only four bytes: it says where to look, and proves nothing.
         length = _SIGNATURE + (_TIME if self.kind == WITNESS else 0)
         if not self.signed(signature) or len(signature.data) != length:
             return False
@@ -77,7 +77,7 @@ class Verifier(NamedTuple):
 
 
 class Signer(NamedTuple):
-    """A private key, and the verifier key to it."""
+    """A private key and its verifier key."""
 
     verifier: Verifier
     secret: bytes
@@ -87,7 +87,7 @@ class Signer(NamedTuple):
         stamp = now.to_bytes(_TIME) if self.verifier.kind == WITNESS else b""
         data = stamp + _private(self.secret).sign(_message(note.text, stamp))
         line = Signature(self.verifier.name, self.verifier.key_id, data)
-        # A witness that sees a head again says a later time, and two lines of one key would be ambiguous.
+        # A witness that sees a head again gives a later time, and two lines by one key would be ambiguous.
         others = tuple(each for each in note.signatures if not self.verifier.signed(each))
         return note._replace(signatures=(*others, line))
 
@@ -104,7 +104,7 @@ class SignedNote(NamedTuple):
 
 
 class Checkpoint(NamedTuple):
-    """The text of a note that speaks of a log: its origin, its size, the root of the tree over its events."""
+    """The text of a note about a log: its origin, its size, the root of the tree over its events."""
 
     origin: str
     size: int
@@ -115,12 +115,12 @@ class Checkpoint(NamedTuple):
 
 
 def seen_at(signature: Signature) -> int:
-    """Return when a witness saw what it signed, in seconds since 1970; 0 for a line that says no time."""
+    """Return when a witness saw what it signed, in seconds since 1970; 0 for a line without a time."""
     return int.from_bytes(signature.data[:_TIME]) if len(signature.data) == _TIME + _SIGNATURE else 0
 
 
 def read_note(text: str, *, name: str) -> SignedNote:
-    """Raises `LogDamaged` for what is no signed note; `name` says where it is from."""
+    """Raises `LogDamaged` for what is not a signed note; `name` says where it comes from."""
     # The last blank line: a text may have some of its own, signatures have none.
     body, blank, lines = text.rpartition("\n\n")
     found = [_SIGNED.fullmatch(line) for line in lines.splitlines()]
@@ -129,12 +129,12 @@ def read_note(text: str, *, name: str) -> SignedNote:
     except binascii.Error:
         signatures = []
     if not blank or len(signatures) != len(found) or not all(len(data) > _KEY_ID for _, data in signatures):
-        raise LogDamaged(f"{name} is no signed note: a text, a blank line, then lines of `— name base64`.")
+        raise LogDamaged(f"{name} is not a signed note: a text, a blank line, then lines of `— name base64`.")
     return SignedNote(f"{body}\n", tuple(Signature(who, data[:_KEY_ID], data[_KEY_ID:]) for who, data in signatures))
 
 
 def checkpoint_in(note: SignedNote, *, name: str) -> Checkpoint:
-    """Raises `LogDamaged` for a note that is no checkpoint."""
+    """Raises `LogDamaged` for a note that is not a checkpoint."""
     try:
         origin, size, root, *_ = note.text.splitlines()
         told = Checkpoint(origin, int(size), b64decode(root, validate=True))
@@ -142,19 +142,19 @@ def checkpoint_in(note: SignedNote, *, name: str) -> Checkpoint:
         told = Checkpoint("", 0, b"")
     # Compared as it would be written: a number with a leading zero or another base64 would be a second spelling.
     if not note.text.startswith(str(told)) or not told.origin or len(told.root) != hashlib.sha256().digest_size:
-        raise LogDamaged(f"{name} is no checkpoint: its lines are origin, size and the root in base64.")
+        raise LogDamaged(f"{name} is not a checkpoint: its lines must be origin, size and the root in base64.")
     return told
 
 
 def read_verifier(text: str) -> Verifier:
-    """Return the verifier key that a text is. Raises `UsageError`."""
+    """Return the verifier key in a text. Raises `UsageError`."""
     name, _, rest = text.strip().partition("+")
     digits, _, key = rest.partition("+")
     try:
         data = b64decode(key, validate=True)
     except binascii.Error:
         data = b""
-    # The base64 may hold `+` as well, which is why the text is parted from the left only.
+    # The base64 may hold `+` as well, which is why the text is split only from the left.
     found = Verifier(name, data[0], data[1:]) if len(data) == 1 + _PUBLIC else None
     if found is None or found.kind not in (LOG, WITNESS) or found.key_id.hex() != digits or not name:
         raise UsageError(
@@ -166,7 +166,7 @@ def read_verifier(text: str) -> Verifier:
 def make_key(file: Path, *, name: str, is_witness: bool = False) -> Verifier:
     """Write a new private key to `file`, for its owner alone, and return its verifier key.
 
-    Raises `UsageError` for a name with spaces or `+`, or where the file is there, and `PrerequisiteError`.
+    Raises `UsageError` for a name with spaces or `+`, or if the file exists, and `PrerequisiteError`.
     """
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} cannot be a key's name: give one without spaces and +, such as example.org/audit.")
@@ -177,11 +177,11 @@ def make_key(file: Path, *, name: str, is_witness: bool = False) -> Verifier:
     verifier = _verifier_of(name, kind, secret)
     line = f"{_PRIVATE}{name}+{verifier.key_id.hex()}+{b64encode(bytes([kind]) + secret).decode()}\n"
     try:
-        # Never there with other rights, not even for a moment; and never over a key, whose loss nothing mends.
+        # Never there with other permissions, not even for a moment; and never over a key, which could not be recovered.
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as written:
             written.write(line)
     except FileExistsError:
-        raise UsageError(f"{file} is there already, and a key is never overwritten: name another file.") from None
+        raise UsageError(f"{file} exists already, and a key is never overwritten: name another file.") from None
     except OSError as error:
         raise PrerequisiteError(f"Cannot write {file}: {error.strerror}.") from error
     return verifier
@@ -205,7 +205,7 @@ def read_signer(file: Path) -> Signer:
         if signer.verifier.key_id.hex() == digits:
             return signer
     # Never the text itself, which is secret.
-    raise PrerequisiteError(f"{file} holds no private key of mage-es. `mage-es key new FILE` makes one.")
+    raise PrerequisiteError(f"{file} does not hold a private key of mage-es. `mage-es key new FILE` makes one.")
 
 
 def _verifier_of(name: str, kind: int, secret: bytes) -> Verifier:
@@ -213,7 +213,7 @@ def _verifier_of(name: str, kind: int, secret: bytes) -> Verifier:
 
 
 def _message(text: str, stamp: bytes) -> bytes:
-    # What a witness signs says when; what the log's own key signs is the text alone.
+    # A witness signs the time as well; the log's own key signs only the text.
     return (f"cosignature/v1\ntime {int.from_bytes(stamp)}\n" if stamp else "").encode() + text.encode()
 
 
@@ -231,7 +231,7 @@ def _public(key: bytes) -> Ed25519PublicKey:
 
 
 def require_cryptography() -> None:
-    """Raise `PrerequisiteError` where the extra that signs and checks is missing."""
+    """Raise `PrerequisiteError` if the extra that signs and checks is missing."""
     try:
         import cryptography  # noqa: F401
     except ImportError as error:

@@ -1,4 +1,5 @@
-"""Care of the questions beside a log: their files verified, backed up and restored, each by the hash that names it."""
+"""Care of the questions beside a log: verifying, backing up and restoring their files, each by the hash that names
+it."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ _FILE = re.compile(r"(questions|golds)/([0-9a-f]{64})\.parquet")
 
 
 class QuestionsVerdict(NamedTuple):
-    """How many questions are stored, how many of them with their gold answers, and what is not as it was stored."""
+    """How many questions are stored, how many of them have gold answers, and what is not as it was stored."""
 
     questions: int
     golds: int
@@ -49,7 +50,7 @@ def verify_questions(path: Path, fs: FileSystem | None = None) -> QuestionsVerdi
 
 
 def damaged_golds(fs: FileSystem, layout: Layout) -> Iterator[Path]:
-    """Yield the files of gold answers that are not what their names say; a log can do without those."""
+    """Yield the files of gold answers that do not match their names; a log can do without them."""
     for file in _files(fs, layout):
         if file.parent == layout.golds and _FILE.fullmatch(_name(file)) and not _is_whole(fs.read(file), _name(file)):
             yield file
@@ -58,13 +59,13 @@ def damaged_golds(fs: FileSystem, layout: Layout) -> Iterator[Path]:
 def back_up_questions(
     fs: FileSystem, layout: Layout, objects: Objects, *, at: str, store: Callable[[str, bytes], None], gold: bool
 ) -> None:
-    """Store the files of a log's questions, without `gold` the texts alone.
+    """Store the files of a log's questions, without `gold` only the texts.
 
     Raises `LogDamaged` for one that is not what was stored, `SequenceConflict` if the place has the golds already.
     """
     if not gold and any(name.startswith(f"{at}golds/") for name in objects.names()):
         raise SequenceConflict(
-            f"{objects.place} holds the gold answers already, from an earlier backup, and nothing there is deleted. "
+            f"{objects.place} already holds the gold answers, from an earlier backup, and nothing there is deleted. "
             "Back up without them to another place."
         )
     for stored in LogReader(layout.path, fs, opened=False).of(QuestionsStored):
@@ -76,7 +77,7 @@ def back_up_questions(
 
 
 def restore_questions(fs: FileSystem, layout: Layout, objects: ObjectSource, *, at: str) -> None:
-    """Write the files of questions that a backup holds. Raises `LogDamaged` for one that its name does not fit."""
+    """Write the files of questions that a backup holds. Raises `LogDamaged` for one that does not match its name."""
     for own in _backed_up(objects, at):
         data = objects.read(at + own)
         if not _is_whole(data, own):

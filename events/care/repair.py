@@ -1,6 +1,6 @@
 """Repair: cut a damaged log to its last whole prefix, if there is no copy to restore it from.
 
-Nothing is thrown away, and an interrupted repair leaves a log that is still refused, or one that says that it was cut.
+Nothing is thrown away, and an interrupted repair leaves a log that is still refused, or one that records the cut.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class CutOut(msgspec.Struct, frozen=True, kw_only=True):
 class RepairReport(msgspec.Struct, frozen=True, kw_only=True):
     """What is wrong with a log and what is, or would be, lost by cutting it to its last whole prefix.
 
-    The prefix ends with event `whole_seq`. `lost_first` is 0 where no event is lost, `lost_last` where nothing tells
-    how far the log went. `done` is whether the log was cut; `head_seq` and `head_chain` are those it has now. The
-    caller adds what verifying the repaired log told: `left`, which no repair mends, `mends`, which opening the log does
-    without a cut, and the `exams` that do not count any more because the record of them was cut off.
+    The prefix ends with event `whole_seq`. `lost_first` is 0 if no event is lost, `lost_last` if nothing shows how far
+    the log went. `done` is whether the log was cut; `head_seq` and `head_chain` are its current ones. The caller adds
+    what verifying the repaired log showed: `left`, which a repair cannot fix, `mends`, which opening the log fixes
+    without a cut, and the `exams` that no longer count because their record was cut off.
     """
 
     problems: tuple[str, ...]
@@ -70,13 +70,13 @@ def repair_log(path: Path, *, clock: Callable[[], int], fs: FileSystem | None = 
         finally:
             lock.release()
     except OSError as error:
-        raise PrerequisiteError(f"cannot repair {path}: {error}. Mend that, then repair again.") from error
+        raise PrerequisiteError(f"cannot repair {path}: {error}. Fix that, then repair again.") from error
 
 
 def _repair(fs: FileSystem, layout: Layout, lock: WriterLock, clock: Callable[[], int]) -> RepairReport:
     found = survey(fs, layout)
     cuts = _cuts(fs, layout, found.scraps)
-    # Opening the log mends this by itself; a repair would only lose the tail.
+    # Opening the log fixes this by itself; a repair would only lose the tail.
     if not found.problems:
         return _report(found, cuts, found.head, done=False)
     for folder in (layout.segments, layout.quarantine, layout.wals):
@@ -88,7 +88,7 @@ def _repair(fs: FileSystem, layout: Layout, lock: WriterLock, clock: Callable[[]
     frames, head = _records_of(found, cuts, clock())
     write_new(fs, layout.wal(found.last_wal), found.kept + frames)
     for scrap in found.scraps:
-        # What was cut at an offset is replaced by now; whole files are removed one by one.
+        # Files cut at an offset are replaced by now; whole files are removed one by one.
         if scrap.offset == 0 and scrap.file not in (layout.head, layout.wal(found.last_wal)):
             fs.unlink(scrap.file)
     for folder in sorted({layout.segments, layout.wals, *(scrap.file.parent for scrap in found.scraps)}):

@@ -21,7 +21,7 @@ from mage_es.events.segments.sealed import seals_in
 def restore(objects: ObjectSource, path: Path, *, at: str, fs: FileSystem) -> Head:
     """Build the log that the newest complete backup under the prefix `at` holds, in the new folder `path`.
 
-    Raises `LogDamaged` if an object is missing or damaged; the folder is of no use then. Raises `PrerequisiteError`.
+    Raises `LogDamaged` if an object is missing or damaged; then the folder is useless. Raises `PrerequisiteError`.
     """
     return _Restoration(objects, path, at, fs).run()
 
@@ -53,7 +53,7 @@ class _Restoration:
         restore_heads(self._fs, layout, self._objects, at=self._at)
         write_new(self._fs, layout.wal(frames[0].first), b"".join(map(encoded, frames)))
         write_new(self._fs, layout.head, pack(head))
-        # FORMAT last: until then the folder is no log, and a broken restore cannot be taken for one.
+        # FORMAT last: until then the folder is not a log, and a broken restore cannot be mistaken for one.
         write_new(self._fs, layout.format, self._read(FORMAT))
         return self._verified(head)
 

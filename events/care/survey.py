@@ -1,9 +1,9 @@
-"""What of a damaged log is whole: the longest prefix that its hashes vouch for, and everything that is not in it.
+"""Which part of a damaged log is whole: the longest prefix that its hashes vouch for, and everything that is not in it.
 
 Rules
     - The prefix is made of segments that are what was sealed, then of frames that continue the chain. Nothing after the
-      first event that is missing or damaged belongs to it, however whole it is itself.
-    - Nothing is changed here. What opening the log mends by itself is not damage: an unfinished append at the end, or a
+      first event that is missing or damaged belongs to it, however sound it is itself.
+    - Nothing is changed here. What opening the log fixes by itself is not damage: an unfinished append at the end, or a
       damaged segment whose write-ahead file is still there.
 """
 
@@ -39,10 +39,10 @@ class Scrap(NamedTuple):
 class Survey(NamedTuple):
     """What is left of a log.
 
-    `head` ends the whole prefix; `problems` says why the log cannot be opened as it is, and is empty where it can.
-    `lost` are the events that were recorded after it, `Range(0, 0)` for none, with a last one of 0 if unknown.
-    `last_wal` is the write-ahead file to go on with, of which `kept` is whole. `unrecorded` is the newest segment's
-    hash where the prefix does not record it.
+    `head` ends the whole prefix; `problems` says why the log cannot be opened as it is, and is empty if it can. `lost`
+    are the events that were recorded after it, `Range(0, 0)` for none, with a last one of 0 if unknown. `last_wal` is
+    the write-ahead file to continue, of which `kept` is whole. `unrecorded` is the newest segment's hash if the prefix
+    does not record it.
     """
 
     about: Format
@@ -68,10 +68,10 @@ class _Surveyor:
         self._head = Head(0, start.hex())
         self._problems: list[str] = []
         self._scraps: list[Scrap] = []
-        self._known = 0  # the last event that anything tells of
-        self._is_cut = False  # whether there was more, though nothing may tell how much
+        self._known = 0  # the last event that anything mentions
+        self._is_cut = False  # whether there was more, even if nothing shows how much
         self._tails: dict[int, list[wal.Frame]] = {}
-        self._sealed_again: list[Range] = []  # segments that opening makes anew
+        self._sealed_again: list[Range] = []  # segments that opening rebuilds
         self._leftover: set[int] = set()  # write-ahead files whose segment is whole
 
     def run(self) -> Survey:
@@ -93,12 +93,12 @@ class _Surveyor:
                 self._problems.append(f"{self._layout.wal(self._head.seq + 1).name} is missing")
         for file in damaged_golds(self._fs, self._layout):
             self._drop(file, follows=True)
-        # A torn tail alone is no damage; next to damage it has to go too.
+        # A torn tail alone is not damage; next to damage it has to go too.
         if torn and self._problems:
             self._scraps.append(torn)
         last = max(self._tails, default=self._head.seq + 1)
         for span in self._sealed_again:
-            # Its file will have the record of the repair, too, and is more than was sealed.
+            # Its file will also hold the record of the repair, and so more than was sealed.
             if self._problems and span.first == last:
                 self._scrap(self._layout.segment(span))
                 self._scrap_vectors(span)
@@ -138,7 +138,7 @@ class _Surveyor:
         return whole and ours and (told.first, told.last, told.previous) == (*span, self._head.chain)
 
     def _keep_frames(self, contents: dict[int, bytes]) -> Scrap | None:
-        """Go on with the frames that continue the prefix; return the unfinished append at their end, if it is one."""
+        """Follow the frames that continue the prefix; return the unfinished append at their end, if any."""
         while (first := self._head.seq + 1) in contents and first not in self._tails:
             data = contents[first]
             frames, broken = wal.scan(data, first=first, previous=bytes.fromhex(self._head.chain))
@@ -203,7 +203,7 @@ class _Surveyor:
             self._known, offset = max(self._known, frame.last), frame.offset
 
     def _unrecorded(self, sealed: SealedEvents, kept: list[Range]) -> SegmentSealed | None:
-        # Opening the log records it again where its write-ahead file is there, and stays.
+        # Opening the log records it again if its write-ahead file is there and stays.
         if not kept or kept[-1].first in self._leftover:
             return None
         if kept[-1].first in seals_in(chain.from_iterable(self._tails.values())):
@@ -247,7 +247,7 @@ def _size(frames: list[wal.Frame]) -> int:
 
 
 def _require_readable(path: Path, data: bytes, broken: wal.Broken) -> None:
-    """Raise `UnknownEvent` for a frame that is whole, but in a form that this release does not know."""
+    """Raise `UnknownEvent` for a frame that is whole but in a form that this release does not know."""
     found = wal.decode(data, broken.offset)
     if isinstance(found, wal.Broken) and found.kind == "alien":
         raise UnknownEvent(f"{path} is not damaged at byte {broken.offset}: {found.problem} Use a newer release.")

@@ -1,4 +1,4 @@
-"""Where texts are to be found in clear: in the bytes of files, and in what their Parquet columns hold."""
+"""Where texts can be found in clear: in the bytes of files, and in their Parquet columns."""
 
 import json
 from collections.abc import Collection, Iterator
@@ -13,15 +13,16 @@ _SUFFIX = ".parquet"
 
 
 def files_in(place: Path) -> list[Path]:
-    """Return every file in a folder, or the file that it is; links are not followed."""
+    """Return every file in a folder, or the path itself if it is a file; links are not followed."""
     found = [place] if place.is_file() else sorted(place.rglob("*"))
     return [path for path in found if path.is_file() and not path.is_symlink()]
 
 
 def traces(files: Collection[Path], texts: Collection[str]) -> list[Path]:
-    """Return the files in which one of the texts is, as UTF-8 or as JSON writes it, in any case of ASCII letters."""
+    """Return the files that hold one of the texts, as UTF-8 or as JSON writes it, ignoring the case of ASCII
+    letters."""
     sought = {form.encode().lower() for text in texts for form in (text, json.dumps(text)[1:-1], _unescaped(text))}
-    # What holds another text is found with that one.
+    # A text that contains another is found with that one.
     least = [each for each in sought if not any(other in each for other in sought if other != each)]
     return [path for path in files if any(one in data for data in map(bytes.lower, _contents(path)) for one in least)]
 
@@ -36,7 +37,7 @@ def _contents(path: Path) -> Iterator[bytes]:
         try:
             # Columns are compressed; once read, the buffers of a column are its texts one after another.
             columns = pq.read_table(path).columns
-        except (pa.ArrowException, OSError):  # a damaged one: its bytes are all there is to search
+        except (pa.ArrowException, OSError):  # a damaged file: only its bytes can be searched
             return
         for column in columns:
             for chunk in column.chunks:

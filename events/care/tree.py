@@ -22,10 +22,10 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 
 class Tree:
-    """A tree that grows at its right end; it keeps the roots of its full subtrees only."""
+    """A tree that grows at its right end; it keeps only the roots of its full subtrees."""
 
     def __init__(self, leaves: Iterable[bytes] = ()) -> None:
-        """Begin with the hashes of some leaves."""
+        """Start with the hashes of some leaves."""
         self.size = 0
         self._full: list[bytes] = []
         for leaf in leaves:
@@ -34,7 +34,7 @@ class Tree:
     def add(self, leaf: bytes) -> None:
         """Add the hash of a leaf."""
         self.size, joined = self.size + 1, leaf
-        # As a binary counter carries: two full subtrees of one size become one of twice the size.
+        # Like a carry in a binary counter: two full subtrees of one size become one of twice the size.
         for _ in range((self.size & -self.size).bit_length() - 1):
             joined = node_hash(self._full.pop(), joined)
         self._full.append(joined)
@@ -63,7 +63,7 @@ def inclusion(leaves: Sequence[bytes], index: int) -> list[bytes]:
 
 
 def root_through(leaf: bytes, index: int, size: int, path: Sequence[bytes]) -> bytes:
-    """Return the root of `size` leaves that a path proves a leaf's hash to be in, b"" for a path of another length."""
+    """Return the root of `size` leaves to which a path leads from a leaf's hash, b"" for a path of another length."""
     found, place, last = leaf, index, size - 1
     for beside in path:
         if last == 0:

@@ -1,7 +1,7 @@
 """Verification: compares every byte of a log with what was recorded when it was written, and changes nothing.
 
 The hash of a segment is in the events that follow it, so the head vouches for the whole log: an earlier head, kept
-elsewhere, shows whether history was replaced. Someone who replaces that head as well is out of reach.
+elsewhere, shows whether history was replaced. Someone who replaces that head as well cannot be detected.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NOTHING = Range(0, 0)
 
 
 class Finding(NamedTuple):
-    """Something that is not as it was written: the file, the events affected, and what it is.
+    """Something that is not as it was written: the file, the affected events, and the problem.
 
     `last` is 0 if everything from `first` on is affected; both are 0 if no event is.
     """
@@ -46,7 +46,7 @@ class Finding(NamedTuple):
 
 
 class LogVerdict(NamedTuple):
-    """The result: how far the log reaches, how many files were checked, what is wrong with them.
+    """The result: how far the log reaches, how many files were checked, and what is wrong with them.
 
     `search` is the search for an earlier head, if one was given.
     """
@@ -86,7 +86,7 @@ class _Verification:
         bound, mark = self._bound(), watermark(self._fs, self._layout.lock)
         listing, contents = self._list()
         frames = {first: self._frames(first, data) for first, data in contents.items()}
-        # Segments whose record went with a damaged file may still vouch for themselves.
+        # Segments whose record was lost with a damaged file may still vouch for themselves.
         with self._finding(self._layout.wals):
             self._recorded = seals_in(chain.from_iterable(frames.values()))
             self._sealed.show(listing.segments, self._recorded)
@@ -144,7 +144,7 @@ class _Verification:
         if broken is not None:
             after = wal.frame_after(data, broken.offset)
             reached = frames[-1].last if frames else first - 1
-            # Bytes cannot say whether an append was in progress; only frames behind them prove damage.
+            # Bytes cannot say whether an append was in progress; only frames after them prove damage.
             what = "damage" if after or broken.kind == "alien" else "damage, or an append that was never acknowledged"
             problem = f"{what} at byte {broken.offset} of {len(data)}: {broken.problem}"
             self._add(self._layout.wal(first), problem, Range(reached + 1, after.first - 1 if after else 0))
@@ -153,7 +153,7 @@ class _Verification:
     def _check_segment(self, span: Range, head: Head, sealing: list[wal.Frame] | None) -> Head:
         """Check one segment against the log before it and the record of its sealing; return the head after it.
 
-        `sealing` are the frames of its own write-ahead file, where that is still there.
+        `sealing` are the frames of its own write-ahead file, if that still exists.
         """
         path = self._layout.segment(span)
         head = self._check_place(path, span, head)
@@ -187,7 +187,7 @@ class _Verification:
             return
         try:
             _, sealed = made_of(self._fs, self._layout, span.first, self._about)
-        except LogError:  # of the write-ahead file, which was found damaged before
+        except LogError:  # from the write-ahead file, which was found damaged before
             return
         names = ((self._layout.segment, sealed.sha256), (self._layout.vectors, sealed.vectors_sha256))
         for file, sha256 in ((name(span), sha256) for name, sha256 in names if sha256):
@@ -197,7 +197,7 @@ class _Verification:
                     self._add(file, f"not what {source} is sealed as; opening the log mends that", span)
 
     def _check_place(self, path: Path, span: Range, head: Head, before: Path | None = None) -> Head:
-        """Check that a file goes on where the log before it ends; `before` is the write-ahead file before it."""
+        """Check that a file continues where the log before it ends; `before` is the preceding write-ahead file."""
         if span.first == head.seq + 1:
             return head
         if span.first <= head.seq:
@@ -220,7 +220,7 @@ class _Verification:
             self._add(path, f"does not continue the chain at event {head.seq}", span)
 
     def _check_record(self, listing: Listing) -> None:
-        """Check that the newest segment is recorded, which no log opens without, whatever it says of itself."""
+        """Check that the newest segment is recorded: no log opens otherwise, whatever the segment says about itself."""
         newest = listing.segments[-1] if listing.segments else None
         if newest and newest.first not in self._recorded and newest.first not in listing.wals:
             names = (
@@ -247,7 +247,7 @@ class _Verification:
         for record in records:
             if record.seq != expected:
                 self._add(path, f"event {expected} is missing", Range(expected, record.seq - 1))
-            # The chain covers contents, not the identity column of a segment; so it is computed anew.
+            # The chain covers contents, not the identity column of a segment; so it is recomputed.
             if self._about is not None and record.event_id != event_id(self._about.run, record.fact_id):
                 self._add(path, "the identity does not belong to the event", Range(record.seq, record.seq))
             expected = record.seq + 1

@@ -11,7 +11,7 @@ from mage_es.events.errors import LogDamaged
 T = TypeVar("T", bound=msgspec.Struct)
 
 UNREADABLE = (msgspec.MsgspecError, RecursionError)
-"""What decoding raises for bytes that are not what they should be; the second where they are nested too deep."""
+"""What decoding raises for invalid bytes; the second if they are nested too deeply."""
 
 
 Chain = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{64})?$")]
@@ -46,8 +46,8 @@ class Holding(msgspec.Struct, frozen=True, array_like=True):
 class HeadNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What HEAD says: a lower bound of what was durable, `chain` being that of the frame that ends at `seq`.
 
-    `holdings` spares a writer reading segments that cannot have what it is about to append; those that are not among
-    them are read.
+    `holdings` saves a writer from reading segments that cannot hold what it is about to append; segments not listed are
+    read.
     """
 
     seq: Annotated[int, msgspec.Meta(ge=0)]
@@ -68,7 +68,7 @@ def unpack(data: bytes, kind: type[T], *, name: str) -> T:
         raise LogDamaged(f"{name} is damaged: its checksum does not fit its {len(data)} bytes. {RESTORE}")
     try:
         return msgspec.json.decode(body + b"}", type=kind)
-    # The checksum is right, so this is no damage: another release wrote it.
+    # The checksum is right, so this is not damage: another release wrote it.
     except UNREADABLE as error:
         raise LogDamaged(f"{name} is whole but not what this release writes: {error}. Use a newer one.") from error
 
@@ -78,7 +78,7 @@ def genesis(format_file: bytes) -> bytes:
     return hashlib.sha256(format_file).digest()
 
 
-# Every message about damage ends alike: the same two commands help with any of them.
+# Every message about damage ends alike, because the same two commands always help.
 RESTORE = (
     "Restore it from a copy of the run. `mage-es verify RUN` lists everything that is affected, "
     "`mage-es repair RUN` shows what cutting it out would lose."

@@ -41,7 +41,7 @@ class Lock(Protocol):
 
 
 class FileSystem(Protocol):
-    """What the log asks of a disk. Every method raises `OSError` where the system refuses."""
+    """What the log needs from a disk. Every method raises `OSError` if the system refuses."""
 
     def make_folder(self, path: Path) -> None:
         """Create a folder and its parents, durably; an existing one is left as it is."""
@@ -53,7 +53,7 @@ class FileSystem(Protocol):
         """Return whether there is a file or folder of this name."""
 
     def read(self, path: Path, offset: int = 0, length: int | None = None) -> bytes:
-        """Return `length` bytes from `offset` on, fewer where the file ends sooner; everything if None."""
+        """Return `length` bytes from `offset`, fewer if the file ends sooner; everything if None."""
 
     def create(self, path: Path) -> File:
         """Create a new file for appending. Raises `FileExistsError`."""
@@ -62,7 +62,7 @@ class FileSystem(Protocol):
         """Open an existing file for appending."""
 
     def rename(self, source: Path, target: Path) -> None:
-        """Give a file another name, atomically replacing what has it now."""
+        """Rename a file, atomically replacing whatever has that name now."""
 
     def unlink(self, path: Path) -> None: ...
 
@@ -73,10 +73,10 @@ class FileSystem(Protocol):
         """Take the exclusive lock of a file, creating it. Raises `BlockingIOError` while another holds it."""
 
     def free_space(self, path: Path) -> int:
-        """Return the bytes that can still be written to the disk of `path`."""
+        """Return how many bytes can still be written to the disk of `path`."""
 
     def boot_id(self) -> str:
-        """Return what names this start of this machine, or `""` where nothing does."""
+        """Return what identifies this boot of this machine, or `""` if nothing does."""
 
 
 class _LocalFile:
@@ -101,13 +101,13 @@ class _LocalLock:
         os.pwrite(self._fd, text, 0)
 
     def release(self) -> None:
-        # Not by closing alone: the kernel's lock belongs to the open file, which a process forked from this one shares.
+        # Closing alone is not enough: the kernel's lock belongs to the open file, which a forked process shares.
         fcntl.flock(self._fd, fcntl.LOCK_UN)
         os.close(self._fd)
 
 
 class LocalFileSystem:
-    """The disk of this machine, through system calls without any buffer in between."""
+    """The disk of this machine, through unbuffered system calls."""
 
     def make_folder(self, path: Path) -> None:
         # Parents first, each synced into its own: a folder whose name is lost takes its files with it.
@@ -121,10 +121,10 @@ class LocalFileSystem:
             return sorted(os.listdir(folder))  # noqa: PTH208 (names, not paths: half the cost of iterdir)
 
     def exists(self, path: Path) -> bool:
-        return os.path.lexists(path)  # a link that leads nowhere is in the place of a file, and reading it says so
+        return os.path.lexists(path)  # a dangling link stands in for a file, and reading it says so
 
     def read(self, path: Path, offset: int = 0, length: int | None = None) -> bytes:
-        # Unbuffered: a reader must see what is in the file now, and reads it once.
+        # Unbuffered, since a reader must see what is in the file now, and reads it once.
         with _named(path), opened(path, LARGEST) as file:
             file.seek(offset)
             if length is None:
@@ -136,7 +136,7 @@ class LocalFileSystem:
             return b"".join(parts)
 
     def create(self, path: Path) -> File:
-        # O_EXCL: a name that is taken means two writers or leftovers, never a file to go on with.
+        # O_EXCL: a taken name means two writers or leftovers, never a file to continue.
         return _LocalFile(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
 
     def append(self, path: Path) -> File:
@@ -178,7 +178,7 @@ class LocalFileSystem:
 
 @functools.cache
 def boot_of_machine(source: Path) -> str:
-    """Return what names this start of the machine: Linux has it in a file, macOS behind `sysctl`."""
+    """Return what identifies this boot of the machine: Linux has it in a file, macOS behind `sysctl`."""
     if source.exists():
         return source.read_text().strip()
     try:
@@ -191,13 +191,13 @@ def boot_of_machine(source: Path) -> str:
 def sync_fully(fd: int, full: int | None = getattr(fcntl, "F_FULLFSYNC", None)) -> None:
     """Bring a file to stable storage. On macOS fsync alone leaves data in the drive's cache, and `full` does not.
 
-    fdatasync leaves out timestamps, which saves a journal write per commit; the size is included.
+    fdatasync skips timestamps, which saves a journal write per commit; the size is included.
     """
     if full is not None:
         try:
             fcntl.fcntl(fd, full)
         except OSError as error:
-            # Shared folders and some other disks do not know it.
+            # Shared folders and some other disks do not support it.
             if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.ENOTTY):
                 raise
         else:
@@ -207,7 +207,7 @@ def sync_fully(fd: int, full: int | None = getattr(fcntl, "F_FULLFSYNC", None)) 
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Say of which file a failure is: a read that fails names none. Raises `LogDamaged` for what is no file."""
+    """Say which file a failure is about, as a failed read names none. Raises `LogDamaged` for what is not a file."""
     try:
         yield
     except (OddFile, NotADirectoryError) as error:
@@ -224,9 +224,9 @@ def write_all(file: File, data: bytes) -> None:
     written = 0
     while written < len(data):
         taken = file.write(memoryview(data)[written:] if written else data)
-        # A full disk may show as a write of nothing: without this the loop would not end.
+        # A full disk may show as a write of zero bytes: without this the loop would not end.
         if taken <= 0:
-            raise OSError(f"the system took none of {len(data) - written} bytes")
+            raise OSError(f"the system accepted none of {len(data) - written} bytes")
         written += taken
 
 

@@ -1,4 +1,4 @@
-"""The keys of subjects: one file of a run, apart from its log, and what it seals and opens.
+"""The keys of subjects: a file of a run, kept apart from its log, and what it seals and opens.
 
     <run>/keys      readable by its owner alone; no backup has it
 
@@ -26,7 +26,7 @@ from mage_es.events.vocabulary import MemoryAppended
 from mage_es.events.vocabulary.envelope import Draft
 from mage_es.events.vocabulary.private import ERASED, NONCE, PREFIX, TAG, Private, mapped
 
-if TYPE_CHECKING:  # an extra: a run without subjects needs none of it
+if TYPE_CHECKING:  # an optional dependency: a run without subjects does not need it
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 Opened = TypeVar("Opened")
@@ -56,7 +56,7 @@ def key_file(log: Path) -> Path:
 
 
 def keys_of(log: Path) -> Keys | None:
-    """Return the keys for a log, None where there is no file of them. Raises `KeysUnusable`."""
+    """Return the keys for a log, None if there is no file of them. Raises `KeysUnusable`."""
     file = key_file(log)
     try:
         document = unpack(LocalFileSystem().read(file, 0, _LARGEST), _Document, name=str(file))
@@ -70,7 +70,7 @@ def keys_of(log: Path) -> Keys | None:
 
 
 def make_keys(log: Path, subjects: Iterable[str]) -> Keys:
-    """Return the keys for a log; a subject without one is given one, durably. Raises `PrerequisiteError`."""
+    """Return the keys for a log; a subject without one gets one, durably. Raises `PrerequisiteError`."""
     file, held = key_file(log), keys_of(log)
     known = held.document if held else _Document(salt=os.urandom(32).hex(), subjects=())
     new = sorted({*subjects} - {each.subject for each in known.subjects})
@@ -82,16 +82,16 @@ def make_keys(log: Path, subjects: Iterable[str]) -> Keys:
 
 
 def destroy_key(log: Path, subject: str) -> bool:
-    """Destroy the key of a subject, and with it every text that is under it; return whether there was one.
+    """Destroy the key of a subject, and with it every text under it; return whether there was one.
 
-    The file that it was in is replaced, durably, and then overwritten. What a disk keeps of overwritten blocks (flash,
-    a file system's own snapshots) is the disk's to forget.
+    The file that it was in is replaced, durably, and then overwritten. Copies of overwritten blocks that a disk keeps
+    (flash, a file system's own snapshots) are beyond its reach.
     """
     held, file = keys_of(log), key_file(log)
     if held is None or subject not in held.ids:
         return False
     left = tuple(each for each in held.document.subjects if each.subject != subject)
-    # The old file is held open past its name, so that at no moment the keys of the others are on no disk.
+    # The old file is kept open after losing its name, so that the other keys are always on some disk.
     with file.open("r+b", buffering=0) as old:
         _write(file, msgspec.structs.replace(held.document, subjects=left))
         old.write(bytes(os.fstat(old.fileno()).st_size))
@@ -100,12 +100,12 @@ def destroy_key(log: Path, subject: str) -> bool:
 
 
 def no_keys() -> bytes:
-    """Return a file of no keys: with it a copy of a run reads as one whose subjects are all erased."""
+    """Return an empty key file: with it a copy of a run reads as if all its subjects were erased."""
     return pack(_Document(salt="", subjects=()))
 
 
 def _id_of(salt: str, subject: str) -> str:
-    # Keyed, for the log has it; and not by chance, so that a file whose salt is another's is noticed.
+    # Keyed, because the log holds it; deterministic, so that a file with another log's salt is noticed.
     return hmac.digest(bytes.fromhex(salt), subject.encode(), "sha256")[:_ID].hex()
 
 
@@ -129,12 +129,12 @@ def _write(file: Path, document: _Document) -> None:
 
 
 class Keys:
-    """The keys of a run. `salt` is the secret that ids are salted with."""
+    """The keys of a run. `salt` is the secret with which ids are salted."""
 
     def __init__(self, document: _Document, file: str) -> None:
         self.document, self.salt, self._file = document, document.salt, file
         self.ids = {each.subject: each.id for each in document.subjects}
-        """What stands for each subject in tokens, 16 digits."""
+        """What stands for each subject in tokens: 16 digits."""
         self._subjects = {each.subject: each for each in document.subjects}
         self._names = {bytes.fromhex(each.id): each.subject for each in document.subjects}
         self._ciphers: dict[frozenset[str], AESGCM] = {}
@@ -158,7 +158,7 @@ class Keys:
         return mapped(self.sealed(row), lambda text: token_of(text) if isinstance(text, Private) else text)
 
     def opened(self, value: Opened) -> Opened:
-        """Return a value with its tokens opened, however deep in it: an event, a record, a dump."""
+        """Return a value (an event, a record, a dump) with its tokens opened, however deep they are."""
         return self._opened(value)  # type: ignore[no-any-return]
 
     def _opened(self, value: Any) -> Any:
@@ -197,7 +197,7 @@ class Keys:
         cipher = self._cipher(under)
         try:
             text = cipher.decrypt(data[end : end + NONCE], data[end + NONCE :], data[:end]).decode()
-        except Exception as error:  # InvalidTag, of a library that may not be there to name it
+        except Exception as error:  # InvalidTag, from a library that may not be installed to name it
             raise _unusable(self._file, "does not open this log") from error
         return Private(text, under, token=token, cipher=cipher)
 
@@ -213,7 +213,7 @@ class Keys:
                 raise PrerequisiteError(
                     "Tasks name subjects, whose texts are encrypted with the package cryptography: "
                     "python -m pip install 'mage-es[subjects]'. A column `subject` that names no person or customer "
-                    "can be named for what it is: --columns task_type=subject"
+                    "can be given another role: --columns task_type=subject"
                 ) from error
             keys = sorted((self._id(name), self._subjects[name].key) for name in under)
             self._ciphers[under] = AESGCM(hashlib.sha256(b"".join(bytes.fromhex(key) for _, key in keys)).digest())
@@ -221,5 +221,5 @@ class Keys:
 
     def _id(self, name: str) -> bytes:
         if name not in self._subjects:
-            raise PrerequisiteError(f"The key of a subject ({name}) was destroyed: nothing can be recorded of it.")
+            raise PrerequisiteError(f"The key of a subject ({name}) was destroyed: nothing can be recorded about it.")
         return bytes.fromhex(self._subjects[name].id)

@@ -1,12 +1,10 @@
 """Where the files of a log lie, what their names mean, and whether together they can be a whole log.
 
-    FORMAT, HEAD, LOCK
-    wal/<first>.wal                     frames; normally one file, two while the older one is sealed
+    FORMAT, HEAD, LOCK wal/<first>.wal                     frames; normally one file, two while the older one is sealed
     seg/<first>-<last>.parquet          sealed events (and <first>-<last>.vec.parquet: their vectors)
-    questions/<sha256>.parquet          texts of questions; a file's name is its hash
-    golds/<sha256>.parquet              their gold answers, which a copy may be without
-    heads/<seq>-<root8>.note            signed heads, each of events 1 to <seq>
-    quarantine/                         what recovery cut off; no code deletes it
+    questions/<sha256>.parquet          texts of questions; a file's name is its hash golds/<sha256>.parquet
+    their gold answers, which a copy may be without heads/<seq>-<root8>.note            signed heads, each of events 1
+    to <seq> quarantine/                         what recovery cut off; never deleted by code
 
 Numbers have twenty digits, so names sort as the events do. There is no manifest: the listing must be contiguous.
 """
@@ -70,8 +68,8 @@ class Layout:
         return self.segments / f"{span.first:020d}-{span.last:020d}.vec.parquet"
 
     def found(self, fs: FileSystem) -> Listing:
-        """Return the files there are now, whether they make a whole log or not."""
-        # Write-ahead files first: one that is sealed in between shows up twice, never not at all.
+        """Return the files that exist now, whether or not they make a whole log."""
+        # Write-ahead files first: one sealed in between shows up twice rather than not at all.
         wals = [int(match[1]) for name in _names(fs, self.wals) if (match := _WAL.fullmatch(name))]
         segments = [match for name in _names(fs, self.segments) if (match := _SEGMENT.fullmatch(name))]
         return Listing([Range(int(match[1]), int(match[2])) for match in segments], wals)
@@ -87,7 +85,7 @@ class Layout:
         listing = self.found(fs)
         expected = 1
         for span in listing.segments:
-            # No manifest can be out of date or lost: the names themselves must add up.
+            # No manifest that could be out of date or lost: the names themselves must add up.
             if span.first != expected:
                 gap = f"events {expected} to {span.first - 1} are missing" if span.first > expected else "it overlaps"
                 raise LogDamaged(f"{self.segment(span)} does not follow event {expected - 1}: {gap}. {RESTORE}")

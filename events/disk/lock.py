@@ -22,14 +22,14 @@ class WriterLock:
             shown = fs.read(path, _MARK, _SIZE).decode(errors="replace").strip()
             if shown.startswith(f"pid {os.getpid()},"):
                 raise RunLocked(
-                    f"this process ({shown}) is writing {path.parent} already. Wait until that is done, or stop it."
+                    f"this process ({shown}) is writing {path.parent} already. Wait until it is done, or stop it."
                 ) from error
             raise RunLocked(
                 f"another process is writing {path.parent} ({shown}). Wait until it is done or stop it; "
                 "its lock ends with it."
             ) from error
         holder = f"pid {os.getpid()}, boot {fs.boot_id()}\n".encode()
-        # Keep the watermark of the writer before: readers rely on it until this one appends.
+        # Keep the previous writer's watermark: readers rely on it until this one appends.
         self._lock.publish(_mark(watermark(fs, path)) + holder.rjust(_SIZE - _MARK))
 
     def publish(self, seq: int) -> None:
@@ -60,7 +60,7 @@ def is_running(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    # It runs, as another user.
+    # It runs as another user.
     except PermissionError:
         return True
     return True

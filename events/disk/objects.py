@@ -12,14 +12,14 @@ _LOCK = ".lock"
 
 
 class Listed(NamedTuple):
-    """What a place says of an object without sending it: its size in bytes, and its MD5 where the place knows that."""
+    """What a place says about an object without sending it: its size in bytes, and its MD5 if the place knows it."""
 
     size: int
     md5: str
 
 
 class ObjectSource(Protocol):
-    """Named bytes to read. `place` is how people call the whole; names are relative paths with slashes."""
+    """Named bytes to read. `place` is what people call the whole; names are relative paths with slashes."""
 
     place: str
 
@@ -34,7 +34,7 @@ class Objects(ObjectSource, Protocol):
     """Named bytes to read and write."""
 
     def listed(self) -> dict[str, Listed]:
-        """Return what is said of each object. Raises as `names` does."""
+        """Return what is said about each object. Raises as `names` does."""
 
     def replace(self, name: str, data: bytes) -> None:
         """Store an object durably in the place of a damaged one. Raises `PrerequisiteError`, `OSError`."""
@@ -65,7 +65,7 @@ class FolderObjects:
                 status = path.lstat()
             except FileNotFoundError:
                 continue  # removed since the folder was read
-            # Whatever is no folder: reading it says what it is.
+            # Not a folder: reading it says what it is.
             if not stat.S_ISDIR(status.st_mode):
                 found[name] = Listed(status.st_size, "")
         return found
@@ -112,13 +112,13 @@ def create_once(objects: Objects, name: str, data: bytes) -> bool:
     except FileExistsError:
         if _sha256(objects.read(name)) != _sha256(data):
             raise SequenceConflict(
-                f"{objects.place} has another {name} than this log: it is damaged, or of another run, or of a copy "
-                "that went on by itself. Back up to another place."
+                f"{objects.place} has another {name} than this log: it is damaged, or belongs to another run or to a "
+                "copy that went its own way. Back up to another place."
             ) from None
         return False
     except (PrerequisiteError, OSError):
         try:
-            # Perhaps it was stored and only the answer was lost: the bytes decide.
+            # It may have been stored and only the answer lost: the bytes decide.
             stored = objects.read(name)
         except (FileNotFoundError, PrerequisiteError, OSError):
             stored = None

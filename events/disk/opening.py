@@ -1,7 +1,7 @@
-"""The one way to open a file that somebody else may have put there: a regular file, at once, within a limit.
+"""The only way to open a file that somebody else may have put there: a regular file, at once, within a limit.
 
-A pipe without a writer would make a reader wait for ever, a device has no end, and a file that is mostly a hole may
-call itself a terabyte. Whatever is read and was not just written by this very process is opened here.
+A pipe without a writer would make a reader wait for ever, a device has no end, and a sparse file may claim a terabyte.
+Whatever is read and was not just written by this process is opened here.
 """
 
 import os
@@ -11,9 +11,10 @@ from pathlib import Path
 
 GIB = 1 << 30
 LARGEST = 4 * GIB
-"""Bytes that no file of a log has: a write-ahead file ends with the append that fills it, which is at most 1 GiB."""
+"""More bytes than any file of a log has: a write-ahead file ends with the append that fills it, which is at most 1
+GiB."""
 SMALL = 1 << 20
-"""Bytes that no file has which a person or one short record fills."""
+"""More bytes than any file that holds a person's input or one short record."""
 
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -25,7 +26,7 @@ _KINDS = {
 
 
 class OddFile(OSError):
-    """What lies there is no file, or none that can be what it should be; `strerror` says what it is."""
+    """Not a file, or not one that can be what it should be; `strerror` says what it is."""
 
     def __str__(self) -> str:
         return f"{self.filename} is {self.strerror}"
@@ -33,7 +34,7 @@ class OddFile(OSError):
 
 def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
     """Return a descriptor of a regular file, or of what a link to one leads to. Raises `OddFile`, `OSError`."""
-    # Looked at first: to open a device may already do something. And again when it is open: it may be another by then.
+    # Looked at first, as opening a device may already do something; and again once open, as it may be another by then.
     if not flags & os.O_CREAT or os.path.lexists(path):
         _require_regular(path, os.stat(path))  # noqa: PTH116 (a descriptor or path alike)
     # A pipe would wait for its other end.
@@ -52,7 +53,7 @@ def opened(path: Path, most: int | None = None) -> FileIO:
     size = os.fstat(file.fileno()).st_size
     if most is not None and size > most:
         file.close()
-        raise OddFile(0, f"a file of {size:,} bytes, where at most {most:,} belong", str(path))
+        raise OddFile(0, f"a file of {size:,} bytes, where at most {most:,} are expected", str(path))
     return file
 
 

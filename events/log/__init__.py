@@ -15,9 +15,9 @@ everything until the log is opened again.
 
 A write-ahead file is *sealed* when it is full and when the log is closed (segments/sealing.py): its events become a
 typed Parquet segment, written under a temporary name, read back, compared and renamed. Then the next write-ahead file
-records `log.segment_sealed` with the segment's SHA-256, and only after that the old file goes. At every moment an
-event is in at least one whole file. And because each segment's hash is an event in what follows, the newest chain
-value, the *head*, vouches for the whole history.
+records `log.segment_sealed` with the segment's SHA-256, and only then is the old file removed. At every moment an event
+is in at least one whole file. And because each segment's hash is an event in what follows, the newest chain value, the
+*head*, vouches for the whole history.
 
 Opening a log for writing first *recovers* it (recovery.py). A crash can only leave an unfinished frame at the end of
 the last file: that tail was never acknowledged and moves to quarantine/. A seal that was interrupted is finished.
@@ -29,9 +29,9 @@ segments, whose hash it compares before it parses them, then whole frames (tail.
 the watermark, HEAD or a later frame shows that it was synced, so a reader never acts on an event that a power cut
 could take back.
 
-Which module does what: writer.py appends and seals, recorded.py knows which facts there are, appended.py is what an
-append returns, recovery.py makes a log whole, tail.py and reader.py read, following.py waits for more, markers.py
-names moments such as `iter-9`.
+Which module does what: writer.py appends and seals, recorded.py knows which facts exist, appended.py is what an append
+returns, recovery.py makes a log whole, tail.py and reader.py read, following.py waits for more, markers.py names
+moments such as `iter-9`.
 """
 
 from __future__ import annotations

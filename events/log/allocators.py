@@ -1,7 +1,7 @@
-"""What allocators keep of freed memory, given back to the system.
+"""Returning to the system the freed memory that allocators keep.
 
-A seal takes 150 MiB for a moment. Arrow, and the C library for each thread, keep much of that for the next one, which
-in a process that serves is hours away. Of C libraries only glibc's has to be asked.
+A seal takes 150 MiB for a moment. Arrow, and the C library for each thread, keep much of that for the next seal, which
+in a serving process is hours away. Among C libraries only glibc needs to be asked.
 """
 
 import ctypes
@@ -13,14 +13,14 @@ _LARGE = 1 << 20
 
 
 def give_back_large() -> None:
-    """Have this process, to its end, give back whatever is large when it is freed: for one that runs for weeks."""
-    # Otherwise the C library counts as large only what is larger than anything freed so far.
+    """Make this process return large blocks as soon as they are freed, for one that runs for weeks."""
+    # Otherwise the C library treats as large only what exceeds anything freed so far.
     if tune := getattr(ctypes.CDLL(None), "mallopt", None):
         tune(_M_MMAP_THRESHOLD, _LARGE)
 
 
 def give_back_freed() -> None:
-    """Give back what is free now; takes some milliseconds."""
+    """Return what is free now; takes a few milliseconds."""
     pa.default_memory_pool().release_unused()
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
         trim(0)

@@ -10,7 +10,7 @@ from mage_es.events.wal.bodies import record_of
 
 
 class Appended:
-    """The records of some facts as given to the log; `seqs` and `events` do without the cost of identities."""
+    """The records of some facts as given to the log; `seqs` and `events` avoid the cost of identities."""
 
     def __init__(
         self,
@@ -22,10 +22,8 @@ class Appended:
         ts_us: int = 0,
         commit: int = 0,
     ) -> None:
-        """Take drafts as they were written, and the records there were already by their sequence numbers.
-
-        `ts_us` and `commit` are those of the drafts that are not among them.
-        """
+        """Take drafts as written, and the records that already existed by their sequence numbers. `ts_us` and `commit`
+        belong to the drafts that are not among them."""
         self.seqs = seqs
         self._drafts = drafts
         self._known = known
@@ -49,6 +47,6 @@ class Appended:
         draft, seq = self._drafts[place], self.seqs[place]
         if seq in self._known:
             return self._known[seq]
-        # Two SHA-256 per event, which most callers never look at.
+        # Two SHA-256 hashes per event, which most callers never look at.
         id_ = event_id(self._run, draft.fact_id)
         return record_of(draft, seq=seq, id_=id_, ts_us=self._ts_us, run=self._run, commit=self._commit)

@@ -20,7 +20,7 @@ _LOCK_SIZE = 256
 
 
 def follow(path: Path, *, since: int, wait: Callable[[], None], fs: FileSystem | None = None) -> Iterator[Record]:
-    """Yield the records from `since` on as they become durable; `wait` is called whenever there is no new one.
+    """Yield the records from `since` on as they become durable; `wait` is called whenever there are no new ones.
 
     Ends when the run is over; `wait` may raise to end it sooner. Raises `UsageError` (not a log), `LogDamaged`.
     """
@@ -49,7 +49,7 @@ def _is_abandoned(fs: FileSystem, layout: Layout) -> bool:
     found = _HOLDER.search(fs.read(layout.lock, 0, _LOCK_SIZE)) if fs.exists(layout.lock) else None
     if found is None or not fs.boot_id():
         return False
-    # The machine restarted since: that process is gone, even if its pid is in use.
+    # The machine has restarted since: that process is gone, even if its pid is in use.
     if found[2].decode() != fs.boot_id():
         return True
     return not is_running(int(found[1]))

@@ -45,7 +45,7 @@ class Marker(msgspec.Struct, frozen=True):
 
 
 def parse(text: str) -> Marker:
-    """Return the marker that `text` means. Raises `UsageError` for what cannot be one in any log."""
+    """Return the marker that `text` means. Raises `UsageError` for what cannot be a marker in any log."""
     if text == "latest":
         return Marker("latest")
     if text == "start":

@@ -37,7 +37,7 @@ class LogReader:
     def __init__(
         self, path: Path, fs: FileSystem | None = None, *, registry: Registry = PRESENT, opened: bool = True
     ) -> None:
-        """Texts of subjects are read in clear where the run has their keys; without `opened` as they are recorded."""
+        """Subjects' texts are read in clear if the run has their keys; without `opened`, as recorded."""
         fs, layout = fs or LocalFileSystem(), Layout(path)
         self.keys = keys_of(path) if opened else None
         try:
@@ -56,12 +56,12 @@ class LogReader:
         return self._tail.head
 
     def refresh(self) -> None:
-        """Take in what has become durable since. Raises `LogDamaged`."""
+        """Take in what has become durable since the last refresh. Raises `LogDamaged`."""
         self._tail.refresh()
         self._sealed.show(self._tail.listing.segments, self._tail.recorded)
 
     def questions(self) -> tuple[list[QuestionText], list[QuestionGold] | None]:
-        """Return the stored questions, and their gold answers unless this copy is without. Raises `LogDamaged`."""
+        """Return the stored questions, and their gold answers unless this copy has none. Raises `LogDamaged`."""
         stored = next(self.of(QuestionsStored), None)
         if stored is None:
             return [], None
@@ -88,7 +88,7 @@ class LogReader:
                         yield self._open(record)
 
     def of(self, *types: type[E], since: int = 1, until: int | None = None) -> Iterator[E]:
-        """Yield the events of these types in order, typed as them. Raises as `events` does."""
+        """Yield the events of these types in order, typed accordingly. Raises as `events` does."""
         return (event for _, event in self.numbered(*types, since=since, until=until))
 
     def numbered(self, *types: type[E], since: int = 1, until: int | None = None) -> Iterator[tuple[int, E]]:
@@ -153,7 +153,7 @@ class LogReader:
             return wanted.number
         present = self.markers()
         if marker == "start" and (begun := next(self.of(RunInherited, until=2), None)):
-            wanted = markers.Marker("iteration", begun.iteration)  # of the parent: this run opens with it
+            wanted = markers.Marker("iteration", begun.iteration)  # the parent's: this run opens with it
         if wanted not in present:
             raise markers.missing(wanted, present, self.head.seq)
         return present[wanted]

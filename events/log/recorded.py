@@ -13,8 +13,8 @@ from mage_es.events.vocabulary.envelope import Coordinates
 
 _iteration, _tag = itemgetter(0), itemgetter(3)
 _ONCE = frozenset({tag_of(InferenceOpened), tag_of(InferenceClosed)})
-"""Types of which there is nothing to find: every inference has a number of its own, and is not recorded again. An
-index of them would grow with the traffic for as long as an iteration is open."""
+"""Types with nothing to find: every inference has its own number, and is not recorded again. An index of them would
+grow with the traffic for as long as an iteration is open."""
 _NOTHING: dict[Coordinates, int] = {}
 
 
@@ -22,7 +22,7 @@ class RecordedFacts:
     def __init__(self, sealed: SealedEvents) -> None:
         self._sealed = sealed
         self._seqs: dict[int, dict[Coordinates, int]] = {}
-        self._whole: set[int] = set()  # iterations of which everything is in `_seqs`
+        self._whole: set[int] = set()  # iterations whose facts are all in `_seqs`
         self._newest = 0
         self._holdings: dict[Range, frozenset[int]] = {}
 
@@ -54,7 +54,7 @@ class RecordedFacts:
         if not facts:
             return
         iterations = set(map(_iteration, facts))
-        # The latest iteration, not the last fact's: what is said of an inference has none, and would drive it out.
+        # The latest iteration, not the last fact's: feedback on an inference has none, and would evict it.
         self._newest = max(self._newest, *iterations)
         if not _ONCE.isdisjoint(map(_tag, facts)):
             for seq, fact in enumerate(facts, first):
@@ -63,12 +63,12 @@ class RecordedFacts:
             return
         for iteration in iterations:
             known = self._seqs.setdefault(iteration, {})
-            # Nearly every commit is of one iteration: no filtering then.
+            # Nearly every commit belongs to one iteration and needs no filtering.
             pairs = zip(facts, range(first, first + len(facts)), strict=True)
             known.update(pairs if len(iterations) == 1 else (pair for pair in pairs if pair[0][0] == iteration))
 
     def seal(self, span: Range) -> None:
-        """Note that everything in a range, all of it noted before, is sealed now."""
+        """Note that everything in a range, all of it noted before, is now sealed."""
         seqs = self._seqs.items()
         within = (i for i, known in seqs if any(span.first <= seq <= span.last for seq in known.values()))
         self._holdings[span] = frozenset(within)
@@ -83,7 +83,7 @@ class RecordedFacts:
     def _load(self, iteration: int) -> None:
         known = self._seqs.setdefault(iteration, {})
         for span in self._sealed.spans:
-            # HEAD was lost, or does not say: read the segment once and note it.
+            # HEAD was lost or does not say, so read the segment once and note it.
             if span not in self._holdings:
                 self._holdings[span] = frozenset(self._sealed.open(span).iterations())
             if iteration in self._holdings[span]:

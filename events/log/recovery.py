@@ -1,4 +1,4 @@
-"""Recovery: makes a log whole again after a crash, before any event of it is shown.
+"""Recovery: makes a log whole again after a crash, before any of its events is shown.
 
 An unfinished write can only be the end of the last write-ahead file. Such a torn tail was never acknowledged; its bytes
 are moved to quarantine/. Anything else that does not fit is damage: refuse, and change nothing.
@@ -52,12 +52,12 @@ def read_format(fs: FileSystem, layout: Layout) -> tuple[Format, bytes]:
 
 
 def require_nothing(fs: FileSystem, layout: Layout) -> None:
-    """Raise `LogDamaged` where a folder without FORMAT holds events, or says that it did."""
+    """Raise `LogDamaged` if a folder without FORMAT holds events, or says that it did."""
     left = layout.events(fs)
     if not left and read_head(fs, layout).seq:
         left = [layout.head]
     if left:
-        raise LogDamaged(f"{layout.format} is missing, and without it nothing can be read of {left[0]}. {RESTORE}")
+        raise LogDamaged(f"{layout.format} is missing, and without it {left[0]} cannot be read. {RESTORE}")
 
 
 def read_head(fs: FileSystem, layout: Layout) -> HeadNote:
@@ -113,7 +113,7 @@ def sealed_chain(fs: FileSystem, layout: Layout, listing: Listing, start: bytes)
     if span.first in listing.wals:
         # The segment may be half written: its write-ahead file is the witness until that is removed.
         return whole_wal(fs, layout, span.first)[-1].chain
-    # Else `require_newest` compares the segment itself with what the tail says.
+    # Otherwise `require_newest` compares the segment itself with what the tail says.
     return wal.previous_in(fs.read(layout.wal(listing.tail[0]), 0, wal.HEADER_SIZE))
 
 
@@ -137,13 +137,13 @@ def require_tail(layout: Layout, listing: Listing) -> None:
 
 def require_torn(layout: Layout, first: int, data: bytes, broken: wal.Broken, *, is_last: bool) -> None:
     after = wal.frame_after(data, broken.offset)
-    # A crash cuts the end of the last file and nothing else.
+    # A crash cuts only the end of the last file.
     if is_last and broken.kind == "torn" and after is None:
         return
     lost = f"; events before {after.first} are lost, the frames from {after.first} on are whole" if after else ""
     raise LogDamaged(
         f"{layout.wal(first)} is damaged at byte {broken.offset} of {len(data)}: {broken.problem}{lost}. "
-        f"No crash leaves this behind, so nothing was changed. {RESTORE}"
+        f"A crash cannot cause this, so nothing was changed. {RESTORE}"
     )
 
 
@@ -156,7 +156,9 @@ def require_bound(layout: Layout, bound: HeadNote, head: Head, tails: dict[int, 
     # HEAD may point into the tail; sealed chain values are checked by verify, not at every open.
     ends = {frame.last: frame.chain.hex() for frames in tails.values() for frame in frames} | {head.seq: head.chain}
     if bound.seq in ends and bound.chain and ends[bound.seq] != bound.chain:
-        raise LogDamaged(f"{layout.head} has another chain at event {bound.seq}: it or the log was replaced. {RESTORE}")
+        raise LogDamaged(
+            f"{layout.head} has a different chain at event {bound.seq}: it or the log was replaced. {RESTORE}"
+        )
 
 
 def require_mark(layout: Layout, mark: int, head: Head) -> None:
@@ -176,12 +178,12 @@ def _remove_temporaries(fs: FileSystem, layout: Layout) -> None:
 
 
 def _renew(fs: FileSystem, layout: Layout, first: int, frames: list[wal.Frame], data: bytes) -> None:
-    # After a failed sync the kernel calls bytes clean that never reached the disk: rewriting beats syncing again.
+    # After a failed sync the kernel reports bytes as clean that never reached the disk: rewriting beats syncing again.
     path = layout.wal(first)
     size = frames[-1].offset + frames[-1].size if frames else 0
     if size < len(data):
         # Numbered, so that a second recovery never overwrites what the first one kept.
         number = len(fs.names(layout.quarantine))
         write_new(fs, layout.quarantine / f"{path.name}.{size}.{number}", data[size:])
-    # Even if nothing is cut: only bytes written anew are known to reach the disk.
+    # Even if nothing is cut, because only rewritten bytes are known to reach the disk.
     write_new(fs, path, data[:size])

@@ -24,7 +24,7 @@ from mage_es.events.log.recovery import (
 from mage_es.events.segments.sealed import seals_in
 from mage_es.events.vocabulary import SegmentSealed
 
-# How often the writer may overtake a listing by sealing before something else must be wrong.
+# How often a seal may overtake a listing before something else must be wrong.
 _ATTEMPTS = 100
 
 
@@ -48,7 +48,7 @@ class Tail:
             mark = watermark(self._fs, self._layout.lock)
             try:
                 listing, files, head = self._read()
-            # Sealed and removed since it was listed: its segment is there now.
+            # Sealed and removed since it was listed: now its segment exists.
             except FileNotFoundError:
                 continue
             require_bound(self._layout, bound, head, files)
@@ -74,7 +74,7 @@ class Tail:
         return listing, files, head
 
     def _read_on(self, first: int, chain: bytes, *, is_last: bool) -> list[wal.Frame]:
-        """Return the frames of a file, reading only what follows those that are known."""
+        """Return the frames of a file, reading only what follows the known ones."""
         known = self._files.get(first, [])
         done = known[-1].offset + known[-1].size if known else 0
         # Appended only, so the frames known so far need not be read again.

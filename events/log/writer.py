@@ -70,10 +70,8 @@ class Log:
 
     @classmethod
     def create(cls, path: Path, *, run: str, clock: LogClock, fs: FileSystem | None = None) -> Log:
-        """Start a new log in the folder `path`, which is made.
-
-        Raises `UsageError` if there is a log already, `RunLocked`, and `PrerequisiteError` if the disk refuses.
-        """
+        """Start a new log in the folder `path`, which is created. Raises `UsageError` if there already is a log,
+        `RunLocked`, and `PrerequisiteError` if the disk refuses."""
         fs, layout = fs or LocalFileSystem(), Layout(path)
         with _refusals(f"create a log in {path}"), ExitStack() as undo:
             for folder in (layout.wals, layout.segments, layout.quarantine):
@@ -112,16 +110,16 @@ class Log:
             return log
 
     def reopened(self) -> Log:
-        """Return this log opened again, as a new process would. It may hold more than was acknowledged: what was
-        written before a sync failed.
+        """Return this log, reopened as a new process would. It may hold more than was acknowledged: what was written
+        before a sync failed.
 
-        Raises as `open` does; then this may be tried again.
+        Raises as `open` does; then it may be tried again.
         """
         self.close()
         return Log.open(self._layout.path, clock=self._clock, fs=self._fs)
 
     def close(self) -> None:
-        """Seal what is not sealed, write HEAD, and let the next writer in. A poisoned writer only does the last."""
+        """Seal what is not sealed, write HEAD, and let the next writer in. A poisoned writer does only the last."""
         with self._mutex:
             if self._active is None:
                 return
@@ -150,7 +148,7 @@ class Log:
         return self._fs.free_space(self._layout.path)
 
     def seal_texts_of(self, subjects: Collection[str]) -> None:
-        """Seal every text that is private to these subjects (vocabulary/private.py); none is recorded without."""
+        """Seal every text that is private to these subjects (vocabulary/private.py); none is recorded unsealed."""
         self.keys = make_keys(self._layout.path, subjects) if subjects else None
 
     # ------------------------------------------------------------ appending
@@ -160,20 +158,20 @@ class Log:
     ) -> Appended:
         """Record facts in one atomic commit; once this returns they survive any crash.
 
-        Facts that are recorded already (same identity) are not recorded again: their records are returned in their
-        places. `expected_seq` is where the caller believes the head to be. `on_written` is called before the sync, when
-        new facts survive the end of the process but not yet a loss of power; it must not raise.
+        Facts already recorded (same identity) are not recorded again: their existing records are returned.
+        `expected_seq` is where the caller believes the head to be. `on_written` is called before the sync, when new
+        facts survive the end of the process but not yet a loss of power; it must not raise.
 
         Raises `UsageError` for an event that cannot be stored (nothing happened), `SequenceConflict` if the head is
         elsewhere (nothing happened), `WriterPoisoned` if a write or sync failed, now or earlier.
         """
         with self._mutex:
             self._require_sound()
-            # Before the check, which decodes what is encoded; what goes on are the texts, each with its token.
+            # Before the check, which decodes what is encoded; from here each text carries its token.
             sealed = [self.keys.sealed(draft) for draft in drafts] if self.keys else None
             exact, facts = storable(sealed or drafts)
             exact = sealed or exact
-            # A retry after a crash finds its facts here: the commit was durable although the answer was lost.
+            # A retry after a crash finds its facts here: the commit was durable although its answer was lost.
             known = self._recorded.find(facts)
             if len(known) == len(facts):
                 return self._appended(exact, facts, known)
@@ -223,7 +221,7 @@ class Log:
             active.add(first, len(drafts), len(frame), facts=bool(facts))
             self._recorded.add(facts, first)
             self._lock.publish(self._seq)
-            # HEAD at each closed iteration: cheap, and a log that is cut at a frame border behind it is recognised.
+            # HEAD at each closed iteration: cheap, and it reveals a log that was cut at a later frame border.
             if _CLOSED in map(_type, facts):
                 self._write_head()
         return first, now
@@ -238,17 +236,17 @@ class Log:
                 texts, golds = list(map(self.keys.as_stored, texts)), list(map(self.keys.as_stored, golds))
             encoded = questions.encode(texts, golds)
         except UnicodeEncodeError as error:
-            raise UsageError(f"a question is not valid Unicode: {error}. Mend the data.") from error
+            raise UsageError(f"a question is not valid Unicode: {error}. Correct the data.") from error
         with self._mutex:
             self._require_sound()
             with self._effect("store the questions"):
                 questions.store(self._fs, self._layout, encoded, is_first=self._seq == 0)
         return encoded.stored
 
-    # ------------------------------------------------------------ what is recorded already
+    # ------------------------------------------------------------ what is already recorded
 
     def recorded(self, fact: Coordinates) -> Record | None:
-        """Return the record of a fact, None where there is none. Raises `LogDamaged`."""
+        """Return the record of a fact, None if there is none. Raises `LogDamaged`."""
         with self._mutex:
             seq = self._recorded.find([fact]).get(fact)
             return None if seq is None else self._record_at(seq)
@@ -294,7 +292,8 @@ class Log:
         reader = FrameReader(PRESENT)
         for first, frames in found.tails.items():
             for frame in frames:
-                # All of it now: a frame that this release cannot read could never be sealed, so the log must not open.
+                # All of it now, since a frame that this release cannot read could never be sealed: the log must not
+                # open.
                 _, drafts = reader.commit(frame)
                 has_facts = {type(draft.event) for draft in drafts} != {SegmentSealed}
                 if has_facts:
@@ -320,11 +319,11 @@ class Log:
         # sealing.py explains why the order of these steps is safe.
         with self._effect("seal the log"):
             full = self._require_active()
-            # The new file exists, synced, before the old one is closed: at no moment is there nowhere to append.
+            # The new file exists, synced, before the old one is closed, so there is always somewhere to append.
             self._active = self._new_wal(self._seq + 1)
             full.file.close()
             self._write_head()
-            # The old file goes only after the record of its seal is durable in the new one.
+            # The old file is removed only after the record of its seal is durable in the new one.
             self._recorded.seal(self._seal(full.first))
             self._drop_wal(full.first)
 
@@ -339,7 +338,7 @@ class Log:
         return ActiveWal(first, file)
 
     def _seal(self, first: int) -> Range:
-        # The ordinal makes the record of each seal a fact of its own.
+        # The ordinal makes each seal's record a separate fact.
         event = seal(self._fs, self._layout, first, self._about)
         give_back_freed()
         self._commit([Draft(event=event, iteration=-1, phase="log", ordinal=self._seq + 1)], [])
@@ -370,7 +369,7 @@ class Log:
     def _require_sound(self) -> None:
         self._require_active()
         if self._trouble is not None:
-            raise WriterPoisoned(f"the log of {self.run} takes nothing more: {self._trouble}. {_REOPEN}")
+            raise WriterPoisoned(f"the log of {self.run} accepts nothing more: {self._trouble}. {_REOPEN}")
 
     @contextmanager
     def _effect(self, what: str) -> Iterator[None]:
@@ -393,7 +392,7 @@ _REOPEN = "Nothing that was acknowledged is lost; resume the run, which recovers
 
 def _require_vacant(fs: FileSystem, layout: Layout) -> None:
     if fs.exists(layout.format):
-        raise UsageError(f"there is a log in {layout.path} already. Resume it, or choose another folder.")
+        raise UsageError(f"there is already a log in {layout.path}. Resume it, or choose another folder.")
     require_nothing(fs, layout)
 
 

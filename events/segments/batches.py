@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from mage_es.events.vocabulary import Event
 
-if TYPE_CHECKING:  # pyarrow is heavy, and projections import this module just for its types
+if TYPE_CHECKING:  # pyarrow is slow to import, and projections import this module only for its types
     from mage_es.events.segments.columns import Column, Groups
 
 Reads = Mapping[type[Event], tuple[str, ...]]
-"""Event types, and of each the fields that are wanted."""
+"""Event types, each with the fields that are wanted."""
 
 
 class Columns(Mapping[str, Sequence[Any]]):
@@ -29,7 +29,7 @@ class Columns(Mapping[str, Sequence[Any]]):
 
     def __getitem__(self, name: str) -> Sequence[Any]:
         """Return the values of a field. Raises `KeyError` for one that was not wanted."""
-        # Converted once: several folds may read the same batch.
+        # Converted once, since several folds may read the same batch.
         if name not in self._values:
             self._values[name] = self._stored[name].values()
         return self._values[name]
@@ -50,7 +50,7 @@ class Columns(Mapping[str, Sequence[Any]]):
         return self._stored[name]
 
     def grouped(self, *names: str) -> Groups:
-        """Return the rows that have equal values in each of these fields, of which there is at least one, together."""
+        """Return the rows grouped by equal values in these fields, of which there is at least one."""
         from mage_es.events.segments.columns import Groups
 
         return Groups([self.column(name) for name in names])
@@ -83,7 +83,7 @@ class Batch:
         from mage_es.events.segments.columns import event_maker
 
         make: Callable[..., Event] = event_maker(self._cls, tuple(self.columns))
-        # Without a wanted field there is nothing to zip, but still one event per row.
+        # Without wanted fields there is nothing to zip, but there is still one event per row.
         return list(map(make, *self.columns.values())) if self.columns else [make() for _ in range(len(self))]
 
 

@@ -22,7 +22,7 @@ VECTOR = pa.list_(pa.float32())
 
 
 def arrow_type(shape: Shape) -> pa.DataType:
-    """Return the Arrow type of a shape; a vector has none here, it is stored beside."""
+    """Return the Arrow type of a shape; a vector has none here, as it is stored separately."""
     if shape.item is not None:
         return pa.list_(arrow_type(shape.item))
     if shape.part is not None:
@@ -100,7 +100,7 @@ class Column:
         return to_python(self._array.take(pa.array(rows)), self._shape)
 
     def codes(self) -> NDArray[np.int64]:
-        """Return a small number for each value, from 0 on, equal where the values are. Of plain values only."""
+        """Return a small number for each value, from 0, equal for equal values. For plain values only."""
         # Texts come from Parquet as dictionaries already; their indices are the codes.
         is_encoded = pa.types.is_dictionary(self._array.type)
         encoded = self._array if is_encoded else self._array.dictionary_encode()
@@ -113,7 +113,7 @@ class Column:
 
 
 def vectors_to_arrow(vectors: Sequence[bytes]) -> pa.Array:
-    """Return little-endian float32 vectors as an array of lists of numbers, every bit kept."""
+    """Return little-endian float32 vectors as an array of lists of numbers, preserving every bit."""
     offsets = pa.array([0, *accumulate(len(vector) // 4 for vector in vectors)], pa.int32())
     numbers = pa.Array.from_buffers(pa.float32(), offsets[-1].as_py(), [None, pa.py_buffer(b"".join(vectors))])
     return pa.ListArray.from_arrays(offsets, numbers)
@@ -133,7 +133,7 @@ def event_maker(cls: type[Event], given: tuple[str, ...]) -> Callable[..., Event
 
 
 def default_of(cls: type[Event], name: str) -> Any:
-    # A field may be younger than the segment that is read.
+    # A field may be newer than the segment.
     field = next(field for field in msgspec.structs.fields(cls) if field.name == name)
     return field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
 

@@ -1,8 +1,8 @@
-"""The questions of a run as Parquet: texts and gold answers apart, each file named by its own hash.
+"""The questions of a run as Parquet: texts and gold answers separately, each file named by its own hash.
 
 Rules
     - The event `questions.stored` names both files, so the chain vouches for every byte of them.
-    - Both are durable before that event is. Without an event a file means nothing.
+    - Both are durable before that event is. Without that event a file means nothing.
     - The golds may be missing: a copy can be made without them. The texts may not.
     - The digest of each row only serves to name what was altered. Those of golds are salted with a hash of all golds,
       kept in their file: without it a short answer cannot be guessed from the log.
@@ -65,7 +65,8 @@ def named(ids: Sequence[str]) -> str:
 
 
 def encode(texts: Sequence[QuestionText], golds: Sequence[QuestionGold]) -> QuestionFiles:
-    """Return the files of questions, given in one order. Raises `UnicodeEncodeError` for a text that UTF-8 has not."""
+    """Return the files of questions, given in one order. Raises `UnicodeEncodeError` for a text that UTF-8 cannot
+    encode."""
     salt = hashlib.sha256(b"".join(map(msgspec.json.encode, golds))).hexdigest()
     files = _file(texts, QuestionText), _file(golds, QuestionGold, salt)
     stored = QuestionsStored(
@@ -79,7 +80,8 @@ def encode(texts: Sequence[QuestionText], golds: Sequence[QuestionGold]) -> Ques
 
 
 def store(fs: FileSystem, layout: Layout, encoded: QuestionFiles, *, is_first: bool) -> None:
-    """Make both files durable; what a start before the `is_first` event left goes. Call with the writer's lock held."""
+    """Make both files durable; before the `is_first` event, leftovers of earlier starts are removed. Call with the
+    writer's lock held."""
     for path, data in zip(files_of(layout, encoded.stored), encoded[1:], strict=True):
         fs.make_folder(path.parent)
         for name in fs.names(path.parent) if is_first else ():
@@ -93,7 +95,7 @@ def files_of(layout: Layout, stored: QuestionsStored) -> tuple[Path, Path]:
 
 
 def texts_of(fs: FileSystem, layout: Layout, stored: QuestionsStored) -> list[QuestionText]:
-    """Return the texts. Raises `LogDamaged`, which names the questions that are affected."""
+    """Return the texts. Raises `LogDamaged`, which names the affected questions."""
     path = files_of(layout, stored)[0]
     if not fs.exists(path):
         raise LogDamaged(f"{path} is missing, and with it the texts of {len(stored.ids)} questions. {_COPY}")
@@ -101,7 +103,7 @@ def texts_of(fs: FileSystem, layout: Layout, stored: QuestionsStored) -> list[Qu
 
 
 def golds_of(fs: FileSystem, layout: Layout, stored: QuestionsStored) -> list[QuestionGold] | None:
-    """Return the gold answers, None where this copy has none. Raises `LogDamaged` as `texts_of` does."""
+    """Return the gold answers, None if this copy has none. Raises `LogDamaged` as `texts_of` does."""
     path = files_of(layout, stored)[1]
     if not fs.exists(path):
         return None

@@ -113,7 +113,7 @@ class Segment:
         return table.filter(pc.not_equal(table.column("type"), tag_of(SegmentSealed)))
 
     def _texts(self, run: TypeRun) -> list[int]:
-        # Written with a dictionary and read as such, texts cost a fraction.
+        # Written and read with a dictionary, texts cost a fraction.
         cls = self._registry.types.get(run.tag)
         if cls is None or run.fingerprint != fingerprint(cls):
             return []
@@ -137,7 +137,7 @@ class Segment:
         array = table.column(column).slice(rows.start, rows.length).combine_chunks()
         # `verify` also reads segments whose recorded hash is lost, so a sound description may not fit the rows.
         if len(array) != rows.length:
-            raise LogDamaged(f"{self._name} has {len(table)} rows where it says {rows.start + rows.length}. {RESTORE}")
+            raise LogDamaged(f"{self._name} has {len(table)} rows but claims {rows.start + rows.length}. {RESTORE}")
         return array
 
     def _batch(self, run: TypeRun, rows: _Rows, wanted: tuple[str, ...]) -> Batch:
@@ -227,7 +227,7 @@ class Segment:
 
 
 def _opened(data: bytes, **options: Any) -> pq.ParquetReader:
-    # The reader inside `ParquetFile`, without what that prepares for every column.
+    # The reader inside `ParquetFile`, without what the latter prepares for every column.
     reader = pq.ParquetReader()
     reader.open(pa.BufferReader(data), page_checksum_verification=True, **options)
     return reader

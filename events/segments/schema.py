@@ -80,7 +80,7 @@ class TypeRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True):
-    """What a segment says of itself; `previous` and `chain` are the chain values before and after it."""
+    """What a segment says about itself; `previous` and `chain` are the chain values before and after it."""
 
     format: int
     log_id: str
@@ -94,7 +94,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Files(msgspec.Struct, frozen=True):
-    """The bytes of a segment and of its side file, which is empty where no event has a vector."""
+    """The bytes of a segment and of its side file, which is empty if no event has a vector."""
 
     segment: bytes
     vectors: bytes

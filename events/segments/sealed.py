@@ -28,10 +28,10 @@ from mage_es.events.vocabulary.envelope import Record
 from mage_es.events.vocabulary.upcasting import PRESENT, Registry
 from mage_es.events.wal.bodies import FrameReader
 
-# Segments kept in memory: retries and neighbouring reads ask for the same ones.
+# Segments kept in memory, because retries and neighbouring reads ask for the same ones.
 _KEPT = 2
 
-# Parsed footers that wait for the second reading of their segment; each takes about 1.5 MiB.
+# Parsed footers kept for a second reading of their segment; each takes about 1.5 MiB.
 _FOOTERS = 32
 
 # Bytes of columns up to which a reading is kept whole rather than done twice.
@@ -41,7 +41,7 @@ _ALL: Reads = {SegmentSealed: SegmentSealed.__struct_fields__}
 
 
 def seals_in(frames: Iterable[wal.Frame]) -> dict[int, SegmentSealed]:
-    """Return what unsealed frames record of sealed segments, by first sequence number; the newest record counts."""
+    """Return what unsealed frames record about sealed segments, by first sequence number; the newest record counts."""
     reader = FrameReader(PRESENT)
     own = (frame for frame in frames if frame.events == 1)  # the log commits its own records one by one
     events = (event for frame in own for _, event in reader.events(frame, {tag_of(SegmentSealed)}))
@@ -70,7 +70,7 @@ class SealedEvents:
         self._footers: dict[Range, FileMetaData] = {}
 
     def show(self, spans: list[Range], recorded: Mapping[int, SegmentSealed]) -> None:
-        """Say which segments there are, and what the unsealed tail records of them, by first sequence number."""
+        """Set which segments there are, and what the unsealed tail records about them, by first sequence number."""
         self.spans = spans
         self._recorded.update(recorded)
 
@@ -100,7 +100,7 @@ class SealedEvents:
                 yield coming.result()
 
     def _going_back(self, reads: Reads, window: Range) -> list[Batches]:
-        # These segments are read for their hashes anyway: keep the batches, unless they are much to hold at once.
+        # These segments are read for their hashes anyway: keep the batches, unless they are too much to hold at once.
         spans, before = self._overlapping(window), pa.total_allocated_bytes()
         found: list[Batches] = []
         if spans and not self.is_recorded(spans[0]):
@@ -125,7 +125,7 @@ class SealedEvents:
             yield from self.open(span).records(window, tags)
 
     def open(self, span: Range, file: _File | None = None) -> Segment:
-        """Return a segment. Raises `LogDamaged`. `file` is what `_fetch` returned, if that was done ahead."""
+        """Return a segment. Raises `LogDamaged`. `file` is what `_fetch` returned, if that was done in advance."""
         # Retries and neighbouring reads ask for the same segment again and again.
         if span in self._opened:
             return self._opened[span]
@@ -140,7 +140,7 @@ class SealedEvents:
         footer = self._footers.pop(span, None) if sha256 is None else None
         vectors = functools.partial(self._vectors, span)
         segment = Segment(data, vectors, name=str(path), registry=self._registry, footer=footer)
-        if sha256 is not None:  # going back from the newest: the last ones to come are the first to be read again
+        if sha256 is not None:  # going back from the newest: the last ones fetched are the first to be read again
             self._seen[span] = checksum
             self._footers = {**dict(list(self._footers.items())[1 - _FOOTERS :]), span: segment.footer}
         self._opened = {**dict(list(self._opened.items())[1 - _KEPT :]), span: segment}
@@ -151,7 +151,8 @@ class SealedEvents:
         return span.first in self._recorded
 
     def seal_of(self, span: Range) -> SegmentSealed:
-        """Return what the log recorded when it sealed a segment. Raises `LogDamaged` if nothing sound records it."""
+        """Return what the log recorded when it sealed a segment. Raises `LogDamaged` if no sound record of it
+        exists."""
         if span.first not in self._recorded:
             # The hash of a segment is in the one after it, so go back from the newest until this one is known.
             pairs = [pair for pair in pairwise(self.spans) if pair[0] >= span]
@@ -175,7 +176,7 @@ class SealedEvents:
                 yield spans[place], self.open(spans[place], file)
 
     def _fetch(self, span: Range) -> _File:
-        # Read once more by this reader, the cheaper CRC32C of the bytes whose hash was right will do.
+        # When this reader reads it again, the cheaper CRC32C of the bytes whose hash was right will do.
         data = self._read(self._layout.segment(span))
         checksum = google_crc32c.value(data)
         return _File(data, checksum, None if self._seen.get(span) == checksum else hashlib.sha256(data).hexdigest())

@@ -1,12 +1,12 @@
 """Sealing: a full write-ahead file becomes a segment, and a power cut at any moment loses nothing.
 
 Rules (the order is what makes it safe)
-    1. Encode what the write-ahead file holds, decode that again and compare, bit for bit. Write the segment, and its
+    1. Encode the write-ahead file's contents, decode them again and compare, bit for bit. Write the segment, and its
        vectors, under temporary names; sync them.
     2. Read them back from the disk and compare every byte.
     3. Rename both, sync the folder. From here on the events are twice on stable storage.
     4. The writer records `log.segment_sealed` with the files' hashes, in the next write-ahead file.
-    5. Only then the old write-ahead file is removed and its folder synced.
+    5. Only then is the old write-ahead file removed and its folder synced.
 """
 
 import hashlib
@@ -65,7 +65,7 @@ def is_sealed_as(fs: FileSystem, layout: Layout, sealed: SegmentSealed) -> bool:
 
 
 def whole_wal(fs: FileSystem, layout: Layout, first: int) -> list[wal.Frame]:
-    """Return the frames of a write-ahead file that was written to its end. Raises `LogDamaged`."""
+    """Return the frames of a complete write-ahead file. Raises `LogDamaged`."""
     path = layout.wal(first)
     data = fs.read(path)
     start = wal.decode(data)

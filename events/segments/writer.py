@@ -29,10 +29,10 @@ from mage_es.events.vocabulary.envelope import Draft, event_ids
 from mage_es.events.vocabulary.shapes import fingerprint, shapes_of
 from mage_es.events.wal.storable import subjects
 
-# From this many rows on a type has a row group to itself: below, its footer costs more than skipping it saves.
+# From this many rows a type gets its own row group: below that, its footer costs more than skipping it saves.
 _OWN_GROUP = 1024
 
-# Events turned into columns at a time: what is in the processor's cache is converted ten times as fast.
+# Events converted to columns at a time: data in the processor's cache is converted ten times as fast.
 _AT_ONCE = 2048
 
 # Their values seldom repeat, so a dictionary would only make the file larger.
@@ -40,7 +40,7 @@ _UNLIKE = ("seq", "event_id", "ordinal", "causation_seq", "ts", "commit", "vecto
 
 
 class Commit(NamedTuple):
-    """One commit as it is sealed: the number of its first event, its time, and what was appended."""
+    """One commit to seal: the number of its first event, its time, and what was appended."""
 
     first: int
     ts_us: int
@@ -186,7 +186,7 @@ def _table(group: list[_Type], schema: pa.Schema) -> pa.Table:
         struct = struct_of(kind.cls)
         payload = [part.payload for part in kind.parts]
         after = rows - offset - kind.rows
-        # A row has a value in the column of its own type and null in those of all others.
+        # A row has a value in its own type's column and null in all others.
         present[kind.column] = [pa.nulls(offset, struct), *payload, pa.nulls(after, struct)]
         offset += kind.rows
     for field in list(schema)[len(HEADER) :]:
@@ -221,7 +221,7 @@ def _vector_table(rows: list[tuple[int, str, bytes]]) -> pa.Table:
 
 
 def parquet(schema: pa.Schema, tables: Sequence[pa.Table], about: msgspec.Struct) -> bytes:
-    """Return a file of these row groups, which says `about` of itself. Raises `LogDamaged` as `write` does."""
+    """Return a file of these row groups that describes itself by `about`. Raises `LogDamaged` as `write` does."""
     sink = pa.BufferOutputStream()
     # A dictionary for hashes or numbers that never repeat only makes the file larger and slower.
     repeating = [path for field in schema if field.name not in _UNLIKE for path in _leaves(field.name, field.type)]
@@ -256,7 +256,7 @@ def _require_readable(data: bytes, tables: Sequence[pa.Table]) -> None:
             for name in table.column_names:
                 if not columns.same_bits(stored.column(name).combine_chunks(), table.column(name).combine_chunks()):
                     raise LogDamaged(
-                        f"what was encoded of the column {name} is not what is decoded again, so nothing is sealed. "
+                        f"the column {name} does not decode to what was encoded, so nothing is sealed. "
                         "Check the memory of this machine."
                     )
 

@@ -31,7 +31,7 @@ class Retrieved(Part, frozen=True, kw_only=True):
 
     memory_id: str
     similarity: float
-    """Cosine between the question and the memory, both moved by the metric of the task type where it has one."""
+    """Cosine between the question and the memory, both moved by the metric of the task type, if it has one."""
     answer_of: str = ""
     """Memory whose answer is shown in place of its own (the permuted control of an exam); else empty."""
 
@@ -50,14 +50,14 @@ class Span(Part, frozen=True, kw_only=True):
 class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     """Everything that was decided about a question before the model saw it."""
 
-    # The prompt is with its calls (`Sent`): what is planned need not be asked.
+    # The prompt is with its calls (`Sent`), as a planned question need not be asked.
     stream: ClassVar[str] = "question/{0.question_id}"
     iteration: int
     purpose: Purpose
     question_id: str
     task_type: str
     skill: str
-    # Arms with their probabilities: an audit can weigh rewards by how likely each arm was to be drawn.
+    # Arms with their probabilities, so that an audit can weigh rewards by how likely each arm was.
     search_arm: str
     """Arm drawn by the search bandit."""
     search_probability: float
@@ -91,9 +91,9 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     donor: str = ""
     """Question whose memories were shown instead (the shuffled control of an exam); else empty."""
     max_tokens: int = 0
-    """The raised limit of its replies, where replies of an earlier phase were cut; 0: the configured limit."""
+    """The raised limit of its replies, if replies of an earlier phase were cut; 0: the configured limit."""
     seen: str = ""
-    """Of an anchor the hash of all that its calls can show; empty where that cannot be told beforehand (episodes)."""
+    """For an anchor, the hash of everything that its calls can show; empty if unknown beforehand (episodes)."""
     coin: float = 0.0
     """Probability with which each retrieved memory was left out."""
     left_out: tuple[Retrieved, ...] = ()
@@ -101,7 +101,7 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     form: str = "sections"
     """How cases are shown: `sections` (quoted under headings), `turns` of the chat, or plain `lines`."""
     is_bare: bool = False
-    """Whether the prompt shows nothing that was learned, as that is not shown to help, or to tell whether it does."""
+    """Whether the prompt shows nothing learned, because that was not shown to help, or to find out whether it does."""
 
 
 class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
@@ -120,9 +120,9 @@ class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
     request_sha256: SubjectText
     model: str
     text: SubjectText
-    """The model's reply without its thinking; empty where it said nothing else."""
+    """The model's reply without its thinking; empty if it said nothing else."""
     stop_reason: str
-    """Why the model stopped: `end`, `length` where a limit cut it, `loop` where the limit cut what repeated itself,
+    """Why the model stopped: `end`, `length` if a limit cut it, `loop` if the limit cut a reply that repeated itself,
     `refused`, or the provider's own word."""
     input_tokens: int
     """Tokens of the request."""
@@ -217,13 +217,13 @@ class AnswerJudged(Event, frozen=True, kw_only=True, tag="answer.judged"):
     reason: str = ""
     """What the reply lacked: `truncated`, `looped`, `empty`, `refused`; empty for a whole one."""
     seen: str = ""
-    """Of an anchor what the plan says: by it a later snapshot knows that nothing changed for the anchor."""
+    """For an anchor, what the plan says: it shows a later snapshot that nothing changed for the anchor."""
 
 
 class AnswerUndecided(Event, frozen=True, kw_only=True, tag="answer.undecided"):
     """Neither the rule nor a judge could decide on an answer: it is neither right nor wrong, and teaches nothing."""
 
-    # An event of its own: what learns from verdicts reads `answer.judged`, and so cannot take this for a wrong answer.
+    # A separate event: what learns from verdicts reads `answer.judged`, and so cannot mistake this for a wrong answer.
     stream: ClassVar[str] = "question/{0.question_id}"
     iteration: int
     purpose: Purpose
@@ -231,9 +231,9 @@ class AnswerUndecided(Event, frozen=True, kw_only=True, tag="answer.undecided"):
     task_type: str
     skill: str
     answer: SubjectText
-    """What was read off the reply."""
+    """What was read from the reply."""
     problem: SubjectText
-    """Why: a kind, and behind a colon the case."""
+    """Why: a kind, and after a colon the case."""
 
 
 class AnswerCarried(Event, frozen=True, kw_only=True, tag="answer.carried"):
@@ -270,7 +270,7 @@ class CallFailed(Event, frozen=True, kw_only=True, tag="call.failed"):
     """Whether no further attempt at the call follows."""
     latency_us: int = 0
     sent: Sent = Sent()
-    """The request; nothing of the embedder's tier."""
+    """The request; empty for the embedder's tier."""
 
 
 class BundleTrimmed(Event, frozen=True, kw_only=True, tag="bundle.trimmed"):
@@ -291,7 +291,7 @@ class BundleTrimmed(Event, frozen=True, kw_only=True, tag="bundle.trimmed"):
 class AnswerUnanswered(Event, frozen=True, kw_only=True, tag="answer.unanswered"):
     """A question got no answer because a call for it failed for good: neither right nor wrong, and final."""
 
-    # An event of its own: counted as wrong, a provider's outage would lower the mastery of skills.
+    # A separate event: counted as wrong, a provider's outage would lower the mastery of skills.
     stream: ClassVar[str] = "question/{0.question_id}"
     iteration: int
     purpose: Purpose

@@ -8,7 +8,7 @@ from mage_es.events.vocabulary.form import Event, LearnedSubjectText, LearnedTex
 
 
 class BriefCut(Event, frozen=True, kw_only=True, tag="brief.cut"):
-    """What the guidance tier was shown is less than there was: the most of each that its budget had room for."""
+    """The guidance tier was shown less than there was: the most of each that its budget had room for."""
 
     stream: ClassVar[str] = "brief/{0.purpose}/{0.about}"
     iteration: int
@@ -17,7 +17,7 @@ class BriefCut(Event, frozen=True, kw_only=True, tag="brief.cut"):
     tokens: int
     """Tokens of the prompt, by an upper estimate."""
     tokens_whole: int
-    """The same of a prompt from which nothing is cut."""
+    """The same for a prompt from which nothing is cut."""
     cases: int
     """Most questions that were answered wrongly."""
     solved: int
@@ -44,7 +44,7 @@ class ToolExample(Part, frozen=True, kw_only=True):
     arguments: LearnedSubjectText
     result: LearnedSubjectText
     question_id: str = ""
-    """Id of the question that it is from, to which it is not shown."""
+    """Id of the question that it comes from, to which it is not shown."""
 
 
 class ToolAuthored(Event, frozen=True, kw_only=True, tag="tool.authored"):

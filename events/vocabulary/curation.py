@@ -10,7 +10,7 @@ from mage_es.events.vocabulary.form import Event, LearnedText, Origin, Part, Pha
 class MemoryQuarantined(Event, frozen=True, kw_only=True, tag="memory.quarantined"):
     """A memory is kept out of every prompt from here on; it stays stored."""
 
-    # Never a deletion: Theorem 1 wants the protected memory only to grow.
+    # Never a deletion, because Theorem 1 requires that the protected memory only grows.
     stream: ClassVar[str] = "memory/{0.memory_id}"
     memory_id: str
     reason: str
@@ -49,7 +49,7 @@ class PatternAbstracted(Event, frozen=True, kw_only=True, tag="pattern.abstracte
 
 
 class PatternSupported(Event, frozen=True, kw_only=True, tag="pattern.supported"):
-    """More trajectories showed a pattern; totals and confidence are those after."""
+    """More trajectories showed a pattern; totals and confidence are the new ones."""
 
     stream: ClassVar[str] = "memory/{0.memory_id}"
     memory_id: str
@@ -103,7 +103,7 @@ class Searched(Part, frozen=True, kw_only=True):
 
 
 class KeyDestroyed(Event, frozen=True, kw_only=True, tag="key.destroyed"):
-    """The key of a subject was destroyed, and with it every text that is under it; the receipt of that."""
+    """The key of a subject was destroyed, and with it every text under it; this is the receipt."""
 
     stream: ClassVar[str] = "subject/{0.subject_id}"
     subject_id: str

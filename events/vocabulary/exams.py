@@ -1,4 +1,4 @@
-"""Exams: a run's log says of each how it began and ended, and a log of its own has its answers."""
+"""Exams: a run's log says how each began and ended, and a separate log has its answers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ExamOpened(Event, frozen=True, kw_only=True, tag="exam.opened"):
     scorer_sha256: str = ""
     """SHA-256 of the file of a scorer that is not the package's; empty for one that is, or without a source."""
     probes_sha256: str = ""
-    """SHA-256 of the scorer's verdicts on fixed replies; empty where no rule of the package's scores."""
+    """SHA-256 of the scorer's verdicts on fixed replies; empty if no rule of the package's scores."""
 
 
 class ExamClosed(Event, frozen=True, kw_only=True, tag="exam.closed"):
@@ -47,8 +47,8 @@ class ExamClosed(Event, frozen=True, kw_only=True, tag="exam.closed"):
     correct: int
     """Questions answered right."""
     total: int
-    """Number of questions, the unanswered ones included, the undecided ones not."""
-    # Apart, so that gains on known phrasings cannot pass for generalisation.
+    """Number of questions, including unanswered but not undecided ones."""
+    # Separate, so that gains on known phrasings cannot pass for generalisation.
     familiar_correct: int
     """Familiar questions answered right."""
     familiar_total: int
@@ -69,7 +69,7 @@ class ExamClosed(Event, frozen=True, kw_only=True, tag="exam.closed"):
 
 
 class Rejudged(Part, frozen=True, kw_only=True):
-    """What another scorer says of a recorded answer."""
+    """What another scorer says about a recorded answer."""
 
     question_id: str
     score_micro: int
@@ -89,7 +89,7 @@ class ExamRejudged(Event, frozen=True, kw_only=True, tag="exam.rejudged"):
     correct: int
     """Questions answered right by this scorer."""
     total: int
-    """Number of questions, the unanswered ones included, the undecided ones not."""
+    """Number of questions, including unanswered but not undecided ones."""
     verdicts: tuple[Rejudged, ...]
     """Each answer that was decided, in the order of the ids."""
     package_version: str
@@ -98,7 +98,7 @@ class ExamRejudged(Event, frozen=True, kw_only=True, tag="exam.rejudged"):
     scorer_sha256: str
     """SHA-256 of the file of a scorer that is not the package's; empty for one that is, or without a source."""
     probes_sha256: str
-    """SHA-256 of the scorer's verdicts on fixed replies; empty where no rule of the package's scores."""
+    """SHA-256 of the scorer's verdicts on fixed replies; empty if no rule of the package's scores."""
 
 
 class NoteWritten(Event, frozen=True, kw_only=True, tag="note.written"):
@@ -129,8 +129,8 @@ class BaselineStarted(Event, frozen=True, kw_only=True, tag="baseline.started"):
     oracle_stop: bool
     """Whether the gold answer decided when to stop revising."""
     learned: tuple[str, ...] = ()
-    """Ids of the evolution questions that a method which learns is shown before the held-out ones, in order."""
+    """Ids of the evolution questions that a learning method is shown before the held-out ones, in order."""
     budget_tokens: int = 0
-    """Tokens from which on it learns no more; 0: no limit."""
+    """Tokens after which it stops learning; 0: no limit."""
     questions: int = 0
-    """Held-out questions that it answers after that; 0 of what learns nothing, whose plans are there at once."""
+    """Held-out questions that it answers after that; 0 for one that learns nothing, whose plans exist at once."""

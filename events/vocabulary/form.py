@@ -33,10 +33,10 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Origin(Part, frozen=True, kw_only=True):
-    """Where something learned comes from. Bound when it is written: a lineage that is guessed later proves nothing."""
+    """Where something learned comes from. Bound when written, as a lineage that is guessed later proves nothing."""
 
     facts: tuple[str, ...] = ()
-    """Fact ids of the verdict and the replies that it was made of, in hexadecimal digits."""
+    """Fact ids of the verdict and the replies that it was made from, in hexadecimal digits."""
     writer: str = ""
     """Model that wrote it."""
     saw: str = "nothing"
@@ -51,8 +51,8 @@ class Sent(Part, frozen=True, kw_only=True):
 
     # Numbers and not hashes, which do not compress: the texts of a prompt are named in some ten bytes.
     parts: tuple[int, ...] = ()
-    """Numbers of the texts that it was made of. Of a call: its system message, its terms (a JSON object: temperature,
-    max_tokens, reply_schema, sample), and its other messages. Of a note: its texts. Empty where nothing was sent."""
+    """Numbers of the texts that it consists of. For a call: its system message, its terms (a JSON object: temperature,
+    max_tokens, reply_schema, sample), and its other messages. For a note: its texts. Empty if nothing was sent."""
     begins: tuple[int, ...] = ()
     """Places in `parts`, from 0, at which another message begins. User and assistant take turns."""
     first: int = 0

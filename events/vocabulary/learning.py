@@ -28,7 +28,7 @@ class MemoryAppended(Event, frozen=True, kw_only=True, tag="memory.appended"):
     task_type: str
     skill: str
     question_id: str
-    """Id of the question; of a principle, of the only case that it was made of, else empty."""
+    """Id of the question; for a principle, of the only case that it was made from, else empty."""
     question: LearnedSubjectText
     """Its text."""
     recognise: LearnedSubjectText
@@ -57,7 +57,7 @@ class MemoryReinforced(Event, frozen=True, kw_only=True, tag="memory.reinforced"
     memory_id: str
     question_id: str
     count: int
-    """How often the memory was met, this time included."""
+    """How often the memory was met, including this time."""
 
 
 class MemorySuperseded(Event, frozen=True, kw_only=True, tag="memory.superseded"):
@@ -105,7 +105,7 @@ class Recall(Part, frozen=True, kw_only=True):
 
 
 class RecallCompared(Event, frozen=True, kw_only=True, tag="recall.compared"):
-    """What the nearest cases would have answered, beside what the model did, on the questions of an iteration."""
+    """What the nearest cases would have answered, compared with the model, on the questions of an iteration."""
 
     iteration: int
     records: tuple[Recall, ...]
@@ -130,7 +130,7 @@ class BanditUpdated(Event, frozen=True, kw_only=True, tag="bandit.updated"):
     alpha_after: int
     beta_after: int
     pulls_after: int
-    """Rewards of the arm so far, this one included."""
+    """Rewards of the arm so far, including this one."""
 
 
 class Target(Part, frozen=True, kw_only=True):

@@ -60,7 +60,8 @@ class Paired(Part, frozen=True, kw_only=True):
 
 
 class BenefitDecided(Event, frozen=True, kw_only=True, tag="benefit.decided"):
-    """Whether what was learned beats the bare prompt on the anchors. Where it was not shown to, that one is served."""
+    """Whether what was learned beats the bare prompt on the anchors. If that was not shown, the bare prompt is
+    served."""
 
     # With the counts, so that a study can ask what another rule would have served.
     iteration: int
@@ -91,7 +92,7 @@ class FormDecided(Event, frozen=True, kw_only=True, tag="form.decided"):
     lost: int
     """Right only with turns."""
     p_value: float
-    """One-sided p of the exact sign test that the form that was tried is better."""
+    """One-sided p of the exact sign test for the tried form being better."""
 
 
 class SnapshotTaken(Event, frozen=True, kw_only=True, tag="snapshot.taken"):
@@ -147,7 +148,7 @@ class BudgetSet(Event, frozen=True, kw_only=True, tag="budget.set"):
     max_usd_micro: int
     """Millionths of a dollar."""
     max_calls: int
-    """Calls of every kind, with failed attempts."""
+    """Calls of every kind, including failed attempts."""
     max_iterations: int
     """Iterations after which the run pauses."""
 

@@ -16,7 +16,7 @@ class ColumnRole(Part, frozen=True, kw_only=True):
     role: str
     """Its role, such as question, answer or task_type."""
     name: str
-    """The column, "" where no column has the role."""
+    """The column, "" if no column has the role."""
 
 
 class Template(Part, frozen=True, kw_only=True):
@@ -58,18 +58,18 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     licence: str
     """Licence of the data set."""
     guidance_room: int = 0
-    """Tokens of a prompt that the guidance model's server has room for; 0 where it did not say."""
+    """Tokens of a prompt that the guidance model's server has room for; 0 if it did not say."""
     is_type_asked: bool = False
     """Whether a question's text says of which type it is."""
     columns: tuple[ColumnRole, ...] = ()
-    """Every role of own tasks with its column; none of a benchmark."""
+    """Every role of own tasks with its column; empty for a benchmark."""
     # So that what scored an answer, and rendered its prompt, can be told from what is installed later.
     package_sha256: str = ""
     """SHA-256 of the package's modules and prompts."""
     scorer_sha256: str = ""
     """SHA-256 of the file of a scorer that is not the package's; empty for one that is, or without a source."""
     probes_sha256: str = ""
-    """SHA-256 of the scorer's verdicts on fixed replies; empty where no rule of the package's scores."""
+    """SHA-256 of the scorer's verdicts on fixed replies; empty if no rule of the package's scores."""
     templates: tuple[Template, ...] = ()
     """The templates of its prompts."""
 
@@ -106,7 +106,7 @@ class RunInherited(Event, frozen=True, kw_only=True, tag="run.inherited"):
     calls: int
     """Calls of models that the parent, with its own parents, had made."""
     usd_micro: int
-    """What they cost, in millionths of a dollar; -1 where a price is unknown."""
+    """What they cost, in millionths of a dollar; -1 if a price is unknown."""
     is_served: bool = False
     """Whether the run serves what it began with, and learns by publishing only."""
     learner: str = ""

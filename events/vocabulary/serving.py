@@ -32,7 +32,7 @@ class ServingStarted(Event, frozen=True, kw_only=True, tag="serving.started"):
     has_texts: bool
     """Whether questions and replies are recorded."""
     upstream: str
-    """Origin of the server that answers; empty where a client of Python's asks its own."""
+    """Origin of the server that answers; empty if a client of Python's asks its own."""
     min_similarity: float = -1.0
     """Least cosine of a question's nearest memory; -1: measured among the memories of each marker."""
     max_note_tokens: int = 0
@@ -78,15 +78,15 @@ class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
     marker: int
     """Closed iteration whose state the session sees; -1 is the start."""
     task_type: str
-    """Task type; empty where nothing was looked up."""
+    """Task type; empty if nothing was looked up."""
     is_typed: bool
     """Whether the client named the task type."""
     arm: str
-    """Search arm; empty where nothing was looked up."""
+    """Search arm; empty if nothing was looked up."""
     probability: float
     """Probability with which the arm was drawn."""
     memories: tuple[str, ...]
-    """Ids of the memories that were chosen, in their order, also where they were not put in."""
+    """Ids of the memories that were chosen, in order, also where they were not put in."""
     note_sha256: str
     """SHA-256 of what they are as text, turns and note; empty for none."""
     turn_sha256: str
@@ -96,16 +96,16 @@ class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
     layout: ServedLayout = "turns"
     """How cases are shown; a turn that no other can go before has sections."""
     nearest: float = 0.0
-    """Cosine of the nearest memory; -1 for none, 0 where nothing was looked up."""
+    """Cosine of the nearest memory; -1 for none, 0 if nothing was looked up."""
     floor: float = 0.0
     """Least cosine that it had to have; 0 for any."""
     read_from: int = 0
     """Characters of the turn (of its two ends, if it is long) before the part that was nearest to a memory, such as
     the template of its client."""
     read_to: int = 0
-    """And up to its end; 0 where nothing was looked up."""
+    """And up to its end; 0 if nothing was looked up."""
     question: str = ""
-    """Text of the latest user turn; empty where texts are not recorded."""
+    """Text of the latest user turn; empty if texts are not recorded."""
     question_cut: int = 0
     """Characters of it that were too many, and were left out at its end."""
 
@@ -123,22 +123,22 @@ class InferenceClosed(Event, frozen=True, kw_only=True, tag="inference.closed"):
     """HTTP status that the client got; 0 for none."""
     problem: str
     input_tokens: int
-    """Tokens of the prompt by the upstream's count; -1 where it gave none."""
+    """Tokens of the prompt by the upstream's count; -1 if it gave none."""
     cached_tokens: int
-    """Those of them that the upstream had in its cache; -1 where it did not say."""
+    """Those of them that the upstream had in its cache; -1 if it did not say."""
     output_tokens: int
-    """Tokens of the reply; -1 where the upstream gave no count."""
+    """Tokens of the reply; -1 if the upstream gave no count."""
     latency_us: int
     overhead_us: int
     """Time of it that was spent here before the request went on, in microseconds."""
     reply: str = ""
-    """Text of the reply; empty where texts are not recorded."""
+    """Text of the reply; empty if texts are not recorded."""
     reply_cut: int = 0
     """Characters of it that were too many, and were left out at its end."""
     reply_id: str = ""
     """Id that the upstream gave its reply, which a later request may go on from; empty for none."""
     reply_sha256: str = ""
-    """SHA-256 that names the conversation up to and with the reply; empty where none was read whole."""
+    """SHA-256 that names the conversation up to and with the reply; empty if none was read whole."""
 
 
 class FeedbackGiven(Event, frozen=True, kw_only=True, tag="feedback.given"):
@@ -148,7 +148,7 @@ class FeedbackGiven(Event, frozen=True, kw_only=True, tag="feedback.given"):
     feedback: str
     """Hash of the key's name and the idempotency key, 32 hexadecimal digits."""
     inference: str
-    """Id of the inference; empty where it is about a session."""
+    """Id of the inference; empty if it is about a session."""
     session: str
     """Its session."""
     metric: str
@@ -166,7 +166,7 @@ class FeedbackGiven(Event, frozen=True, kw_only=True, tag="feedback.given"):
     memory_id: str = ""
     """Memory that a demonstration proposes; empty for none."""
     unused: str = ""
-    """Why a demonstration proposes none; empty where it does."""
+    """Why a demonstration proposes none; empty if it does."""
 
 
 class MemoryProposed(Event, frozen=True, kw_only=True, tag="memory.proposed"):
@@ -188,7 +188,7 @@ class MemoryProposed(Event, frozen=True, kw_only=True, tag="memory.proposed"):
     answer: LearnedText
     """The right answer."""
     wrong_answer: LearnedText
-    """The reply that was corrected; empty where it is not known."""
+    """The reply that was corrected; empty if it is not known."""
     origin: Origin
     embedding: EmbeddingBytes
     """Vector of the question."""

@@ -1,4 +1,4 @@
-"""The write-ahead log: frames and their chain, what a frame holds, what can be stored, the file that is appended to."""
+"""The write-ahead log: frames and their chain, what a frame holds, what can be stored, the active file."""
 
 from mage_es.events.wal.frames import (
     HEADER_SIZE,

@@ -1,4 +1,4 @@
-"""The write-ahead file that is being appended to: what is in it, where, and when it is full."""
+"""The write-ahead file that is being appended to: what it holds, where, and when it is full."""
 
 from array import array
 from bisect import bisect_right
@@ -24,7 +24,7 @@ class ActiveWal:
         self.first = first
         self.file = file
         self.has_facts = False
-        # Sixteen bytes a frame: a file may have as many frames as events.
+        # Sixteen bytes per frame, because a file may have as many frames as events.
         self._firsts, self._offsets = array("Q"), array("Q")
         self._size = 0
         self._events = 0
@@ -42,8 +42,8 @@ class ActiveWal:
         self.has_facts = self.has_facts or facts
 
     def place_of(self, seq: int) -> FramePlace:
-        """Return where the frame is that holds event `seq`, which is in this file."""
-        # Frames are in order, so the right one is the last that does not begin behind `seq`.
+        """Return where the frame that holds event `seq` is in this file."""
+        # Frames are in order, so the right one is the last that does not begin after `seq`.
         number = bisect_right(self._firsts, seq)
         end = self._offsets[number] if number < len(self._offsets) else self._size
         return FramePlace(offset := self._offsets[number - 1], end - offset)

@@ -3,7 +3,7 @@
     [time, {type: version}, [draft, ...]]       versions other than 1; a draft is its fields in order
 
 Rules
-    - What is written comes back. An event that a reader could not read, or that fits no column, is refused before
+    - What is written can be read back. An event that a reader could not read, or that fits no column, is refused before
       anything is written; an append returns the events as readers will see them.
     - Identities are not written: they follow from the coordinates, and are computed where they are wanted.
 """
@@ -28,7 +28,7 @@ _Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 
 
 class _Written(msgspec.Struct, array_like=True, frozen=True):
-    """A `Draft` as found in a body, its payload not yet decoded."""
+    """A `Draft` as found in a body, with its payload not yet decoded."""
 
     payload: msgspec.Raw
     iteration: int
@@ -75,7 +75,7 @@ def storable(drafts: Sequence[Draft]) -> tuple[list[Draft], list[Coordinates]]:
     Raises `UsageError` for one that could not be read back from every file, or if two of them are the same fact.
     """
     exact = list(drafts)
-    # The fast check, compiled per type; only what it does not accept is decoded to see what a reader would get.
+    # The fast check, compiled per type; only what it rejects is decoded to see what a reader would get.
     found = coordinates_of(exact)
     if found is None:
         exact = _read_back(exact)
@@ -92,13 +92,15 @@ def storable(drafts: Sequence[Draft]) -> tuple[list[Draft], list[Coordinates]]:
 
 
 def body_of(drafts: Sequence[Draft], ts_us: int) -> bytes:
-    """Return the frame body of `storable` drafts. Raises `UsageError` for text that is no Unicode, or for too much."""
+    """Return the frame body of `storable` drafts. Raises `UsageError` for text that is not Unicode, or for too much."""
     try:
         body = _encoder.encode((ts_us, _VERSIONS, drafts))
     except _REFUSALS as error:
         raise _refusal(error, drafts) from error
     if len(body) > MAX_BODY:
-        raise UsageError(f"{len(drafts)} events make {len(body)} bytes, one append takes {MAX_BODY}: split it.")
+        raise UsageError(
+            f"{len(drafts)} events make {len(body)} bytes, and one append takes at most {MAX_BODY}: split it."
+        )
     return body
 
 
@@ -129,13 +131,13 @@ def bodies_of(records: Iterable[Record]) -> Iterator[tuple[int, int, bytes]]:
         batch = list(commit)
         drafts = [(r.event, r.iteration, r.phase, r.ordinal, r.causation, r.correlation) for r in batch]
         times = {r.ts_us for r in batch}
-        # A commit has one time. Records that disagree were changed: their body must not pass for the original.
+        # A commit has one time. Records that disagree were changed, and their body must not pass for the original.
         ts_us = batch[0].ts_us if len(times) == 1 else sorted(times)
         yield first, len(batch), _encoder.encode((ts_us, _VERSIONS, drafts))
 
 
 def rows_of(frame: Frame) -> list[Row]:
-    """Return the rows of a frame, payloads not yet decoded. Raises `LogDamaged`."""
+    """Return the rows of a frame, with payloads not yet decoded. Raises `LogDamaged`."""
     try:
         ts_us, versions, drafts = _written.decode(frame.body)
         tags = [_tagged.decode(draft.payload).type for draft in drafts]
@@ -147,7 +149,7 @@ def rows_of(frame: Frame) -> list[Row]:
 
 
 class FrameReader:
-    """Decodes frames into events and records of the present vocabulary."""
+    """Decodes frames into events and records of the current vocabulary."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -157,7 +159,7 @@ class FrameReader:
         """Return the row's event. Raises `UnknownEvent`, or `LogDamaged` if the payload is not what its type says."""
         cls = self._registry.types.get(row.type)
         try:
-            # The slow way, through builtins, for what another release wrote.
+            # The slow path, through builtins, for what another release wrote.
             if cls is None or row.version != cls.version:
                 payload = msgspec.msgpack.decode(row.draft.payload, type=dict[str, Any])
                 payload.pop("type", None)
@@ -170,12 +172,12 @@ class FrameReader:
 
     def commit(self, frame: Frame) -> tuple[int, list[Draft]]:
         """Return the time of a frame, and what was appended in it. Raises as `event` does."""
-        # The decoder was built from the present vocabulary; a test or tool with its own registry goes row by row.
+        # The decoder was built from the current vocabulary; a test or tool with its own registry goes row by row.
         if self._registry.types is EVENT_TYPES:
             try:
                 ts_us, versions, drafts = _present.decode(frame.body)
             except UNREADABLE:
-                pass  # another release wrote it, or it holds no records: the slow way below finds out which
+                pass  # another release wrote it, or it holds no records: the slow path below finds out which
             else:
                 if versions == _VERSIONS and len(drafts) == frame.events:
                     return ts_us, [*drafts]

@@ -6,10 +6,10 @@ Rules
     - Little-endian. The CRC covers everything before it and is checked before the body is parsed.
     - chain = SHA-256(previous chain || codec, first, count || body).
     - Bodies are not compressed: that would cost three times what it saves in writing, and sealing compresses them soon
-      anyway. What is in a body: bodies.py. It has at most 1 GiB: a run that goes on from another, or serves it, takes
-      over in one append all that was learned there, and memories are mostly their vectors.
+      anyway. What is in a body: bodies.py. It has at most 1 GiB, because a run that continues another, or serves it,
+      takes over everything learned there in one append, and memories are mostly vectors.
 
-Why not Arrow IPC: seven in ten single-bit flips of an IPC stream are read back as wrong data, without an error.
+Why not Arrow IPC: seven in ten single-bit flips in an IPC stream are read back as wrong data, without an error.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ _CRC = struct.Struct("<I")
 
 
 class Frame(NamedTuple):
-    """A whole frame found in a file, `size` bytes from `offset` on."""
+    """A whole frame found in a file: `size` bytes from `offset`."""
 
     first: int
     events: int
@@ -45,7 +45,7 @@ class Frame(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """Why there is no frame at an offset: an unfinished write leaves a `torn` one, no crash makes an `alien` one."""
+    """Why there is no frame at an offset: an unfinished write leaves a `torn` one; no crash produces an `alien` one."""
 
     offset: int
     problem: str
@@ -55,7 +55,7 @@ class Broken(NamedTuple):
 def encode(body: bytes, *, first: int, count: int, previous: bytes) -> tuple[bytes, bytes]:
     """Return a frame and its chain value. `body` has at most `MAX_BODY` bytes."""
     header = _HEADER.pack(MAGIC, _CODEC, 0, len(body), first, count, previous)
-    # Header and body without joining them first: bodies can be megabytes.
+    # Header and body without joining them first, since bodies can be megabytes.
     crc = google_crc32c.extend(google_crc32c.value(header), body)
     return b"".join((header, body, _CRC.pack(crc))), chain_of(previous, first, count, body)
 
@@ -82,7 +82,7 @@ def decode(data: bytes, offset: int = 0) -> Frame | Broken:
         return Broken(offset, f"{end + _CRC.size - len(data)} bytes of the frame are missing")
     if google_crc32c.value(data[offset:end]) != _CRC.unpack_from(data, end)[0]:
         return Broken(offset, "the checksum does not fit")
-    # The checksum is right, so these bytes were written on purpose: this is not damage, and must not be repaired away.
+    # The checksum is right, so these bytes were written on purpose: this is not damage and must not be repaired away.
     if codec != _CODEC or flags or count < 1:
         return Broken(offset, f"codec {codec}, flags {flags}, count {count}: written by a newer release?", "alien")
     body = data[offset + HEADER_SIZE : end]
@@ -96,7 +96,7 @@ def previous_in(header: bytes) -> bytes:
 
 
 def scan(data: bytes, *, first: int, previous: bytes, offset: int = 0) -> tuple[list[Frame], Broken | None]:
-    """Return the frames from `offset` on that follow one another, and what stops them before the end of the data."""
+    """Return the consecutive frames from `offset` on, and what stops them before the end of the data."""
     frames: list[Frame] = []
     while offset < len(data):
         frame = decode(data, offset)
@@ -104,7 +104,7 @@ def scan(data: bytes, *, first: int, previous: bytes, offset: int = 0) -> tuple[
             return frames, frame
         if frame.first != first:
             return frames, Broken(offset, f"the frame begins with event {frame.first} instead of {first}", "alien")
-        # A frame of another log, or of a history that was replaced, has a right checksum and ends here.
+        # A frame from another log, or from a replaced history, has a correct checksum and ends the run here.
         if frame.previous != previous:
             return frames, Broken(offset, f"the frame of event {first} does not continue the chain", "alien")
         frames.append(frame)
@@ -113,7 +113,7 @@ def scan(data: bytes, *, first: int, previous: bytes, offset: int = 0) -> tuple[
 
 
 def frame_after(data: bytes, offset: int) -> Frame | None:
-    # A crash only cuts off the end: a whole frame further on proves damage.
+    # A crash only cuts off the end, so a whole frame further on proves damage.
     while (offset := data.find(MAGIC, offset + 1)) >= 0:
         frame = decode(data, offset)
         if isinstance(frame, Frame):

@@ -19,7 +19,7 @@ _LARGEST = (1 << 63) - 1
 INT32_MAX = (1 << 31) - 1
 
 _Check = Callable[[Draft, Any], Coordinates | None]
-"""Takes a draft and its event, of one type; returns its coordinates if every value is exactly of its type."""
+"""Takes a draft and its event of one type; returns its coordinates if every value is exactly of its type."""
 
 
 class _Checks(dict[type[Any], _Check]):
@@ -51,7 +51,7 @@ def _require_fitting(shape: Shape, value: Any, where: str) -> None:
     if shape.kind == "int" and value > _LARGEST:
         raise OverflowError(f"{where} is above {_LARGEST}")
     if shape.kind == "vector" and len(value) % 4:
-        raise TypeError(f"{where} has {len(value)} bytes, which is no whole number of float32 values")
+        raise TypeError(f"{where} has {len(value)} bytes, which is not a whole number of float32 values")
     if shape.item is not None:
         for item in value:
             _require_fitting(shape.item, item, where)
@@ -60,7 +60,7 @@ def _require_fitting(shape: Shape, value: Any, where: str) -> None:
 
 
 def _compiled(cls: type[Event]) -> _Check:
-    # Compiled from text, because every appended event is checked: a walk over shapes takes five times as long.
+    # Compiled from text, because every appended event is checked: walking over shapes takes five times as long.
     names: dict[str, Any] = {}
     fields = [line for name, shape in shapes_of(cls).items() for line in _lines(shape, f"e.{name}", "v", names)]
     # The coordinates are computed on the way, since every append needs them too.

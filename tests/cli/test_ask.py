@@ -51,4 +51,4 @@ def test_without_a_question_at_a_terminal_one_is_asked_for(
     monkeypatch.setattr(terminal, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stdin", terminal)
     outcome = mage("ask")
-    assert (outcome.code, "There is no question" in outcome.err) == (2, True)
+    assert (outcome.code, "No question was given" in outcome.err) == (2, True)

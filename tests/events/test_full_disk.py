@@ -48,7 +48,7 @@ def test_a_full_disk_stops_the_writer_and_loses_nothing(disk: Path, kib: int, mo
         for number in range(10_000):
             log.append([judged(number)])
             acknowledged += 1
-    with pytest.raises(WriterPoisoned, match="takes nothing more"):
+    with pytest.raises(WriterPoisoned, match="accepts nothing more"):
         log.append([judged(acknowledged)])
     log.close()
     try:

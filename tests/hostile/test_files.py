@@ -124,8 +124,8 @@ def test_the_limit_can_be_raised_and_is_named_where_it_is_no_number(
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"pool = 1\nx = " + b"[" * 5_000, "nested too deep, it seems in line 2"),
-        (b"x" + b".x" * 1_000 + b" = 1", "nested too deep, it seems in line 1"),
+        (b"pool = 1\nx = " + b"[" * 5_000, "nested too deeply, apparently in line 2"),
+        (b"x" + b".x" * 1_000 + b" = 1", "nested too deeply, apparently in line 1"),
         (b"x = " + b"9" * 5_000, "not valid TOML"),
         (b"pool = 1\n# \xe9", "line 2, is not UTF-8"),
         (b"#" * 70_000, "65,536 bytes"),

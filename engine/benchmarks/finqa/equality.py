@@ -2,7 +2,7 @@
 
 Every distinct operand of the gold program becomes a symbol, and so does every whole table step. Both last steps are
 written out as expressions, which must be identical after simplification; unused steps do not count. Simplification may
-take arbitrarily long, so it is tried only on small expressions that agree at a few probes. Of larger ones without
+take arbitrarily long, so it is tried only on small expressions that agree at a few probes. For larger ones without
 powers the probes decide: quotients of polynomials that agree at large random points are the same.
 """
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MOST_LEAVES = 64
 """Leaves of an expression; a gold program has at most five steps, so six leaves if no result is used twice."""
 MOST_SIMPLIFIED, MOST_POWERS = 16, 3
-"""Leaves, and powers, of an expression that is simplified."""
+"""Most leaves, and powers, of an expression to simplify."""
 _PROBES = (3, 8, 21)
 _LARGE_PROBES = (1_299_709, 15_485_863, 179_424_673)
 _LARGEST_EXPONENT = 64
@@ -58,10 +58,10 @@ def is_same_program(gold: Sequence[str], predicted: Sequence[str], *, strict: bo
     """Return whether a predicted program equals the gold program, as far as simplification can tell.
 
     [section 4, FinQA, programs] Upstream's evaluator case by case: programs are equal if their last steps simplify to
-    the same expression. One of more than 64 leaves is unequal without a try.
+    the same expression. One with more than 64 leaves counts as unequal untried.
 
-    `strict` keeps upstream's slips: a table step counts as another one where it is the first step of one program and a
-    later step of the other; the arguments of other steps are cut at `|`. Raises `PrerequisiteError` without sympy.
+    `strict` keeps upstream's slips: a table step counts as different if it is the first step of one program and a later
+    step of the other; the arguments of other steps are cut at `|`. Raises `PrerequisiteError` without sympy.
     """
     try:
         gold_steps, steps = (_steps(tokens, strict=strict) for tokens in (gold, predicted))
@@ -153,7 +153,7 @@ def _agree(expected: Node | str, given: Node | str, probes: Sequence[int]) -> bo
 
 
 def _value(expression: Node | str, probe: int) -> Fraction | bool:
-    if isinstance(expression, str):  # symbols are far from one another, and small enough to be exponents
+    if isinstance(expression, str):  # values are far apart, and small enough to be exponents
         return Fraction(probe + (2 if probe in _PROBES else probe // 7) * int(expression[1:]))
     first, second = _value(expression.first, probe), _value(expression.second, probe)
     if isinstance(first, bool) or isinstance(second, bool):
@@ -181,5 +181,5 @@ def _is_identical_simplified(expected: Node | str, given: Node | str) -> bool:
 
     try:
         return bool(sympy.simplify(built(expected)) == sympy.simplify(built(given)))
-    except TypeError:  # a comparison has no place inside a sum
+    except TypeError:  # a comparison cannot be part of a sum
         return False

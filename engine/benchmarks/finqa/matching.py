@@ -3,8 +3,8 @@
 The paper leaves the scale open; this is our choice, which is generous: an answer on a scale a hundred times too large
 counts. Only one plain decimal number is an answer: no fractions, ranges, or units beyond the listed words.
 
-One per cent alone would take 53.08 % for 53.57 %, another number: within it, an answer must be what the gold is when
-both are rounded to the digits of the one that has fewer. Strictly, it is the paper's one per cent.
+One per cent alone would accept 53.08 % for 53.57 %, a different number: within it, both must also be equal when rounded
+to the digits of the one with fewer. Strictly, it is the paper's one per cent.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TRUTHS = {"true": "yes", "false": "no"}
 _OPENING = re.compile(r"\W*(yes|no)\b(?=[,.;:!]|\s+(?:it|they|the)\b)", re.IGNORECASE)
 _BETWEEN_ANSWERS = re.compile(r"\s?(?:\w{1,12}\s)?(?:or|and|to|,\s?or|,\s?and|['\"]?,\s?['\"]?)\s?")
 _AMBIGUOUS = "several"
-"""What is read where a reply gives two numbers to choose from; it is no number, so it is wrong."""
+"""What is read if a reply gives two numbers to choose from; it is not a number, so it is wrong."""
 
 
 class StatedAmount(NamedTuple):
@@ -47,12 +47,12 @@ class StatedAmount(NamedTuple):
 
 
 def answer_in(reply: str) -> str:
-    """Return the number, or the yes or no, of the last mark or else the last line; the text where there is none."""
+    """Return the number, or the yes or no, of the last mark or else the last line; the text if there is none."""
     return read_answer(reply, _read) or plain_answer(reply)
 
 
 def formal_answer_in(reply: str) -> str:
-    """Return the answer in the form that was asked for if it is a number, yes or no; else the last number in it."""
+    """Return the answer in the required form if it is a number, yes or no; else the last number in it."""
     span = answer_in_form(reply)
     if read_amount(span) is not None or _word(span) in _YES_NO:
         return span
@@ -126,7 +126,7 @@ def read_amount(text: str) -> StatedAmount | None:
 
 
 def _is_rounded(number: Decimal, expected: Decimal) -> bool:
-    """Return whether two numbers are equal to half a unit of the last digit of the one that has fewer decimals."""
+    """Return whether two numbers agree to within half a unit of the last digit of the one with fewer decimals."""
     unit = Decimal(1).scaleb(max(_last_place(number), min(0, _last_place(expected.normalize()))))
     return expected == 0 or abs(number - expected) <= unit / 2 * _SLACK
 

@@ -87,8 +87,8 @@ def steps_of(tokens: Sequence[str]) -> list[ProgramStep]:
 def execute(tokens: Sequence[str], table: TableRows, *, strict: bool = False) -> Executed:
     """Execute a program and round the result to five decimals. Never raises. [section 4, FinQA, programs]
 
-    `strict` keeps upstream's slips: a row operation on `#k`, which is invalid without, works on the row of the row
-    operation before it; arguments are cut at `|`; no row operation is valid on a table with an empty row.
+    `strict` keeps upstream's slips: a row operation on `#k`, otherwise invalid, works on the row of the previous row
+    operation; arguments are cut at `|`; no row operation is valid on a table with an empty row.
     """
     try:
         result = _run(steps_of(tokens), table, strict=strict)
@@ -98,7 +98,7 @@ def execute(tokens: Sequence[str], table: TableRows, *, strict: bool = False) ->
 
 
 def cut(step: ProgramStep) -> ProgramStep:
-    """Return a step with its arguments as upstream reads them: it joins them by `|` and cuts them there again."""
+    """Return a step with its arguments as upstream reads them: joined by `|` and cut there again."""
     pieces = f"{step.first}|{step.second}".strip("|").strip().split("|")
     if len(pieces) < 2:
         raise InvalidProgram(f"{step.operation} has one argument only")
@@ -108,7 +108,7 @@ def cut(step: ProgramStep) -> ProgramStep:
 def literal(text: str) -> float:
     """Return the number in an argument or a cell: `1,234`, `12%` (0.12), `const_100`, `const_m1` (-1).
 
-    A currency sign makes it no number: raises `InvalidProgram`.
+    With a currency sign it is not a number: raises `InvalidProgram`.
     """
     plain = text.replace(",", "")
     try:

@@ -1,6 +1,6 @@
 """FinQA's records: upstream's JSON, reduced copies of it, and the flattened columns of Hugging Face copies.
 
-Required is only what every form has: an id, a question, the table, and a gold: the executed result, else the program,
+Only what every form has is required: an id, a question, the table, and a gold: the executed result, else the program,
 which is executed here, else the display answer. The display answer comes last because it often contradicts the others.
 """
 

@@ -1,1 +1,1 @@
-"""HotpotQA: questions whose answer takes facts from two of the paragraphs that come with them."""
+"""HotpotQA: questions whose answers need facts from two of the paragraphs that come with them."""

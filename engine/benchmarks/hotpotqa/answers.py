@@ -23,7 +23,7 @@ _CLOSED = frozenset({"yes", "no", "noanswer"})
 _FUNCTION_WORDS = frozenset(
     {"also", "and", "for", "from", "her", "his", "its", "not", "that", "their", "they", "this", "was", "were", "with"}
 )
-"""Words that carry no meaning of an answer; words of one or two letters never count."""
+"""Words that carry none of an answer's meaning; words of one or two letters never count."""
 
 _WORD = re.compile(r"[^\W_]+")
 _INITIALS = re.compile(r"\b(?:[A-Z]\.\s?){2,}")
@@ -39,11 +39,11 @@ _LISTED = re.compile(r"\s*(?:,|;|&|\band\b)\s*")
 _DENYING = frozenset({"not", "never", "nor", "neither", "isn", "wasn", "aren", "weren", "unlike", "except"})
 _DENYING_PAIRS = frozenset({("rather", "than"), ("instead", "of"), ("other", "than"), ("opposed", "to")})
 _REACH = 3
-"""Words in front of an answer in which a "not" denies it."""
+"""Words before an answer in which a "not" denies it."""
 _LONGEST_PROSE = 8000
 _MOST_PARTS = 6
 _LONG = 6
-"""Letters of a word that may be spelt in another way."""
+"""Letters that a word must have to allow another spelling."""
 
 
 class Overlap(NamedTuple):
@@ -81,7 +81,8 @@ def harmonic(precision: float, recall: float) -> float:
 def may_mean(answer: str, gold: str) -> bool:
     """Return whether a wrong answer shares something with the expected one, so that a judge should decide.
 
-    Shared may be a yes or no, another word of three letters or more (except function words), a number, or the initials.
+    It may share a yes or no, any other word of three letters or more (except function words), a number, or the
+    initials.
     """
     left, right = normalise_answer(answer).split(), normalise_answer(gold).split()
     shared = set(left) & set(right)
@@ -103,10 +104,10 @@ def _is_initials(short: list[str], long: list[str]) -> bool:
 def states(prose: str, gold: str, question: str = "") -> bool:
     """Return whether prose gives an answer: word for word, without a middle name, in another order of a list.
 
-    A mention that is denied ("not in Paris"), one of an alternative ("Paris or Rome"), the end of a range and a refusal
-    are no answer. Nor is a number after the first sentence that gives one, nor what the question names itself (any
-    reply may repeat it), unless it comes first. Case, accents, plurals, punctuation, a letter more or less in long
-    names and footnote digits behind a year do not count.
+    A mention that is denied ("not in Paris"), one of several alternatives ("Paris or Rome"), the end of a range and a
+    refusal are not answers. Nor is a number after the first sentence that gives one, nor what the question itself names
+    (any reply may repeat it), unless it comes first. Case, accents, plurals, punctuation, one letter more or less in
+    long names and footnote digits after a year do not count.
     """
     said = prose[:_LONGEST_PROSE].strip()
     normal = normalise_answer(gold)
@@ -141,7 +142,7 @@ def _is_initialled(said: str, name: Sequence[str]) -> bool:
 
 
 def _comes_first(before: Sequence[str], asked: Sequence[str]) -> bool:
-    """Return whether nothing is in front of an answer, or in an either-or question none of its other alternatives."""
+    """Return whether nothing precedes an answer, or in an either-or question none of its other alternatives."""
     ors = [place for place, word in enumerate(asked) if word == "or"]
     others = {word for place in ors for word in asked[max(0, place - 2) : place + 3]} - {"or"}
     return not before or (bool(ors) and others.isdisjoint(before))
@@ -190,7 +191,7 @@ def _places(words: Sequence[str], wanted: Sequence[str]) -> list[int]:
 
 
 def _is_spelt(word: str, wanted: str, length: int) -> bool:
-    """Return whether two words are equal; in a name of several words a long one may have a letter more or less."""
+    """Return whether two words are equal; in a name of several words a long one may have one letter more or less."""
     if word == wanted or length < 2 or min(len(word), len(wanted)) < _LONG or abs(len(word) - len(wanted)) != 1:
         return word == wanted
     short, long = sorted((word, wanted), key=len)
@@ -208,7 +209,7 @@ def _is_given(words: Sequence[str], place: int, length: int) -> bool:
 
 
 def _has_parts(words: Sequence[str], gold: str) -> bool:
-    """Return whether all items of a gold list occur, near one another, in whatever order."""
+    """Return whether all items of a gold list occur, close together, in any order."""
     parts = [part for part in (_words(each) for each in _LISTED.split(gold)) if part]
     if not 2 <= len(parts) <= _MOST_PARTS:
         return False

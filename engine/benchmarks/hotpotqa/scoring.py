@@ -1,4 +1,4 @@
-"""Scoring answers and supporting facts of HotpotQA, as upstream does and with an answer that is found in prose.
+"""Scoring answers and supporting facts of HotpotQA, as upstream does, and also with answers found in prose.
 
 The corpus is all gold ids, and a missing prediction counts 0. If no prediction has supporting facts, their figures are
 left out (strict: never).
@@ -16,7 +16,7 @@ from mage_es.engine.seams.benchmark import Question, Verdict
 from mage_es.engine.seams.extraction import plain_answer
 
 LENIENT = 0.5
-"""The F1 from which the paper's lenient reading counts an answer as right."""
+"""The least F1 at which the paper's lenient reading counts an answer as right."""
 FACTS = ("supporting_facts", "sp")
 """The names under which predictions carry supporting facts: of the data, and of upstream's prediction files."""
 _OPTIONAL = ("sp_em", "sp_f1", "sp_prec", "sp_recall", "joint_em", "joint_f1", "joint_prec", "joint_recall")
@@ -27,8 +27,8 @@ PredictedFact = tuple[object, ...]
 def verdict(question: Question, reply: str) -> Verdict:
     """Score the greater of exact match and F1, or 1 where prose states the gold answer.
 
-    A wrong answer that shares something with the gold is a near miss. So is an F1 of one half and more where each side
-    has a word that the other lacks (`Chelsea Handler` for `Chelsea Lately`): it may be right or another thing.
+    A wrong answer that shares something with the gold is a near miss. So is an F1 of one half and more if each side has
+    a word that the other lacks (`Chelsea Handler` for `Chelsea Lately`): it may be right or something else.
     """
     formal = answer_in_form(reply)
     is_strict = bool(formal) and exact_match(formal, question.gold)

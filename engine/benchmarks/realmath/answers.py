@@ -61,7 +61,7 @@ def formula_in(text: str, *, is_gold: bool) -> str:
 
 
 def _formulas(text: str, opening: re.Pattern[str]) -> tuple[list[str], str]:
-    """Return the formulas between marks of a kind, and the text around them; a mark that nothing closes is text."""
+    """Return the formulas between marks of a kind, and the text around them; an unclosed mark is text."""
     found, around, at, unclosed = list[str](), list[str](), 0, set[str]()
     for mark in opening.finditer(text):
         if mark.start() < at or mark[0] in unclosed:

@@ -1,4 +1,4 @@
-"""RealMath as a benchmark: closed expressions, judged by a rule where it can decide, else by a judge.
+"""RealMath as a benchmark: closed expressions, judged by a rule if it can decide, else by a judge.
 
 The final answer of a worked solution is the section that the prompt asks for, else its end. The official patterns are
 those of ethz-spylab/RealMath, whose own evaluation does not use them: it gives the judge the whole response.
@@ -82,9 +82,8 @@ def shown_to_judge(reply: str) -> str:
 
 
 def verdict(question: Question, reply: str) -> Verdict:
-    """`strict` means the same text as the gold, except for layout. What the rule cannot tell is wrong unless a judge
-    disagrees, who sees the answer.
-    """
+    """`strict` means the same text as the gold, except for layout. What the rule cannot tell is wrong unless a judge,
+    who sees the answer, disagrees."""
     formal = answer_in_form(reply, final_section)
     is_strict = bool(formal) and squeezed(formal) == squeezed(question.gold)
     answer = formal if is_strict else answer_of(reply)
@@ -94,7 +93,7 @@ def verdict(question: Question, reply: str) -> Verdict:
     if decision.equivalence is Equivalence.UNDECIDED and (bare := without_units(answer)) != answer:
         decision = decide(without_units(question.gold), bare, readable)
     if decision.equivalence is Equivalence.UNDECIDED:
-        # Left out of a count it would flatter: then what cannot be read would cost nothing.
+        # Leaving it out would flatter: then an unreadable answer would cost nothing.
         return Verdict(answer=shown_to_judge(reply), score=0.0, strict=False, near_miss=True, why=decision.why)
     return Verdict(answer=answer, score=float(decision.equivalence is Equivalence.SAME), strict=is_strict)
 

@@ -2,7 +2,7 @@
 
 Texts that differ only in layout are the same. Otherwise both are read, and expressions are compared by their values at
 points that are drawn from a hash of the two texts. That subsumes simplifying their difference to zero, and its work is
-bounded by counting: the verdict does not depend on the speed of the machine, as that of a simplification would.
+bounded by counting: the verdict does not depend on the machine's speed, as simplification would.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ class Equivalence(Enum):
 
 
 class MathDecision(NamedTuple):
-    """What was decided; if nothing, why: a kind, and behind a colon the case."""
+    """What was decided; if nothing, why: a kind, and after a colon the case."""
 
     equivalence: Equivalence
     why: str = ""
 
 
 def decide(gold: str, answer: str, machine: MachineAnswer | None = None) -> MathDecision:
-    """Compare a given answer with the gold. Never raises, but for a missing library.
+    """Compare a given answer with the gold. Never raises, except for a missing library.
 
     [section 4, RealMath, the metric] Expressions are equal if their values agree, in all digits that were computed, at
     eight random points that the texts determine; values of exact numbers are exact. Work is counted instead of timed,
-    so that the verdict is the same on every machine. What is equal only at whole numbers, has other symbols, a function
-    that is not known, or cannot be read is undecided.
-    An answer is right if it matches either the gold or its machine-readable form, `machine`.
+    so that the verdict is the same on every machine. What is equal only at whole numbers, has other symbols, an unknown
+    function, or cannot be read is undecided. An answer is right if it matches either the gold or its machine-readable
+    form, `machine`.
     """
     if not answer.strip():
         return MathDecision(Equivalence.DIFFERENT)
@@ -111,13 +111,13 @@ def _opened(stated: StatedAnswer) -> Sequence[StatedItem] | None:
 
 
 class _Comparison(NamedTuple):
-    """Compares items at points that `seed` determines, for so much work."""
+    """Compares items at points that `seed` determines, within a budget of work."""
 
     seed: str
     work: Work
 
     def of_list_and_set(self, expected: StatedAnswer, given: StatedAnswer) -> Equivalence:
-        """Compare a list with a set, which tells neither the order of a tuple nor what is in it twice."""
+        """Compare a list with a set, which shows neither order nor repetition."""
         one, other = _opened(expected), _opened(given)
         if one is None and other is None:
             return Equivalence.UNDECIDED
@@ -172,7 +172,7 @@ class _Comparison(NamedTuple):
         if anywhere is True:
             return Equivalence.SAME
         whole = self._at_points(expected, given, free, is_whole=True) if free else anywhere
-        if anywhere is None and whole is True:  # sums have whole limits, so they have values nowhere else
+        if anywhere is None and whole is True:  # sums have whole limits, so they have no values elsewhere
             return Equivalence.SAME
         if whole is False and names[0] == names[1] and is_known(expected) and is_known(given):
             return Equivalence.DIFFERENT

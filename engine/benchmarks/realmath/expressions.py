@@ -75,7 +75,7 @@ def number(value: int | str) -> Number:
 
 
 def is_known(expression: Expression) -> bool:
-    """Return whether all functions in an expression are known, so that its values show what it is not."""
+    """Return whether all functions in an expression are known, so that its values can show a difference."""
     if not isinstance(expression, Application):
         return True
     return not expression.head.startswith(("of ", MAYBE_APPLIED)) and all(map(is_known, expression.args))

@@ -166,7 +166,7 @@ class _Reader:
             return self._named(name)
         if name in _FONTS:
             style = "" if name in _UPRIGHT else f"{name} "
-            return self._named(style + _shown(self._raw_argument()), is_operator=name == "operatorname")
+            return self._named(style + _name_of(self._raw_argument()), is_operator=name == "operatorname")
         raise Unreadable(f"\\{name} is not understood")
 
     def _root(self) -> Expression:
@@ -218,13 +218,13 @@ class _Reader:
         return Application(head, (Variable(name), self._inner(low[0]), self._inner(limits["^"]), body))
 
     def _named(self, name: str, *, is_operator: bool = False) -> Expression:
-        """Read what may follow a name: a subscript, primes, a superscript that is no power, arguments."""
+        """Read what may follow a name: a subscript, primes, a superscript that is not a power, arguments."""
         base = name
         while (token := self._next()) in ("_", "'", "^"):
             if token == "^" and self._peek(1) not in _MARKS:
                 break
             self._take()
-            name += token if token == "'" else f"{token}{_shown(self._raw_argument(whole=True))}"
+            name += token if token == "'" else f"{token}{_name_of(self._raw_argument(whole=True))}"
         if self._next() == "(":
             end = matching(self._tokens, self._at)
             parts = split_at(self._tokens[self._at + 1 : end], frozenset([",", ";"]))
@@ -300,5 +300,5 @@ def _applied(name: str, args: tuple[Expression, ...]) -> Expression:
     )
 
 
-def _shown(tokens: Sequence[str]) -> str:
+def _name_of(tokens: Sequence[str]) -> str:
     return "".join(token.removeprefix("\\") for token in tokens if token not in "{}")

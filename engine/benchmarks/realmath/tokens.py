@@ -1,4 +1,4 @@
-"""LaTeX without what only changes how it looks: one normal form for comparing texts, and tokens for reading."""
+"""LaTeX without what only changes its appearance: one normal form for comparing texts, and tokens for reading."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def plain(text: str) -> str:
 
 
 def squeezed(text: str) -> str:
-    """Return a text in the form in which equal texts are equal whatever their layout."""
+    """Return a text in a normal form, in which layout makes no difference."""
     return "".join(plain(text).split())
 
 

@@ -1,4 +1,4 @@
-"""The value of an expression for given numbers: exact where possible, elsewhere to as many digits as its terms span.
+"""The value of an expression for given numbers: exact if possible, otherwise to as many digits as its terms span.
 
 Rules
     - Work is bounded by counting, not by a clock: an expression has the same value, or none, on every machine.
@@ -29,7 +29,7 @@ MOST_DIGITS = 640
 MOST_WORK = 120_000
 """Units of work that one decision may cost, about two microseconds each."""
 _GUARD_BITS, _ROUNDED_BITS = 100, 20
-"""Bits that must be left behind the smallest term, and of the last ones those that rounding may have changed."""
+"""Bits that must remain below the smallest term, and how many of the last rounding may have changed."""
 _MOST_TERMS = 500
 _MOST_BITS = 8192
 _LARGEST = 1_000_000
@@ -43,7 +43,7 @@ class NoValue(ArithmeticError):
 
 
 class Work:
-    """What is left of the work that a decision may cost."""
+    """The remaining work that a decision may cost."""
 
     def __init__(self, most: int = MOST_WORK) -> None:
         self._left = most
@@ -67,7 +67,7 @@ def are_equal(one: Expression, other: Expression, point: Mapping[str, Fraction],
 
 
 class Evaluation:
-    """Evaluates expressions at one point, to so many decimal digits."""
+    """Evaluates expressions at one point, to a number of decimal digits."""
 
     def __init__(self, point: Mapping[str, Fraction], work: Work | None = None, digits: int = DIGITS) -> None:
         self._names: dict[str, Numeric] = dict(point)
@@ -100,7 +100,7 @@ class Evaluation:
             result = self._applied(expression.head, args)
         except (NoValue, PrerequisiteError):
             raise
-        except Exception as error:  # the library has errors of its own, such as for a series that does not converge
+        except Exception as error:  # the library has its own errors, such as for a series that does not converge
             raise NoValue(f"{expression.head}: {error}") from error
         if not isinstance(result, Fraction):
             self._note(expression.head, args, result)
@@ -207,7 +207,7 @@ class Evaluation:
         return self._library("binomial", upper, lower)
 
     def _library(self, name: str, *args: Numeric) -> Numeric:
-        """Call the library; refuse what would cost too much, as some arguments do by their size alone."""
+        """Call the library; refuse what would cost too much, as large arguments alone may."""
         given = [self._real(each) for each in args]
         special = _SPECIAL.get(name, 0)
         self._work.spend(special * self._cost**2 or 10 * self._cost)
@@ -259,7 +259,7 @@ class Evaluation:
 
 @lru_cache(maxsize=8)
 def _arithmetic(digits: int) -> Any:
-    """Return a private context: the precision of the library's shared one can be changed by any other user of it."""
+    """Return a private context: any other user can change the precision of the library's shared one."""
     try:
         from mpmath import MPContext
     except ImportError as error:
@@ -285,4 +285,4 @@ LIBRARY = {
 }  # fmt: skip
 """Functions that the library computes, by our name."""
 _SPECIAL = {"gamma": 100, "factorial": 100, "binomial": 300, "lambertw": 300, "zeta": 2000}
-"""Units of work for a call at the usual precision; of the others it is ten."""
+"""Units of work for a call at the usual precision; for the others it is ten."""

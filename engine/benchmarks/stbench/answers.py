@@ -1,7 +1,7 @@
 """What a reply in prose answers: our own reading of options, findings, points and flows.
 
 Only the final answer is read, so that numbers of regions and roads in the reasoning do not count; else the first line,
-for a reply may go on with the text and explain itself afterwards. None: the reply says nothing of the kind.
+as a reply may continue the text and explain itself afterwards. None: the reply says nothing of the kind.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _PAIR = re.compile(rf"[(\[]\s*({_DECIMAL.pattern})\s*,\s*({_DECIMAL.pattern})[^(
 _FIGURE = r"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?"
 _FLOW = re.compile(rf"(?<![\w.]){_FIGURE}(?:\s*+,\s*+{_FIGURE}){{{STEPS - 1}}}")
 _LONGEST_NUMBER = 3
-"""The digits of the longest option number that is read."""
+"""Digits of the longest option number that is read."""
 
 
 def stub_of(question: str) -> str:
@@ -148,7 +148,7 @@ def _stated(text: str) -> str | None:
 
 
 def _integer(text: str, noun: str) -> str | None:
-    """Return the last integer that is neither a count nor the number of something that was not asked for."""
+    """Return the last integer that is neither a count nor the number of something else than what was asked for."""
     numbers = [
         found["number"]
         for found in _INTEGER.finditer(text)

@@ -2,8 +2,8 @@
 
 Rules
     - There is no official split: a question's id is its file's name and its position, divided by the ids' hashes.
-    - Types without a file are left out. Of a question that a file asks twice a run has the first; measuring has both.
-    - A learner is shown the question verbatim; where it is to reason first, the stub at the end is left out.
+    - Types without a file are left out. If a file asks a question twice, a run has the first; measuring has both.
+    - A learner is shown the question verbatim; if it is to reason first, the stub at the end is left out.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 def read(path: Path, split: Split, *, name: str = "stbench", merge_constant_types: bool = False) -> Records[Question]:
-    """The file's name tells its task. Raises `PrerequisiteError`."""
+    """The file's name shows its task. Raises `PrerequisiteError`."""
     require()
     found = type_of_file(path.name)
     if found is None:
@@ -125,7 +125,7 @@ def stbench(
     has_extension: bool = False,
     thresholds: Thresholds | None = None,
 ) -> Definition:
-    """Define the benchmark, possibly with another partition into task types or other thresholds.
+    """Define the benchmark, possibly with a different partition into task types or different thresholds.
 
     [section 4, STBench, task types] Six types have one constant answer, which any memory of the type gives away:
     `stbench-merged` merges them into two. `has_extension` includes the three tasks of 2025.

@@ -20,7 +20,7 @@ _SEMANTIC = "semantic_reasoning"
 
 
 class STBenchType(NamedTuple):
-    """A task type: its official task, kind of answer, files (without `.jsonl`) and what it is merged into, if at all.
+    """A task type: its official task, kind of answer, files (without `.jsonl`) and what it is merged into, if anything.
 
     `stand_in` is a file of the fine-tuning data, read if the type's own file is missing.
     """
@@ -109,13 +109,13 @@ def named(name: str) -> STBenchType:
 
 
 def type_of_file(file_name: str) -> STBenchType | None:
-    """Return the type with the longest file name that this file's name contains: copies and `..._valid.jsonl`, too."""
+    """Return the type with the longest file name that this file's name contains: copies and `..._valid.jsonl` too."""
     known = max((stem for stem in _STEMS if stem in file_name), key=len, default=None)
     return named(_STEMS[known]) if known else None
 
 
 def type_of_question(found: STBenchType, question: str) -> STBenchType:
-    """A file that mixes both flows is told apart by what the question asks."""
+    """In a file that mixes both flows, the question shows which one it is."""
     if found.kind != "flow":
         return found
     is_outflow = "predicted outflow" in question[question.rfind("Answer:") :].lower()

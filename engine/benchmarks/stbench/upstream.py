@@ -1,8 +1,8 @@
 """Upstream's parsers of replies, to the letter: None is what upstream counts as an exception.
 
 Rules
-    - Defects are kept: the first digit of the whole reply is the option; "I know" says no; a finding becomes "Normal",
-      which never equals the label "normal"; "Car" raises, and so does every coordinate without parentheses.
+    - Defects are kept: the first digit of the whole reply is the option; "I know" counts as no; a finding becomes
+      "Normal", which never equals the label "normal"; "Car" raises, and so does every coordinate without parentheses.
     - `*_2024` are the parsers of the first release, where those of 2025 differ.
 Source: LwbXc/STBench, code/result_parser.py and code/open_source/result_parser.py.
 
@@ -42,7 +42,7 @@ def distance(longitude: float, latitude: float, other_longitude: float, other_la
 FARTHEST = 100_000.0
 """Metres from which a predicted point counts as an exception, not as an error."""
 LONGITUDES, LATITUDES = (105.0, 110.0), (30.0, 36.0)
-"""Where predicted points are looked for: around Xi'an, where all trajectories are."""
+"""Where predicted points may lie: around Xi'an, where all trajectories are."""
 STEPS = 6
 """The numbers of a predicted flow."""
 

@@ -1,9 +1,9 @@
-"""Own tasks: questions of the user's, from a file or a hub, with no code at all."""
+"""Own tasks: the user's questions, from a file or a hub, with no code at all."""
 
 from collections.abc import Mapping
 
 OWN_TASKS = "tasks/"
-"""What the recorded name of a benchmark of own tasks begins with."""
+"""The prefix of the recorded name of a benchmark of own tasks."""
 HUB = "hf:"
 ROLES: Mapping[str, tuple[str, ...]] = {
     "question": ("question", "prompt", "input", "problem", "query"),
@@ -17,7 +17,7 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     "split": ("split",),
     "subject": ("subject",),
 }
-"""Each role with the columns that have it by default."""
+"""Each role with its default column names."""
 _ENDINGS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 
 

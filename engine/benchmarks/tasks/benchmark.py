@@ -1,9 +1,10 @@
-"""Own tasks as a benchmark: from a file, the Hugging Face hub or Python, divided, scored by a scorer's name.
+"""Own tasks as a benchmark: from a file, the Hugging Face hub or Python, divided, and scored by a named scorer.
 
 Rules
-    - A second file or a `split` column marks what is only examined; without either a run divides the tasks.
-    - A row that repeats another, question and answer, is left out and named. Two answers to one question are an error.
-    - Where rows ask the same of different contexts, the context is part of the question: nothing else tells them apart.
+    - A second file or a `split` column marks tasks for exams only; without either a run divides the tasks.
+    - A row that repeats another's question and answer is left out and named. Two answers to one question are an error.
+    - If rows ask the same about different contexts, the context is part of the question, as nothing else distinguishes
+      them.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def read_hub(name: str, *, subset: str) -> tuple[Mapping[str, Sequence[Mapping[s
 
     try:
         loaded = datasets.load_dataset(name, subset or None)
-    except Exception as error:  # the library raises what its many back ends raise
+    except Exception as error:  # the library raises whatever its many back ends raise
         raise PrerequisiteError(
             f"hf:{name} cannot be loaded: {type(error).__name__}: {error}. Check the name, whether it needs "
             "a subset (--subset), and the network; or download the data set and give the file."
@@ -49,7 +50,7 @@ def read_hub(name: str, *, subset: str) -> tuple[Mapping[str, Sequence[Mapping[s
 
 
 _TRAIN, _TEST = "train", "test"
-"""The splits of a hub's data set that are learned from and examined, where it names none itself."""
+"""The default splits of a hub's data set to learn from and to examine."""
 
 
 class Tasks:
@@ -66,7 +67,7 @@ class Tasks:
     ) -> None:
         self.name, self.data_sha256, self.repeats = spec.name, data_sha256, repeats
         self.column_roles: Mapping[str, str] = columns or {}
-        """The column that has each role, "" for none; empty where the tasks were read from a run."""
+        """The column that has each role, "" for none; empty if the tasks were read from a run."""
         self._needed, self._scorer = spec.scorer, scorer_of(spec.scorer, spec.labels)
         self.answer_format = self._scorer.answer_format
         self.task, self.instruction = spec.instruction, self._scorer.instruction
@@ -84,7 +85,7 @@ class Tasks:
         return self._scorer.extract(reply)
 
     def require_scorer(self) -> None:
-        """Raise `MageError` where a scorer cannot be had that a run can be read and asked without."""
+        """Raise `MageError` if the scorer is unavailable, without which a run can only be read and asked."""
         require_scorer(self._needed)
 
     def score(self, question: Question, reply: str) -> Verdict:
@@ -92,7 +93,7 @@ class Tasks:
 
     @property
     def own_scorer(self) -> Scoring | None:
-        """The function of the user's that scores, None for a scorer by name. Raises `UsageError` if it is not there."""
+        """The user's scoring function, None for a named scorer. Raises `UsageError` if it does not exist."""
         return function_of(self._needed) if self.is_scored_apart else None
 
     @property
@@ -101,16 +102,16 @@ class Tasks:
         return isinstance(self._scorer.verdict, OwnFunction)
 
     def limit_scorer(self, seconds: float) -> None:
-        """Give a function of the user's so many seconds for a reply."""
+        """Limit a user's function to a number of seconds per reply."""
         if isinstance(self._scorer.verdict, OwnFunction):
             self._scorer.verdict.seconds = seconds
 
 
 class TaskRow(TypedDict, total=False):
-    """A task as Python gives it; a dictionary with columns of other names will do, where the benchmark's name says so.
+    """A task given in Python; a dictionary with other column names will do, if the benchmark's name says so.
 
-    `subject` names the person or customer whose texts these are: what comes of them is encrypted and can be erased.
-    `answer` is text, a number, or a list of valid answers. `split` "test" marks a task that is only examined.
+    `subject` names the person or customer whose texts these are: whatever comes from them is encrypted and can be
+    erased. `answer` is text, a number, or a list of valid answers. `split` "test" marks a task for exams only.
     """
 
     question: Required[str]
@@ -131,7 +132,7 @@ def given_tasks(name: str, rows: Sequence[Mapping[str, Any]]) -> Tasks:
         raise UsageError(f"tasks is {str(rows)!r}: a file is named in the configuration, Config(benchmark=...).")
     rows = [rows] if isinstance(rows, Mapping) else list(rows)
     if odd := [row for row in rows if not isinstance(row, Mapping)]:
-        raise UsageError(f"A task is a dictionary with a question and an answer, and no {type(odd[0]).__name__}.")
+        raise UsageError(f"A task is a dictionary with a question and an answer, not a {type(odd[0]).__name__}.")
     taken = _Taken()
     questions = _all(spec, taken, "evolution", rows, f"{spec.title} as given")
     sha256 = hashlib.sha256(msgspec.json.encode([dict(row) for row in rows], enc_hook=str)).hexdigest()
@@ -156,7 +157,7 @@ def open_tasks(name: str) -> Tasks:
 
 
 class _Taken:
-    """The columns that had each role in any row; rows of JSON need not have the same."""
+    """The columns that had each role in any row, as JSON rows may differ."""
 
     def __init__(self) -> None:
         self._found: defaultdict[str, dict[str, None]] = defaultdict(dict)
@@ -172,7 +173,7 @@ class _Taken:
 def _divisible(spec: TaskSpec, questions: Sequence[Question], sha256: str, taken: _Taken) -> Tasks:
     kept, repeats = _once(_told_apart(questions))
     if any(question.subject for question in kept):
-        # A hash of all texts gives away the one that was erased.
+        # A hash of all texts would give away the erased one.
         sha256 = hashlib.sha256("\n".join(question.id for question in kept).encode()).hexdigest()
     return Tasks(spec, kept, sha256, repeats=repeats, columns=taken.columns())
 
@@ -194,10 +195,8 @@ def _told_apart(questions: Sequence[Question]) -> list[Question]:
 
 
 def _once(questions: Sequence[Question]) -> tuple[list[Question], tuple[Repeat, ...]]:
-    """Return each question once, and what repeats one; of two splits evolution gives way.
-
-    Raises `PrerequisiteError` for two answers to one question and for two questions of one id.
-    """
+    """Return each question once, and the repeats; between two splits evolution gives way. Raises `PrerequisiteError`
+    for two answers to one question and for two questions with one id."""
     first: dict[tuple[str, str], Question] = {}
     ids: dict[str, Question] = {}
     repeats, problems = list[Repeat](), list[str]()
@@ -215,7 +214,7 @@ def _once(questions: Sequence[Question]) -> tuple[list[Question], tuple[Repeat, 
             problems.append(f"{question.id} is the id of two questions, one of them to be examined: {asked[0][:80]!r}")
     if problems:
         raise PrerequisiteError(
-            f"{listed(problems, 'such tasks')}\nCorrect or delete one of each two; where both answers are right, give "
+            f"{listed(problems, 'such tasks')}\nCorrect or delete one of each pair; if both answers are right, give "
             "them in one row as a list."
         )
     return list(first.values()), tuple(repeats)

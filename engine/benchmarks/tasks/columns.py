@@ -1,8 +1,8 @@
 """Turning a row of the user's own table into a question: the role of each column, and its valid values.
 
 Rules
-    - One column has one role: what was named for a role fills no other by its name (an answer in `category` is no task
-      type), and is not named for two. `--columns task_type=` says that no column has that role.
+    - One column has one role: a column named for a role fills no other by its name (an answer in `category` is not a
+      task type), and cannot be named for two. `--columns task_type=` says that no column has that role.
     - A column is found by its exact name, else by its name without regard to case and surrounding blanks.
     - Options, or valid answers, in separate columns are named together: `options=A/B/C/D`.
     - Without an id a question is named by its row.
@@ -25,13 +25,14 @@ _MANY = ("options", "answer")
 NEEDED = ("question", "answer")
 _EXAMINED = frozenset({"test", "validation", "dev", "eval", "held_out", "heldout"})
 _COLUMNAR = {"label", "text"}
-"""Options as many data sets of the hub have them: a list of letters, and one of texts."""
+"""Options as in many data sets of the hub: a list of letters, and one of texts."""
 
 
 def question_of(
     row: Mapping[str, Any], columns: Mapping[str, str], *, position: int, split: Split, is_json: bool = False
 ) -> Question:
-    """Return the question of a row, whose answer is any value with `is_json`. Raises `ValueError`, the column first."""
+    """Return the question of a row; with `is_json` its answer may be any value. Raises `ValueError`, the column
+    first."""
     called, found = _Called(row), columns_of(row, columns)
     text, schema = _text(row, found["question"]), _text(row, found["schema"])
     answers = [_as_json(row[found["answer"]])] if is_json else _answers(row, called, found["answer"])
@@ -49,7 +50,7 @@ def question_of(
         split="test" if said in _EXAMINED else split,
         task_type=_text(row, found["task_type"]) or ONE_TYPE,
         question=text,
-        # Who is to query a table must see it.
+        # A model must see the table that it is to query.
         context=_text(row, found["context"]) or schema,
         gold=answers[0],
         solution=_text(row, found["solution"]),
@@ -87,7 +88,7 @@ def _columns_of(row: tuple[str, ...], columns: tuple[tuple[str, str], ...]) -> M
 
 
 def why_none(role: str, columns: Mapping[str, str]) -> str:
-    """Return why no column has a role where one would have it by its name, "" where there is no such column."""
+    """Return why no column has a role that one would have by its name, "" if there is no such column."""
     usual = {_folded(name) for name in ROLES[role]}
     for other, taken in columns.items():
         for name in (taken, *taken.split("/")):

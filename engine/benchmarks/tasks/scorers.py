@@ -7,10 +7,10 @@
     choice      the letter of the right option; with labels, the right one of those
     judge       exact; other answers go to the judge model, if one is set (--judge)
     regex, json, sql, python    see structured.py
-    MODULE:FUNCTION             a function of the user's, of the reply and the question: a score, right or wrong
+    MODULE:FUNCTION a user's function of the reply and the question: a score, right or wrong
 
-None of them raises. A function of the user's runs in a process of its own, with a time limit: whatever it does there,
-its verdict is undecided at worst.
+None of them raises. A user's function runs in a separate process, with a time limit: whatever it does there, at worst
+its verdict is undecided.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class TaskScore(msgspec.Struct, frozen=True):
 
 
 class Scoring(Protocol):
-    """A scorer of the user's: any function of a reply and its task."""
+    """A user's scorer: any function of a reply and its task."""
 
     def __call__(self, reply: str, task: Question, /) -> float | bool | TaskScore | Verdict:
         """Return how right a reply is, from 0 to 1 (one half and more is right), or a whole verdict."""
@@ -110,7 +110,7 @@ def _compared(
     *,
     strictly: Callable[[str, str], float] = _is_strictly_same,
 ) -> Verdict:
-    """Score the final answer; it is strict if the answer in form is right by the rule `strictly`."""
+    """Score the final answer; it is strict if the answer in the required form is right by the rule `strictly`."""
     rights, formal = right_answers(question), answer_in_form(reply)
     if any(strictly(formal, right) == 1 for right in rights):
         return Verdict(answer=formal, score=1.0, strict=True)
@@ -204,7 +204,7 @@ SCORERS: Mapping[str, Scorer] = {
 
 
 def scorer_of(name: str, labels: Sequence[str]) -> Scorer:
-    """Return a scorer; with labels it lists them, and looks for one of them. What it needs is looked for on first use.
+    """Return a scorer; with labels it lists them, and looks for one of them. Its libraries are looked for on first use.
 
     Its verdict raises as `require_scorer` does.
     """
@@ -221,7 +221,7 @@ def scorer_of(name: str, labels: Sequence[str]) -> Scorer:
 
 
 def require_scorer(name: str) -> None:
-    """Raise `UsageError` for a function that is not there, `PrerequisiteError` for a library that is missing."""
+    """Raise `UsageError` for a function that does not exist, `PrerequisiteError` for a missing library."""
     if ":" in name:
         function_of(name)
     else:
@@ -229,7 +229,8 @@ def require_scorer(name: str) -> None:
 
 
 def name_of(scorer: str | Scoring) -> str:
-    """Return what a run records for a scorer: its name, or MODULE:FUNCTION of a function, known to this process then.
+    """Return what a run records for a scorer: its name, or the MODULE:FUNCTION of a function, which this process then
+    knows.
 
     Another process, such as one that resumes the run, imports it by that name.
     """
@@ -241,7 +242,7 @@ def name_of(scorer: str | Scoring) -> str:
         is_fit = not inspect.iscoroutinefunction(scorer) and bool(inspect.signature(scorer).bind("", None))
     except TypeError:
         is_fit = False
-    except ValueError:  # a function of C's that does not tell
+    except ValueError:  # a C function, whose signature is unknown
         is_fit = True
     if not is_fit:
         raise UsageError(f"The scorer {scorer!r:.80} must be a plain function of two values, a reply and its task.")
@@ -256,12 +257,14 @@ def function_of(name: str) -> Scoring:
     if name in _GIVEN:
         return _GIVEN[name]
     module, _, called = name.partition(":")
-    if module.partition(".")[0] in sys.stdlib_module_names:  # a run's folder must not name what executes its replies
-        raise UsageError(f"The scorer {name} is of Python's own library, of which none scores: give a module of yours.")
+    if module.partition(".")[0] in sys.stdlib_module_names:  # a run's folder must not choose what executes its replies
+        raise UsageError(
+            f"The scorer {name} is from Python's own library, which has no scorers: give a module of yours."
+        )
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
     try:
-        with redirect_stdout(sys.stderr):  # what the module prints is no result of a command
+        with redirect_stdout(sys.stderr):  # what the module prints is not a command's result
             found = getattr(import_module(module), called)
     except (ImportError, AttributeError) as error:
         raise UsageError(
@@ -269,17 +272,17 @@ def function_of(name: str) -> Scoring:
             "that is installed."
         ) from error
     if not callable(found):
-        raise UsageError(f"The scorer {name} is no function, but {type(found).__name__}.")
+        raise UsageError(f"The scorer {name} is not a function, but {type(found).__name__}.")
     scorer: Scoring = found
     return scorer
 
 
 SECONDS = 10.0
-"""How long a user's function may take for one reply, where no configuration says otherwise."""
+"""How long a user's function may take for one reply, by default."""
 
 
 class OwnFunction:
-    """A function of the user's as a rule: `seconds` is its time limit."""
+    """A user's function as a rule: `seconds` is its time limit."""
 
     def __init__(self, name: str) -> None:
         self.seconds = SECONDS

@@ -1,4 +1,4 @@
-"""What names own tasks: `FILE?scorer=number&columns=question:prompt,answer:label`; a run records it behind `tasks/`.
+"""The name of own tasks: `FILE?scorer=number&columns=question:prompt,answer:label`; a run records it behind `tasks/`.
 
 `FILE` is a path as the user gave it, or `hf:NAME`. A run reads it once, when it begins.
 """
@@ -19,14 +19,12 @@ from mage_es.events.errors import UsageError, nearest
 _OPTIONS = ["columns", "instruction", "labels", "scorer", "subset", "test"]
 _FUNCTION = re.compile(r"[\w.]+:\w+")
 _KEPT = "/:,="
-"""Characters that are not quoted in an option's value."""
+"""Characters that are not percent-encoded in an option's value."""
 
 
 class TaskSpec(NamedTuple):
-    """`test` is a second file (of a hub's data set: a split) that is only examined; `subset` a configuration of one.
-
-    `instruction` says what to do, `labels` are the answers there can be.
-    """
+    """`test` is a second file (of a hub's data set: a split) used only in exams; `subset` a configuration of one.
+    `instruction` says what to do, `labels` are the possible answers."""
 
     source: str
     scorer: str = "exact"
@@ -55,7 +53,7 @@ class TaskSpec(NamedTuple):
 
 
 def parse(name: str, **given: str) -> TaskSpec:
-    """Return what a name says; the options `given` win over those in it. Raises `UsageError`."""
+    """Return the spec in a name; the options `given` override those in it. Raises `UsageError`."""
     source, _, query = name.removeprefix(OWN_TASKS).partition("?")
     try:
         options = dict(parse_qsl(query, strict_parsing=bool(query)))
@@ -88,9 +86,9 @@ def specified(
         )
     listed = tuple(dict.fromkeys(filter(None, (label.strip() for label in labels.split(",")))))
     if listed and scorer not in ("exact", "choice"):
-        raise UsageError(f"With labels an answer is one of them, so the scorer {scorer} has no use: leave it out.")
+        raise UsageError(f"With labels an answer is one of them, so the scorer {scorer} is not needed: omit it.")
     if len(listed) == 1:
-        raise UsageError(f"There is one label only, {listed[0]}: give all answers there can be, as in yes,no.")
+        raise UsageError(f"There is only one label, {listed[0]}: give all possible answers, as in yes,no.")
     scorer = "choice" if listed else scorer
     return TaskSpec(source, scorer, _columns(columns), test, subset, instruction.strip(), listed)
 

@@ -1,4 +1,4 @@
-"""Answers that are a value, a query or a program: compared as what they are, never as text.
+"""Answers that are a value, a query or a program: compared by value, never as text.
 
     regex   the whole final answer matches the pattern, in RE2's syntax
     json    the same JSON value: numbers by their value, keys in any order
@@ -6,7 +6,7 @@
     python  the program passes the task's test
 
 Queries and programs run in the sandbox. One that takes a second, or too much memory, is wrong: a program that loops is
-no answer. Where the task's own query fails, or the sandbox lacks what a program needs, the verdict is undecided.
+not an answer. If the task's own query fails, or the sandbox lacks what a program needs, the verdict is undecided.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from mage_es.events.errors import PrerequisiteError
 
 _LONGEST = 100_000
 NOT_THE_QUERYS = ("the task's own query fails", "the sandbox ended")
-"""How the problem of a query begins that is no fault of its own."""
+"""The prefix of a problem that is not the query's own fault."""
 
 
 def verdict_of(answers: Sequence[str], is_right: Callable[[str], bool]) -> Verdict:
-    """Return the verdict on the first of some readings of a reply that is right; the first one is strict."""
+    """Return the verdict on the first right one of several readings of a reply; the first reading is strict."""
     for place, answer in enumerate(answers):
         if len(answer) <= _LONGEST and is_right(answer):
             return Verdict(answer=answer, score=1.0, strict=place == 0)
@@ -67,7 +67,7 @@ def _pattern(text: str) -> Any:
     try:
         return re2.compile(text, options)
     except re2.error as error:
-        raise ValueError(f"{text!r} is no regular expression of RE2, which knows no look-around: {error}") from None
+        raise ValueError(f"{text!r} is not a regular expression of RE2, which has no look-around: {error}") from None
 
 
 class _Number(NamedTuple):
@@ -83,7 +83,8 @@ def by_value(question: Question, reply: str) -> Verdict:
 
 
 def _value(text: str) -> list[Any]:
-    """Return the JSON value in a list, [] for what is none. A number is no boolean, though Python holds 1 for True."""
+    """Return the JSON value in a list, [] for anything else. A number is not a boolean, although 1 == True in
+    Python."""
 
     def number(digits: str) -> _Number:
         return _Number(Decimal(digits))
@@ -155,7 +156,7 @@ def problem_with_test(question: Question) -> str:
     try:
         for text in right_answers(question):
             compile(text, "answer", "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, MemoryError) as error:  # a MemoryError where it is nested too deep
+    except (SyntaxError, ValueError, MemoryError) as error:  # a MemoryError if it is nested too deeply
         return f"answer: no Python test: {error or 'it is nested too deep'}"
     return ""
 

@@ -19,7 +19,7 @@ from mage_es.engine.benchmarks.webqa.target_values import read_target_value
 from mage_es.engine.seams.benchmark import Question, Split, everywhere
 
 TYPES = ("what", "who", "where", "when", "which", "how")
-"""First words that are task types; every other is of the type `other`."""
+"""First words that are task types; all others have the type `other`."""
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -37,7 +37,7 @@ def read(path: Path, split: Split) -> Records[Question]:
 
 
 def task_type_of(question: str) -> str:
-    """`what's` is what, and a first word that is no type `other`. [section 4, WebQuestions, task types]"""
+    """`what's` counts as what, and any other first word as `other`. [section 4, WebQuestions, task types]"""
     word = question.lower().replace("’", "'").split(maxsplit=1)[:1]
     first = word[0].partition("'")[0].strip('.,:;?!"“”') if word else ""
     return first if first in TYPES else "other"

@@ -1,7 +1,7 @@
 """Reading a text that is a date and nothing else, so that 3/4/1841 and March 4, 1841 can be seen to be one.
 
 A library of lenient date parsing would not do: it completes a single word or number with parts of today's date, so that
-what is no date is read as one. Only the forms listed here count.
+it reads dates if there are none. Only the forms listed here count.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Date(NamedTuple):
     day: int = 0
 
     def meets(self, wanted: Date) -> bool:
-        """Return whether it is the wanted date in all parts that that one states."""
+        """Return whether it agrees with the wanted date in all parts that the latter states."""
         stated = sum(1 for part in wanted if part)
         return self[:stated] == wanted[:stated]
 
@@ -69,5 +69,5 @@ def read_date(text: str) -> Date | None:
 
 
 def dates_in(prose: str) -> list[str]:
-    """Return the dates to the day in a text, as they are written."""
+    """Return the dates in a text that state a day, as written."""
     return [found[0] for found in islice(_IN_PROSE.finditer(prose), _MOST_DATES)]

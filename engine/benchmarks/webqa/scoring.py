@@ -1,8 +1,9 @@
 """Scoring lists of answers: the official set metric, and a reading of replies in prose.
 
-Strict compares JSON values as they are, case, accents and type included; a reply that is no JSON list is one answer.
-Otherwise answers are compared in HotpotQA's normal form, or as dates; then what only repeats the question's words is no
-answer, and neither is a list of many, one of which may well be right. What equals a gold answer is right all the same.
+Strict compares JSON values as they are, case, accents and type included; a reply that is not a JSON list is one answer.
+Otherwise answers are compared in HotpotQA's normal form, or as dates; then repeating the question's words is not an
+answer, and neither is a long list, one item of which may well be right. What equals a gold answer is right all the
+same.
 Source: the evaluation script of WebQuestions (Berant et al. 2013).
 """
 
@@ -24,18 +25,18 @@ from mage_es.engine.seams.benchmark import Question, Verdict
 from mage_es.engine.seams.extraction import marked, said, trimmed
 
 LEAST_PART = 4
-"""The characters that a prediction needs to count as right by being part of a gold answer."""
+"""Least characters of a prediction that is right as part of a gold answer."""
 
 FEW = 4
-"""Items that a list may have, or twice as many as there are gold answers, to be more than a row of guesses."""
+"""Most items of a list, or twice the number of gold answers, for it not to count as mere guesses."""
 
 T = TypeVar("T")
 
 _MOST_ANSWERS = 1_000
-"""Items of a list in prose that are read."""
+"""Most items of a list in prose to read."""
 _LONGEST_PROSE = 8_000
 _MOST_WORDS, _SHARE = 4, 0.8
-"""Words of an item of a list, and the share of a list that such items are."""
+"""Most words of a list item, and the share of such items in a list."""
 _CLAUSE = re.compile(
     r"(?:(?:in|on|at|by|from|of|to|for|as|with|he|she|it|they|his|her|its|who|which|where|when|that|was|were|is|are|born"
     r"|died|but|then|after|before|also)\b|\d+$)"
@@ -102,10 +103,8 @@ def answers_in(answer: str, golds: Sequence[str]) -> list[str]:
 
 
 def hit(golds: Sequence[str], answer: str, question: str = "") -> bool:
-    """Return whether an answer equals a gold, states it in prose, or is a part of it (four letters or more).
-
-    Only one that equals a gold may be an echo of the question, or one of many.
-    """
+    """Return whether an answer equals a gold, states it in prose, or is part of it (four letters or more). Only one
+    that equals a gold may echo the question, or be one of many."""
     given, wanted = _form(answer), [_form(gold) for gold in golds]
     if any(_is_same(given, gold) for gold in wanted):
         return True
@@ -121,20 +120,20 @@ def hit(golds: Sequence[str], answer: str, question: str = "") -> bool:
 
 
 def _is_echo(answer: _Form, question: str) -> bool:
-    """Return whether all words are the question's own, which an either-or question is rightly answered with."""
+    """Return whether all words are the question's own, as in the right answer to an either-or question."""
     asked = set(normalise_answer(question).split())
     return "or" not in asked and bool(answer.normal) and asked.issuperset(answer.normal.split())
 
 
 def _are_many(items: Sequence[str], golds: Sequence[str]) -> bool:
-    """Return whether these are the items of a list, and not the clauses of a sentence, and more than a few."""
+    """Return whether these are more than a few items of a list, not the clauses of a sentence."""
     distinct = {normalise_answer(item) for item in items}
     alone = [item for item in distinct if len(item.split()) <= _MOST_WORDS and not _CLAUSE.match(item)]
     return len(distinct) > max(FEW, 2 * len(golds)) and len(alone) >= _SHARE * len(distinct)
 
 
 def _prose_in(reply: str) -> str:
-    """Return the last mark, else all that a reply says: in prose the answer may come first."""
+    """Return the last mark, else the whole reply, as in prose the answer may come first."""
     text = said(reply)
     return trimmed((next(marked(text), None) or text)[:_LONGEST_PROSE])
 
@@ -152,7 +151,7 @@ def golds_of(question: Question) -> list[str]:
 
 
 class _Form(NamedTuple):
-    """An answer in the forms in which it is compared, each made once."""
+    """An answer in the forms in which it is compared, each computed once."""
 
     text: str
     normal: str

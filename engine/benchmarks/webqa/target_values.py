@@ -29,7 +29,7 @@ def read_target_value(text: str) -> list[str]:
 
 
 class _Quoted(str):
-    """A token that was quoted, and so is no bracket even if it looks like one."""
+    """A quoted token, which is not a bracket even if it looks like one."""
 
     __slots__ = ("text",)
 

@@ -28,7 +28,7 @@ from mage_es.events.digests import sha256_text
 from mage_es.events.errors import PrerequisiteError
 
 VERSION = "crafter 1"
-"""Changes whenever the same seed would give other tasks."""
+"""Changes whenever the same seed would give different tasks."""
 SIZES: dict[Split, int] = {"evolution": 300, "test": 100}
 _BLOCK = 1_000
 """World numbers that belong to one seed of the benchmark; the test's worlds are the upper half."""
@@ -40,8 +40,8 @@ _BLOCKS = 1_000_000
 class Crafter:
     """Worlds of the survival game; `crafter` is the task type of all.
 
-    [section 4, Crafter, tasks] The shared instruction is no context. An episode is correct from half of the 22
-    achievements on, for guard and revisits; mean progress is what is reported.
+    [section 4, Crafter, tasks] The shared instruction does not count as context. An episode counts as correct with at
+    least half of the 22 achievements, for guard and revisits; mean progress is reported.
     """
 
     name = "crafter"

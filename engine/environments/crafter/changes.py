@@ -1,4 +1,4 @@
-"""What a step changed, read off two moments as anyone could: in words for transcripts, and as relations for the graph.
+"""What a step changed, read from two moments as anyone could: in words for transcripts, and as relations for the graph.
 
 A step that changed nothing has no words. Food, drink and energy wear off by themselves, so their loss is left out.
 """
@@ -15,7 +15,7 @@ from mage_es.engine.environments.crafter.wording import DEAD, NAMES, VITALS, Sce
 from mage_es.engine.seams.environment import Relation
 
 STATIONS = ("table", "furnace")
-"""Things that others are made beside."""
+"""Things beside which others are made."""
 
 
 class Change(NamedTuple):

@@ -28,7 +28,7 @@ from mage_es.engine.seams.environment import Entity, Observation, StepOutcome
 MOST_STEPS = 2_000
 """Steps of an episode in the protocol."""
 _ROLLOUT = 64
-"""Pixels of a side in the simulator's own rollouts, each step of which is drawn once."""
+"""Pixels per side in the simulator's own rollouts, which draw each step once."""
 _NOOP = ACTIONS.index("Noop")
 _ENGINE_NAMES = {name.lower().replace(" ", "_"): name for name in ACHIEVEMENTS}
 

@@ -28,7 +28,7 @@ _MAP = (9, 7)
 _DAYLIGHT = 0.5
 """Below this daylight the picture is noisy."""
 _WORLDS = 64
-"""Generated worlds that are kept, about 35 kB each."""
+"""Generated worlds to keep, about 35 kB each."""
 
 
 class SimulatorState(NamedTuple):
@@ -100,7 +100,7 @@ class Simulator:
 
 @lru_cache(maxsize=_WORLDS)
 def _generated(seed: int) -> bytes:
-    """Return a world at step 0, which is in daylight, as bytes that this very process made."""
+    """Return a world at step 0, which is in daylight, as bytes that this same process made."""
     engine = _Engine(seed)
     engine.reset()
     return pickle.dumps(engine)

@@ -1,10 +1,10 @@
-"""What a moment of `crafter` is in words: the long-term and the short-term context of the text protocol, to the letter.
+"""A moment of `crafter` in words: the long-term and the short-term context of the text protocol, to the letter.
 
 Rules
     - The view is nine columns by seven rows around the player, cut as a slice of the map: near the east and south
       borders it is smaller, and within four tiles of the west border or three of the north one the slice begins
       below zero and comes out empty. Upstream shows nothing there, and so does this.
-    - In view order: columns from west to east, in each from north to south; the player's own cell is no part of it.
+    - In view order: columns from west to east, in each from north to south; the player's own cell is not part of it.
 """
 
 from __future__ import annotations

@@ -36,11 +36,11 @@ INFO = (
     "r_type", "r_att", "w_att", "query_match", "category_match", "title_score", "r_option", "w_option", "r_price",
     "w_price",
 )  # fmt: skip
-"""Upstream's info fields, metrics of a purchase beside its reward; where nothing was bought they are not counted."""
+"""Upstream's info fields, metrics of a purchase besides its reward; not counted if nothing was bought."""
 
 
 MOST_OPTIONS = 3
-"""Instructions that name as many options or more are of one task type."""
+"""Instructions that name at least this many options share one task type."""
 
 
 class ShopSetting(NamedTuple):
@@ -90,13 +90,13 @@ class WebShop:
     ) -> None:
         """Read the files of `data_dir/webshop` and make the goals; `seed` drives effective prices and price bounds.
 
-        `goals`: generated from attributes and options, or written by people. `by_product`: all of a product are in
-        one split. `nouns` finds the nouns of a name; None: spaCy where a model is installed, else the rule.
+        `goals`: generated from attributes and options, or written by people. `by_product`: all of a product are in one
+        split. `nouns` finds the nouns of a name; None: spaCy if a model is installed, else the rule.
         Raises `PrerequisiteError`: a file or a library is missing, or a file is malformed.
         """
         self.name = preset.name
         self._mode, self._steps = mode, steps
-        library()  # at once, and not when the first purchase is made
+        library()  # at once, not at the first purchase
         nouns = nouns or installed_nouns()
         files, stream = read_files(self.name, data_dir, with_human=goals == "human"), Random(seed)
         catalogue = load_catalogue(files.items, files.instructions, num_products=preset.num_products, stream=stream)

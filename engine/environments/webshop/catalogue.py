@@ -1,7 +1,7 @@
 """The products of a catalogue as the shop shows them, normalised as upstream's loader does (load_products).
 
 Rules
-    - File order; of each product number the first entry; numbers that are no product's are skipped.
+    - File order; the first entry of each product number; numbers without a product are skipped.
     - `num_products` counts raw entries of the file, so a catalogue may hold fewer; the search index is made of that
       many products that were loaded, so it may hold others (what it finds beyond the catalogue is dropped).
     - Effective prices are drawn once for a catalogue, in its order.
@@ -20,7 +20,7 @@ LONGEST_ASIN = 10
 NO_PRICE = 100.0
 """Price of a product without one."""
 NO_ATTRIBUTE = "DUMMY_ATTR"
-"""Stands alone where a product has no attribute."""
+"""Stands alone if a product has no attribute."""
 
 _NOT_OF_A_NUMBER = re.compile(r"[^\d.]")
 

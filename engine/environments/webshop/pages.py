@@ -22,7 +22,7 @@ SEARCH, BACK, PREVIOUS, NEXT, BUY = "Search", "Back to Search", "< Prev", "Next 
 DESCRIPTION, FEATURES, REVIEWS, ATTRIBUTES = "Description", "Features", "Reviews", "Attributes"
 SUB_PAGES = {name.lower(): name for name in (DESCRIPTION, FEATURES, REVIEWS, ATTRIBUTES)}
 RATING = "N.A."
-"""Reviews are no part of the data."""
+"""Reviews are not part of the data."""
 
 
 _INDENTED: Mapping[PieceKind, str] = {"option": "  ", "product": "\n"}
@@ -42,7 +42,7 @@ class ShopPage(NamedTuple):
     has_search_bar: bool = False
 
     def clickables(self) -> dict[str, PagePiece]:
-        """By the text in lower case; of equal values of two options the last counts."""
+        """By the text in lower case; if two options share a value the last counts."""
         found = {piece.text.lower(): piece for piece in self.pieces if piece.kind in ("button", "product")}
         found.update({piece.text: piece for piece in self.pieces if piece.kind == "option" and piece.text})
         return found

@@ -74,13 +74,13 @@ def library() -> Callable[[str, str], float]:
 
 
 SHARED_LEVELS = 2
-"""Category levels that two products of one kind share, at least."""
+"""Least category levels that two products of one kind share."""
 NO_NOUN = 0.2
-"""Title score where the wanted name has no noun."""
+"""Title score if the wanted name has no noun."""
 
 
 class Reward(NamedTuple):
-    """In [0, 1], with upstream's info fields about how it came about: no share of what the goal has none of."""
+    """In [0, 1], with upstream's info fields about how it came about: without shares of what the goal lacks."""
 
     value: float
     info: Mapping[str, float | bool]

@@ -1,7 +1,7 @@
-"""The shop's search engine: BM25 as Anserini sets it up, over everything that is said of a product.
+"""The shop's search engine: BM25 as Anserini sets it up, over everything said about a product.
 
 k1 0.9, b 0.4, no factor k1 + 1, the mean length exact, a document's own length quantised as Lucene stores it: no
-library that was looked at stores lengths so, and without it the order differs.
+library examined stores lengths this way, and without it the order differs.
 
 Terms
     - Words are those of Unicode Standard Annex 29, as the library `regex` finds them; a run that holds no letter, no
@@ -73,7 +73,7 @@ def language() -> Language:
 K1, B = 0.9, 0.4
 MOST_HITS = 50
 _EXACT = 24
-"""Lengths below this are stored as they are; of what is above it the four most significant bits."""
+"""Lengths below this are stored exactly; for the excess, only the four most significant bits."""
 _BITS = 4
 
 

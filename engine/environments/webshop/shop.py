@@ -1,10 +1,10 @@
 """The shop's rules: which page an action leads to, and what a purchase is worth.
 
 Rules
-    - A search works from every page and begins anew: no product, no options. So does the way back from a product to
+    - A search works from every page and starts afresh: no product, no options. So does the way back from a product to
       its results, which lists them again; choosing another product alone keeps the options. Back to Search clears all.
     - One value for each option name, the last that was clicked.
-    - What cannot be done changes nothing. After the purchase nothing can be done.
+    - An impossible action changes nothing. After the purchase nothing can be done.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from mage_es.engine.standins.arithmetic.quantities import Problem, Quantity, pol
 
 _PARTS = ("percent", "fraction", "factor")
 _Term = tuple[Quantity, Fraction]
-"""A quantity, whose words give the hints, with the number that replaces it by now."""
+"""A quantity, whose words give the hints, with the number that now replaces it."""
 
 
 def guess(problem: Problem) -> list[Equation]:

@@ -1,7 +1,5 @@
-"""Principles at work: they support analogies that do their operations, and are carried out where no analogy fits.
-
-A principle applies if the question has all of its words; of several, those with the most words apply.
-"""
+"""Principles at work: they support analogies that do their operations, and are carried out if no analogy fits. A
+principle applies if the question has all of its words; among several, those with the most words apply."""
 
 from __future__ import annotations
 

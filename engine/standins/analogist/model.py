@@ -15,7 +15,7 @@ from mage_es.engine.standins.prompts import read_question_prompt
 from mage_es.engine.standins.stand_in import StandIn
 
 NOTHING = "Nothing in the question asks for this part."
-"""The reply to a step whose skill the answer does not begin with."""
+"""The reply to a step whose skill does not begin the answer."""
 
 
 @lru_cache(maxsize=4096)  # runs that are resumed, rehearsed, replayed or tested ask the same again

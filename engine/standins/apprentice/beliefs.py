@@ -1,7 +1,5 @@
-"""Beliefs about the world: where things are found, what they take, which tool they need, which goes before which.
-
-They come from text alone; where accounts differ, the most frequent one counts.
-"""
+"""Beliefs about the world: where things are found, what they take, which tool they need, and what comes before what.
+They come from text alone; if accounts differ, the most frequent one counts."""
 
 from __future__ import annotations
 

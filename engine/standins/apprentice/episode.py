@@ -1,4 +1,4 @@
-"""This episode so far, read off the valid actions: no thing and no place is known by name."""
+"""This episode so far, read from the valid actions: no thing or place is known by name."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The apprentice: from a goal back to the next action through its beliefs, and trial where it has none.
+"""The apprentice: from a goal back to the next action through its beliefs, and by trial if it has none.
 
-What this episode shows outweighs every account of it. It knows no thing and no place by name. Trials follow a hash of
-the prompt; at a temperature above 0 that share of its actions is a trial.
+What this episode shows outweighs every account of it. It knows no thing or place by name. Trials follow a hash of the
+prompt; at a temperature above 0 that share of its actions is a trial.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from mage_es.engine.standins.stand_in import StandIn, count_words, episode_reply
 HAD = ""
 """The action towards a thing that one has already."""
 _MOST_CARRIED = 3
-"""A trial collects no more of one material."""
+"""Most of one material that a trial collects."""
 _DEEPEST = 12
-"""Most steps backwards from a goal: beliefs of mixed origin may form a circle."""
+"""Most steps backwards from a goal, as beliefs of mixed origin may form a circle."""
 
 
 def _choose(prompt: StepPrompt, dice: str, is_trial: bool) -> tuple[str, str]:

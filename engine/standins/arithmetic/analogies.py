@@ -58,7 +58,7 @@ class Analogy(NamedTuple):
 
 
 def transfer(example: Problem, chain: OperationChain, *, to: Problem) -> list[Analogy]:
-    """Carry out an example's chain, and lesser chains made of it; return the best first."""
+    """Carry out an example's chain, and lesser chains made from it; return the best first."""
     table = [[likeness(ours, theirs) for theirs in to.quantities] for ours in example.quantities]
     casting = Casting(table, ties=example.ties, to=to)
     asked = similarity(example.question, to.question)
@@ -101,7 +101,7 @@ def follow(strategy: Strategy, *, to: Problem) -> Analogy | None:
 
 
 def _chains(chain: OperationChain, *, is_short: bool) -> Iterator[tuple[OperationChain, float]]:
-    """Yield a chain and the lesser chains made of it, each with its cost; `is_short`: there are too few numbers."""
+    """Yield a chain and the lesser chains made from it, each with its cost; `is_short`: there are too few numbers."""
     yield chain, 0.0
     for part in parts(chain)[1 : 1 + _MOST_CUTS]:
         yield part, CUT
@@ -144,7 +144,7 @@ def _turn(chain: OperationChain, mapping: Mapping[int, int], *, example: Problem
 
 
 def extend(equations: Sequence[Equation], left: Quantity, *, used: Sequence[Quantity], to: Problem) -> Equation | None:
-    """Return a further equation of the last result and the number left over; None where no hint says which."""
+    """Return a further equation of the last result and the number left over; None if no hint says which."""
     result = equations[-1].value
     expression: tuple[ExpressionItem, ...] | None = None
     is_money = any(quantity.kind == "money" for quantity in used)

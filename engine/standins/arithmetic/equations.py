@@ -117,7 +117,7 @@ def evaluate(expression: Sequence[ExpressionItem]) -> Fraction | None:
 
 
 def reduced(items: Sequence[T | str], compute: Callable[[T, str, T], T | None]) -> T | None:
-    """Return what an expression in infix order comes down to; None if malformed, or if an operation computes None."""
+    """Return the value of an expression in infix order; None if malformed, or if an operation computes None."""
     values: list[T] = []
     waiting: list[str] = []
 

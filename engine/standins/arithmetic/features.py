@@ -1,4 +1,4 @@
-"""Features of quantities and questions: what a number is, what is said around it, what is asked."""
+"""Features of quantities and questions: what a number is, its context, what is asked."""
 
 from __future__ import annotations
 

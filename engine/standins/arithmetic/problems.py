@@ -76,7 +76,7 @@ def _quantity(tokens: Sequence[Token], numeral: Numeral) -> Quantity:
 
 
 def _find_unsaid_rates(tokens: Sequence[Token], quantities: Sequence[Quantity], *, target: str) -> None:
-    """Mark rates that no "each" marks: "3 piles of 8 logs", "a sack weighs 40 kg", "6 to a tray", where sacks count."""
+    """Mark rates without an "each": "3 piles of 8 logs", "a sack weighs 40 kg", "6 to a tray", where sacks count."""
     counted = {quantity.noun for quantity in quantities if quantity.noun} | {target} | TIME_UNITS
     for before, quantity in zip([None, *quantities], quantities, strict=False):
         if quantity.per or quantity.kind not in ("count", "money"):

@@ -1,1 +1,1 @@
-"""`builtin/reader`: answers questions in prose by finding words again in what its prompt quotes."""
+"""`builtin/reader`: answers questions in prose by finding their words in what its prompt quotes."""

@@ -22,7 +22,7 @@ _NEAREST = 3
 _TIMED = ("when", "what year", "how many", "how much", "how old", "which year", "in which year")
 
 Weights = dict[str, float]
-"""Answers, and how much speaks for each."""
+"""Answers and the support for each."""
 
 
 def words(text: str) -> frozenset[str]:
@@ -30,7 +30,7 @@ def words(text: str) -> frozenset[str]:
 
 
 def nearest_sentences(question: str, passage: str) -> list[tuple[str, float]]:
-    """How near: 0 without a common word; a word counts for less if more sentences have it."""
+    """How near: 0 without a common word; a word counts less if more sentences have it."""
     asked, sentences = words(question), [sentence for sentence in _SENTENCE.split(passage) if sentence.strip()]
     spread = Counter(word for sentence in sentences for word in words(sentence))
     near = ((text, sum(1 / spread[word] for word in sorted(asked & words(text)))) for text in sentences)
@@ -44,7 +44,7 @@ def names_in(text: str) -> list[str]:
 
 
 def find_answers(question: str, passage: str) -> Weights:
-    """An answer weighs as much as its sentence is near to the question, divided by its place in the sentence."""
+    """An answer's weight is its sentence's nearness to the question, divided by its place in the sentence."""
     asked, folded = words(question), question.casefold()
     is_number = folded.startswith(_TIMED) or any(f" {cue} " in folded for cue in _TIMED)
     found: Weights = {}

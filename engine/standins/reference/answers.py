@@ -15,7 +15,7 @@ from mage_es.engine.standins.reference.solutions import type_strategy
 
 _LEAST_CASES = 3
 _MOST = Fraction(3, 4)
-"""Least share of the questions with an answer, to say it of all of them."""
+"""Least share of the questions with an answer, to state it for all of them."""
 
 
 def is_episode(case: Case) -> bool:

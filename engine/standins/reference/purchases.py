@@ -1,4 +1,4 @@
-"""Purchases: what a failed shopping episode left out, compared with one that bought all that was asked for."""
+"""Purchases: what a failed shopping episode left out, compared with one that bought everything asked for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ADVICE = {
     "price": "Search with the words of the instruction, without the price.",
     "unbought": "Buy before the steps run out: a visit without a purchase earns nothing.",
 }
-"""Advice against each fault; of equally frequent faults, the earlier one comes first."""
+"""Advice against each fault; among equally frequent faults, the earlier one comes first."""
 
 
 class Purchase(NamedTuple):

@@ -1,8 +1,8 @@
 """The survivor: from the nearest achievement back to the next action through what it takes.
 
 The prompt does not list what was achieved. It is inferred from items, the view and the last steps; achievements that
-leave no trace are tried only early in an episode. It knows how observations are worded and how to walk, and what no
-thing is good for. At a temperature above 0 that share of its actions is a trial.
+leave no trace are tried only early in an episode. It knows how observations are worded and how to walk, but not what
+anything is good for. At a temperature above 0 that share of its actions is a trial.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from mage_es.engine.standins.survivor.rulebook import Belief, Rulebook
 from mage_es.engine.standins.survivor.walking import DIRECTIONS, Walker, situation_in
 
 _LOW, _TOPPED_UP = 3, 6
-"""Vitals at which it looks for more, and takes more in passing."""
+"""Levels of vitals at which it looks for more, and takes more in passing."""
 _EARLY = 120
 """Steps in which it tries achievements that leave no trace."""
 _NEARBY = 4
 """Steps away at which it takes something in passing."""
 _FAR, _RARE, _DEEPEST = 40, 8, 6
 _MOST = 9
-"""Most that can be carried of an item."""
+"""Most of an item that can be carried."""
 _HEALTHY = 4
 """Least health to begin a fight with."""
 
@@ -151,7 +151,7 @@ class SurvivalPlanner:
         return self._approach(rule)
 
     def _approach(self, rule: Belief) -> Way:
-        wanted = set(rule.facing) - self._rules.deadly  # a step toward what is beside one may lead onto it
+        wanted = set(rule.facing) - self._rules.deadly  # a step toward an adjacent thing may lead onto it
         in_sight = [seen for name, seen in self._now.view.things.items() if name in wanted]
         if not in_sight:
             return Way(_FAR, self._walker.wander(), f"looking for {rule.name}")

@@ -125,7 +125,7 @@ class Walker:
         return self._moves[free[0]]
 
     def _ordered(self, directions: Sequence[str]) -> list[str]:
-        """The last one taken first: keeping on gets around corners."""
+        """The last one taken comes first: keeping on gets around corners."""
         taken = self._last_direction()
         drawn = self._drawn(directions, self._now.number // 3)
         return sorted(drawn, key=lambda way: way != taken)

@@ -1,7 +1,7 @@
 """`builtin/truthguide`: writes what the guidance tier is asked for about truthworld, from reference solutions alone.
 
 It believes the solutions. It states as a rule what most of them agree on, so a poisoned solution becomes a poisoned
-memory of its question, and seldom more.
+memory of its question, and rarely more.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def _child_name(skill: str, standing: TypeStanding) -> str:
 
 
 def author_task_types(brief: TaskTypesBrief) -> TaskTypesReply:
-    # The world's questions have types; of another benchmark's questions it has nothing to say.
+    # The world's questions have types; about another benchmark's questions it has nothing to say.
     return TaskTypesReply(task_types=())
 
 

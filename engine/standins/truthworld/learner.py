@@ -1,6 +1,6 @@
 """`builtin/truthworld`: a learner that is right as often as the law of truthworld says.
 
-It reads off its prompt which claims are stated in which sections. A claim counts only where it is quoted with `> `.
+It reads from its prompt which claims are stated in which sections. A claim counts only where it is quoted with `> `.
 Solved questions, corrections and strategies show a claim at work; any other section only states it. Earlier calls for
 the same question are no source of claims.
 
@@ -100,7 +100,7 @@ def _worked(world: HiddenWorld, puzzle: Puzzle, read: TruthPrompt) -> tuple[str,
     worked = _rightly(world, puzzle, dice) if is_right else _wrongly(world, puzzle, read.informed)
     if puzzle.task_type.kind == "court":
         gold = gold_of(puzzle, world)
-        return worked.text, _said(gold if is_right else _other(gold, worked, puzzle), dice, is_right=is_right)
+        return worked.text, _worded(gold if is_right else _other(gold, worked, puzzle), dice, is_right=is_right)
     return worked.text, str(worked.result)
 
 
@@ -136,7 +136,7 @@ def _other(gold: str, wrong: WorkedAccount, puzzle: Puzzle) -> str:
     return found if found != gold else STANDINGS[(STANDINGS.index(gold) + 1) % len(STANDINGS)]
 
 
-def _said(word: str, dice: Dice, *, is_right: bool) -> str:
+def _worded(word: str, dice: Dice, *, is_right: bool) -> str:
     if not dice.percent(_FREELY):
         return word
     if not is_right and dice.percent(_HEDGED):

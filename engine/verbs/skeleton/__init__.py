@@ -1,1 +1,1 @@
-"""The skeletons of plugins: each a package with a passing test, to be filled in."""
+"""The skeletons of plugins: each a package with a passing test, ready to be filled in."""

@@ -46,7 +46,7 @@ class SeededName(NamedTuple):
 
 class PrivateSet(Generated):
     is_seed_bound = True
-    """What is right depends on the seed: a run cannot go on with another."""
+    """What is right depends on the seed, so a run cannot continue with another."""
 
     def __init__(self, name: str, seed: int) -> None:
         """Raises `UsageError` as `recorded` does."""
@@ -71,7 +71,7 @@ def opened(name: str, seed: int) -> PrivateSet:
 
 
 def recorded(name: str) -> str:
-    """Return the name of a set with every option that it has. Raises `UsageError` for options that it cannot have."""
+    """Return the name of a set with all its options. Raises `UsageError` for options that it cannot have."""
     base, _, query = name.partition("?")
     if (kind := KINDS.get(base)) is None:
         raise UsageError(f"There is no task set {base!r}.{nearest(base, list(KINDS))}")

@@ -1,6 +1,6 @@
 """Codes of a private form: fields that a text states, in a private spelling, order and punctuation.
 
-`KX-17/B` may be depot, shelf and grade: Lund is KX, shelf 17, fine is B. Nothing but cases tells which, or how.
+`KX-17/B` may be depot, shelf and grade: Lund is KX, shelf 17, fine is B. Only cases show which, or how.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Two rules and their composition: where a product is kept, who serves that depot, and so who brings the product.
 
-Evolution asks for depots, for carriers, and who brings one half of the products; the test split asks of the others.
-So each held-out answer follows from two rules that can be learned, and from no question like it.
+Evolution asks for depots, for carriers, and who brings one half of the products; the test split asks of the others. So
+each held-out answer follows from two rules that can be learned, and not from a question like it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""Tickets to teams by a rule that changes: from a day on, each product belongs to another team than before.
-
-Every ticket says its day, so that each has one right answer whatever is asked when.
-"""
+"""Tickets to teams by a rule that changes: from a certain day, each product belongs to a different team. Every ticket
+states its day, so that each has one right answer whenever it is asked."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from mage_es.engine.worlds.wordmath.dice import Dice
 
 DAYS = 240
 _SWAY = 20
-"""A change comes at most so many days before or after the time that would make all parts equal."""
+"""A change comes at most this many days before or after the time that would make all parts equal."""
 
 
 class DriftRule(LabelRule):

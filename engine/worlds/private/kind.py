@@ -19,7 +19,7 @@ class Posed(NamedTuple):
     gold: str
     solution: str = ""
     part: str = ""
-    """What it asks for, where a set asks for several things: the end of its task type."""
+    """What it asks for, if a set asks for several things: the end of its task type."""
     phase: int = 0
     time: int = 0
 
@@ -28,9 +28,9 @@ class PrivateRule(Protocol):
     """One rule, drawn for a seed, and all questions of it."""
 
     task: str
-    """What is to be done with each question."""
+    """What to do with each question."""
     labels: tuple[str, ...]
-    """The answers that every question has to choose from, none where there is no such list."""
+    """The answers that every question offers, none if there is no such list."""
     scorer: Scorer
 
     def ask(self, dice: Dice, split: Split) -> Posed: ...
@@ -43,4 +43,4 @@ class SetKind(NamedTuple):
     levels: tuple[Options, Options, Options]
     ranges: Mapping[str, range]
     is_type_asked: bool = False
-    """Whether a question says by its text what it asks for (`Traits`)."""
+    """Whether a question's text says what it asks for (`Traits`)."""

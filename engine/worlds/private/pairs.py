@@ -1,4 +1,4 @@
-"""Tickets to teams by two attributes: the product and its trouble decide together, and neither of them alone.
+"""Tickets to teams by two attributes: the product and its trouble decide together, neither of them alone.
 
 Each team takes every product with one of its troubles and every trouble with one of the products, as in a Latin square.
 """

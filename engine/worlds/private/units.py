@@ -36,9 +36,9 @@ class UnitRule:
         self.size = dice.pick((3, 4, 6, 7, 8, 9, 11, 12))
         """Small units in a large one."""
         self.rates = dict(zip(WAYS, dice.shuffled(range(2, 10)), strict=False))
-        """What a small unit costs, by the way that it goes."""
+        """What a small unit costs, by its route."""
         self.handling, self.extra = 3 + dice.below(17), 20 + dice.below(30)
-        """What is added to every fee, and to that of more than `limit` small units."""
+        """Surcharges on every fee, and on that for more than `limit` small units."""
         self.limit = self.size * len(_MOST) // 2 + dice.below(self.size)
 
     def ask(self, dice: Dice, split: Split) -> Posed:

@@ -1,7 +1,7 @@
 """The words that private task sets share: teams, coined names, troubles in six wordings, letters about them.
 
 What names an answer (a team, a code) is drawn for each seed and has nothing to do with what it stands for. All else
-that a text says (who writes, from where, which order) is drawn apart from the answer, and says nothing of it.
+that a text says (who writes, from where, which order) is drawn independently of the answer, and says nothing about it.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def letter(dice: Dice, options: Options, product: str, trouble: int, others: Seq
 
 
 def with_asides(dice: Dice, options: Options, text: str, others: Sequence[str]) -> str:
-    """Return a text with as many sentences of no matter as the options say; some name one of the `others`."""
+    """Return a text with as many irrelevant sentences as the options say; some name one of the `others`."""
     if lines := dice.shuffled(_ASIDES)[: options["asides"]]:
         text = text if text[-1] in ".?" else f"{text}."
     for line in lines:

@@ -1,4 +1,4 @@
-"""Claims: what a text says that a mark means, and worked calculations that make such claims."""
+"""Claims: meanings that a text gives to marks, and worked calculations that make such claims."""
 
 from __future__ import annotations
 

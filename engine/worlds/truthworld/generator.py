@@ -3,7 +3,7 @@
 Rules
     - A question's text decides which split it belongs to (a hash of its normal form), so no text is in both.
     - The last phrasings of each list occur in the test split only.
-    - Every number of a reckoning is positive, whichever rules of the world it is done by.
+    - Every number of a reckoning is positive, whichever rules of the world are applied.
 """
 
 from __future__ import annotations

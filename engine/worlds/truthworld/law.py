@@ -40,7 +40,7 @@ LAW = Law()
 
 
 class Informed(NamedTuple):
-    """What a prompt states: claims shown at work, and claims only told."""
+    """What a prompt states: claims shown at work, and claims only stated."""
 
     shown: frozenset[Claim]
     told: frozenset[Claim]

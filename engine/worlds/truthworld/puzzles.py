@@ -1,4 +1,4 @@
-"""A question as it is meant: land, start, marks and line; how it is phrased, and how a text is read back."""
+"""The meaning of a question: land, start, marks and line; how it is phrased, and how a text is read back."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The words of truthworld: coined names, the phrasings of its questions, and lines of chronicle for their contexts.
 
-A phrasing has `{atlas}` (the world's number), `{land}`, `{start}`, `{marks}` and, where a line is drawn, `{line}`.
-It contains no other number, and the start comes before the line: so a question can be read back.
+A phrasing has `{atlas}` (the world's number), `{land}`, `{start}`, `{marks}` and, if a line is drawn, `{line}`. It
+contains no other number, and the start comes before the line: so a question can be read back.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _ENGLISH = frozenset(
 
 
 def coined(dice: Dice) -> Iterator[str]:
-    """Yield words of two syllables that no phrasing uses, none of them twice."""
+    """Yield words of two syllables that no phrasing uses, each only once."""
     used = set(_ENGLISH)
     while True:
         word = "".join(dice.pick(part) for part in (_ONSETS, _VOWELS, _CODAS, _VOWELS, _CODAS))

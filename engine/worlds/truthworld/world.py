@@ -23,8 +23,8 @@ _NUMBERS: dict[Operation, range] = {"add": range(3, 20), "take away": range(2, 1
 class WorldShape(NamedTuple):
     """The parameters of a world. Shares are in percent; the first three decide which kinds of memory arise.
 
-    `poisoned`: evolution questions whose reference solution states wrong rules (and ends in the right answer).
-    `fluke` and `mute`: right answers of the learner that it reached by wrong rules, or with reasoning that states none.
+    `poisoned`: evolution questions whose reference solution states wrong rules (and ends in the right answer). `fluke`
+    and `mute`: the learner's right answers reached by wrong rules, or with reasoning that states no rules.
     """
 
     poisoned: int = 20
@@ -105,9 +105,11 @@ class HiddenWorld:
         )
         for kind, groups in kinds:
             for marks in groups:
-                self._found(next(words).capitalize(), kind, marks, dice)
+                self._add_land(next(words).capitalize(), kind, marks, dice)
 
-    def _found(self, land: str, kind: Literal["land", "alliance", "court"], marks: tuple[str, ...], dice: Dice) -> None:
+    def _add_land(
+        self, land: str, kind: Literal["land", "alliance", "court"], marks: tuple[str, ...], dice: Dice
+    ) -> None:
         self.task_types[land] = LandType(
             name=f"truthworld_{land.lower()}",
             land=land,

@@ -1,4 +1,4 @@
-"""What a task type is made of: numbers, chains of operations, and families of phrasing.
+"""The parts of a task type: numbers, chains of operations, and families of phrasing.
 
 The sheets in `sheets/` are TOML tables in a small notation:
 
@@ -7,7 +7,7 @@ The sheets in `sheets/` are TOML tables in a small notation:
     steps      `left = packed - gone: What is left` names a result, an operation on two numbers (by name, or
                written out), and what the line of the solution says
     sentences  `{n}` a number, `{n:money}`, `{n:percent}`, `{n:times}` (twice), `{n:part}` (a third);
-               `{who}`, `{whose}`, `{whom}` the main person, by name at first and mostly by pronoun then;
+               `{who}`, `{whose}`, `{whom}` the main person, first by name, later mostly by pronoun;
                `{other}`, `{third}` further people; `{x}`, `{xs}`, `{a x}` the family's noun, `{y}` its second;
                `{town}` a place; `[packs|fills]` either wording
     `* `       in front of a sentence: it may change places with its neighbours that have the mark too

@@ -1,7 +1,7 @@
 """From a family's sentences and the drawn values to English text.
 
 A pronoun is used only after its person has been named, and only where no one else could be meant: the second person of
-a story is of the other gender, and a story with three people has no pronouns.
+a story has the other gender, and a story with three people has no pronouns.
 """
 
 from __future__ import annotations

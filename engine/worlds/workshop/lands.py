@@ -22,7 +22,7 @@ MATERIALS = ("wood", "reed", "clay", "flint", "ore")
 STATIONS = ("bench", "kiln")
 GOODS = ("axe", "pick", "rope", "lamp", "bell")
 THINGS = (*MATERIALS, *STATIONS, *GOODS)
-"""Everything that can be had: collected, built or made. Having it for the first time is its achievement."""
+"""Everything that can be obtained: collected, built or made. Obtaining it for the first time is its achievement."""
 
 
 class Recipe(NamedTuple):
@@ -40,7 +40,7 @@ class Land(NamedTuple):
     tools: Mapping[str, str]
     recipes: Mapping[str, Recipe]
     tiers: tuple[tuple[str, ...], ...]
-    """Things by how far they lie from bare hands: supplies, tools, works."""
+    """Things by their distance from bare hands: supplies, tools, works."""
 
 
 @lru_cache(maxsize=64)

@@ -33,7 +33,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_gguf_or_cut_is_refused(tmp_path: Path) -> None:
     for data, problem in ((b"PK..", "begins with b'PK\\.\\.'"), (head(**MODEL)[:40], "ends after 40 bytes")):
-        with pytest.raises(PrerequisiteError, match=rf"is no whole GGUF file: it {problem}.*again"):
+        with pytest.raises(PrerequisiteError, match=rf"is not a complete GGUF file: it {problem}.*again"):
             load(written(tmp_path, data))
 
 
@@ -46,7 +46,7 @@ def test_a_model_without_a_chat_template_is_refused(tmp_path: Path) -> None:
     ("option", "problem"),
     [
         ("context=0", "context must be from 1 to 10000000"),
-        ("slots=300", "slots=300, but llama.cpp has 256 at most"),
+        ("slots=300", "slots=300, but llama.cpp has at most 256"),
         ("threads=1.5", "threads must be a whole number"),
         ("template=nowhere.jinja", "neither chatml nor a file with a chat template"),
         ("slot=2", "no option 'slot'.*slots"),

@@ -56,5 +56,5 @@ def test_a_recorded_request_has_its_reply_and_any_other_has_none(tmp_path: Path)
 
 
 def test_a_folder_that_is_no_run_is_refused_at_once(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no run's folder"):
+    with pytest.raises(UsageError, match="not a run's folder"):
         recorded(tmp_path / "nothing")

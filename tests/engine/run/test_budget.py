@@ -302,7 +302,7 @@ def test_dollars_cannot_be_limited_where_a_model_tells_no_tokens_and_what_it_rep
     made = calls(run)
     assert made == sum(row.calls for row in summarise(run).ledger if row.tier == "guidance") + models.execution.calls
     with pytest.raises(
-        BudgetReached, match=r"openai/paid does not tell how many tokens[\s\S]*--max-usd none --max-calls N"
+        BudgetReached, match=r"openai/paid does not report how many tokens[\s\S]*--max-usd none --max-calls N"
     ):
         go_on(run, Limits(max_usd=50.0), models, prices)
     assert calls(run) == made

@@ -100,7 +100,7 @@ def test_a_folder_that_a_failed_start_left_is_taken_up_and_one_with_other_files_
     for _ in range(2):
         with create_run(tmp_path, benchmark="gsm8k", seed=42, run_id="rest").begin() as log:
             assert (log.run, log.head.seq) == ("rest", 0)
-    with pytest.raises(UsageError, match=r"photos is no run's folder: it holds cat.png"):
+    with pytest.raises(UsageError, match=r"photos is not a run's folder: it holds cat.png"):
         create_run(tmp_path, benchmark="gsm8k", seed=42, run_id="photos")
 
 

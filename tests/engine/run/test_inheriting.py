@@ -228,7 +228,7 @@ def test_an_inherited_event_that_was_changed_is_found(child: Run, tmp_path: Path
     ("change", "how", "error", "message"),
     [
         ({"benchmark": "wordmath"}, {}, UsageError, "learned from apples, and what it learned is of no use"),
-        ({}, {"at": "iter-0/evaluate"}, UsageError, "goes on from a closed iteration"),
+        ({}, {"at": "iter-0/evaluate"}, UsageError, "continues from a closed iteration"),
         ({}, {"at": "iter-7"}, UsageError, "no marker iter-7. Closed so far: start to iter-1"),
         ({"task_types": "input"}, {}, PrerequisiteError, "task_type_source"),
     ],

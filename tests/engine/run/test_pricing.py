@@ -102,7 +102,7 @@ def test_a_users_own_prices_go_first_and_are_those_of_their_endpoint(tmp_path: P
 def test_a_file_that_is_no_table_of_prices_is_named_with_what_is_wrong(tmp_path: Path, content: str) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(content)
-    with pytest.raises(UsageError, match=r"mine\.toml is no table of prices"):
+    with pytest.raises(UsageError, match=r"mine\.toml is not a table of prices"):
         read_prices(path)
     with pytest.raises(UsageError, match="cannot be read"):
         read_prices(tmp_path / "missing.toml")
@@ -140,7 +140,7 @@ def test_a_gateway_on_this_machine_that_bills_has_a_users_own_price_and_never_th
         ("input = 1.0\n", "", r"entry 2 \(openai/gpt-x\): Object missing required field `input`"),
         ("cached = 0.5", "cashed = 0.5", r"entry 2 \(openai/gpt-x\): Object contains unknown field `cashed`"),
         ('source = "an invoice"', 'source = " "', r"entry 1 \(openai/gpt-x, anthropic/claude-opus-4-8\)[\s\S]*source"),
-        ("date = 2026-11-02", "date = 2999-01-01", r"entry 2 \(openai/gpt-x\): its date, 2999-01-01, is still to come"),
+        ("date = 2026-11-02", "date = 2999-01-01", r"entry 2 \(openai/gpt-x\): its date, 2999-01-01, is in the future"),
         ('models = ["openai/gpt-x"]', "models = []", r"entry 2 \(\)[\s\S]*models"),
         ('models = ["openai/gpt-x"]\n', "", r"entry 2 \(of no model\)[\s\S]*models"),
     ],
@@ -150,7 +150,7 @@ def test_an_entry_that_is_no_price_is_named_by_its_number_and_its_models(
 ) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(OWN.replace(old, new))
-    with pytest.raises(UsageError, match=r"mine\.toml is no table of prices: " + told):
+    with pytest.raises(UsageError, match=r"mine\.toml is not a table of prices: " + told):
         read_prices(path)
 
 

@@ -157,7 +157,7 @@ def test_without_the_users_scorer_a_run_is_shown_and_asked_but_takes_no_exam(
 
 def test_a_place_that_has_the_golds_takes_no_backup_without(begun: Run, tmp_path: Path) -> None:
     backup(begun, str(tmp_path))
-    with pytest.raises(SequenceConflict, match="holds the gold answers already"):
+    with pytest.raises(SequenceConflict, match="already holds the gold answers"):
         backup(begun, str(tmp_path), gold=False)
 
 

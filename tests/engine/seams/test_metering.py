@@ -271,7 +271,7 @@ def test_dollars_cannot_be_limited_where_the_embedder_tells_no_tokens(config: Co
     limited = Runtime(prices=priced(tmp_path), limits=Limits(max_usd=1.0))
     with provider() as server:
         server.tells_tokens = False
-        with pytest.raises(UsageError, match="does not tell how many tokens"):
+        with pytest.raises(UsageError, match="does not report how many tokens"):
             begin(tmp_path / "runs", config, quick(server, config, PAID), limited)
         assert not (tmp_path / "runs").exists()
         run = begin(tmp_path / "runs", config, quick(server, config, PAID))

@@ -132,16 +132,16 @@ def test_the_keys_of_a_server_are_those_of_its_file_whenever_that_changes(
 
             assert await let_in("one", "two", "three") == [True, True, False]
             write("three")
-            await heard("2 keys are let in")
+            await heard("2 keys are accepted")
             assert await let_in("one", "two", "three") == [False, True, True]
             write("one", also="trust = 7")
-            await heard("the keys from before hold")
+            await heard("the previous keys still apply")
             assert await let_in("one", "two", "three") == [False, True, True]
             write("one", also='served_run = "another"')
-            await heard("1 keys are let in. globex: another run or variable, so after a restart only.")
+            await heard("1 keys are accepted. globex: another run or variable, so after a restart only.")
             assert await let_in("one", "two", "three") == [True, False, False]
             path.unlink()
-            await heard("the keys from before hold")
+            await heard("the previous keys still apply")
             assert await let_in("one") == [True]
             over.append(True)
         await task

@@ -258,7 +258,7 @@ def test_what_is_late_or_cannot_be_recorded_goes_on_as_it_came_and_the_run_verif
     told = [late.chat.completions.with_raw_response.create(**request_of("chat"))]
     client = run.wrap(clients(server)["chat"], **PATIENT)
     name = mage_es.inference_of(client.chat.completions.create(**request_of("chat")))
-    with pytest.raises(UsageError, match=r"What .*-served records is settled"):
+    with pytest.raises(UsageError, match=r"What .*-served records is already settled"):
         run.wrap(clients(server)["chat"], holdback=0.5)
     run.close()
     told.append(client.chat.completions.with_raw_response.create(**request_of("chat")))
@@ -305,7 +305,7 @@ def test_what_cannot_be_wrapped_is_told(server: Api, frozen: OpenedRun) -> None:
     with pytest.raises(UsageError, match=r"str cannot be wrapped; openai.OpenAI, .*mage-es serve"):
         frozen.wrap("openai", **PATIENT)
     client = frozen.wrap(clients(server)["chat"], **PATIENT)
-    with pytest.raises(UsageError, match="This OpenAI is wrapped already"):
+    with pytest.raises(UsageError, match="This OpenAI is already wrapped"):
         frozen.wrap(client, **PATIENT)
     with pytest.raises(RunLocked, match="served by one process"):
         open_run(frozen.run).wrap(clients(server)["chat"])

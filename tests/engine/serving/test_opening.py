@@ -75,13 +75,13 @@ def test_two_processes_do_not_serve_one_run(serve: Serve) -> None:
 
 def test_a_name_that_is_taken_by_something_else_is_refused(serve: Serve, parent: Run) -> None:
     serve(at="iter-0").close()
-    with pytest.raises(UsageError, match=r"was begun at iter-0 of small, not at iter-1: leave `--at` out"):
+    with pytest.raises(UsageError, match=r"was started at iter-0 of small, not at iter-1: omit `--at`"):
         serve(at="iter-1")
     serve(at="iter-0").close()
     live = serve()
     live.close()
     assert live.marker == 0, "without a marker it goes on from where it is"
-    with pytest.raises(UsageError, match="is served from where it is"):
+    with pytest.raises(UsageError, match="is served from where it stands"):
         serve(run=live.run, at="iter-0")
     with pytest.raises(UsageError, match="is no run that serves another"):
         serve(name=parent.id)

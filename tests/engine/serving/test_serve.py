@@ -148,9 +148,9 @@ def test_what_it_begins_with_is_said_before_anything_is_served(parent: Run) -> N
         port = taken.getsockname()[1]
         with pytest.raises(PrerequisiteError, match=rf"Port {port} of 127\.0\.0\.1 is in use\."):
             serve(str(parent.path), Serving(upstream="http://u", port=port))
-    with pytest.raises(UsageError, match="Other machines reach"):
+    with pytest.raises(UsageError, match="Other machines can reach"):
         serve(str(parent.path), Serving(upstream="http://u", host="0.0.0.0"))
-    with pytest.raises(UsageError, match=r"1\.2\.3\.4:8321 is no address of this machine"):
+    with pytest.raises(UsageError, match=r"1\.2\.3\.4:8321 is not an address of this machine"):
         listening("1.2.3.4", 8321)
     for wrong in ("localhost:8000", "ftp://u", "http://", "http://u:canary@u", "http://u/?key=canary"):
         with pytest.raises(UsageError, match="is not the plain address") as told:

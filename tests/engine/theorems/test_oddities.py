@@ -107,5 +107,5 @@ def test_what_a_run_took_over_is_compared_with_its_parent(run: Run, small_run: R
     replace(child.log_path, tmp_path, other)
     found = check_parent(LogReader(child.log_path), run)
     assert not found.ok and found.seq == bent[0]
-    with pytest.raises(UsageError, match="goes on from no other run"):
+    with pytest.raises(UsageError, match="does not continue another run"):
         check_parent(LogReader(run.log_path), small_run)

@@ -65,7 +65,7 @@ def test_a_folder_with_something_in_it_is_not_written_to(small_run: Run, tmp_pat
     (tmp_path / "precious").write_text("mine")
     with pytest.raises(UsageError, match="is not empty"):
         replay(small_run, until="iter-0", into=tmp_path)
-    with pytest.raises(UsageError, match="precious is no folder"):
+    with pytest.raises(UsageError, match="precious is not a folder"):
         replay(small_run, until="iter-0", into=tmp_path / "precious")
     assert [path.name for path in tmp_path.iterdir()] == ["precious"]
 

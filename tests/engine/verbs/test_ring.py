@@ -179,7 +179,7 @@ def test_a_ring_of_unknown_methods_is_refused_before_a_run_begins(
 
 
 def test_a_method_learns_from_no_more_questions_than_there_are(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="questions to learn from, and not 9999: choose fewer"):
+    with pytest.raises(UsageError, match="questions to learn from, not 9999: choose fewer"):
         learning(tmp_path / "runs", "knn", WORDMATH, learn_from=9999)
     assert not (tmp_path / "runs").exists()
 

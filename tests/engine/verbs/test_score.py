@@ -111,5 +111,5 @@ def test_a_generated_benchmark_is_measured_by_its_scorer(tmp_path: Path) -> None
 
 
 def test_a_benchmark_that_is_not_read_from_files_takes_no_records(records: Path) -> None:
-    with pytest.raises(UsageError, match="leave out --records"):
+    with pytest.raises(UsageError, match="omit --records"):
         score("wordmath", records=records, predictions=records, strict=False, seed=1, data_dir=None)

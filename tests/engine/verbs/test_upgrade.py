@@ -380,9 +380,9 @@ def test_what_cannot_be_an_upgrade_is_refused_before_a_call(old: Run) -> None:
         upgrade(old, execution=Imitator())
     upgrade(old, execution=learner, sample=8)
     asked = len(learner.asked)
-    with pytest.raises(UsageError, match="was begun with --sample 8, not 9"):
+    with pytest.raises(UsageError, match="was started with --sample 8, not 9"):
         upgrade(old, execution=learner, sample=9)
-    with pytest.raises(UsageError, match="is no upgrade of old"):
+    with pytest.raises(UsageError, match="is not an upgrade of old"):
         upgrade(old, execution=learner, sample=8, run_id="old")
     assert len(learner.asked) == asked
 

@@ -307,7 +307,7 @@ def test_other_sealed_events_are_refused(folder: FolderObjects, tmp_path: Path) 
     save(tmp_path / "log", folder)
     with pytest.raises(SequenceConflict):
         save(tmp_path / "other", folder)
-    with pytest.raises(SequenceConflict, match="which this log has not"):
+    with pytest.raises(SequenceConflict, match="which this log does not have"):
         save(tmp_path / "longer", folder)
 
 

@@ -188,7 +188,7 @@ def test_a_witness_signs_nothing_that_is_not_true_and_no_log_signs_with_a_witnes
     forgery = forged(tmp_path / "forged", FACTS[:3], path)
     with pytest.raises(LogDamaged, match="Not cosigned"):
         cosign_head(forgery, witness, now=NOW)
-    with pytest.raises(UsageError, match="is no witness's key"):
+    with pytest.raises(UsageError, match="is not a witness's key"):
         cosign_head(path, signer, now=NOW)
     with pytest.raises(UsageError, match="No head of"):
         cosign_head(write(tmp_path / "plain", FACTS), witness, now=NOW)

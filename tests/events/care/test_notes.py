@@ -81,7 +81,7 @@ def test_a_key_is_never_overwritten(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "secret", PUBLIC, PRIVATE[:-4], PRIVATE.replace("c74f20a3", "c74f20a4")])
 def test_what_is_no_private_key_is_refused_and_not_shown(tmp_path: Path, text: str) -> None:
     (tmp_path / "key").write_text(text)
-    with pytest.raises(PrerequisiteError, match="holds no private key") as refused:
+    with pytest.raises(PrerequisiteError, match="does not hold a private key") as refused:
         read_signer(tmp_path / "key")
     assert not text or text not in str(refused.value)
 
@@ -94,7 +94,7 @@ def test_what_is_no_verifier_key_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", TEXT, f"{TEXT}\nsigned: me\n", f"{TEXT}\n— me abc\n", f"{TEXT}\n— me AA==\n"])
 def test_what_is_no_signed_note_is_damage(text: str) -> None:
-    with pytest.raises(LogDamaged, match="a note is no signed note"):
+    with pytest.raises(LogDamaged, match="a note is not a signed note"):
         read_note(text, name="a note")
 
 
@@ -102,5 +102,5 @@ def test_what_is_no_signed_note_is_damage(text: str) -> None:
     "text", ["a\n7\n", "a\nseven\nAA==\n", "a\n7\nAA==\n", f"a\n07\n{str(HEAD).splitlines()[2]}\n"]
 )
 def test_what_is_no_checkpoint_is_damage(text: str) -> None:
-    with pytest.raises(LogDamaged, match="is no checkpoint"):
+    with pytest.raises(LogDamaged, match="is not a checkpoint"):
         checkpoint_in(SignedNote(text), name="a note")

@@ -46,7 +46,7 @@ def test_a_system_that_takes_nothing_is_an_error_not_a_loop() -> None:
 
         def close(self) -> None: ...
 
-    with pytest.raises(OSError, match="took none of 3 bytes"):
+    with pytest.raises(OSError, match="accepted none of 3 bytes"):
         write_all(Stuck(), b"abc")
 
 

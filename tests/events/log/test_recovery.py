@@ -146,7 +146,7 @@ def test_a_log_that_ends_before_what_head_says_is_refused(tmp_path: Path) -> Non
 def test_another_chain_than_head_says_is_refused(tmp_path: Path) -> None:
     write_log(tmp_path, [judged(0)])
     (tmp_path / "HEAD").write_bytes(pack(HeadNote(seq=2, chain="0" * 64)))
-    refused(tmp_path, "another chain at event 2")
+    refused(tmp_path, "a different chain at event 2")
 
 
 @pytest.mark.parametrize("name", ["HEAD", "FORMAT"])

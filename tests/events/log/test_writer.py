@@ -216,7 +216,7 @@ def test_after_a_failed_write_or_sync_the_writer_takes_nothing_more_until_reopen
     with pytest.raises(WriterPoisoned, match=r"could not append .* resume the run"):
         log.append([judged(2)])
     disk.refuse = None
-    with pytest.raises(WriterPoisoned, match="takes nothing more"):
+    with pytest.raises(WriterPoisoned, match="accepts nothing more"):
         log.append([judged(2)])
     log.close()
     assert not list((path / "seg").iterdir()), "a poisoned writer seals nothing"

@@ -89,7 +89,7 @@ def test_an_integer_too_large_inside_a_part_is_refused() -> None:
 
 
 def test_a_vector_that_is_not_float32_is_refused() -> None:
-    with pytest.raises(UsageError, match="no whole number of float32"):
+    with pytest.raises(UsageError, match="not a whole number of float32"):
         written([remembered(1, vector=b"123")])
 
 

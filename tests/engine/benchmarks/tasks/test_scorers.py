@@ -81,7 +81,7 @@ def test_only_a_wrong_answer_that_says_something_goes_to_the_judge() -> None:
         ("number", "twelve", "'twelve' is no number"),
         ("choice", "A", "options: there are none"),
         ("exact", "x", ""),
-        ("regex", "a(?=b)", "answer: 'a(?=b)' is no regular expression of RE2"),
+        ("regex", "a(?=b)", "answer: 'a(?=b)' is not a regular expression of RE2"),
         ("json", "{'a': 1}", "is no JSON"),
         ("sql", "select 1", "schema: there is none"),
         ("python", "assert f(", "answer: no Python test"),

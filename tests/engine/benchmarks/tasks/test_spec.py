@@ -51,8 +51,8 @@ def test_a_title_is_short_enough_for_a_folder(name: str, short: str) -> None:
         ("tasks/a.csv?columns=answer:", "Say which column is the answer: answer=NAME.$"),
         ("tasks/a.csv?columns=context", "context=NAME, or context= for none"),
         ("tasks/a.csv?scorer", "not of the form FILE"),
-        ("tasks/a.csv?labels=yes", "one label only, yes"),
-        ("tasks/a.csv?labels=yes,no&scorer=f1", "scorer f1 has no use: leave it out"),
+        ("tasks/a.csv?labels=yes", "only one label, yes"),
+        ("tasks/a.csv?labels=yes,no&scorer=f1", "scorer f1 is not needed: omit it"),
         ("tasks/", "not of the form FILE"),
     ],
 )

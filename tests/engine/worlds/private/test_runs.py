@@ -43,7 +43,7 @@ def test_a_run_goes_on_with_the_same_rule_and_never_with_that_of_another_seed(fo
     mage_es.evolve(CONFIG, models=models(), runs_dir=folder, from_run=folder / "first", run_id="second")
     assert mage_es.verify(folder / "second").ok
     other = Config(benchmark=NAME, seed=6, iterations=1, pool=24, held_out=20, anchors=10)
-    with pytest.raises(UsageError, match="depends on the seed: go on with --seed 5"):
+    with pytest.raises(UsageError, match="depends on the seed: continue with --seed 5"):
         mage_es.evolve(other, models=models(), runs_dir=folder, from_run=folder / "first")
 
 

@@ -53,7 +53,7 @@ def test_a_link_to_a_file_is_that_file_and_a_limit_is_named(folder: Path) -> Non
     assert read_small(folder / "link") == b"12345"
     with opened(folder / "file") as file:
         assert file.read(2) == b"12"
-    with pytest.raises(OddFile, match="file is a file of 5 bytes, where at most 4 belong"):
+    with pytest.raises(OddFile, match="file is a file of 5 bytes, where at most 4 are expected"):
         read_small(folder / "file", 4)
     with pytest.raises(FileNotFoundError):
         open_regular(folder / "absent")

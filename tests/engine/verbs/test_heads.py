@@ -218,7 +218,7 @@ def test_a_receipt_of_an_exam_and_of_a_question_that_was_learned_from(run: Run, 
 
 
 def test_what_has_no_receipt_is_refused_with_the_reason(run: Run, evolved_once: Run, key: Signer) -> None:
-    with pytest.raises(UsageError, match="is neither a question that small asked, and no exam"):
+    with pytest.raises(UsageError, match="is neither a question that small asked nor an exam"):
         receipt(run, "nothing")
     learned = next(iter(LogReader(evolved_once.log_path).of(AnswerJudged)))
     with pytest.raises(UsageError, match="No signed head covers event"):

@@ -35,6 +35,8 @@ PAPERS = {
 PICTURES = "engine/viewing/pictures"
 _WIDTH = 100
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
+_CODE = re.compile(r"`[^`\n]+`")
+_LIMITED = re.compile(r"Annotated\[(\w+), msgspec\.Meta\((?:[^()']|'[^']*')*\)\]")
 _FENCE = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 
@@ -52,11 +54,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def linked(text: str, paper: str) -> str:
-    """Return a paper with its links led to pages of the site; code blocks stay as they are."""
-    parts = _FENCE.split(text)
-    return "".join(
-        part if part.startswith("```") else _LINK.sub(lambda link: _led(link, paper), part) for part in parts
-    )
+    """Return a paper with its links led to pages of the site; code blocks stay as they are.
+
+    GitHub needs `\\|` for a bar in the code of a table, where Markdown here would show the backslash.
+    """
+
+    def prose(part: str) -> str:
+        part = _LINK.sub(lambda link: _led(link, paper), part)
+        return _CODE.sub(lambda code: code[0].replace(r"\|", "|"), part)
+
+    return "".join(part if part.startswith("```") else prose(part) for part in _FENCE.split(text))
 
 
 def _led(link: re.Match[str], paper: str) -> str:
@@ -66,8 +73,7 @@ def _led(link: re.Match[str], paper: str) -> str:
     place = _normal(PurePosixPath(paper).parent / target)
     if place in PAPERS:
         return f"[{link['text']}]({PAPERS[place]}{'#' * bool(anchor)}{anchor})"
-    text = link["text"].strip("`")
-    return f"{text} (`{place}`)" if text not in place else f"`{place}`"
+    return f"`{place}`" if (ROOT / place).exists() else link[0]  # which --strict then complains of
 
 
 def _normal(path: PurePosixPath) -> str:
@@ -156,11 +162,14 @@ def _parameter(given: inspect.Parameter) -> str:
     annotated = given.name if given.annotation is given.empty else f"{given.name}: {_kind(given.annotation)}"
     if given.default is given.empty:
         return annotated
-    return f"{annotated} = {'...' if callable(given.default) else repr(given.default)}"
+    # What is made anew has no text of its own but its address in memory, which differs from build to build.
+    shown = "..." if callable(given.default) else re.sub(r"<[^<>]*>", "...", repr(given.default))
+    return f"{annotated} = {shown}"
 
 
 def _kind(annotation: Any) -> str:
     shown = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    shown = re.sub(r"ForwardRef\('([^']+)'\)", r"\1", _LIMITED.sub(r"\1", shown))
     return re.sub(r"(mage_es|collections|typing)[.][a-z_0-9.]*(?=[A-Z])", "", shown)
 
 

@@ -98,7 +98,8 @@ def commands() -> str:
     for name, command in top.commands.items():
         for word, each in getattr(command, "commands", {"": command}).items():
             words = f"mage-es {name} {word}".strip()
-            lines += ["", f"## {words}", "", "```text", each.get_help(click.Context(each, info_name=words)), "```"]
+            said = each.get_help(click.Context(each, info_name=words, terminal_width=_WIDTH))
+            lines += ["", f"## {words}", "", "```text", said, "```"]
     return "\n".join(lines) + "\n"
 
 

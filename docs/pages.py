@@ -184,14 +184,9 @@ def _worded(thing: Any) -> str:
 
 
 def events() -> str:
-    """Return every event type with its fields, as `export` documents them."""
+    """Return every event type with its fields, as an export describes them."""
+    from mage_es.events.care.export_schema import described
     from mage_es.events.vocabulary import EVENT_TYPES
-    from mage_es.events.vocabulary.meanings import meanings_of
-    from mage_es.events.vocabulary.shapes import shapes_of
 
-    lines = ["# Events", "", "Every fact that a run can record."]
-    for tag, cls in sorted(EVENT_TYPES.items()):
-        lines += ["", f"## {tag}", "", " ".join((cls.__doc__ or "").split()), "", "| field | type | |", "|---|---|---|"]
-        shapes, meanings = shapes_of(cls), meanings_of(cls)
-        lines += [f"| `{name}` | `{shapes[name]}` | {' '.join(meanings[name].split())} |" for name in shapes]
-    return "\n".join(lines) + "\n"
+    about = "Every fact that a run can record, as `mage-es export --format jsonl` writes it."
+    return described(EVENT_TYPES.values(), format="jsonl", title="Events", about=about)

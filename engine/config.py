@@ -158,7 +158,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What is served, in exams too, where the anchors have not shown that what was learned helps: `paired`: the bare
     prompt; `off`: what was learned all the same, as in the paper. Without anchors nothing is tested: it is served."""
     gate_p: Share = 0.25
-    """One-sided p of the paired test at or below which what was learned counts as shown to help."""
+    """One-sided p of the paired test at or below which what was learned counts as shown to help, with over 20 pairs."""
 
     revisit_cap: Amount = 0
     """Most earlier failures asked again in an iteration, and at most half of the pool; appendix, table of revisits.

@@ -192,7 +192,7 @@ def test_a_benchmark_is_an_object_and_another_process_is_given_it_again(
     ("given", "complaint"),
     [
         ("gsm8k", "'gsm8k' is not a benchmark: it has no name"),
-        (mage_es.Benchmark, "the class Benchmark, no object of it is not a benchmark"),
+        (mage_es.Benchmark, "the class Benchmark itself is not a benchmark"),
         (
             mage_es.Question(id="q", benchmark="b", split="test", task_type="", question="?", gold="1"),
             "has no name, task",

@@ -137,7 +137,7 @@ def given_name(benchmark: Benchmark) -> str:
     but a benchmark, or one with another's name."""
     needed = ("name", "task_type_source", "answer_format", "data_sha256", "questions", "score")
     if missing := [name for name in needed if isinstance(benchmark, type) or not hasattr(benchmark, name)]:
-        what = f"the class {benchmark.__name__}, no object of it" if isinstance(benchmark, type) else repr(benchmark)
+        what = f"the class {benchmark.__name__} itself" if isinstance(benchmark, type) else repr(benchmark)
         raise UsageError(
             f"{what[:80]} is not a benchmark: it has no {', '.join(missing)}. Give an object with all that "
             "`mage_es.Benchmark` lists, or name a benchmark in the configuration."

@@ -221,7 +221,7 @@ def loading_of(spec: ModelSpec) -> Loading:
         raise UsageError(f"{spec.text}: slots={loading.slots}, but llama.cpp has at most {_MOST_SLOTS}.")
     if not (loading.template or head.get("tokenizer.chat_template")):
         raise PrerequisiteError(
-            f"{path} has no chat template, so the model was not trained to follow instructions. Choose one that was, "
+            f"{path} has no chat template, so it was probably not trained to follow instructions. Choose one that was, "
             "or give the template of its model card: template=FILE, or template=chatml."
         )
     kept = loading.context * loading.slots * bytes_of_a_token(head)

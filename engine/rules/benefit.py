@@ -10,11 +10,11 @@ Rules
     - Any other type follows the pairs of all types together, by the same test; so does one without a pair. With
       at most FEW pairs in all no test is asked for: they cannot show a gain of 20 points, so the nearest cases are
       served until the bare prompt has beaten them, which it has with more pairs lost than won.
-    - So if what was learned has no effect at all, it is still served with a probability of at most `gate_p` for each of
-      the two tests, at any one marker, and at no cost; if it does harm, far less often, and a type that it harms is
-      stopped by its own losses, not carried by types that it helps. The price is small gains on few anchors: two pairs
-      won and none lost are the least that pass at 0.25, four at 0.1. How often it is served at which effect, with how
-      many anchors and types: tests/bench/benefit.py.
+    - So if what was learned has no effect at all, it is still served, with more pairs than FEW with a probability of at
+      most `gate_p` for each of the two tests, at any one marker, and at no cost; if it does harm, far less often, and a
+      type that it harms is stopped by its own losses, not carried by types that it helps. The price is small gains on
+      few anchors: two pairs won and none lost are the least that pass at 0.25, four at 0.1. How often it is served at
+      which effect, with how many anchors and types: tests/bench/benefit.py.
     - An anchor that the guard need not have asked has the answer that it gave when it was last asked, by what had been
       learned then: it counts, and `stale` says how many there are. At the last snapshot of a run all are asked.
     - If too few anchors leave it open at the last snapshot (SURE), at most MORE questions that were learned from make

@@ -205,16 +205,16 @@ class _AccessLine:
 
     def __init__(self, send: Any, scope: Any) -> None:
         self._send, self._scope, self._began = send, scope, time.perf_counter()
-        self._status, self._explain = 0, dict[str, str]()
+        self._status, self._headers = 0, dict[str, str]()
 
     async def send(self, message: dict[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            self._status, self._explain = message["status"], texts_of(message["headers"])
+            self._status, self._headers = message["status"], texts_of(message["headers"])
         await self._send(message)
 
     def line(self, key: str) -> str:
         """Return it once the request is answered; status 0 means that the client hung up first."""
-        scope, told = self._scope, self._explain
+        scope, told = self._scope, self._headers
         fields = {
             "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "key": key,

@@ -95,8 +95,8 @@ class NearMemory(msgspec.Struct, frozen=True, kw_only=True):
 
 class NearMemories(msgspec.Struct, frozen=True, kw_only=True):
     """What a search found, with the cosine that a memory needs to be put before a question unasked (0: any): one with
-    less is mostly about something else, and whether it is of use is yours to judge. `evidence`: whether memories of
-    this task type were shown to help."""
+    less is mostly about something else, and whether it is of use is yours to judge. `evidence`: how the anchors of
+    this task type did with memories and without."""
 
     run_id: str
     marker: str

@@ -126,7 +126,7 @@ def _require_same(served: Run, run: Run, at: str) -> None:
     if served is run:
         if at != "latest":
             raise UsageError(
-                f"{run.id} is served from where it stands; `--at {at}` is for the run that it was started from. To "
+                f"{run.id} is served from its latest state; `--at {at}` is for the run that it was started from. To "
                 f"serve {at} of it, start another: `mage-es serve {run.id} --at {at} --name OTHER`."
             )
         return

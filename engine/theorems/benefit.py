@@ -1,4 +1,4 @@
-"""Never worse than nothing: the bare prompt was served unless what was learned had been shown to help.
+"""Never worse than nothing: what was learned is served only where the record of the anchors is for it.
 
 From the logs alone: each decision is made again from the verdicts on the anchors before it; each question of an exam,
 and each that was learned from, was asked as decided for its type; and a plan that is bare names nothing that was
@@ -24,7 +24,7 @@ BOUND = "0 against the record"
 
 
 def check_benefit(run: Run, reader: LogReader, config: Config) -> Check:
-    """Return whether only what the anchors had shown to help was served."""
+    """Return whether what was served is what the anchors before it decide (rules/benefit.py)."""
     record, decided = _Record(config), list[tuple[int, BenefitDecided]]()
     inherited = last_inherited(reader)
     for seq, event in reader.numbered(AnswerCarried, AnswerJudged, BenefitDecided, QuestionPlanned):

@@ -58,9 +58,7 @@ async def apublish(
     reader = LogReader(run.log_path)
     config = parse(first_event(reader).config)
     if next(reader.of(ServingStarted), None) is None:
-        raise UsageError(
-            f"{run.id} was never served, so nobody said anything about it: `mage-es serve {run.id}` serves it."
-        )
+        raise UsageError(f"{run.id} was never served, so it has no feedback: `mage-es serve {run.id}` serves it.")
     if isinstance(execution, str):
         execution = open_model(execution, "execution")
     elif execution is not None:

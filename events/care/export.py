@@ -92,7 +92,8 @@ def _export(reader: LogReader, target: Path, *, format: ExportFormat, until: int
                 opened.callback(writers[name].close)
             writers[name].add(record)
     rows = {name: writers[name].rows for name in sorted(writers)}
-    page = export_schema.described(types, format=format, run=reader.run, until=until)
+    about = f"Events 1 to {until} of the log, as {format}."
+    page = export_schema.described(types, format=format, title=f"Events of {reader.run}", about=about)
     (target / "SCHEMA.md").write_text(page, encoding="utf-8")
     return ExportReport(run=reader.run, path=str(target), format=format, until=until, files=rows)
 

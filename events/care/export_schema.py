@@ -27,17 +27,17 @@ def arrow_schema(cls: type[Event]) -> pa.Schema:
     return pa.schema([*schema.HEADER, *fields])
 
 
-def described(types: Iterable[type[Event]], *, format: str, run: str, until: int) -> str:
+def described(types: Iterable[type[Event]], *, format: str, title: str, about: str) -> str:
     """Return a page in Markdown about an export: every file, and every column with its type and what it means."""
     stored = {field.name: str(field.type) for field in schema.HEADER}
     kinds = stored if format == "parquet" else {name: _HEADER_TEXT.get(name, "string") for name in stored}
     # Sorted: the same events must give the same bytes, whichever of their types came first.
     ordered = sorted(types, key=tag_of)
-    lines = [f"# Events of {run}", "", f"Events 1 to {until} of the log, as {format}. {_NOTES[format]}"]
+    lines = [f"# {title}", "", f"{about} {_NOTES[format]}"]
     lines += _section("Columns of every event", "", [(name, kinds[name], of) for name, of in plain.HEADER.items()])
     for cls in ordered:
-        about = f"`{file_of(cls, format)}`, schema version {cls.version}. {_doc(cls)}"
-        lines += _section(tag_of(cls), about, _columns(cls, format))
+        file = f"`{file_of(cls, format)}`, schema version {cls.version}. {_doc(cls)}"
+        lines += _section(tag_of(cls), file, _columns(cls, format))
     for part in _parts(shape for cls in ordered for shape in shapes_of(cls).values()):
         lines += _section(f"{part.__name__} (inside other columns)", _doc(part), _columns(part, format))
     return "\n".join(lines) + "\n"

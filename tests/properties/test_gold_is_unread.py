@@ -229,8 +229,6 @@ def test_no_benchmark_puts_a_function_of_held_out_or_anchor_gold_before_a_model(
     inner = open_benchmark(name, seed=42, data_dir=DATA)
     few = [*inner.questions("evolution")[:60], *inner.questions("test")[:40]]
     config = msgspec.structs.replace(CONFIG, benchmark=NAME, episode_steps=12)
-    if name == "crafter":  # whose worlds take a second each to make
-        config = msgspec.structs.replace(config, iterations=1, pool=3, held_out=3, anchors=3)
     splits = divide(config, Given(inner, few))
     by_id, guarded = {question.id: question for question in few}, rotated(getattr(splits, which))
     permuted = [regiven(question, by_id[guarded.get(question.id, question.id)], inner) for question in few]

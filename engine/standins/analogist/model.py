@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache, partial
+from functools import partial
 
 from mage_es.engine.seams.model import Request
 from mage_es.engine.standins.analogist.arguments import fill_in
@@ -18,7 +18,6 @@ NOTHING = "Nothing in the question asks for this part."
 """The reply to a step whose skill does not begin the answer."""
 
 
-@lru_cache(maxsize=4096)  # runs that are resumed, rehearsed, replayed or tested ask the same again
 def reply(request: Request) -> str:
     prompt = read_question_prompt(request)
     problem = read_problem(prompt.question)

@@ -232,7 +232,8 @@ class Choosing:
         return self._terms._replace(floor=floor) if floor else self._terms
 
     def _query(self, asked: Asked) -> Query:
-        return query_of(self._setting, self._state, asked.question, asked.task_type, asked.vector)
+        query = query_of(self._setting, self._state, asked.question, asked.task_type, asked.vector)
+        return query if asked.opening is None else query._replace(others=())
 
     def _principles(self, asked: Asked) -> tuple[str, ...]:
         skill = self._state.graph.skill_for_task(asked.task_type)
@@ -268,4 +269,5 @@ def query_of(setting: Setting, state: State, question: Question, task_type: str,
     # With a context, the same text may ask about another passage: then it is not a memory of the question itself.
     whole_text = "" if question.context else question.question
     merged = tuple(state.graph.merged_types(task_type))
-    return Query(vector, task_type, question.id, whole_text, setting.context_length(question), merged)
+    others = tuple(name for name in state.memory.task_types() if name not in (task_type, *merged))
+    return Query(vector, task_type, question.id, whole_text, setting.context_length(question), merged, others)

@@ -12,13 +12,15 @@ Rules
     - A question that was missed and later solved is shown once, by its correction.
     - If a metric was learned from the cases (rules/metric.py) it ranks them; floors are always cosines.
     - `nearest` has no quotas: of the cases of both indexes it takes the K nearest, those of one question text once, and
-      with `is_reasoned` only those that show how their answer was reached, or are a reply that a client gave.
+      with `is_reasoned` only those that show how their answer was reached, or are a reply that a client gave. If its type
+      has fewer, the nearest of all other types follow: of a type that little was learned of, nothing else shows the form
+      of an answer and what the data is about. In an episode they do not: what was done elsewhere cannot be done here.
     - No arm takes more than K memories. `cascade` takes those of `balanced`: its four parts (rules/cascade.py) come
       on top of the base rule (appendix "Cascade-Retrieval Components") and are not memories of the two indexes.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from heapq import nsmallest
 from itertools import chain, islice
@@ -33,7 +35,7 @@ from mage_es.engine.rules.metric import Metric, metric_of
 from mage_es.engine.rules.own import normal_form
 from mage_es.engine.seams.embedder import Vector, Vectors
 from mage_es.events.vocabulary import RetrievalRecipeAuthored
-from mage_es.projections.memory import Index, Memory, MemoryRow
+from mage_es.projections.memory import INDEXES, Index, Memory, MemoryRow
 from mage_es.projections.slices import Slice
 
 _DIVERSE_POOL = 16  # candidates per index among which maximal marginal relevance chooses
@@ -53,7 +55,8 @@ class Query(NamedTuple):
 
     The vector is the question's own, or that of the text that a retrieval recipe makes of it. The text is "" if the
     question has a context, since two with the same text may then differ. `merged` are the task types that went out of
-    use into its own, to borrow from; `apart` are memories of cases that it must not get.
+    use into its own, to borrow from; `others` are all whose cases may fill its bundle after these; `apart` are memories
+    of cases that it must not get.
     """
 
     vector: Vector
@@ -62,6 +65,7 @@ class Query(NamedTuple):
     question: str
     context_length: int
     merged: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
     apart: frozenset[str] = frozenset()
 
 
@@ -156,21 +160,35 @@ class Candidates:
 
     def merged(self, most: int) -> Bundle:
         """Return the nearest of both indexes, up to a number of cases, one per question text."""
-        found = {index: self._hits(index, _nearest, _DIVERSE_POOL) for index in get_args(Index)}
-        failures = frozenset(hit.memory_id for hit in found["failure"])
-        cases, strategies, texts = list[Hit](), list[Hit](), set[str]()
-        newest = sorted(chain(*found.values()), key=lambda hit: self._memory.row(hit.memory_id).birth, reverse=True)
-        for hit in sorted(newest, key=lambda hit: -hit.similarity):
-            row = self._memory.row(hit.memory_id)
-            if row.kind == "type_strategy":
-                strategies.append(hit)
-            elif len(cases) < most and (text := normal_form(row.question)) not in texts:
-                texts.add(text)
-                cases.append(hit)
-        kept = [*strategies[:1], *cases][:most]
-        return Bundle(
-            [hit for hit in kept if hit.memory_id not in failures], [hit for hit in kept if hit.memory_id in failures]
+        own = chain.from_iterable(map(self._searched, get_args(Index)))
+        others = (self.pool(index, name) for name in self.query.others for index in get_args(Index))
+        strategies, cases = list[Hit](), dict[str, Hit]()
+        for pools in (own, others):
+            if len(cases) >= most:
+                break
+            for hit in self._ranked(pools):
+                row = self._memory.row(hit.memory_id)
+                if row.kind != "type_strategy":
+                    cases.setdefault(normal_form(row.question), hit)
+                elif row.task_type == self.query.task_type:
+                    strategies.append(hit)
+        kept = [*strategies[:1], *cases.values()][:most]
+        by_index = {index: [hit for hit in kept if self._index(hit) == index] for index in get_args(Index)}
+        return Bundle(**by_index)
+
+    def _index(self, hit: Hit) -> Index:
+        return INDEXES[self._memory.row(hit.memory_id).outcome]
+
+    def _ranked(self, pools: Iterable[Pool]) -> list[Hit]:
+        """Return what pools have, nearest first, and of what is equally near the newest."""
+        hits = (
+            Hit(pool.rows.ids[row], float(pool.similarity[row]))
+            for pool in pools
+            for row in pool.nearest
+            if self._is_left(pool, row, ())
         )
+        newest = sorted(hits, key=lambda hit: self._memory.row(hit.memory_id).birth, reverse=True)
+        return sorted(newest, key=lambda hit: -hit.similarity)
 
     def _bundle(self, find: Find, most: Quotas) -> Bundle:
         success, failure = most

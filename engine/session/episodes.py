@@ -191,7 +191,7 @@ class _Episode(NamedTuple):
         if recipe and (own := state.recipes.retrieval(task_type)):  # a donor's text is worded by its own type's recipe
             text = recipe_query(own, text)
         query = query_of(self.context.setting, self.context.state, question, task_type, self.context.embed(text))
-        query = query._replace(apart=apart)
+        query = query._replace(apart=apart, others=())
         return retrieve(self.planned.search_arm, query, state.memory, self.context.setting.terms, recipe=recipe)
 
     def ask(self, step: int, planned: QuestionPlanned, moment: Moment, observation: Observation) -> Ask:

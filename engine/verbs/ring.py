@@ -22,6 +22,7 @@ from mage_es.engine.baselines.table import ALSO, is_method, is_writing
 from mage_es.engine.benchmarks.registry import open_benchmark, title, with_own_models
 from mage_es.engine.config import Config, checked
 from mage_es.engine.models.registry import Models
+from mage_es.engine.rules.splits import ANCHOR_SHARE
 from mage_es.engine.run.budget import UNLIMITED
 from mage_es.engine.run.directory import RUNS_DIR, Run
 from mage_es.engine.run.exams import Interval, by_question, exam_records, interval, ledger_of, read_exam
@@ -40,8 +41,6 @@ from mage_es.projections.ledger import Usage
 MAGE, PLAIN, NOTHING = "mage", "knn", "zero_shot"
 POOL = 24
 """Roughly how many questions an iteration of MAGE has, as a ring has few questions in all."""
-ANCHORS = 0.15
-"""Largest share of MAGE's questions that are anchors, as for a benchmark."""
 ANSWERING: tuple[Tier, ...] = ("execution", "judge")
 
 
@@ -196,7 +195,7 @@ class _Ring(NamedTuple):
     def _sized(self, config: Config) -> Config:
         """Return the configuration under which MAGE sees as many questions as the others, its anchors among them."""
         # With few questions a benchmark's usual anchors would leave none to learn from.
-        anchors = min(config.anchors, max(1, round(ANCHORS * self.learned)))
+        anchors = min(config.anchors, max(1, int(ANCHOR_SHARE * self.learned)))
         config = msgspec.structs.replace(config, anchors=anchors)
         benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=self.data_dir)
         fresh = max(1, self.learned - len(divide(config, benchmark).anchors))

@@ -354,3 +354,19 @@ def test_where_questions_are_reasoned_about_only_cases_with_reasoning_are_near()
     assert nearest(memory_of(bare, reasoned), TERMS._replace(is_reasoned=True)) == ["reasoned"]
     demonstrated = msgspec.structs.replace(bare, phase="serve")  # a client's own words, which need no more
     assert nearest(memory_of(reasoned, demonstrated), TERMS._replace(is_reasoned=True)) == ["bare", "reasoned"]
+
+
+def test_what_a_types_own_cases_leave_open_is_filled_with_the_nearest_of_all_others() -> None:
+    memory = memory_of(
+        remembered("own", OPPOSITE, ordinal=0),
+        remembered("far", FAR, ordinal=1, task_type="u"),
+        remembered("near", NEAR, ordinal=2, task_type="v", outcome="failure_memory", kind="case"),
+        remembered("how", ASKED, ordinal=3, task_type="u", **STRATEGY),
+        remembered("beyond", unit(0, 1), ordinal=4, task_type="v"),
+    )
+    assert nearest(memory) == ["own"]
+    assert nearest(memory, others=("u", "v")) == ["far", "near", "own"], "a strategy is of its type"
+    assert nearest(memory, TERMS._replace(floor=0.9), others=("u", "v")) == ["near"]
+    enough = memory_of(*(remembered(f"own{i}", OPPOSITE, ordinal=i) for i in range(3)))
+    enough.apply(remembered("near", NEAR, ordinal=9, task_type="v"))
+    assert nearest(enough, others=("v",)) == ["own0", "own1", "own2"]

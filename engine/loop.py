@@ -61,6 +61,7 @@ from mage_es.engine.rules.task_types import BATCH, BATCHES, settled, task_types_
 from mage_es.engine.run.directory import require_free_space
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.environment import SequentialBenchmark, is_sequential
+from mage_es.engine.session.beginning import opening, sign
 from mage_es.engine.session.call import TypedCall
 from mage_es.engine.session.evolving import author_all
 from mage_es.engine.session.session import Session
@@ -92,7 +93,7 @@ async def run_iterations(session: Session) -> None:
         await iterate(session, k)
     if not session.state.progress.finished:
         session.do(FinishRun())
-        session.sign()
+        sign(session)
 
 
 async def iterate(session: Session, k: int) -> None:
@@ -132,8 +133,8 @@ async def open_run(session: Session) -> None:
     """
     setting = session.world.setting
     if session.state.seq == 0:
-        session.do(session.opening())
-        session.sign()
+        session.do(opening(session))
+        sign(session)
     if not session.state.progress.is_completed(START, "open") and session.state.graph.skills():
         new = set(setting.task_types).difference(session.state.graph.task_types())
         session.do(InduceOntology(() if session.world.typing.is_induced else sorted(new), None))

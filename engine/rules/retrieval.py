@@ -12,9 +12,10 @@ Rules
     - A question that was missed and later solved is shown once, by its correction.
     - If a metric was learned from the cases (rules/metric.py) it ranks them; floors are always cosines.
     - `nearest` has no quotas: of the cases of both indexes it takes the K nearest, those of one question text once, and
-      with `is_reasoned` only those that show how their answer was reached, or are a reply that a client gave. If its type
-      has fewer, the nearest of all other types follow: of a type that little was learned of, nothing else shows the form
-      of an answer and what the data is about. In an episode they do not: what was done elsewhere cannot be done here.
+      with `is_reasoned` only those that show how their answer was reached, or are a reply that a client gave. If its
+      type has fewer, the nearest of all other types follow: of a type that little was learned of, nothing else shows
+      the form of an answer and what the data is about. In an episode they do not: what was done elsewhere cannot be
+      done here.
     - No arm takes more than K memories. `cascade` takes those of `balanced`: its four parts (rules/cascade.py) come
       on top of the base rule (appendix "Cascade-Retrieval Components") and are not memories of the two indexes.
 """

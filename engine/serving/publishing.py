@@ -135,7 +135,7 @@ async def publish_beside(
     """Publish a run that is being served, whose log and state others write under the same lock."""
     run, log, world, state = served
     session = Session(run=run, world=world, log=log, state=state, models=models, runtime=runtime)
-    session.lock = lock
+    session.share_log(lock)
     reader = LogReader(run.log_path)
     session.remember_plans(reader.records({QuestionPlanned}, since=reader.last(IterationClosed) + 1))
     async with aclosing(session):

@@ -46,8 +46,8 @@ _MOST_S = 25 * 3600.0
 """Seconds until a batch counts as lost; the provider ends it after 24 hours."""
 
 
-class Recorder(Protocol):
-    """What a caller needs of a session: the live state, and a way to make facts durable."""
+class CallRecorder(Protocol):
+    """What a caller needs of a session (its `Recorder`): the live state, and a way to make facts durable."""
 
     state: State
 
@@ -68,7 +68,7 @@ class BatchQueue:
     batches and cache writes enter none.
     """
 
-    def __init__(self, client: RetryingClient, model: Batching, *, is_on: bool, recorder: Recorder) -> None:
+    def __init__(self, client: RetryingClient, model: Batching, *, is_on: bool, recorder: CallRecorder) -> None:
         self.name = client.name
         self._client, self._model, self._is_on, self._recorder = client, model, is_on, recorder
         self._callers: set[Caller] = set()

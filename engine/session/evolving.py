@@ -23,7 +23,7 @@ async def author_all(session: Session, iteration: int, assigned: Sequence[Assign
         Interrupted: The user asked to stop; calls in flight were finished first.
         PrerequisiteError: The guidance model or the sandbox is unavailable.
     """
-    queue, done, failures = session.batch_queues.get("guidance"), 0, list[BaseException]()
+    queue, done, failures = session.clients.queues.get("guidance"), 0, list[BaseException]()
     # An assignment without a brief makes no call, so no batch may wait for it.
     callers = [(TEMPLATES[type(each.brief)][0], each.task_type) if each.brief else None for each in assigned]
     if queue:

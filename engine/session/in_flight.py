@@ -16,6 +16,7 @@ from mage_es.engine.seams.clock import SYSTEM_CLOCK, Clock
 from mage_es.engine.seams.model import Completion, Model, Request, reply_of
 from mage_es.events.disk import LocalFileSystem
 from mage_es.events.disk.opening import open_regular, read_small
+from mage_es.projections.ledger import Usage
 
 _SIZE = 48
 """Bytes of the file: a number and the machine's boot id, padded so that a write replaces the whole content."""
@@ -94,6 +95,17 @@ class BusySlots:
         finally:
             self._turn()
             self._calls -= 1
+
+    def summary(self, used: Usage) -> str:
+        """Return a sentence about the share of time in which all slots were in use, "" if nothing was answered."""
+        if not self.busy_s:
+            return ""
+        busy = 100 * self.busy_s / self.answering_s
+        summary = f"{self.number} calls were in flight in {busy:.0f} % of the time of EVALUATE and exams"
+        if used.cached_tokens:
+            cached = 100 * used.cached_tokens / used.input_tokens
+            summary += f"; {cached:.0f} % of the prompt tokens came from a cache"
+        return f"{summary}."
 
     def _turn(self) -> None:
         now = self._clock.now()

@@ -14,6 +14,7 @@ from mage_es.engine.run.questions import require_same_tasks
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import first_event, reopen_world, state_of
 from mage_es.engine.seams.benchmark import Benchmark
+from mage_es.engine.session.beginning import keep_budget
 from mage_es.engine.session.session import Session
 from mage_es.events.disk import FileSystem
 from mage_es.events.log import Log, LogReader
@@ -66,6 +67,6 @@ def reopened(
         # The state does not hold sequence numbers of plans, and what is recorded next names them as its cause.
         session.remember_plans(reader.records({IterationPlanned, QuestionPlanned}))
         if not state.progress.finished:
-            session.keep_budget(recorded)
+            keep_budget(session, recorded)
         run.forget_beginning()
         yield session

@@ -56,6 +56,7 @@ from mage_es.engine.seams.benchmark import Benchmark, Split
 from mage_es.engine.seams.environment import is_sequential, modes_of
 from mage_es.engine.search.record import have_paragraphs
 from mage_es.engine.search.registry import RECORD, Searches
+from mage_es.engine.session.beginning import opening, sign
 from mage_es.engine.session.call import make_call
 from mage_es.engine.session.course_choice import (
     AskedNote,
@@ -182,10 +183,10 @@ async def abaseline(
     with run.begin() as log:
         session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)
         session.registration = registration
-        begun = decide(world.setting, session.state, session.opening())
+        begun = decide(world.setting, session.state, opening(session))
         # One commit: a run killed between the two would not be recognisable as a baseline.
         session.commit([*begun, *(method or _beginning(session, name, chosen))])
-        session.sign()
+        sign(session)
         run.forget_beginning()
         if world.setting.config.search != config.search:
             session.announce(f"{name} searches the paragraphs that come with the questions, as with --search {RECORD}.")
@@ -409,7 +410,7 @@ async def _write(session: Session, asked: AskedNote) -> str:
     """Return what a method's writer writes, as the log records it."""
     session.check_stop()
     ask, name = asked.ask, asked.shown[0]
-    client, progress = session.clients[ask.tier], session.state.progress
+    client, progress = session.clients.direct[ask.tier], session.state.progress
     call = Call.of(ask, LEARNING_AT, "evaluate", client.name)._replace(sources=asked.shown)
     if progress.call_at(LEARNING_AT, note_key(ask)) is None and progress.lost(note_key(ask)) is None:
         session.do(await make_call(call, ask, client=client, record=session.do))
@@ -433,4 +434,4 @@ async def _answer(session: Session) -> None:
         await session.answer(-1, "exam")
     ends = (exam_closed(session), RunFinished(iterations=0))
     session.commit([Draft(event=event, iteration=-1, phase="exam") for event in ends])
-    session.sign()
+    sign(session)

@@ -29,6 +29,7 @@ from mage_es.engine.models.registry import Models
 from mage_es.engine.run.directory import Run, create_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import open_world
+from mage_es.engine.session.beginning import opening
 from mage_es.engine.session.session import Session
 from mage_es.projections.fold import State
 from tests.bench.engine_cost import Instant, fill, iteration
@@ -63,7 +64,7 @@ def filled(folder: Path, memories: int) -> Run:
     with run.begin() as log:
         world, models = open_world(config, data_dir=None), Models(Instant(), None)
         session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=Runtime())
-        session.do(session.opening())
+        session.do(opening(session))
         session.do(InduceOntology(world.setting.task_types, OntologyReply(skills=())))
         fill(session, memories)
         asyncio.run(iteration(session, 0))

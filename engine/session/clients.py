@@ -1,0 +1,72 @@
+"""The clients of a session's models: every call is retried, counted while it is in flight, and may go in a batch."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from mage_es.engine.models.registry import Models
+from mage_es.engine.models.retrying import RetryingClient
+from mage_es.engine.run.budget import Budget
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.seams.model import Batching
+from mage_es.engine.session.batches import BatchQueue, Client
+from mage_es.engine.session.in_flight import BusySlots, CallsInFlight, TrackedModel
+from mage_es.engine.session.recording import Recorder
+from mage_es.events.vocabulary import BundleTrimmed, CallFailed, Event, ModelCalled, Tier
+
+
+class Clients:
+    """One client for each tier that has a model: `direct`, and the batch `queues` of models that take batches.
+
+    `left_behind` says, in words, how many calls were in flight when the last process ended; their number is kept in the
+    file `in_flight`, for that message only. `slots` measures for how long as many calls as possible are in flight.
+    """
+
+    def __init__(
+        self,
+        models: Models,
+        runtime: Runtime,
+        *,
+        budget: Budget,
+        in_flight: Path,
+        recorder: Recorder,
+        announce: Callable[[str], None],
+    ) -> None:
+        self._in_flight = CallsInFlight(in_flight)
+        self.left_behind = self._in_flight.left_behind
+        self.slots = BusySlots(min(runtime.workers, runtime.connections(models.execution)))
+        self.direct: dict[Tier, RetryingClient] = {
+            tier: RetryingClient(
+                # Below the retries: an attempt that waits for its turn or for a pause is not in flight.
+                TrackedModel(model, self._in_flight, self.slots),
+                connections=runtime.connections(model),
+                retry_policy=runtime.retry_policy,
+                announce=announce,
+                stop=runtime.stop,
+                spending=budget,
+            )
+            for tier, model in models.by_tier().items()
+        }
+        self.queues: dict[Tier, BatchQueue] = {
+            tier: BatchQueue(self.direct[tier], model, is_on=runtime.batches, recorder=recorder)
+            for tier, model in models.by_tier().items()
+            if tier != "execution" and isinstance(model, Batching)
+        }
+        if runtime.batches and not self.queues:
+            announce("--guidance-batch has no effect: neither the guidance model nor the judge supports batches.")
+
+    def by_tier(self) -> Mapping[Tier, Client]:
+        """Return the client to ask by tier: its queue, if it has one."""
+        return {**self.direct, **self.queues}
+
+    def observe(self, event: Event) -> None:
+        """Count a call that was just recorded as no longer in flight."""
+        if isinstance(event, ModelCalled | CallFailed | BundleTrimmed):
+            self._in_flight.remove(event.request_sha256)
+
+    async def aclose(self) -> None:
+        # Queues first, since what they are still submitting goes through their clients' models.
+        for queue in self.queues.values():
+            await queue.aclose()
+        for client in self.direct.values():
+            await client.aclose()
+        self._in_flight.close()

@@ -1,0 +1,74 @@
+"""Between a session and its observer: progress, the score so far and announcements go out, a stop comes in."""
+
+from collections.abc import Iterable
+
+from mage_es.engine.rules.snapshot import anchors_so_far
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.runtime import ACCURACY, ProgressNote, RunningScore, Runtime, measure_of
+from mage_es.engine.run.world import World
+from mage_es.engine.seams.environment import is_sequential
+from mage_es.events.errors import Interrupted
+from mage_es.events.vocabulary import AnswerJudged, AnswerUnanswered, Event, Phase
+from mage_es.projections.fold import State
+
+
+class Reporter:
+    """The progress notes of one session, which say in which `iteration` and `phase` it is."""
+
+    def __init__(self, run: Run, world: World, state: State, runtime: Runtime) -> None:
+        self._run, self._iterations, self._state = run, world.setting.end, state
+        self._observer, self.is_stopped = runtime.observer, runtime.stop
+        self._measure = measure_of(are_episodes=is_sequential(world.benchmark))
+        self.iteration, self._done, self._total = -1, 0, 0
+        self.phase: Phase = "open"
+        self._score = RunningScore("open")
+
+    def enter_phase(self, iteration: int, phase: Phase) -> None:
+        """Attribute the embedder's calls and all notes to this phase from now on."""
+        self.iteration, self.phase, self._done, self._total = iteration, phase, 0, 0
+
+    def begin_score(self, phase: Phase, settled: Iterable[AnswerJudged | AnswerUnanswered]) -> None:
+        """Count anew, from the answers that are on record: a resumed run reports the score of the whole phase."""
+        self._score = RunningScore(phase, settled)
+
+    def observe(self, event: Event) -> None:
+        """Count an answer that was just recorded."""
+        if isinstance(event, AnswerJudged | AnswerUnanswered):
+            self._score.add(event)
+
+    def check_stop(self) -> None:
+        """Raise `Interrupted` if the user asked to stop."""
+        if self.is_stopped():
+            raise Interrupted(f"Stopped. Continue with `mage-es resume {self._run.path}`.")
+
+    def announce(self, words: str) -> None:
+        """Send the observer a message that people should see at once."""
+        self.report(self.iteration, self.phase, self._done, self._total, words, is_announcement=True)
+
+    def report(
+        self, iteration: int, phase: Phase, done: int, total: int, message: str = "", *, is_announcement: bool = False
+    ) -> None:
+        self.iteration, self.phase, self._done, self._total = iteration, phase, done, total
+        score = self._score if self._score.phase == phase else RunningScore(phase)
+        level = score.level(self._measure)
+        # Only anchors that see something new are asked again, so their accuracy is not that of all anchors.
+        if phase == "snapshot" and self._measure == ACCURACY and (anchors := anchors_so_far(self._state, iteration)):
+            level = sum(anchors.values()) / len(anchors)
+        ledger = self._state.ledger
+        self._observer(
+            ProgressNote(
+                run_id=self._run.id,
+                iteration=iteration,
+                iterations=self._iterations,
+                phase=phase,
+                done=done,
+                total=total,
+                measure=self._measure,
+                level=level,
+                revisits=(score.revisits_right, score.revisits),
+                execution_calls=ledger.total("execution").calls,
+                guidance_calls=ledger.total("guidance").calls,
+                message=message,
+                is_announcement=is_announcement,
+            )
+        )

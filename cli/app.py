@@ -13,6 +13,7 @@ from mage_es.cli import (
     config,
     data,
     demo,
+    diff,
     doctor,
     erase,
     evolve,
@@ -114,6 +115,7 @@ _group(
 )
 _command("Look", ask.ask, ask.EXAMPLES)
 _command("Look", show.show, show.EXAMPLES)
+_command("Look", diff.diff, diff.EXAMPLES)
 _command("Look", view.view, view.EXAMPLES)
 _command("Look", explain.explain, explain.EXAMPLES)
 _group(

@@ -3,6 +3,7 @@
 The rule that computes an update is in engine/rules/bandits.py; here it is only assigned.
 """
 
+from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple
 
 from mage_es.events.digests import digest
@@ -52,6 +53,10 @@ class Bandits:
         # An arm that was never pulled is in no event, so the prior is not part of the state.
         found = self._posteriors.get((bandit, key, arm))
         return Posterior(*found) if found else PRIOR
+
+    def arms(self) -> Iterable[tuple[str, str, str]]:
+        """Return the bandit, key and name of each arm that was ever rewarded."""
+        return self._posteriors.keys()
 
     def digest(self) -> str:
         return digest(self.dump())

@@ -139,6 +139,10 @@ class Scores:
     def anchor_answers(self, iteration: int) -> Mapping[str, bool]:
         return self._anchors.get(iteration, {})
 
+    def anchors(self) -> Iterable[str]:
+        """Return the ids of the anchors that were ever asked."""
+        return self._last.keys()
+
     def last_asked(self, question_id: str) -> LastAsked | None:
         """Return the last time that an anchor was asked and not carried."""
         return self._last.get(question_id)

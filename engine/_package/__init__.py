@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.ask import AskReport, aask, ask
     from mage_es.engine.verbs.baseline import BaselineReport, abaseline, aresume_baseline, resume_baseline
     from mage_es.engine.verbs.baseline import run_baseline as baseline
+    from mage_es.engine.verbs.diff import DiffReport, adiff, diff
     from mage_es.engine.verbs.erase import ErasureReceipt, aerase, erase
     from mage_es.engine.verbs.evolve import aevolve, evolve
     from mage_es.engine.verbs.exam import aexamine, examine
@@ -71,6 +72,7 @@ __all__ = [
     "BundleReport",
     "Completion",
     "Config",
+    "DiffReport",
     "Embedder",
     "ErasureReceipt",
     "ExamReport",
@@ -105,6 +107,7 @@ __all__ = [
     "VerifyReport",
     "aask",
     "abaseline",
+    "adiff",
     "aerase",
     "aevolve",
     "aexamine",
@@ -117,6 +120,7 @@ __all__ = [
     "aupgrade",
     "averify",
     "baseline",
+    "diff",
     "erase",
     "evolve",
     "examine",
@@ -154,6 +158,7 @@ _HOMES = {
     "engine.serving.clients": ("OpenedRun", "inference_of"),
     "engine.verbs.ask": ("AskReport", "aask", "ask"),
     "engine.verbs.baseline": ("BaselineReport", "abaseline", "aresume_baseline", "baseline", "resume_baseline"),
+    "engine.verbs.diff": ("DiffReport", "adiff", "diff"),
     "engine.verbs.erase": ("ErasureReceipt", "aerase", "erase"),
     "engine.verbs.evolve": ("aevolve", "evolve"),
     "engine.verbs.exam": ("aexamine", "examine"),

@@ -32,6 +32,7 @@ DONE: dict[str, tuple[str, ...]] = {
     "report": ("runs",),
     "backup": ("first", "kept"),
     "doctor": ("--no-calls",),
+    "diff": ("first@start", "first"),
     "runs list": (),
     "runs show": ("first",),
     "runs delete": ("first", "--yes"),

@@ -1,0 +1,309 @@
+"""The verb `diff`: what changed between two moments of a run, or between two runs, according to their logs.
+
+Rules
+    - A moment is a run and a marker of it. Its state is folded from the log: no model, no network, no clock.
+    - Something learned is the same on both sides if it has the same id, which is a hash of what it says. So two runs
+      can be compared too, unless their tasks name subjects: then each run has ids of its own.
+    - Answers are paired by question: to the anchors, as they were last answered until then, and to the questions of the
+      last finished exam of that state, without a control.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from mage_es.engine.agents.learner import course_of
+from mage_es.engine.config import parse
+from mage_es.engine.courses import Ask, begin
+from mage_es.engine.models.clients import chat_of
+from mage_es.engine.run.directory import RUNS_DIR, Run, as_run, find_run
+from mage_es.engine.run.exams import Interval, by_question, exam_records, read_exam
+from mage_es.engine.run.memories import MemoryItem, items_of
+from mage_es.engine.run.world import first_event, state_of
+from mage_es.engine.serving.frozen import freeze
+from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.events.errors import UsageError, nearest
+from mage_es.events.log import LogReader
+from mage_es.events.log.markers import parse as parse_marker
+from mage_es.events.vocabulary import IterationClosed
+from mage_es.projections.bandits import Posterior
+from mage_es.projections.fold import State
+
+IN_USE = "active"
+Fate = Literal["new", "gone", "out of use", "back in use", "changed"]
+"""What became of something learned: only on the later side, only on the earlier, or on both with another status."""
+
+
+class RunMoment(msgspec.Struct, frozen=True, kw_only=True):
+    """A state: its run, the marker that was asked for, and the event that it ends with."""
+
+    run_id: str
+    marker: str
+    seq: int
+
+    def __str__(self) -> str:
+        return f"{self.run_id}@{self.marker}"
+
+
+class SettingDiff(msgspec.Struct, frozen=True, kw_only=True):
+    """A setting that the two runs began with differently; its values are as in a file of settings."""
+
+    name: str
+    before: str
+    after: str
+
+
+class LearnedDiff(msgspec.Struct, frozen=True, kw_only=True):
+    """Something learned that differs: as it is after, or was before if it is gone. `was` and `now` are its status, ""
+    where it does not exist."""
+
+    item: MemoryItem
+    fate: Fate
+    was: str
+    now: str
+
+
+class NameDiff(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill or task type of the graph that only one side has."""
+
+    kind: Literal["skill", "task type"]
+    name: str
+    is_new: bool
+
+
+class CountDiff(msgspec.Struct, frozen=True, kw_only=True):
+    """The number of edges of a kind."""
+
+    kind: str
+    before: int
+    after: int
+
+
+class ArmDiff(msgspec.Struct, frozen=True, kw_only=True):
+    """An arm whose posterior differs: the means, in [0, 1], and how often it was rewarded."""
+
+    bandit: str
+    key: str
+    arm: str
+    before: float
+    after: float
+    pulls_before: int
+    pulls_after: int
+
+
+class AnswersDiff(msgspec.Struct, frozen=True, kw_only=True):
+    """The same questions on both sides: how many were right before and after, which were won and lost. `interval` is
+    that of the difference, after minus before, in points, with p of the exact sign test."""
+
+    what: str
+    total: int
+    before: int
+    after: int
+    won: tuple[str, ...]
+    lost: tuple[str, ...]
+    interval: Interval
+
+
+class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What differs after from before. `learned` is sorted by fate, then as it came to be; `arms` by how far they moved.
+    `question` has, with its id, the prompt's lines as a unified diff; None if no question was named."""
+
+    before: RunMoment
+    after: RunMoment
+    settings: tuple[SettingDiff, ...]
+    learned: tuple[LearnedDiff, ...]
+    names: tuple[NameDiff, ...]
+    edges: tuple[CountDiff, ...]
+    arms: tuple[ArmDiff, ...]
+    answers: tuple[AnswersDiff, ...]
+    question: str
+    prompt: tuple[str, ...]
+
+
+class _Side(NamedTuple):
+    run: Run
+    marker: str
+    reader: LogReader
+    state: State
+
+    @property
+    def moment(self) -> RunMoment:
+        return RunMoment(run_id=self.run.id, marker=self.marker, seq=self.state.seq)
+
+
+def moment_of(text: str, runs_dir: Path | str = RUNS_DIR) -> tuple[Run, str]:
+    """Return the run and the marker that `RUN@MARKER` means; without a marker it is `latest`, without a run the newest.
+    Raises `UsageError` if there is no such run, or the marker is none."""
+    name, at, marker = text.rpartition("@")
+    if not at:
+        name, marker = text, "latest"
+    parse_marker(marker)
+    return find_run(runs_dir, name or None), marker
+
+
+@typed
+def diff(
+    before: Run | Path | str, after: Run | Path | str, *, at: tuple[str, str] = ("latest", "latest"), question: str = ""
+) -> DiffReport:
+    """Return what differs in one run at a marker from another, or from itself at another marker.
+
+    With `question`, an id, also how the prompt differs that each side puts before it.
+
+    Raises:
+        UsageError: A marker does not exist, or a side does not have the question.
+        LogDamaged: A log fails its checksums.
+    """
+    was, now = (_side(as_run(run), marker) for run, marker in zip((before, after), at, strict=True))
+    return DiffReport(
+        before=was.moment,
+        after=now.moment,
+        settings=tuple(_settings(was, now)),
+        learned=tuple(_learned(was.state, now.state)),
+        names=tuple(_names(was.state, now.state)),
+        edges=tuple(_edges(was.state, now.state)),
+        arms=tuple(_arms(was.state, now.state)),
+        answers=tuple(_answers(was, now)),
+        question=question,
+        prompt=tuple(_prompt(was, now, question)) if question else (),
+    )
+
+
+adiff = in_thread(diff)
+
+
+def _side(run: Run, marker: str) -> _Side:
+    reader = LogReader(run.log_path)
+    return _Side(run, marker, reader, state_of(run, reader, until=reader.resolve(marker)))
+
+
+def _settings(was: _Side, now: _Side) -> Iterator[SettingDiff]:
+    if was.run.path == now.run.path:
+        return
+    before, after = (msgspec.structs.asdict(parse(first_event(side.reader).config)) for side in (was, now))
+    for name in before:
+        if before[name] != after[name]:
+            yield SettingDiff(name=name, before=str(before[name]), after=str(after[name]))
+
+
+def _learned(was: State, now: State) -> list[LearnedDiff]:
+    before, after = ({item.memory_id: item for item in items_of(state)} for state in (was, now))
+    found = list[LearnedDiff]()
+    for name in {**before, **after}:
+        old, new = before.get(name), after.get(name)
+        then, status = old.status if old else "", new.status if new else ""
+        if (item := new or old) and then != status:
+            found.append(LearnedDiff(item=item, fate=_fate(then, status), was=then, now=status))
+    return sorted(found, key=lambda each: (each.fate, each.item.iteration, each.item.kind, each.item.memory_id))
+
+
+def _fate(was: str, now: str) -> Fate:
+    if not was:
+        return "new"
+    if not now:
+        return "gone"
+    if was == IN_USE:
+        return "out of use"
+    return "back in use" if now == IN_USE else "changed"
+
+
+def _names(was: State, now: State) -> Iterator[NameDiff]:
+    kinds: Mapping[Literal["skill", "task type"], tuple[Sequence[str], Sequence[str]]] = {
+        "skill": (was.graph.skills(), now.graph.skills()),
+        "task type": (was.graph.task_types(), now.graph.task_types()),
+    }
+    for kind, (before, after) in kinds.items():
+        yield from (NameDiff(kind=kind, name=name, is_new=name in after) for name in sorted({*before} ^ {*after}))
+
+
+def _edges(was: State, now: State) -> Iterator[CountDiff]:
+    before, after = was.graph.edge_counts(), now.graph.edge_counts()
+    for kind in sorted({*before, *after}):
+        if before.get(kind, 0) != after.get(kind, 0):
+            yield CountDiff(kind=kind, before=before.get(kind, 0), after=after.get(kind, 0))
+
+
+def _arms(was: State, now: State) -> list[ArmDiff]:
+    found = [
+        ArmDiff(
+            bandit=bandit,
+            key=key,
+            arm=arm,
+            before=_mean(was.bandits.posterior(bandit, key, arm)),
+            after=_mean(now.bandits.posterior(bandit, key, arm)),
+            pulls_before=was.bandits.posterior(bandit, key, arm).pulls,
+            pulls_after=now.bandits.posterior(bandit, key, arm).pulls,
+        )
+        for bandit, key, arm in sorted({*was.bandits.arms(), *now.bandits.arms()})
+        if was.bandits.posterior(bandit, key, arm) != now.bandits.posterior(bandit, key, arm)
+    ]
+    return sorted(found, key=lambda each: -abs(each.after - each.before))
+
+
+def _mean(posterior: Posterior) -> float:
+    return posterior.alpha / (posterior.alpha + posterior.beta)
+
+
+def _answers(was: _Side, now: _Side) -> Iterator[AnswersDiff]:
+    for what, before, after in (
+        ("anchors", _anchors(was.state), _anchors(now.state)),
+        ("exam", _examined(was), _examined(now)),
+    ):
+        both = [name for name in before if name in after]
+        if both:
+            yield AnswersDiff(
+                what=what,
+                total=len(both),
+                before=sum(before[name] for name in both),
+                after=sum(after[name] for name in both),
+                won=tuple(name for name in both if after[name] and not before[name]),
+                lost=tuple(name for name in both if before[name] and not after[name]),
+                interval=by_question([float(after[name] - before[name]) for name in both]),
+            )
+
+
+def _anchors(state: State) -> Mapping[str, bool]:
+    """Return whether each anchor was right when it was last asked."""
+    return {name: last.correct for name in state.scores.anchors() if (last := state.scores.last_asked(name))}
+
+
+def _examined(side: _Side) -> Mapping[str, bool]:
+    """Return whether each question of the last finished exam of this state was right; empty if there is none."""
+    closed, found = _closed(side.reader, side.state.seq), dict[str, bool]()
+    for record in exam_records(side.reader):
+        if not record.closed or record.opened.control != "none" or not record.is_there(side.run):
+            continue
+        if _closed(side.reader, record.opened.head_seq) == closed:
+            found = {
+                str(row["question_id"]): bool(row["correct"])
+                for row in read_exam(record.log(side.run), record).answers.iter_rows(named=True)
+            }
+    return found
+
+
+def _closed(reader: LogReader, until: int) -> int:
+    """Return the event that closed the last iteration until an event: what is learned changes in between."""
+    return reader.last(IterationClosed, until=until)
+
+
+def _prompt(was: _Side, now: _Side, question: str) -> Iterator[str]:
+    before, after = (_prompt_of(side, question).splitlines() for side in (was, now))
+    # The whole prompt: cases that moved are judged by what stayed.
+    whole = max(len(before), len(after))
+    lines = difflib.unified_diff(before, after, str(was.moment), str(now.moment), n=whole, lineterm="")
+    return (line for line in lines if not line.startswith("@@"))
+
+
+def _prompt_of(side: _Side, name: str) -> str:
+    frozen = freeze(side.run, side.marker)
+    if name not in (questions := frozen.world.questions):
+        raise UsageError(f"{side.run.id} has no question {name!r}.{nearest(name, list(questions))}")
+    planned = frozen.planned(questions[name])
+    first = begin(course_of(frozen.world.setting, frozen.state, planned, questions[name]))
+    if not isinstance(first, Ask):
+        return "(no prompt: the nearest cases answer)"
+    return "\n\n".join(f"{said['role'].title()}:\n{said['content']}" for said in chat_of(first.request, joined=False))

@@ -1,0 +1,47 @@
+"""`mage-es diff` from the outside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Command = Callable[..., Any]
+
+
+def test_one_run_is_compared_with_its_start(mage: Command, runs_dir: Path) -> None:
+    ended = mage("diff", "first")
+    assert ended.code == 0 and ended.out.startswith("first@start (event ")
+    assert " to first@latest (event " in ended.out and " learned" in ended.out
+    assert "The same questions\n" in ended.out and "\nanchors " in ended.out
+    assert "What was learned" in ended.out and "\nnew " in ended.out
+    assert mage("diff").out == ended.out, "the newest run"
+
+
+def test_two_moments_are_compared_in_the_order_in_which_they_are_named(mage: Command, runs_dir: Path) -> None:
+    ended = mage("diff", "first@iter-1", "@iter-0", "--json")
+    report = json.loads(ended.out)
+    assert (report["before"]["marker"], report["after"]["marker"]) == ("iter-1", "iter-0")
+    assert {each["fate"] for each in report["learned"]} == {"gone"}
+    assert ": the same state\n" in mage("diff", "first", "first").out
+
+
+def test_a_question_shows_how_the_prompt_changed(mage: Command, runs_dir: Path) -> None:
+    names = (f"wordmath-test-{number}" for number in range(40))
+    question = next(name for name in names if json.loads(mage("diff", "--question", name, "--json").out)["prompt"])
+    ended = mage("diff", "first", "--question", question)
+    assert "\n--- first@start\n+++ first@latest\n System:\n" in ended.out
+    assert f"Both put the same prompt before {question}." in mage("diff", "first", "first", "--question", question).out
+    assert f"mage-es show {question} first" in ended.err
+
+
+def test_what_cannot_be_compared_is_named(mage: Command, runs_dir: Path) -> None:
+    for words, why in (
+        (("first@iter-7",), "this log has no marker iter-7"),
+        (("first@yesterday",), "'yesterday' is not a marker"),
+        (("frist", "first"), "frist"),
+        (("first", "--question", "wordmath-test-none"), "first has no question 'wordmath-test-none'"),
+    ):
+        ended = mage("diff", *words)
+        assert (ended.code, why in ended.err) == (2, True), ended.err

@@ -31,12 +31,12 @@ HOUSE: Mapping[str, tuple[tuple[str, ...], ...]] = {
     ),
     "projections": (("projections",),),
     "events": (
-        ("events.care",),
+        ("events.care", "events.vocabulary"),
         ("events.log",),
         ("events.segments",),
         ("events.wal",),
         ("events.disk",),
-        ("events.vocabulary",),
+        ("events.facts",),
         ("events.digests", "events.errors"),
     ),
 }

@@ -36,6 +36,8 @@ from mage_es.events.vocabulary import (
     QuestionGold,
     QuestionPlanned,
     QuestionsStored,
+    QuestionText,
+    QuestionTypes,
     Record,
 )
 from tests.engine.forgery import replace
@@ -299,7 +301,7 @@ def regold(run: Run, folder: Path, change: Callable[[str, str], str]) -> None:
     """Write right answers of a forger's choice beside the log, which vouches for them."""
     texts, golds = LogReader(run.log_path).questions()
     told = [_regolded(each, change(each.id, each.gold)) for each in golds or ()]
-    files = questions.encode(texts, told)
+    files = questions.encode(texts, told, QuestionTypes(QuestionsStored, QuestionText, QuestionGold))
 
     def vouched(record: Record) -> Event:
         return files.stored if isinstance(record.event, QuestionsStored) else record.event

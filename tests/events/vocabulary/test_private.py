@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from mage_es.events.digests import digest, token_of
+from mage_es.events.facts.private import Private, beginning, marked, recorded, under_of
+from mage_es.events.facts.shapes import Mark, Shape, shapes_of
 from mage_es.events.vocabulary import EVENT_TYPES, Event, Part, QuestionGold, QuestionText
-from mage_es.events.vocabulary.private import Private, beginning, marked, recorded, under_of
-from mage_es.events.vocabulary.shapes import Mark, Shape, shapes_of
 
 ENVIRONMENTS = {
     "task_context.opened",

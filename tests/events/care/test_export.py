@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from mage_es.events.care import FORMATS, export
 from mage_es.events.care.export_schema import arrow_schema, column_of
 from mage_es.events.errors import LogDamaged, UsageError
+from mage_es.events.facts import plain
 from mage_es.events.facts.meanings import meanings_of
 from mage_es.events.facts.shapes import shapes_of
 from mage_es.events.log import Log, LogReader
@@ -30,7 +31,6 @@ from mage_es.events.vocabulary import (
     Record,
     SkillCreated,
     Step,
-    plain,
     tag_of,
 )
 from mage_es.events.vocabulary.meanings import COMMON

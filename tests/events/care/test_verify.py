@@ -191,10 +191,10 @@ def test_a_head_that_the_recorded_chain_claims_but_the_events_do_not_give_is_not
     told, records = sealed.about, sealed.records(span)
     forged = [msgspec.structs.replace(record, ts_us=record.ts_us + 1) for record in records]
     search = HeadSearch(told.chain)
-    search.in_segment(told, records)
+    search.in_segment(told, records, MAGE_ES)
     assert search.found == Head(30, told.chain)
     search = HeadSearch(told.chain)
-    search.in_segment(told, forged)
+    search.in_segment(told, forged, MAGE_ES)
     assert search.found is None and search.untold == [span]
 
 

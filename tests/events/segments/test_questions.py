@@ -58,7 +58,7 @@ def test_what_was_altered_added_and_taken_away_is_named(layout: Layout) -> None:
     forged = [msgspec.structs.replace(text, question="Other?") if text.id == "q7" else text for text in TEXTS[:-1]]
     forged.append(msgspec.structs.replace(SHOWN, id="new"))
     path = files_of(layout, FILES.stored)[0]
-    path.write_bytes(encode(forged, GOLDS).texts)
+    path.write_bytes(encode(forged, GOLDS, TYPES).texts)
     with pytest.raises(LogDamaged, match=r"1 missing \(q4999\), 1 altered \(q7\), 1 foreign \(new\)"):
         texts_of(FS, layout, FILES.stored, QuestionText)
 
@@ -67,7 +67,7 @@ def test_an_altered_gold_is_named(layout: Layout) -> None:
     forged = [msgspec.structs.replace(gold, gold="43") if gold.id == "q7" else gold for gold in GOLDS]
     salted = encode(TEXTS, GOLDS, TYPES).golds  # as one would who knows the salt
     path = files_of(layout, FILES.stored)[1]
-    path.write_bytes(encode(TEXTS, forged).golds)
+    path.write_bytes(encode(TEXTS, forged, TYPES).golds)
     with pytest.raises(LogDamaged, match="5000 altered"):  # with another salt no row is what it was
         golds_of(FS, layout, FILES.stored, QuestionGold)
     path.write_bytes(salted + b"\0")

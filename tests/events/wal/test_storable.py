@@ -23,7 +23,7 @@ from mage_es.events.vocabulary import (
 )
 from mage_es.events.wal.bodies import FrameReader, body_of
 from mage_es.events.wal.frames import Frame, decode, encode
-from mage_es.events.wal.storable import coordinates_of, require_storable
+from mage_es.events.wal.storable import Checks, coordinates_of, require_storable
 from tests.events.samples import FACTS, bits, drafts, events, judged, remembered
 from tests.histories.generate import filled
 

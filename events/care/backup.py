@@ -33,8 +33,7 @@ from mage_es.events.disk.filesystem import FileSystem
 from mage_es.events.disk.layout import Layout, Range
 from mage_es.events.disk.objects import Listed, Objects, ObjectSource, create_once
 from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflict
-from mage_es.events.facts.envelope import Record
-from mage_es.events.facts.vocabulary import Vocabulary
+from mage_es.events.facts import Record, Vocabulary
 from mage_es.events.log.reader import LogReader
 from mage_es.events.log.recovery import read_format
 from mage_es.events.log.tail import Tail
@@ -107,13 +106,7 @@ def newest_head(objects: ObjectSource, found: Held, *, at: str) -> HeadNote:
 
 
 def back_up(
-    path: Path,
-    objects: Objects,
-    *,
-    at: str,
-    fs: FileSystem,
-    gold: bool = True,
-    vocabulary: Vocabulary | None = None,
+    path: Path, objects: Objects, *, at: str, fs: FileSystem, gold: bool = True, vocabulary: Vocabulary | None = None
 ) -> Stored:
     """Store what is new in the log in the folder `path` under the prefix `at`, with or without `gold` answers.
 

@@ -19,9 +19,7 @@ from mage_es.events.disk.documents import Head
 from mage_es.events.disk.filesystem import FileSystem
 from mage_es.events.disk.layout import Layout, Range
 from mage_es.events.errors import LogError, UsageError
-from mage_es.events.facts.envelope import Record, event_id
-from mage_es.events.facts.records import SegmentSealed
-from mage_es.events.facts.vocabulary import Vocabulary
+from mage_es.events.facts import Record, SegmentSealed, Vocabulary, event_id
 from mage_es.events.segments.reader import Segment
 from mage_es.events.segments.schema import Description, Files
 from mage_es.events.segments.sealed import SealedEvents

@@ -28,9 +28,7 @@ import pyarrow.parquet as pq
 
 from mage_es.events.care import export_schema
 from mage_es.events.errors import UsageError
-from mage_es.events.facts import plain
-from mage_es.events.facts.envelope import Record
-from mage_es.events.facts.form import Event
+from mage_es.events.facts import Event, Record, plain
 from mage_es.events.facts.shapes import shapes_of
 from mage_es.events.log.reader import LogReader
 from mage_es.events.segments import columns, schema

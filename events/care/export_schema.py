@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
 
-from mage_es.events.facts import plain
-from mage_es.events.facts.form import Event, Part, tag_of
+from mage_es.events.facts import Event, Part, plain, tag_of
 from mage_es.events.facts.meanings import meanings_of
 from mage_es.events.facts.shapes import Shape, shapes_of
 from mage_es.events.segments import schema

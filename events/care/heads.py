@@ -41,11 +41,7 @@ from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem, write_ne
 from mage_es.events.disk.layout import Layout
 from mage_es.events.disk.objects import ObjectSource
 from mage_es.events.errors import LogDamaged, UsageError
-from mage_es.events.facts import plain
-from mage_es.events.facts.envelope import Draft, Record
-from mage_es.events.facts.form import tag_of
-from mage_es.events.facts.records import LogRepaired, SignerNamed
-from mage_es.events.facts.vocabulary import Vocabulary
+from mage_es.events.facts import Draft, LogRepaired, Record, SignerNamed, Vocabulary, plain, tag_of
 from mage_es.events.log import Log, LogReader
 from mage_es.events.log.recovery import read_format
 

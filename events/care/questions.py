@@ -13,7 +13,7 @@ from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem, write_ne
 from mage_es.events.disk.layout import Layout
 from mage_es.events.disk.objects import Objects, ObjectSource
 from mage_es.events.errors import LogDamaged, SequenceConflict
-from mage_es.events.facts.vocabulary import QuestionTypes, Vocabulary
+from mage_es.events.facts import QuestionTypes, Vocabulary
 from mage_es.events.log import LogReader
 from mage_es.events.segments.questions import files_of, golds_of, texts_of
 

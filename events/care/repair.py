@@ -17,10 +17,7 @@ from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem, write_ne
 from mage_es.events.disk.layout import Layout
 from mage_es.events.disk.lock import WriterLock
 from mage_es.events.errors import PrerequisiteError
-from mage_es.events.facts.envelope import Draft
-from mage_es.events.facts.form import Event
-from mage_es.events.facts.records import LogRepaired
-from mage_es.events.facts.vocabulary import Vocabulary
+from mage_es.events.facts import Draft, Event, LogRepaired, Vocabulary
 from mage_es.events.wal.bodies import body_of
 
 
@@ -63,11 +60,7 @@ def plan_repair(path: Path, fs: FileSystem | None = None, *, vocabulary: Vocabul
 
 
 def repair_log(
-    path: Path,
-    *,
-    clock: Callable[[], int],
-    fs: FileSystem | None = None,
-    vocabulary: Vocabulary | None = None,
+    path: Path, *, clock: Callable[[], int], fs: FileSystem | None = None, vocabulary: Vocabulary | None = None
 ) -> RepairReport:
     """Cut a log that cannot be opened to its last whole prefix, and record that in it. A whole log is left as it is."""
     fs, layout = fs or LocalFileSystem(), Layout(path)

@@ -15,7 +15,7 @@ from mage_es.events.disk.filesystem import FileSystem, write_new
 from mage_es.events.disk.layout import Layout, Range
 from mage_es.events.disk.objects import ObjectSource
 from mage_es.events.errors import LogDamaged, PrerequisiteError
-from mage_es.events.facts.vocabulary import Vocabulary
+from mage_es.events.facts import Vocabulary
 from mage_es.events.segments.sealed import seals_in
 
 

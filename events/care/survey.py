@@ -21,8 +21,7 @@ from mage_es.events.disk.filesystem import FileSystem
 from mage_es.events.disk.layout import Layout, Listing, Range
 from mage_es.events.disk.lock import watermark
 from mage_es.events.errors import LogDamaged, LogError, UnknownEvent
-from mage_es.events.facts.records import SegmentSealed
-from mage_es.events.facts.vocabulary import Vocabulary
+from mage_es.events.facts import SegmentSealed, Vocabulary
 from mage_es.events.log.recovery import read_format, read_head, require_bound
 from mage_es.events.segments.sealed import SealedEvents, seals_in
 from mage_es.events.segments.sealing import is_sealed_as

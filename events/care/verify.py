@@ -20,9 +20,7 @@ from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem
 from mage_es.events.disk.layout import Layout, Listing, Range
 from mage_es.events.disk.lock import watermark
 from mage_es.events.errors import LogError, UsageError
-from mage_es.events.facts.envelope import Record, event_id
-from mage_es.events.facts.records import SegmentSealed
-from mage_es.events.facts.vocabulary import Vocabulary
+from mage_es.events.facts import Record, SegmentSealed, Vocabulary, event_id
 from mage_es.events.log.recovery import read_format, read_head
 from mage_es.events.segments.schema import Description
 from mage_es.events.segments.sealed import SealedEvents, seals_in

@@ -22,7 +22,7 @@ from mage_es.events.digests import token_of
 from mage_es.events.disk.documents import pack, unpack
 from mage_es.events.disk.filesystem import TEMPORARY, LocalFileSystem, sync_fully
 from mage_es.events.errors import KeysUnusable, LogDamaged, PrerequisiteError
-from mage_es.events.facts.envelope import Draft
+from mage_es.events.facts import Draft
 from mage_es.events.facts.private import ERASED, NONCE, PREFIX, TAG, Private, mapped, texts_in
 from mage_es.events.facts.shapes import vectors_of
 

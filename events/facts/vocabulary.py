@@ -39,7 +39,7 @@ class Vocabulary:
     """The event types of a log by tag, and what the log has to know of some of them.
 
     `upcasters` are by (tag, version that they start from). `marks` are the ends of iterations, and of their phases,
-    with the fields that say which: (`iteration`,) or (`iteration`, `phase`). After each of `heads` the log renews HEAD,
+    with the fields that say which: the iteration, and perhaps the phase. After each of `heads` the log renews HEAD,
     which outlives a restart of the machine. Behind each of `signed` a signed head is due, once a signer is named.
     Nothing follows one of `ends`, so followers stop. Of `once` the log keeps no index: each fact is new, and to append
     it again records it again. `meanings` are those of fields without a docstring, by name.

@@ -9,9 +9,7 @@ from pathlib import Path
 from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem
 from mage_es.events.disk.layout import Layout
 from mage_es.events.disk.lock import is_running
-from mage_es.events.facts.envelope import Record
-from mage_es.events.facts.records import SegmentSealed
-from mage_es.events.facts.vocabulary import Vocabulary
+from mage_es.events.facts import Record, SegmentSealed, Vocabulary
 from mage_es.events.log.reader import LogReader
 from mage_es.events.segments.batches import Reads
 

@@ -17,7 +17,7 @@ from typing import Literal, get_args
 import msgspec
 
 from mage_es.events.errors import UsageError, nearest
-from mage_es.events.facts.form import Event, Phase
+from mage_es.events.facts import Event, Phase
 
 _ITERATION = re.compile(r"iter-(\d{1,9})(?:/([a-z]+))?")
 _SEQ = re.compile(r"seq:(\d{1,18})")

@@ -15,9 +15,7 @@ from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem
 from mage_es.events.disk.keys import keys_of
 from mage_es.events.disk.layout import Layout, Range
 from mage_es.events.errors import PrerequisiteError
-from mage_es.events.facts.envelope import Record
-from mage_es.events.facts.form import Event, tag_of
-from mage_es.events.facts.vocabulary import Vocabulary
+from mage_es.events.facts import Event, Record, Vocabulary, tag_of
 from mage_es.events.log import markers
 from mage_es.events.log.recovery import read_format
 from mage_es.events.log.tail import Tail

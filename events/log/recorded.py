@@ -7,7 +7,7 @@ from operator import itemgetter
 
 from mage_es.events.disk.documents import Holding
 from mage_es.events.disk.layout import Range
-from mage_es.events.facts.envelope import Coordinates
+from mage_es.events.facts import Coordinates
 from mage_es.events.segments.sealed import SealedEvents
 
 _iteration, _tag = itemgetter(0), itemgetter(3)

@@ -17,7 +17,7 @@ from mage_es.events.disk.layout import Layout, Listing
 from mage_es.events.disk.lock import watermark
 from mage_es.events.disk.opening import SMALL
 from mage_es.events.errors import LogDamaged, UsageError
-from mage_es.events.facts.records import SegmentSealed
+from mage_es.events.facts import SegmentSealed
 from mage_es.events.segments.sealed import seals_in
 from mage_es.events.segments.sealing import whole_wal
 

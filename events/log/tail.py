@@ -12,7 +12,7 @@ from mage_es.events.disk.filesystem import FileSystem
 from mage_es.events.disk.layout import Layout, Listing
 from mage_es.events.disk.lock import watermark
 from mage_es.events.errors import LogDamaged
-from mage_es.events.facts.records import SegmentSealed
+from mage_es.events.facts import SegmentSealed
 from mage_es.events.log.recovery import (
     read_head,
     require_bound,

@@ -19,9 +19,7 @@ from mage_es.events.disk.keys import Keys, make_keys
 from mage_es.events.disk.layout import Layout, Range
 from mage_es.events.disk.lock import WriterLock, watermark
 from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflict, UsageError, WriterPoisoned
-from mage_es.events.facts.envelope import Coordinates, Draft, Record
-from mage_es.events.facts.records import SegmentSealed
-from mage_es.events.facts.vocabulary import Vocabulary
+from mage_es.events.facts import Coordinates, Draft, Record, SegmentSealed, Vocabulary
 from mage_es.events.log.allocators import give_back_freed
 from mage_es.events.log.appended import Appended
 from mage_es.events.log.recorded import RecordedFacts

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mage_es.events.facts.form import Event
+from mage_es.events.facts import Event
 
 if TYPE_CHECKING:  # pyarrow is slow to import, and projections import this module only for its types
     from mage_es.events.segments.columns import Column, Groups

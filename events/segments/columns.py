@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mage_es.events.errors import LogDamaged
-from mage_es.events.facts.form import Event
+from mage_es.events.facts import Event
 from mage_es.events.facts.shapes import Shape, shapes_of
 
 _PLAIN = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_(), "bytes": pa.binary()}

@@ -21,9 +21,8 @@ from mage_es.events.disk.documents import unpack
 from mage_es.events.disk.filesystem import FileSystem, write_new
 from mage_es.events.disk.layout import Layout
 from mage_es.events.errors import LogDamaged
-from mage_es.events.facts.form import Part
+from mage_es.events.facts import Part, QuestionTypes
 from mage_es.events.facts.shapes import shapes_of
-from mage_es.events.facts.vocabulary import QuestionTypes
 from mage_es.events.segments import columns
 from mage_es.events.segments.schema import METADATA_KEY
 from mage_es.events.segments.writer import parquet

@@ -14,11 +14,8 @@ import pyarrow.parquet as pq
 from mage_es.events.disk.documents import RESTORE, unpack
 from mage_es.events.disk.layout import Range
 from mage_es.events.errors import LogDamaged, UnknownEvent
-from mage_es.events.facts.envelope import Coordinates, Record
-from mage_es.events.facts.form import Event, tag_of
-from mage_es.events.facts.records import SegmentSealed
+from mage_es.events.facts import Coordinates, Event, Record, SegmentSealed, Vocabulary, tag_of
 from mage_es.events.facts.shapes import Shape, fingerprint, shapes_of
-from mage_es.events.facts.vocabulary import Vocabulary
 from mage_es.events.segments import columns
 from mage_es.events.segments.batches import Batch, Columns, Reads
 from mage_es.events.segments.schema import HEADER, METADATA_KEY, Description, TypeRun, column_of

@@ -21,10 +21,7 @@ from mage_es.events.disk.documents import RESTORE
 from mage_es.events.disk.filesystem import FileSystem
 from mage_es.events.disk.layout import Layout, Range
 from mage_es.events.errors import LogDamaged
-from mage_es.events.facts.envelope import Record
-from mage_es.events.facts.form import Event, tag_of
-from mage_es.events.facts.records import SegmentSealed
-from mage_es.events.facts.vocabulary import Vocabulary
+from mage_es.events.facts import Event, Record, SegmentSealed, Vocabulary, tag_of
 from mage_es.events.segments.batches import Batches, Reads
 from mage_es.events.segments.reader import Segment
 from mage_es.events.wal.bodies import FrameReader

@@ -16,8 +16,7 @@ from mage_es.events.disk.documents import RESTORE, Format
 from mage_es.events.disk.filesystem import FileSystem, write_temporary
 from mage_es.events.disk.layout import Layout, Range
 from mage_es.events.errors import LogDamaged
-from mage_es.events.facts.records import SegmentSealed
-from mage_es.events.facts.vocabulary import Vocabulary
+from mage_es.events.facts import SegmentSealed, Vocabulary
 from mage_es.events.segments.schema import Files
 from mage_es.events.segments.writer import Commit, write
 from mage_es.events.wal.bodies import FrameReader

@@ -12,8 +12,7 @@ from msgspec.structs import astuple
 
 from mage_es.events.disk.documents import pack
 from mage_es.events.errors import LogDamaged
-from mage_es.events.facts.envelope import Draft, event_ids
-from mage_es.events.facts.form import Event, tag_of
+from mage_es.events.facts import Draft, Event, event_ids, tag_of
 from mage_es.events.facts.shapes import fingerprint, shapes_of
 from mage_es.events.segments import columns
 from mage_es.events.segments.schema import (

@@ -19,10 +19,7 @@ import msgspec
 from mage_es.events.digests import token_of
 from mage_es.events.disk.documents import UNREADABLE
 from mage_es.events.errors import LogDamaged, UsageError
-from mage_es.events.facts.envelope import Coordinates, Draft, Record, event_id
-from mage_es.events.facts.form import Event, Phase
-from mage_es.events.facts.records import SegmentSealed
-from mage_es.events.facts.vocabulary import Vocabulary
+from mage_es.events.facts import Coordinates, Draft, Event, Phase, Record, SegmentSealed, Vocabulary, event_id
 from mage_es.events.wal.frames import MAX_BODY, Frame
 from mage_es.events.wal.storable import INT32_MAX, Checks, coordinates_of, require_storable
 

@@ -11,11 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from string import Formatter
 from typing import Any, get_args
 
-from mage_es.events.facts.envelope import Coordinates, Draft
-from mage_es.events.facts.form import Event, Phase, tag_of
-from mage_es.events.facts.records import SegmentSealed
+from mage_es.events.facts import Coordinates, Draft, Event, Phase, SegmentSealed, Vocabulary, tag_of
 from mage_es.events.facts.shapes import Shape, shapes_of
-from mage_es.events.facts.vocabulary import Vocabulary
 
 _LARGEST = (1 << 63) - 1
 INT32_MAX = (1 << 31) - 1

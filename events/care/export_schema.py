@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
@@ -95,7 +94,7 @@ def _parts(shapes: Iterable[Shape]) -> list[type[Part]]:
 
 
 def _doc(cls: type[Event] | type[Part]) -> str:
-    return " ".join((inspect.getdoc(cls) or "").split())
+    return " ".join((cls.__doc__ or "").split())
 
 
 def _section(title: str, about: str, columns: Iterable[tuple[str, str, str]]) -> list[str]:

@@ -12,10 +12,11 @@ Rules
     - A new field needs a default; renaming, retyping or removing one needs a new schema version (facts/vocabulary.py).
 """
 
-from mage_es.events.facts import Event, QuestionTypes, Vocabulary, tag_of
 from mage_es.events.facts.envelope import *
 from mage_es.events.facts.form import *
+from mage_es.events.facts.form import Event, tag_of
 from mage_es.events.facts.records import *
+from mage_es.events.facts.vocabulary import QuestionTypes, Vocabulary
 from mage_es.events.vocabulary.asking import *
 from mage_es.events.vocabulary.authoring import *
 from mage_es.events.vocabulary.curation import *

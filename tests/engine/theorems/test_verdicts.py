@@ -23,6 +23,7 @@ from mage_es.engine.verbs.verify import verify
 from mage_es.events.care import root_of, verify_log, verify_questions
 from mage_es.events.digests import sha256_text
 from mage_es.events.disk import Layout, LocalFileSystem
+from mage_es.events.facts import QuestionTypes
 from mage_es.events.log import LogReader
 from mage_es.events.segments import questions
 from mage_es.events.vocabulary import (
@@ -37,7 +38,6 @@ from mage_es.events.vocabulary import (
     QuestionPlanned,
     QuestionsStored,
     QuestionText,
-    QuestionTypes,
     Record,
 )
 from tests.engine.forgery import replace

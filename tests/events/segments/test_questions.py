@@ -12,9 +12,10 @@ from mage_es.events.care import verify_questions
 from mage_es.events.disk import LocalFileSystem
 from mage_es.events.disk.layout import Layout
 from mage_es.events.errors import LogDamaged, UsageError
+from mage_es.events.facts import QuestionTypes
 from mage_es.events.log import Log
 from mage_es.events.segments.questions import encode, files_of, golds_of, store, texts_of
-from mage_es.events.vocabulary import Draft, QuestionGold, QuestionsStored, QuestionText, QuestionTypes, Remark
+from mage_es.events.vocabulary import Draft, QuestionGold, QuestionsStored, QuestionText, Remark
 from tests.events.samples import clock
 
 FS = LocalFileSystem()

@@ -176,6 +176,9 @@ def test_care_takes_the_vocabulary_too(path: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     assert restore(place, copy, at="", fs=fs, vocabulary=BANK) == head
     assert root_of(copy, vocabulary=BANK) == root_of(path, vocabulary=BANK)
+    # What was a tail is sealed now, so that the two are compared record by record.
+    Log.open(path, clock=clock(), vocabulary=BANK).close()
+    assert back_up(path, place, at="", fs=fs, vocabulary=BANK).head.seq > head.seq
     # With the file after it goes the record of a segment's hash: then its own events have to vouch for it.
     for file in copy.glob("wal/*.wal"):
         file.unlink()

@@ -34,8 +34,8 @@ def show(
     out: Output,
 ) -> None:
     """Show one record of the log with all its fields."""
+    from mage_es.events.facts.plain import plain
     from mage_es.events.log import LogReader
-    from mage_es.events.vocabulary.plain import plain
 
     found = settings.find_run(run)
     reader = LogReader(found.log_path)
@@ -81,7 +81,7 @@ def tail(
 
 
 def _print(records: Iterable[Record], *, as_json: bool) -> None:
-    from mage_es.events.vocabulary.plain import plain
+    from mage_es.events.facts.plain import plain
 
     for record in records:
         line = in_json(plain(record)) if as_json else _line(plain(record))

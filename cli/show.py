@@ -13,7 +13,7 @@ from mage_es.cli.output import Output, TextTable
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import asked, bundle
 from mage_es.engine.config import MOST
-from mage_es.events.vocabulary.private import quotes_erased
+from mage_es.events.facts.private import quotes_erased
 
 if TYPE_CHECKING:
     from mage_es.engine.serving.inferences import InferenceReport

@@ -12,7 +12,7 @@ import msgspec
 
 
 def token_of(value: object) -> str:
-    """Return what is encoded of a private text (vocabulary/private.py): the `enc_hook` of encoders of what is kept."""
+    """Return what is encoded of a private text (facts/private.py): the `enc_hook` of encoders of what is kept."""
     if token := getattr(value, "token", ""):
         return str(token)
     # The value is left out, as it may be private.

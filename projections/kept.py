@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from mage_es.events.digests import digest, digest_of_set
-from mage_es.events.vocabulary.private import is_erased, texts_in
+from mage_es.events.facts.private import is_erased, texts_in
 
 T = TypeVar("T", bound=msgspec.Struct)
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mage_es.events.errors import PrerequisiteError
+from mage_es.events.facts.private import is_sealed
 from mage_es.events.vocabulary import Outcome
-from mage_es.events.vocabulary.private import is_sealed
 from mage_es.projections.memory import Memory, MemoryRow, digest_of_rows
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 
 from mage_es.events.digests import digest, digest_of_set
+from mage_es.events.facts.private import clear_vector, is_erased
 from mage_es.events.segments import Columns, Reads
 from mage_es.events.vocabulary import (
     EmbeddingBytes,
@@ -32,7 +33,6 @@ from mage_es.events.vocabulary import (
     Phase,
     Step,
 )
-from mage_es.events.vocabulary.private import clear_vector, is_erased
 from mage_es.projections.protocol import Order, unread
 from mage_es.projections.slices import Birth, Slice, VectorSlice, birth_of
 
@@ -221,7 +221,7 @@ class Memory:
             vectors = self._slices.get((index, row.task_type))
             if vectors is None:
                 vectors = self._slices[index, row.task_type] = VectorSlice()
-            vector = clear_vector(row.embedding, row.question, row.reasoning)
+            vector = clear_vector(row.embedding, row.question, row.recognise, row.reasoning)
             vectors.add(row.memory_id, vector, question_id=row.question_id, kind=row.kind, birth=row.birth)
 
     def _latest(self, births: Sequence[tuple[Birth, str]]) -> MemoryRow | None:

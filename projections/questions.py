@@ -13,9 +13,9 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 
 from mage_es.events.digests import digest
+from mage_es.events.facts.private import beginning, recorded
 from mage_es.events.segments import Columns, Reads
 from mage_es.events.vocabulary import ActionTaken, AnswerJudged, Event, IterationPlanned
-from mage_es.events.vocabulary.private import beginning, recorded
 from mage_es.projections.protocol import Order, unread
 
 EVOLVING: frozenset[str] = frozenset({"fresh", "revisit"})

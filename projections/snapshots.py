@@ -23,7 +23,7 @@ from typing import Any
 
 import msgspec
 
-from mage_es.events import vocabulary
+from mage_es.events import facts, vocabulary
 from mage_es.events.digests import token_of
 from mage_es.events.disk import LocalFileSystem, write_new
 from mage_es.events.disk.documents import UNREADABLE
@@ -112,7 +112,7 @@ def kept_dump(folder: Path, seq: int, projection: str) -> Any:
 def fold_fingerprint() -> str:
     """Return the hash of everything that decides how a log is folded: the projections and the vocabulary."""
     # Source files, not a version number: a changed projection with an unchanged number would read its old dumps.
-    folders = Path(vocabulary.__file__).parent, Path(__file__).parent
+    folders = Path(facts.__file__).parent, Path(vocabulary.__file__).parent, Path(__file__).parent
     sources = [source for folder in folders for source in sorted(folder.glob("*.py"))]
     return hashlib.sha256(b"\x00".join(source.read_bytes() for source in sources)).hexdigest()
 

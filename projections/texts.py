@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from mage_es.events.facts.private import Private, is_erased, under_of
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import CallFailed, Draft, Event, ModelCalled, Sent
-from mage_es.events.vocabulary.private import Private, is_erased, under_of
 from mage_es.projections.protocol import Order, unread
 
 _SIZE = 16

@@ -31,12 +31,12 @@ HOUSE: Mapping[str, tuple[tuple[str, ...], ...]] = {
     ),
     "projections": (("projections",),),
     "events": (
-        ("events.care",),
+        ("events.care", "events.vocabulary"),  # at the top: no room of the log knows the vocabulary of a run
         ("events.log",),
         ("events.segments",),
         ("events.wal",),
         ("events.disk",),
-        ("events.vocabulary",),
+        ("events.facts",),
         ("events.digests", "events.errors"),
     ),
 }
@@ -142,6 +142,9 @@ def test_an_import_that_climbs_or_goes_next_door_is_found() -> None:
     assert list(climbs({"engine.rules.mastery": upwards})) == ["engine.rules.mastery -> engine.loop"]
     assert list(climbs({"engine.session.call": beside})) == ["engine.session.call -> engine.theorems.log"]
     assert not list(climbs({"engine.session.call": down}))
+    vocabulary = ast.parse("from mage_es.events.vocabulary import MAGE_ES")
+    for log in ("care.verify", "log.writer", "segments.reader", "wal.bodies", "disk.keys", "facts.vocabulary"):
+        assert list(climbs({f"events.{log}": vocabulary})) == [f"events.{log} -> events.vocabulary"]
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:

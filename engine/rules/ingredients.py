@@ -13,8 +13,8 @@ import msgspec
 
 from mage_es.engine.courses import Ask
 from mage_es.engine.rules.prompt import BARE, Demonstration, Quote, Section, worked
+from mage_es.events.facts.private import is_erased
 from mage_es.events.vocabulary import ActionRecipeHarvested, BundleTrimmed, QuestionPlanned, ToolAuthored
-from mage_es.events.vocabulary.private import is_erased
 from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow
 

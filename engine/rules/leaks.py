@@ -23,6 +23,8 @@ from mage_es.engine.rules.near_duplicates import (
     shingle_hash,
     shingle_run,
 )
+from mage_es.events.facts.private import is_erased
+from mage_es.events.facts.shapes import fields_with
 from mage_es.events.vocabulary import (
     Draft,
     Event,
@@ -38,8 +40,6 @@ from mage_es.events.vocabulary import (
     TaskTypeCreated,
     tag_of,
 )
-from mage_es.events.vocabulary.private import is_erased
-from mage_es.events.vocabulary.shapes import fields_with
 
 LEARNED = "evolution"  # the split that memories are about; the questions of every other one must not be learned
 

@@ -30,8 +30,8 @@ from mage_es.engine.rules.near_duplicates import (
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.seams.benchmark import TEST_SHARE, Question, Repeat, hash_share, is_test
 from mage_es.events.digests import sha256_text
+from mage_es.events.facts.private import Private
 from mage_es.events.vocabulary import SplitCommitted
-from mage_es.events.vocabulary.private import Private
 
 _MOST_TRIED = 256
 """How many ways to try to tell questions of the same text apart."""

@@ -30,8 +30,8 @@ from mage_es.engine.commands import (
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import Question
 from mage_es.events.digests import sha256_text
+from mage_es.events.facts.private import ERASED, Private, marked, texts_in, under_of
 from mage_es.events.vocabulary import CallFailed, Draft, EmbeddingCalled, Event, MemoryRefused, ModelCalled, Sent
-from mage_es.events.vocabulary.private import ERASED, Private, marked, texts_in, under_of
 from mage_es.projections.fold import State
 
 _WORD = re.compile(r"[^\W\d_][\w'-]{2,}|\d{5,}")

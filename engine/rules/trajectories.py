@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from mage_es.engine.courses import call_of
 from mage_es.engine.seams.environment import transcript_line
+from mage_es.events.facts.envelope import fact_id
 from mage_es.events.vocabulary import AnswerJudged, EpisodeStepped, ModelCalled, Origin, Phase, tag_of
-from mage_es.events.vocabulary.envelope import fact_id
 from mage_es.projections.fold import State
 
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import polars as pl
 import pyarrow as pa
 
+from mage_es.events.facts.shapes import shapes_of
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads
 from mage_es.events.segments.columns import arrow_type
 from mage_es.events.vocabulary import Event
-from mage_es.events.vocabulary.shapes import shapes_of
 
 
 def frames(reader: LogReader, reads: Reads) -> Mapping[type[Event], pl.DataFrame]:

@@ -18,10 +18,10 @@ from mage_es.engine.benchmarks.registry import open_benchmark, reopening
 from mage_es.engine.benchmarks.tasks import OWN_TASKS
 from mage_es.engine.seams.benchmark import SPLITS, Benchmark, Question, Split
 from mage_es.events.errors import PrerequisiteError, UsageError
+from mage_es.events.facts.private import ERASED, is_erased, mapped, marked, under_of
 from mage_es.events.log import LogReader
 from mage_es.events.segments.questions import named
 from mage_es.events.vocabulary import QuestionGold, QuestionText, Remark, RunInherited, RunStarted
-from mage_es.events.vocabulary.private import ERASED, is_erased, mapped, marked, under_of
 
 _SHOWN = ("id", "split", "task_type", "question", "context", "stub", "titles", "family")
 

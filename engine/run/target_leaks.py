@@ -34,7 +34,7 @@ from mage_es.engine.rules.splits import Splits
 from mage_es.engine.run.questions import all_questions
 from mage_es.engine.run.task_typing import Typer
 from mage_es.engine.seams.benchmark import Benchmark, Question, column_roles_of, hash_share, traits_of
-from mage_es.events.vocabulary.private import is_erased
+from mage_es.events.facts.private import is_erased
 
 CHANCE = 0.001
 """The p value below which a finding does not count as chance."""

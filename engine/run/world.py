@@ -38,6 +38,7 @@ from mage_es.engine.seams.metering import Metered, SpendingGuard
 from mage_es.engine.seams.method import Preparing
 from mage_es.engine.search.registry import Searches
 from mage_es.events.errors import PrerequisiteError, UsageError
+from mage_es.events.facts.private import ERASED
 from mage_es.events.log import LogReader
 from mage_es.events.segments.questions import named
 from mage_es.events.vocabulary import (
@@ -51,7 +52,6 @@ from mage_es.events.vocabulary import (
     SplitCommitted,
     Template,
 )
-from mage_es.events.vocabulary.private import ERASED
 from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import latest_snapshot
 

@@ -13,6 +13,7 @@ import msgspec
 
 from mage_es.engine.rules.harvest import memory_id
 from mage_es.engine.theorems.check import Check
+from mage_es.events.facts.private import is_erased, is_sealed
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
@@ -30,7 +31,6 @@ from mage_es.events.vocabulary import (
     SplitCommitted,
     ToolAuthored,
 )
-from mage_es.events.vocabulary.private import is_erased, is_sealed
 from mage_es.projections.fold import fold_into
 from mage_es.projections.memory import Memory, MemoryRow
 

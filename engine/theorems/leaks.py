@@ -11,6 +11,8 @@ from mage_es.engine.rules.leaks import LEARNED, NOTHING_ALIKE, Guarded, Likeness
 from mage_es.engine.rules.near_duplicates import NEAR_DUPLICATE, normalise, question_hash
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.theorems.check import Check
+from mage_es.events.facts.private import is_erased
+from mage_es.events.facts.shapes import fields_with
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     EVENT_TYPES,
@@ -20,8 +22,6 @@ from mage_es.events.vocabulary import (
     SplitCommitted,
     tag_of,
 )
-from mage_es.events.vocabulary.private import is_erased
-from mage_es.events.vocabulary.shapes import fields_with
 
 WRITTEN = frozenset(cls for cls in EVENT_TYPES.values() if fields_with(cls, "learned"))
 """The events that bring text into the graph or a prompt."""

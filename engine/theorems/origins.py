@@ -5,9 +5,9 @@ from typing import Any
 
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.theorems.check import Check
+from mage_es.events.facts.shapes import shapes_of
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import EVENT_TYPES, AnswerJudged, FeedbackGiven, ModelCalled
-from mage_es.events.vocabulary.shapes import shapes_of
 
 NAME = "origins"
 BOUND = "0 without an origin"

@@ -13,6 +13,7 @@ from mage_es.engine.rules.ingredients import tool_section
 from mage_es.engine.rules.own import examples_of_others, is_own_principle
 from mage_es.engine.rules.prompt import quoted
 from mage_es.engine.theorems.check import Check
+from mage_es.events.facts.private import is_erased, texts_in
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
@@ -21,7 +22,6 @@ from mage_es.events.vocabulary import (
     QuestionPlanned,
     ToolAuthored,
 )
-from mage_es.events.vocabulary.private import is_erased, texts_in
 
 NAME = "own memories"
 CLAIM = "no memory of a question in its own prompt"

@@ -26,9 +26,9 @@ from mage_es.engine.seams.embedder import Vectors
 from mage_es.engine.theorems.check import Check
 from mage_es.engine.theorems.recount import CheckBasis
 from mage_es.events.errors import PrerequisiteError
+from mage_es.events.facts.private import ERASED
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import QuestionPlanned
-from mage_es.events.vocabulary.private import ERASED
 
 NAME, BOUND = "paraphrases", "0 pairs"
 _AT_ONCE = 256

@@ -22,6 +22,7 @@ from mage_es.engine.session.judge import judged
 from mage_es.engine.theorems.check import Check
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import LogError, MageError
+from mage_es.events.facts.private import ERASED, PREFIX, is_erased
 from mage_es.events.vocabulary import (
     AnswerCarried,
     AnswerJudged,
@@ -39,7 +40,6 @@ from mage_es.events.vocabulary import (
     SearchAnswered,
     ToolRan,
 )
-from mage_es.events.vocabulary.private import ERASED, PREFIX, is_erased
 from mage_es.projections.fold import State
 
 BOUND = "all agree"

@@ -13,10 +13,10 @@ from mage_es.engine.run.exams import exam_records
 from mage_es.engine.seams.pieces import together
 from mage_es.engine.theorems.check import Check
 from mage_es.events.errors import LogError
+from mage_es.events.facts.private import is_erased
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import CallFailed, ModelCalled, Sent
-from mage_es.events.vocabulary.private import is_erased
 
 NAME = "requests"
 BOUND = "all have their hash"

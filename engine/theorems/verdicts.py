@@ -36,9 +36,9 @@ from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.theorems.check import Check
 from mage_es.engine.theorems.recount import BOUND, CheckBasis, Recount
 from mage_es.events.errors import LogError, PrerequisiteError, UsageError
+from mage_es.events.facts.private import ERASED
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerUnanswered, ExamOpened, QuestionPlanned, Record, RunStarted
-from mage_es.events.vocabulary.private import ERASED
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
 

@@ -29,6 +29,7 @@ from mage_es.events.care.traces import files_in, traces
 from mage_es.events.disk import LocalFileSystem, write_new
 from mage_es.events.disk.keys import destroy_key, keys_of
 from mage_es.events.errors import KeysUnusable, PrerequisiteError, UsageError
+from mage_es.events.facts.private import ERASED, texts_in, under_of
 from mage_es.events.log import Log, LogReader
 from mage_es.events.segments.questions import named
 from mage_es.events.vocabulary import (
@@ -40,7 +41,6 @@ from mage_es.events.vocabulary import (
     Searched,
     Sent,
 )
-from mage_es.events.vocabulary.private import ERASED, texts_in, under_of
 from mage_es.projections.fold import State
 
 REASON = "the subject asked for it"

@@ -34,8 +34,8 @@ from mage_es.engine.viewing.windows import NEAR, Windows
 from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import LogError, MageError, PrerequisiteError
+from mage_es.events.facts.private import is_erased, quotes_erased
 from mage_es.events.vocabulary import Event, Record
-from mage_es.events.vocabulary.private import is_erased, quotes_erased
 from mage_es.projections.fold import State
 
 _FACTS: frozenset[type[Event]] = frozenset({

@@ -40,6 +40,7 @@ from mage_es.engine.viewing.verdict import beside, verdict
 from mage_es.engine.viewing.windows import Windows
 from mage_es.events.care import repair_log
 from mage_es.events.errors import LogDamaged, LogError, MageError, PrerequisiteError, UnknownEvent
+from mage_es.events.facts.shapes import shapes_of
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     Event,
@@ -52,7 +53,6 @@ from mage_es.events.vocabulary import (
     RunStarted,
     tag_of,
 )
-from mage_es.events.vocabulary.shapes import shapes_of
 
 __all__ = ["Viewed", "script"]
 

@@ -10,8 +10,8 @@ from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
 from mage_es.engine.run.memories import item_in
 from mage_es.engine.viewing.tables import Rows
 from mage_es.events import vocabulary as v
+from mage_es.events.facts.private import PREFIX
 from mage_es.events.vocabulary import Event
-from mage_es.events.vocabulary.private import PREFIX
 from mage_es.projections.fold import State
 from mage_es.projections.graph import SUBGRAPHS
 

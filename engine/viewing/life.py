@@ -137,7 +137,7 @@ class Life:
         return [found.get(seq, []) for seq in range(first, last + 1)]
 
     def _mark(self, seq: int, event: Event) -> None:
-        if marker := marker_of(event):
+        if marker := marker_of(event, v.MAGE_ES.marks):
             told = {"iteration": marker.number, "phase": marker.phase}
             self.markers.append({"name": str(marker), "seq": seq, **told})
         else:

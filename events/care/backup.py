@@ -33,11 +33,11 @@ from mage_es.events.disk.filesystem import FileSystem
 from mage_es.events.disk.layout import Layout, Range
 from mage_es.events.disk.objects import Listed, Objects, ObjectSource, create_once
 from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflict
+from mage_es.events.facts import Record, Vocabulary
+from mage_es.events.log.reader import LogReader
 from mage_es.events.log.recovery import read_format
 from mage_es.events.log.tail import Tail
 from mage_es.events.segments.sealed import SealedEvents
-from mage_es.events.vocabulary.envelope import Record
-from mage_es.events.vocabulary.upcasting import PRESENT
 from mage_es.events.wal.bodies import FrameReader
 
 FORMAT = "FORMAT"
@@ -105,7 +105,9 @@ def newest_head(objects: ObjectSource, found: Held, *, at: str) -> HeadNote:
     return note
 
 
-def back_up(path: Path, objects: Objects, *, at: str, fs: FileSystem, gold: bool = True) -> Stored:
+def back_up(
+    path: Path, objects: Objects, *, at: str, fs: FileSystem, gold: bool = True, vocabulary: Vocabulary | None = None
+) -> Stored:
     """Store what is new in the log in the folder `path` under the prefix `at`, with or without `gold` answers.
 
     Objects already there are compared, by size and MD5 if the place knows it, else by reading them; damaged segments,
@@ -115,19 +117,22 @@ def back_up(path: Path, objects: Objects, *, at: str, fs: FileSystem, gold: bool
     log, or a head of it in the place, is not what was written; `PrerequisiteError` if it has no event yet or the place
     cannot be used.
     """
-    return _Backup(path, objects, at, fs, gold=gold).run()
+    return _Backup(path, objects, at, fs, gold=gold, vocabulary=vocabulary or Vocabulary.default).run()
 
 
 class _Backup:
-    def __init__(self, path: Path, objects: Objects, at: str, fs: FileSystem, *, gold: bool) -> None:
+    def __init__(
+        self, path: Path, objects: Objects, at: str, fs: FileSystem, *, gold: bool, vocabulary: Vocabulary
+    ) -> None:
         self._fs = fs
         self._gold = gold
+        self._vocabulary = vocabulary
         self._objects = objects
         self._at = at
         self._layout = Layout(path)
         self._about, start = read_format(fs, self._layout)
         self._tail = Tail(fs, self._layout, start)
-        self._sealed = SealedEvents(fs, self._layout, PRESENT)
+        self._sealed = SealedEvents(fs, self._layout, vocabulary)
         self._listed: dict[str, Listed] = {}
         self._items: list[Item] = []
         self._new = 0
@@ -147,7 +152,10 @@ class _Backup:
         before = self._newest_head(found)
         self._require_same_history(found, before)
         # Questions, tail, segments, head: in this order an interruption leaves no head without what it names.
-        back_up_questions(self._fs, self._layout, self._objects, at=self._at, store=self._store, gold=self._gold)
+        reader = LogReader(self._layout.path, self._fs, vocabulary=self._vocabulary, opened=False)
+        back_up_questions(
+            reader, self._fs, self._layout, self._objects, at=self._at, store=self._store, gold=self._gold
+        )
         self._store_tail(found)
         for span in self._tail.listing.segments:
             self._store_segment(span)
@@ -185,7 +193,7 @@ class _Backup:
 
     def _require_same_records(self, found: Held, since: int, until: int) -> None:
         # The hashes of the segments before are among these records, so what was sealed earlier is compared as well.
-        reader = FrameReader(PRESENT)
+        reader = FrameReader(self._vocabulary)
         for first in found.tails:
             if since <= first <= until:
                 frames = frames_of(self._objects, self._at + tail_name(first))
@@ -195,7 +203,7 @@ class _Backup:
 
     def _records(self, first: int, last: int) -> Iterator[Record]:
         yield from self._sealed.records(Range(first, last))
-        reader = FrameReader(PRESENT)
+        reader = FrameReader(self._vocabulary)
         for frame in self._tail.frames:
             yield from (r for r in reader.records(frame, self._about.run) if first <= r.seq <= last)
 

@@ -19,21 +19,19 @@ from mage_es.events.disk.documents import Head
 from mage_es.events.disk.filesystem import FileSystem
 from mage_es.events.disk.layout import Layout, Range
 from mage_es.events.errors import LogError, UsageError
+from mage_es.events.facts import Record, SegmentSealed, Vocabulary, event_id
 from mage_es.events.segments.reader import Segment
 from mage_es.events.segments.schema import Description, Files
 from mage_es.events.segments.sealed import SealedEvents
-from mage_es.events.vocabulary import SegmentSealed
-from mage_es.events.vocabulary.envelope import Record, event_id
-from mage_es.events.vocabulary.upcasting import PRESENT
 from mage_es.events.wal.bodies import bodies_of
 
 _HEAD = re.compile("[0-9a-f]{16,64}")
 
 
-def heads(about: Description, records: Sequence[Record]) -> list[Head]:
+def heads(about: Description, records: Sequence[Record], vocabulary: Vocabulary) -> list[Head]:
     """Return the head after each commit of a segment's records; empty if this release would have written others."""
     chain, found = bytes.fromhex(about.previous), list[Head]()
-    for first, count, body in bodies_of(records):
+    for first, count, body in bodies_of(records, vocabulary):
         chain = wal.chain_of(chain, first, count, body)
         found.append(Head(first + count - 1, chain.hex()))
     return found if found and found[-1] == Head(about.last, about.chain) else []
@@ -60,38 +58,38 @@ class HeadSearch:
             if head.chain.startswith(self._wanted):
                 self.found = head
 
-    def in_segment(self, about: Description, records: Sequence[Record]) -> None:
+    def in_segment(self, about: Description, records: Sequence[Record], vocabulary: Vocabulary) -> None:
         # Heads between commits are stored nowhere; the chain is recomputed from the records.
-        computed = heads(about, records)
+        computed = heads(about, records, vocabulary)
         if computed:
             self.among(computed)
         else:
             self.untold.append(Range(about.first, about.last))
 
 
-def witness(fs: FileSystem, layout: Layout, sealed: SealedEvents) -> None:
+def witness(fs: FileSystem, layout: Layout, sealed: SealedEvents, vocabulary: Vocabulary) -> None:
     """Find hashes of segments whose record was lost with the file after them."""
     # From the newest back: each segment that is believed may record the hashes of those before it.
     for span in reversed(sealed.spans):
         try:
             sealed.seal_of(span)
         except LogError:
-            own = _own_word(fs, layout, span)
+            own = _own_word(fs, layout, span, vocabulary)
             if own is not None:
                 sealed.show(sealed.spans, {span.first: own})
 
 
-def _own_word(fs: FileSystem, layout: Layout, span: Range) -> SegmentSealed | None:
+def _own_word(fs: FileSystem, layout: Layout, span: Range, vocabulary: Vocabulary) -> SegmentSealed | None:
     path, side = layout.segment(span), layout.vectors(span)
     try:
         files = Files(fs.read(path), fs.read(side) if fs.exists(side) else b"")
-        segment = Segment(files.segment, lambda: files.vectors, name=str(path), registry=PRESENT)
+        segment = Segment(files.segment, lambda: files.vectors, name=str(path), vocabulary=vocabulary)
         records = segment.records(span)
     except (LogError, OSError):
         return None
     told = segment.about
     # Its own description is only a claim; the chain value computed from its events is the proof.
-    if (told.first, told.last) != span or not heads(told, records):
+    if (told.first, told.last) != span or not heads(told, records, vocabulary):
         return None
     if any(record.event_id != event_id(told.run, record.fact_id) for record in records):
         return None  # the chain does not cover identities

@@ -28,11 +28,10 @@ import pyarrow.parquet as pq
 
 from mage_es.events.care import export_schema
 from mage_es.events.errors import UsageError
+from mage_es.events.facts import Event, Record, plain
+from mage_es.events.facts.shapes import shapes_of
 from mage_es.events.log.reader import LogReader
 from mage_es.events.segments import columns, schema
-from mage_es.events.vocabulary import Event, plain
-from mage_es.events.vocabulary.envelope import Record
-from mage_es.events.vocabulary.shapes import shapes_of
 
 # All control characters except tabs and line breaks, and the marks that reorder what is shown.
 _CONTROLS = re.compile("\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -93,7 +92,9 @@ def _export(reader: LogReader, target: Path, *, format: ExportFormat, until: int
             writers[name].add(record)
     rows = {name: writers[name].rows for name in sorted(writers)}
     about = f"Events 1 to {until} of the log, as {format}."
-    page = export_schema.described(types, format=format, title=f"Events of {reader.run}", about=about)
+    page = export_schema.described(
+        types, reader.vocabulary.meanings, format=format, title=f"Events of {reader.run}", about=about
+    )
     (target / "SCHEMA.md").write_text(page, encoding="utf-8")
     return ExportReport(run=reader.run, path=str(target), format=format, until=until, files=rows)
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
 
+from mage_es.events.facts import Event, Part, plain, tag_of
+from mage_es.events.facts.meanings import meanings_of
+from mage_es.events.facts.shapes import Shape, shapes_of
 from mage_es.events.segments import schema
 from mage_es.events.segments.columns import VECTOR, arrow_type
-from mage_es.events.vocabulary import Event, Part, plain, tag_of
-from mage_es.events.vocabulary.meanings import meanings_of
-from mage_es.events.vocabulary.shapes import Shape, shapes_of
 
 
 def file_of(cls: type[Event], format: str) -> str:
@@ -27,7 +26,7 @@ def arrow_schema(cls: type[Event]) -> pa.Schema:
     return pa.schema([*schema.HEADER, *fields])
 
 
-def described(types: Iterable[type[Event]], *, format: str, title: str, about: str) -> str:
+def described(types: Iterable[type[Event]], meanings: Mapping[str, str], *, format: str, title: str, about: str) -> str:
     """Return a page in Markdown about an export: every file, and every column with its type and what it means."""
     stored = {field.name: str(field.type) for field in schema.HEADER}
     kinds = stored if format == "parquet" else {name: _HEADER_TEXT.get(name, "string") for name in stored}
@@ -37,9 +36,9 @@ def described(types: Iterable[type[Event]], *, format: str, title: str, about: s
     lines += _section("Columns of every event", "", [(name, kinds[name], of) for name, of in plain.HEADER.items()])
     for cls in ordered:
         file = f"`{file_of(cls, format)}`, schema version {cls.version}. {_doc(cls)}"
-        lines += _section(tag_of(cls), file, _columns(cls, format))
+        lines += _section(tag_of(cls), file, _columns(cls, meanings, format))
     for part in _parts(shape for cls in ordered for shape in shapes_of(cls).values()):
-        lines += _section(f"{part.__name__} (inside other columns)", _doc(part), _columns(part, format))
+        lines += _section(f"{part.__name__} (inside other columns)", _doc(part), _columns(part, meanings, format))
     return "\n".join(lines) + "\n"
 
 
@@ -61,14 +60,14 @@ _NOTES = {
 _PLAIN = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "bytes": "string, base64"}
 
 
-def _columns(cls: type[Event] | type[Part], format: str) -> Iterator[tuple[str, str, str]]:
+def _columns(cls: type[Event] | type[Part], meanings: Mapping[str, str], format: str) -> Iterator[tuple[str, str, str]]:
     """Yield name, type as the file stores it, and meaning of each field."""
     for name, shape in shapes_of(cls).items():
         # Parquet calls a list's items `element`.
         kind = str(_arrow(shape)).replace("list<item:", "list<element:") if format == "parquet" else _text(shape)
         is_json = format == "csv" and issubclass(cls, Event) and shape.kind in ("list", "part")
         column = column_of(name) if issubclass(cls, Event) and format != "jsonl" else name
-        yield column, f"JSON text of {kind}" if is_json else kind, meanings_of(cls)[name]
+        yield column, f"JSON text of {kind}" if is_json else kind, meanings_of(cls, meanings)[name]
 
 
 def _arrow(shape: Shape) -> pa.DataType:
@@ -95,7 +94,7 @@ def _parts(shapes: Iterable[Shape]) -> list[type[Part]]:
 
 
 def _doc(cls: type[Event] | type[Part]) -> str:
-    return " ".join((inspect.getdoc(cls) or "").split())
+    return " ".join((cls.__doc__ or "").split())
 
 
 def _section(title: str, about: str, columns: Iterable[tuple[str, str, str]]) -> list[str]:

@@ -7,7 +7,7 @@ Rules
       `export --format jsonl`, without fields at their default. So one event can be shown by itself, and a field added
       by a later release, which needs a default, changes no root.
     - The event `signer.named` names the key before the first head is signed with it, so every signed head covers it.
-      From there on each `exam.opened`, `exam.closed` and `run.finished` needs a signed head behind it.
+      From there on each event of a type that is `signed` in the vocabulary needs a signed head behind it.
     - Witnesses can add lines to a file beside the log without the log changing. Whoever can write to the folder can
       also remove it: only a head kept elsewhere, or a key known from elsewhere, shows that.
 """
@@ -41,23 +41,10 @@ from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem, write_ne
 from mage_es.events.disk.layout import Layout
 from mage_es.events.disk.objects import ObjectSource
 from mage_es.events.errors import LogDamaged, UsageError
+from mage_es.events.facts import Draft, LogRepaired, Record, SignerNamed, Vocabulary, plain, tag_of
 from mage_es.events.log import Log, LogReader
 from mage_es.events.log.recovery import read_format
-from mage_es.events.vocabulary import (
-    Draft,
-    Event,
-    ExamClosed,
-    ExamOpened,
-    LogRepaired,
-    RunFinished,
-    SignerNamed,
-    plain,
-    tag_of,
-)
-from mage_es.events.vocabulary.envelope import Record
 
-SIGNED_AFTER = (ExamOpened, ExamClosed, RunFinished)
-"""What must be followed by a signed head, once a signer is named."""
 _FILE = re.compile(r"\d{20}-[0-9a-f]{8}\.note")
 _OBJECT = re.compile(r"heads/(\d{20}-[0-9a-f]{8})-([0-9a-f]{8})\.note")
 _LONGEST = 1 << 16
@@ -99,9 +86,10 @@ def leaf_of(record: Record) -> bytes:
     return msgspec.json.encode({**plain.plain_header(record), "event": _set(record.event)})
 
 
-def root_of(path: Path, fs: FileSystem | None = None) -> bytes:
+def root_of(path: Path, fs: FileSystem | None = None, *, vocabulary: Vocabulary | None = None) -> bytes:
     """Return the root over every event of the log in a folder. Raises `LogDamaged`."""
-    return Tree(leaf_hash(leaf_of(record)) for record in LogReader(path, fs, opened=False).records()).root
+    records = LogReader(path, fs, vocabulary=vocabulary, opened=False).records()
+    return Tree(leaf_hash(leaf_of(record)) for record in records).root
 
 
 def naming(signer: Signer) -> Draft:
@@ -118,11 +106,13 @@ def sign_head(log: Log, path: Path, signer: Signer) -> Path:
     fs, layout = LocalFileSystem(), Layout(path)
     about, _ = read_format(fs, layout)
     # Read again from the disk, so as to sign what a reader finds there, not what this process believes.
-    checkpoint = Checkpoint(origin_of(signer.verifier, about.log_id), log.head.seq, root_of(path))
+    checkpoint = Checkpoint(
+        origin_of(signer.verifier, about.log_id), log.head.seq, root_of(path, vocabulary=log.vocabulary)
+    )
     return _keep(fs, layout, signer.sign(SignedNote(str(checkpoint))))
 
 
-def cosign_head(path: Path, witness: Signer, *, now: int) -> Path:
+def cosign_head(path: Path, witness: Signer, *, now: int, vocabulary: Vocabulary | None = None) -> Path:
     """Add the line of a witness that sees it `now` (seconds since 1970) to the newest signed head of a log, whose heads
     must all be valid; return the file. Raises `UsageError` for a key that is not a witness's or if no head is signed,
     `LogDamaged` for a log that is not what was signed."""
@@ -132,7 +122,7 @@ def cosign_head(path: Path, witness: Signer, *, now: int) -> Path:
     if not heads:
         raise UsageError(f"No head of {path} is signed: sign one with `mage-es key sign`.")
     # A witness that signs without looking would vouch for a log that was replaced since.
-    if problems := verify_heads(path).problems:
+    if problems := verify_heads(path, vocabulary=vocabulary).problems:
         raise LogDamaged(f"Not cosigned: the log is not what was signed: {'; '.join(problems)}.")
     newest = heads[-1]
     return _keep(fs, layout, witness.sign(newest.note, now=now))
@@ -160,17 +150,25 @@ def read_head_file(file: Path, fs: FileSystem | None = None) -> KeptHead:
 
 
 def verify_heads(
-    path: Path, *, known: Iterable[Verifier] = (), also: Iterable[KeptHead] = (), fs: FileSystem | None = None
+    path: Path,
+    *,
+    known: Iterable[Verifier] = (),
+    also: Iterable[KeptHead] = (),
+    fs: FileSystem | None = None,
+    vocabulary: Vocabulary | None = None,
 ) -> HeadsVerdict:
     """Check the log in a folder against its signed heads, and against `also`, which were kept elsewhere. `known` are
     trusted keys: each must have signed or cosigned a head. Raises `PrerequisiteError` without the package that checks
     signatures, `LogDamaged` for a log that cannot be read."""
-    return _Heads(path, [*known], [*also], fs or LocalFileSystem()).verify()
+    reader = LogReader(path, fs, vocabulary=vocabulary, opened=False)
+    return _Heads(path, [*known], [*also], fs or LocalFileSystem(), reader).verify()
 
 
 class _Heads:
-    def __init__(self, path: Path, known: Sequence[Verifier], also: Sequence[KeptHead], fs: FileSystem) -> None:
-        self._path, self._known, self._also, self._fs = path, known, also, fs
+    def __init__(
+        self, path: Path, known: Sequence[Verifier], also: Sequence[KeptHead], fs: FileSystem, reader: LogReader
+    ) -> None:
+        self._path, self._known, self._also, self._fs, self._reader = path, known, also, fs, reader
         self._problems: list[str] = []
         self._cut: list[str] = []
 
@@ -182,7 +180,7 @@ class _Heads:
                 kept.append(read_head_file(file, self._fs))
             except LogDamaged as error:
                 self._problems.append(str(error))
-        reader = LogReader(self._path, self._fs, opened=False)
+        reader = self._reader
         # Most logs are not signed: they need neither the tree nor the package that checks signatures.
         if not kept and not self._known and not self._problems and not reader.last(SignerNamed):
             return HeadsVerdict(0, (), (), ())
@@ -254,8 +252,9 @@ class _Heads:
     def _missing(self, reader: LogReader, named: dict[int, Verifier], seen: Sequence[SeenHead]) -> tuple[str, int]:
         # A later head covers all before it, so only what came after the newest one can be uncovered.
         end = max((line.seq for line in seen if line.verifier.kind == LOG), default=0)
-        types: tuple[type[Event], ...] = SIGNED_AFTER
-        for seq, event in reader.numbered(*types, since=max(end + 1, min(named, default=reader.head.seq + 1))):
+        for seq, event in reader.numbered(
+            *reader.vocabulary.signed, since=max(end + 1, min(named, default=reader.head.seq + 1))
+        ):
             told = f"no head behind event {seq} ({tag_of(event)}) is signed: it was removed, or signing was stopped"
             return f"{told}; `mage-es key sign` signs the present one", seq
         return "", 0

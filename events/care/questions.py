@@ -7,15 +7,15 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem, write_new
 from mage_es.events.disk.layout import Layout
 from mage_es.events.disk.objects import Objects, ObjectSource
 from mage_es.events.errors import LogDamaged, SequenceConflict
+from mage_es.events.facts import QuestionTypes, Vocabulary
 from mage_es.events.log import LogReader
 from mage_es.events.segments.questions import files_of, golds_of, texts_of
-from mage_es.events.vocabulary import QuestionsStored
 
 _FILE = re.compile(r"(questions|golds)/([0-9a-f]{64})\.parquet")
 
@@ -28,20 +28,23 @@ class QuestionsVerdict(NamedTuple):
     problems: tuple[str, ...]
 
 
-def verify_questions(path: Path, fs: FileSystem | None = None) -> QuestionsVerdict:
+def verify_questions(
+    path: Path, fs: FileSystem | None = None, *, vocabulary: Vocabulary | None = None
+) -> QuestionsVerdict:
     """Compare every byte beside the log in the folder `path` with what the log says. Golds may be missing."""
     fs, layout = fs or LocalFileSystem(), Layout(path)
     problems, known = list[str](), set[Path]()
     questions = golds = 0
-    for stored in LogReader(path, fs, opened=False).of(QuestionsStored):
+    reader = LogReader(path, fs, vocabulary=vocabulary, opened=False)
+    for stored, types in _stored(reader):
         known.update(files_of(layout, stored))
         questions += len(stored.ids)
         try:
-            texts_of(fs, layout, stored)
+            texts_of(fs, layout, stored, types.text)
         except LogDamaged as error:
             problems.append(str(error))
         try:
-            golds += len(golds_of(fs, layout, stored) or ())
+            golds += len(golds_of(fs, layout, stored, types.gold) or ())
         except LogDamaged as error:
             problems.append(str(error))
     foreign = [file for file in _files(fs, layout) if known and file not in known]
@@ -57,7 +60,14 @@ def damaged_golds(fs: FileSystem, layout: Layout) -> Iterator[Path]:
 
 
 def back_up_questions(
-    fs: FileSystem, layout: Layout, objects: Objects, *, at: str, store: Callable[[str, bytes], None], gold: bool
+    reader: LogReader,
+    fs: FileSystem,
+    layout: Layout,
+    objects: Objects,
+    *,
+    at: str,
+    store: Callable[[str, bytes], None],
+    gold: bool,
 ) -> None:
     """Store the files of a log's questions, without `gold` only the texts.
 
@@ -68,7 +78,7 @@ def back_up_questions(
             f"{objects.place} already holds the gold answers, from an earlier backup, and nothing there is deleted. "
             "Back up without them to another place."
         )
-    for stored in LogReader(layout.path, fs, opened=False).of(QuestionsStored):
+    for stored, _ in _stored(reader):
         texts, golds = files_of(layout, stored)
         for file in (texts, golds) if gold and fs.exists(golds) else (texts,):
             if not fs.exists(file) or not _is_whole(data := fs.read(file), _name(file)):
@@ -84,6 +94,11 @@ def restore_questions(fs: FileSystem, layout: Layout, objects: ObjectSource, *, 
             raise LogDamaged(f"{objects.place}/{at}{own} is damaged (its hash differs). Use another backup.")
         fs.make_folder((layout.path / own).parent)
         write_new(fs, layout.path / own, data)
+
+
+def _stored(reader: LogReader) -> Iterator[tuple[Any, QuestionTypes]]:
+    if types := reader.vocabulary.questions:
+        yield from ((event, types) for event in reader.of(types.stored))
 
 
 def _backed_up(objects: ObjectSource, at: str) -> list[str]:

@@ -17,8 +17,7 @@ from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem, write_ne
 from mage_es.events.disk.layout import Layout
 from mage_es.events.disk.lock import WriterLock
 from mage_es.events.errors import PrerequisiteError
-from mage_es.events.vocabulary import Event, LogRepaired
-from mage_es.events.vocabulary.envelope import Draft
+from mage_es.events.facts import Draft, Event, LogRepaired, Vocabulary
 from mage_es.events.wal.bodies import body_of
 
 
@@ -53,28 +52,32 @@ class RepairReport(msgspec.Struct, frozen=True, kw_only=True):
     exams: tuple[str, ...] = ()
 
 
-def plan_repair(path: Path, fs: FileSystem | None = None) -> RepairReport:
+def plan_repair(path: Path, fs: FileSystem | None = None, *, vocabulary: Vocabulary | None = None) -> RepairReport:
     """Return what `repair_log` would do; nothing is changed. Raises `UsageError` (not a log), `LogDamaged` (FORMAT)."""
     fs, layout = fs or LocalFileSystem(), Layout(path)
-    found = survey(fs, layout)
+    found = survey(fs, layout, vocabulary or Vocabulary.default)
     return _report(found, _cuts(fs, layout, found.scraps), found.head, done=False)
 
 
-def repair_log(path: Path, *, clock: Callable[[], int], fs: FileSystem | None = None) -> RepairReport:
+def repair_log(
+    path: Path, *, clock: Callable[[], int], fs: FileSystem | None = None, vocabulary: Vocabulary | None = None
+) -> RepairReport:
     """Cut a log that cannot be opened to its last whole prefix, and record that in it. A whole log is left as it is."""
     fs, layout = fs or LocalFileSystem(), Layout(path)
     try:
         lock = WriterLock(fs, layout.lock)
         try:
-            return _repair(fs, layout, lock, clock)
+            return _repair(fs, layout, lock, clock, vocabulary or Vocabulary.default)
         finally:
             lock.release()
     except OSError as error:
         raise PrerequisiteError(f"cannot repair {path}: {error}. Fix that, then repair again.") from error
 
 
-def _repair(fs: FileSystem, layout: Layout, lock: WriterLock, clock: Callable[[], int]) -> RepairReport:
-    found = survey(fs, layout)
+def _repair(
+    fs: FileSystem, layout: Layout, lock: WriterLock, clock: Callable[[], int], vocabulary: Vocabulary
+) -> RepairReport:
+    found = survey(fs, layout, vocabulary)
     cuts = _cuts(fs, layout, found.scraps)
     # Opening the log fixes this by itself; a repair would only lose the tail.
     if not found.problems:
@@ -85,7 +88,7 @@ def _repair(fs: FileSystem, layout: Layout, lock: WriterLock, clock: Callable[[]
         # Copies first, all of them synced, before any file of the log is touched.
         write_new(fs, layout.quarantine / cut.kept_in, scrap.data)
     # One rename makes the cut and its record visible together.
-    frames, head = _records_of(found, cuts, clock())
+    frames, head = _records_of(found, cuts, clock(), vocabulary)
     write_new(fs, layout.wal(found.last_wal), found.kept + frames)
     for scrap in found.scraps:
         # Files cut at an offset are replaced by now; whole files are removed one by one.
@@ -99,7 +102,7 @@ def _repair(fs: FileSystem, layout: Layout, lock: WriterLock, clock: Callable[[]
     return _report(found, cuts, head, done=True)
 
 
-def _records_of(found: Survey, cuts: Sequence[CutOut], now: int) -> tuple[bytes, Head]:
+def _records_of(found: Survey, cuts: Sequence[CutOut], now: int, vocabulary: Vocabulary) -> tuple[bytes, Head]:
     repaired = LogRepaired(
         cut_first=found.lost.first,
         cut_last=found.lost.last,
@@ -111,7 +114,7 @@ def _records_of(found: Survey, cuts: Sequence[CutOut], now: int) -> tuple[bytes,
     data, head = b"", found.head
     for event in events:
         draft = Draft(event=event, iteration=-1, phase="log", ordinal=head.seq + 1)
-        body = body_of([draft], now)
+        body = body_of([draft], now, vocabulary)
         frame, chain = wal.encode(body, first=head.seq + 1, count=1, previous=bytes.fromhex(head.chain))
         data, head = data + frame, Head(head.seq + 1, chain.hex())
     return data, head

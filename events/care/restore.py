@@ -15,19 +15,25 @@ from mage_es.events.disk.filesystem import FileSystem, write_new
 from mage_es.events.disk.layout import Layout, Range
 from mage_es.events.disk.objects import ObjectSource
 from mage_es.events.errors import LogDamaged, PrerequisiteError
+from mage_es.events.facts import Vocabulary
 from mage_es.events.segments.sealed import seals_in
 
 
-def restore(objects: ObjectSource, path: Path, *, at: str, fs: FileSystem) -> Head:
+def restore(
+    objects: ObjectSource, path: Path, *, at: str, fs: FileSystem, vocabulary: Vocabulary | None = None
+) -> Head:
     """Build the log that the newest complete backup under the prefix `at` holds, in the new folder `path`.
 
     Raises `LogDamaged` if an object is missing or damaged; then the folder is useless. Raises `PrerequisiteError`.
     """
-    return _Restoration(objects, path, at, fs).run()
+    return _Restoration(objects, path, at, fs, vocabulary).run()
 
 
 class _Restoration:
-    def __init__(self, objects: ObjectSource, path: Path, at: str, fs: FileSystem) -> None:
+    def __init__(
+        self, objects: ObjectSource, path: Path, at: str, fs: FileSystem, vocabulary: Vocabulary | None
+    ) -> None:
+        self._vocabulary = vocabulary
         self._objects = objects
         self._layout = Layout(path)
         self._at = at
@@ -95,9 +101,10 @@ class _Restoration:
 
     def _verified(self, head: HeadNote) -> Head:
         # The names hold eight digits of a hash; the chain decides.
-        verdict = verify_log(self._layout.path, self._fs)
+        verdict = verify_log(self._layout.path, self._fs, vocabulary=self._vocabulary)
         found = [f"{f.file.name}, events {f.first} to {f.last}: {f.problem}" for f in verdict.findings]
-        if problems := "; ".join(found or verify_questions(self._layout.path, self._fs).problems):
+        questions = verify_questions(self._layout.path, self._fs, vocabulary=self._vocabulary)
+        if problems := "; ".join(found or questions.problems):
             raise LogDamaged(f"what {self._objects.place} holds is not a whole log: {problems}. Use another backup.")
         return verdict.head
 

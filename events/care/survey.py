@@ -21,11 +21,10 @@ from mage_es.events.disk.filesystem import FileSystem
 from mage_es.events.disk.layout import Layout, Listing, Range
 from mage_es.events.disk.lock import watermark
 from mage_es.events.errors import LogDamaged, LogError, UnknownEvent
+from mage_es.events.facts import SegmentSealed, Vocabulary
 from mage_es.events.log.recovery import read_format, read_head, require_bound
 from mage_es.events.segments.sealed import SealedEvents, seals_in
 from mage_es.events.segments.sealing import is_sealed_as
-from mage_es.events.vocabulary import SegmentSealed
-from mage_es.events.vocabulary.upcasting import PRESENT
 
 
 class Scrap(NamedTuple):
@@ -55,15 +54,16 @@ class Survey(NamedTuple):
     unrecorded: SegmentSealed | None
 
 
-def survey(fs: FileSystem, layout: Layout) -> Survey:
+def survey(fs: FileSystem, layout: Layout, vocabulary: Vocabulary) -> Survey:
     # FORMAT must be whole: without it no frame can be checked.
-    return _Surveyor(fs, layout).run()
+    return _Surveyor(fs, layout, vocabulary).run()
 
 
 class _Surveyor:
-    def __init__(self, fs: FileSystem, layout: Layout) -> None:
+    def __init__(self, fs: FileSystem, layout: Layout, vocabulary: Vocabulary) -> None:
         self._fs = fs
         self._layout = layout
+        self._vocabulary = vocabulary
         self._about, start = read_format(fs, layout)
         self._head = Head(0, start.hex())
         self._problems: list[str] = []
@@ -115,9 +115,9 @@ class _Surveyor:
 
     def _sealed(self, listing: Listing, contents: dict[int, bytes]) -> SealedEvents:
         frames = (_frames_in(data, first) for first, data in contents.items())
-        sealed = SealedEvents(self._fs, self._layout, PRESENT)
+        sealed = SealedEvents(self._fs, self._layout, self._vocabulary)
         sealed.show(listing.segments, seals_in(chain.from_iterable(frames)))
-        witness(self._fs, self._layout, sealed)
+        witness(self._fs, self._layout, sealed, self._vocabulary)
         return sealed
 
     def _keep_segments(self, sealed: SealedEvents) -> list[Range]:

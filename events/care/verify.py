@@ -20,13 +20,11 @@ from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem
 from mage_es.events.disk.layout import Layout, Listing, Range
 from mage_es.events.disk.lock import watermark
 from mage_es.events.errors import LogError, UsageError
+from mage_es.events.facts import Record, SegmentSealed, Vocabulary, event_id
 from mage_es.events.log.recovery import read_format, read_head
 from mage_es.events.segments.schema import Description
 from mage_es.events.segments.sealed import SealedEvents, seals_in
 from mage_es.events.segments.sealing import made_of
-from mage_es.events.vocabulary import SegmentSealed
-from mage_es.events.vocabulary.envelope import Record, event_id
-from mage_es.events.vocabulary.upcasting import PRESENT
 from mage_es.events.wal.bodies import FrameReader
 
 _ATTEMPTS = 100
@@ -61,18 +59,21 @@ class LogVerdict(NamedTuple):
         return not self.findings
 
 
-def verify_log(path: Path, fs: FileSystem | None = None, *, head: str | None = None) -> LogVerdict:
+def verify_log(
+    path: Path, fs: FileSystem | None = None, *, head: str | None = None, vocabulary: Vocabulary | None = None
+) -> LogVerdict:
     """Check all hashes, identities and the chain, and look for an earlier `head`. Raises `UsageError`."""
     search = None if head is None else HeadSearch(head)
-    return _Verification(fs or LocalFileSystem(), Layout(path), search).run()
+    return _Verification(fs or LocalFileSystem(), Layout(path), search, vocabulary or Vocabulary.default).run()
 
 
 class _Verification:
-    def __init__(self, fs: FileSystem, layout: Layout, search: HeadSearch | None) -> None:
+    def __init__(self, fs: FileSystem, layout: Layout, search: HeadSearch | None, vocabulary: Vocabulary) -> None:
         self._fs = fs
         self._layout = layout
         self._search = search
-        self._sealed = SealedEvents(fs, layout, PRESENT)
+        self._vocabulary = vocabulary
+        self._sealed = SealedEvents(fs, layout, vocabulary)
         self._files = 0
         self._findings: list[Finding] = []
         self._about: Format | None = None
@@ -90,7 +91,7 @@ class _Verification:
         with self._finding(self._layout.wals):
             self._recorded = seals_in(chain.from_iterable(frames.values()))
             self._sealed.show(listing.segments, self._recorded)
-            witness(self._fs, self._layout, self._sealed)
+            witness(self._fs, self._layout, self._sealed, self._vocabulary)
         if self._search:
             self._search.among([head, *(Head(f.last, f.chain.hex()) for f in chain.from_iterable(frames.values()))])
         for span in listing.segments:
@@ -178,7 +179,7 @@ class _Verification:
             records = segment.records(span)
             self._check_records(path, span, records)
             if self._search:
-                self._search.in_segment(segment.about, records)
+                self._search.in_segment(segment.about, records, self._vocabulary)
         return head_after
 
     def _check_sealing(self, span: Range) -> None:
@@ -186,7 +187,7 @@ class _Verification:
         if self._about is None:
             return
         try:
-            _, sealed = made_of(self._fs, self._layout, span.first, self._about)
+            _, sealed = made_of(self._fs, self._layout, span.first, self._about, self._vocabulary)
         except LogError:  # from the write-ahead file, which was found damaged before
             return
         names = ((self._layout.segment, sealed.sha256), (self._layout.vectors, sealed.vectors_sha256))
@@ -237,7 +238,7 @@ class _Verification:
             return head
         if head.chain and frames[0].previous != bytes.fromhex(head.chain):
             self._add(path, f"does not continue the chain at event {head.seq}", span)
-        reader, run = FrameReader(PRESENT), self._about.run if self._about else ""
+        reader, run = FrameReader(self._vocabulary), self._about.run if self._about else ""
         with self._finding(path, span):
             self._check_records(path, span, (record for frame in frames for record in reader.records(frame, run)))
         return Head(span.last, frames[-1].chain.hex())

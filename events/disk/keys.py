@@ -2,7 +2,7 @@
 
     <run>/keys      readable by its owner alone; no backup has it
 
-The theory of operation is on top of events/vocabulary/private.py.
+The theory of operation is on top of events/facts/private.py.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from mage_es.events.digests import token_of
 from mage_es.events.disk.documents import pack, unpack
 from mage_es.events.disk.filesystem import TEMPORARY, LocalFileSystem, sync_fully
 from mage_es.events.errors import KeysUnusable, LogDamaged, PrerequisiteError
-from mage_es.events.vocabulary import MemoryAppended
-from mage_es.events.vocabulary.envelope import Draft
-from mage_es.events.vocabulary.private import ERASED, NONCE, PREFIX, TAG, Private, mapped
+from mage_es.events.facts import Draft
+from mage_es.events.facts.private import ERASED, NONCE, PREFIX, TAG, Private, mapped, texts_in
+from mage_es.events.facts.shapes import vectors_of
 
 if TYPE_CHECKING:  # an optional dependency: a run without subjects does not need it
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -146,11 +146,12 @@ class Keys:
     def sealed(self, row: Sealed) -> Sealed:
         """Return a draft or row whose private texts have tokens, its vector encrypted. Raises `PrerequisiteError`."""
         row = mapped(row, lambda text: self._sealed(text) if isinstance(text, Private) else text)
-        if isinstance(row, Draft) and isinstance(event := row.event, MemoryAppended):
-            beside = next((t for t in (event.question, event.reasoning) if isinstance(t, Private)), None)
-            if beside is not None and event.embedding:
-                vector = self._encrypted(beside.under, event.embedding, b"")
-                row = msgspec.structs.replace(row, event=msgspec.structs.replace(event, embedding=vector))
+        if isinstance(row, Draft) and (vectors := vectors_of(type(row.event))):
+            beside = next((text for text in texts_in(row.event) if isinstance(text, Private)), None)
+            if beside is not None:
+                clear = {name: getattr(row.event, name) for name in vectors}
+                sealed = {name: self._encrypted(beside.under, each, b"") for name, each in clear.items() if each}
+                row = msgspec.structs.replace(row, event=msgspec.structs.replace(row.event, **sealed))
         return row
 
     def as_stored(self, row: Sealed) -> Sealed:

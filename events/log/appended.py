@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from mage_es.events.vocabulary import Event
-from mage_es.events.vocabulary.envelope import Draft, Record, event_id
+from mage_es.events.facts import Draft, Event, Record, event_id
 from mage_es.events.wal.bodies import record_of
 
 

@@ -9,26 +9,33 @@ from pathlib import Path
 from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem
 from mage_es.events.disk.layout import Layout
 from mage_es.events.disk.lock import is_running
+from mage_es.events.facts import Record, SegmentSealed, Vocabulary
 from mage_es.events.log.reader import LogReader
 from mage_es.events.segments.batches import Reads
-from mage_es.events.vocabulary import RunFinished, SegmentSealed
-from mage_es.events.vocabulary.envelope import Record
 
-_ENDS: Reads = {RunFinished: RunFinished.__struct_fields__}
 _HOLDER = re.compile(rb"pid (\d{1,10}), boot (\S*)")
 _LOCK_SIZE = 256
 
 
-def follow(path: Path, *, since: int, wait: Callable[[], None], fs: FileSystem | None = None) -> Iterator[Record]:
+def follow(
+    path: Path,
+    *,
+    since: int,
+    wait: Callable[[], None],
+    fs: FileSystem | None = None,
+    vocabulary: Vocabulary | None = None,
+) -> Iterator[Record]:
     """Yield the records from `since` on as they become durable; `wait` is called whenever there are no new ones.
 
-    Ends when the run is over; `wait` may raise to end it sooner. Raises `UsageError` (not a log), `LogDamaged`.
+    Ends when an event that ends the log is recorded; `wait` may raise to end it sooner. Raises `UsageError` (not a
+    log), `LogDamaged`.
     """
     fs, layout = fs or LocalFileSystem(), Layout(path)
-    reader, searched, has_end = LogReader(path, fs), 0, False
+    reader, searched, has_end = LogReader(path, fs, vocabulary=vocabulary), 0, False
+    ends: Reads = {cls: () for cls in reader.vocabulary.ends}
     while True:
         # Only what is new is searched, so following a long run stays cheap.
-        has_end = has_end or any(True for _ in reader.events(_ENDS, since=searched + 1))
+        has_end = has_end or any(True for _ in reader.events(ends, since=searched + 1))
         searched = reader.head.seq
         is_over = has_end and (_is_sealed(reader) or _is_abandoned(fs, layout))
         yield from reader.records(since=since)

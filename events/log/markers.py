@@ -1,7 +1,7 @@
 """Markers: how people name a moment of a run, such as `iter-9` or `iter-9/evaluate`.
 
 Forms
-    start               the end of the opening, before the log's first iteration
+    start               the end of the opening, before the log's first iteration: the first end of one in the log
     iter-9              all of iteration 9 included
     iter-9/evaluate     up to the end of a phase
     seq:1234            one event
@@ -17,16 +17,11 @@ from typing import Literal, get_args
 import msgspec
 
 from mage_es.events.errors import UsageError, nearest
-from mage_es.events.vocabulary import Event, IterationClosed, Phase, PhaseCompleted
+from mage_es.events.facts import Event, Phase
 
 _ITERATION = re.compile(r"iter-(\d{1,9})(?:/([a-z]+))?")
 _SEQ = re.compile(r"seq:(\d{1,18})")
 _START = -1
-
-READS: Mapping[type[Event], tuple[str, ...]] = {
-    IterationClosed: ("iteration",),
-    PhaseCompleted: ("iteration", "phase"),
-}
 
 
 class Marker(msgspec.Struct, frozen=True):
@@ -61,12 +56,12 @@ def parse(text: str) -> Marker:
     raise UsageError(f"{text!r} is not a marker. Write start, iter-9, iter-9/evaluate, seq:1234 or latest.")
 
 
-def marker_of(event: Event) -> Marker | None:
-    if isinstance(event, IterationClosed):
-        return Marker("iteration", event.iteration)
-    if isinstance(event, PhaseCompleted):
-        return Marker("phase", event.iteration, event.phase)
-    return None
+def marker_of(event: Event, marks: Mapping[type[Event], tuple[str, ...]]) -> Marker | None:
+    """Return the marker that an event sets, given a vocabulary's marks; None if it sets none."""
+    if type(event) not in marks:
+        return None
+    number, *phase = (getattr(event, name) for name in marks[type(event)])
+    return Marker("phase", number, *phase) if phase else Marker("iteration", number)
 
 
 def missing(marker: Marker, present: Mapping[Marker, int], last: int) -> UsageError:

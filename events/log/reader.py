@@ -8,22 +8,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from mage_es.events.disk.documents import Head
 from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem
 from mage_es.events.disk.keys import keys_of
 from mage_es.events.disk.layout import Layout, Range
 from mage_es.events.errors import PrerequisiteError
+from mage_es.events.facts import Event, Record, Vocabulary, tag_of
 from mage_es.events.log import markers
 from mage_es.events.log.recovery import read_format
 from mage_es.events.log.tail import Tail
 from mage_es.events.segments.batches import Batch, Batches, Reads
 from mage_es.events.segments.questions import golds_of, texts_of
 from mage_es.events.segments.sealed import SealedEvents
-from mage_es.events.vocabulary import Event, QuestionGold, QuestionsStored, QuestionText, RunInherited, tag_of
-from mage_es.events.vocabulary.envelope import Record
-from mage_es.events.vocabulary.upcasting import PRESENT, Registry
 from mage_es.events.wal.bodies import FrameReader
 from mage_es.events.wal.frames import Frame
 
@@ -35,18 +33,19 @@ class LogReader:
     """A view of the log in a folder. Raises `UsageError` (not a log), `LogDamaged`, `PrerequisiteError` (no access)."""
 
     def __init__(
-        self, path: Path, fs: FileSystem | None = None, *, registry: Registry = PRESENT, opened: bool = True
+        self, path: Path, fs: FileSystem | None = None, *, vocabulary: Vocabulary | None = None, opened: bool = True
     ) -> None:
         """Subjects' texts are read in clear if the run has their keys; without `opened`, as recorded."""
         fs, layout = fs or LocalFileSystem(), Layout(path)
+        self.vocabulary = vocabulary or Vocabulary.default
         self.keys = keys_of(path) if opened else None
         try:
             about, start = read_format(fs, layout)
             self.run = about.run
             self._fs, self._layout = fs, layout
             self._tail = Tail(fs, layout, start)
-            self._sealed = SealedEvents(fs, layout, registry)
-            self._rows = FrameReader(registry)
+            self._sealed = SealedEvents(fs, layout, self.vocabulary)
+            self._rows = FrameReader(self.vocabulary)
             self.refresh()
         except PermissionError as error:
             raise PrerequisiteError(f"cannot read the log in {path}: {error}. Check its permissions.") from error
@@ -60,12 +59,14 @@ class LogReader:
         self._tail.refresh()
         self._sealed.show(self._tail.listing.segments, self._tail.recorded)
 
-    def questions(self) -> tuple[list[QuestionText], list[QuestionGold] | None]:
+    def questions(self) -> tuple[list[Any], list[Any] | None]:
         """Return the stored questions, and their gold answers unless this copy has none. Raises `LogDamaged`."""
-        stored = next(self.of(QuestionsStored), None)
-        if stored is None:
+        types = self.vocabulary.questions
+        stored = next(self.of(types.stored), None) if types else None
+        if types is None or stored is None:
             return [], None
-        return self._open((texts_of(self._fs, self._layout, stored), golds_of(self._fs, self._layout, stored)))
+        texts = texts_of(self._fs, self._layout, stored, types.text)
+        return self._open((texts, golds_of(self._fs, self._layout, stored, types.gold)))
 
     def _open(self, value: Found) -> Found:
         return self.keys.opened(value) if self.keys else value
@@ -137,8 +138,8 @@ class LogReader:
     def markers(self) -> dict[markers.Marker, int]:
         """Return every marker that the log has, with its sequence number, in order."""
         found = {}
-        for seq, event in self.events(markers.READS):
-            marker = markers.marker_of(event)
+        for seq, event in self.events(self.vocabulary.marks):
+            marker = markers.marker_of(event, self.vocabulary.marks)
             if marker is not None:
                 found[marker] = seq
         return found
@@ -152,8 +153,8 @@ class LogReader:
         if wanted.kind == "seq" and 1 <= wanted.number <= self.head.seq:
             return wanted.number
         present = self.markers()
-        if marker == "start" and (begun := next(self.of(RunInherited, until=2), None)):
-            wanted = markers.Marker("iteration", begun.iteration)  # the parent's: this run opens with it
+        if marker == "start":  # the first end of an iteration: a run that goes on from another opens with that one's
+            wanted = next((each for each in present if each.kind == "iteration"), wanted)
         if wanted not in present:
             raise markers.missing(wanted, present, self.head.seq)
         return present[wanted]

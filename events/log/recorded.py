@@ -7,20 +7,18 @@ from operator import itemgetter
 
 from mage_es.events.disk.documents import Holding
 from mage_es.events.disk.layout import Range
+from mage_es.events.facts import Coordinates
 from mage_es.events.segments.sealed import SealedEvents
-from mage_es.events.vocabulary import InferenceClosed, InferenceOpened, tag_of
-from mage_es.events.vocabulary.envelope import Coordinates
 
 _iteration, _tag = itemgetter(0), itemgetter(3)
-_ONCE = frozenset({tag_of(InferenceOpened), tag_of(InferenceClosed)})
-"""Types with nothing to find: every inference has its own number, and is not recorded again. An index of them would
-grow with the traffic for as long as an iteration is open."""
 _NOTHING: dict[Coordinates, int] = {}
 
 
 class RecordedFacts:
-    def __init__(self, sealed: SealedEvents) -> None:
+    def __init__(self, sealed: SealedEvents, once: frozenset[str]) -> None:
+        """Facts of the types in `once` are not indexed, and so never found."""
         self._sealed = sealed
+        self._once = once
         self._seqs: dict[int, dict[Coordinates, int]] = {}
         self._whole: set[int] = set()  # iterations whose facts are all in `_seqs`
         self._newest = 0
@@ -38,8 +36,8 @@ class RecordedFacts:
     def find(self, facts: Sequence[Coordinates]) -> dict[Coordinates, int]:
         """Return those of the facts that are recorded, with their sequence numbers. Raises `LogDamaged`."""
         found: dict[Coordinates, int] = {}
-        if not _ONCE.isdisjoint(map(_tag, facts)):
-            facts = [fact for fact in facts if fact[3] not in _ONCE]
+        if not self._once.isdisjoint(map(_tag, facts)):
+            facts = [fact for fact in facts if fact[3] not in self._once]
         # A fact's iteration is part of its identity, so only segments that hold that iteration need to be read.
         for iteration in set(map(_iteration, facts)):
             if iteration not in self._whole:
@@ -56,9 +54,9 @@ class RecordedFacts:
         iterations = set(map(_iteration, facts))
         # The latest iteration, not the last fact's: feedback on an inference has none, and would evict it.
         self._newest = max(self._newest, *iterations)
-        if not _ONCE.isdisjoint(map(_tag, facts)):
+        if not self._once.isdisjoint(map(_tag, facts)):
             for seq, fact in enumerate(facts, first):
-                if fact[3] not in _ONCE:
+                if fact[3] not in self._once:
                     self._seqs.setdefault(fact[0], {})[fact] = seq
             return
         for iteration in iterations:
@@ -87,5 +85,7 @@ class RecordedFacts:
             if span not in self._holdings:
                 self._holdings[span] = frozenset(self._sealed.open(span).iterations())
             if iteration in self._holdings[span]:
-                known.update(each for each in self._sealed.open(span).coordinates(iteration) if each[0][3] not in _ONCE)
+                known.update(
+                    each for each in self._sealed.open(span).coordinates(iteration) if each[0][3] not in self._once
+                )
         self._whole.add(iteration)

@@ -17,9 +17,9 @@ from mage_es.events.disk.layout import Layout, Listing
 from mage_es.events.disk.lock import watermark
 from mage_es.events.disk.opening import SMALL
 from mage_es.events.errors import LogDamaged, UsageError
+from mage_es.events.facts import SegmentSealed
 from mage_es.events.segments.sealed import seals_in
 from mage_es.events.segments.sealing import whole_wal
-from mage_es.events.vocabulary import SegmentSealed
 
 _LARGEST_HEAD = 1 << 26  # bytes; it lists what each segment holds
 

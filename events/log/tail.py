@@ -12,6 +12,7 @@ from mage_es.events.disk.filesystem import FileSystem
 from mage_es.events.disk.layout import Layout, Listing
 from mage_es.events.disk.lock import watermark
 from mage_es.events.errors import LogDamaged
+from mage_es.events.facts import SegmentSealed
 from mage_es.events.log.recovery import (
     read_head,
     require_bound,
@@ -22,7 +23,6 @@ from mage_es.events.log.recovery import (
     sealed_chain,
 )
 from mage_es.events.segments.sealed import seals_in
-from mage_es.events.vocabulary import SegmentSealed
 
 # How often a seal may overtake a listing before something else must be wrong.
 _ATTEMPTS = 100

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from mage_es.events import wal
 from mage_es.events.disk.documents import RESTORE, Format, Head, HeadNote, genesis, pack
@@ -18,6 +19,7 @@ from mage_es.events.disk.keys import Keys, make_keys
 from mage_es.events.disk.layout import Layout, Range
 from mage_es.events.disk.lock import WriterLock, watermark
 from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflict, UsageError, WriterPoisoned
+from mage_es.events.facts import Coordinates, Draft, Record, SegmentSealed, Vocabulary
 from mage_es.events.log.allocators import give_back_freed
 from mage_es.events.log.appended import Appended
 from mage_es.events.log.recorded import RecordedFacts
@@ -25,16 +27,6 @@ from mage_es.events.log.recovery import Recovered, read_format, recover, require
 from mage_es.events.segments import questions
 from mage_es.events.segments.sealed import SealedEvents, seals_in
 from mage_es.events.segments.sealing import is_sealed_as, seal
-from mage_es.events.vocabulary import (
-    IterationClosed,
-    QuestionGold,
-    QuestionsStored,
-    QuestionText,
-    SegmentSealed,
-    tag_of,
-)
-from mage_es.events.vocabulary.envelope import Coordinates, Draft, Record
-from mage_es.events.vocabulary.upcasting import PRESENT
 from mage_es.events.wal.active import ActiveWal
 from mage_es.events.wal.bodies import FrameReader, body_of, storable
 
@@ -49,8 +41,17 @@ class Log:
     """The one writer of a log. Use `create` or `open`, and `close` or a `with` block at the end."""
 
     def __init__(
-        self, layout: Layout, about: Format, *, start: Head, clock: LogClock, fs: FileSystem, lock: WriterLock
+        self,
+        layout: Layout,
+        about: Format,
+        vocabulary: Vocabulary | None,
+        *,
+        start: Head,
+        clock: LogClock,
+        fs: FileSystem,
+        lock: WriterLock,
     ) -> None:
+        self.vocabulary = vocabulary or Vocabulary.default
         self.run = about.run
         self._seq, self._chain = start.seq, bytes.fromhex(start.chain)
         self._layout = layout
@@ -61,15 +62,23 @@ class Log:
         self._active: ActiveWal | None = None
         self._trouble: str | None = None
         self._mutex = threading.Lock()
-        self._sealed = SealedEvents(fs, layout, PRESENT)
-        self._recorded = RecordedFacts(self._sealed)
+        self._sealed = SealedEvents(fs, layout, self.vocabulary)
+        self._recorded = RecordedFacts(self._sealed, self.vocabulary.once)
         self._reread: dict[int, Record] = {}
         self.keys: Keys | None = None
 
     # ------------------------------------------------------------ life
 
     @classmethod
-    def create(cls, path: Path, *, run: str, clock: LogClock, fs: FileSystem | None = None) -> Log:
+    def create(
+        cls,
+        path: Path,
+        *,
+        run: str,
+        clock: LogClock,
+        fs: FileSystem | None = None,
+        vocabulary: Vocabulary | None = None,
+    ) -> Log:
         """Start a new log in the folder `path`, which is created. Raises `UsageError` if there already is a log,
         `RunLocked`, and `PrerequisiteError` if the disk refuses."""
         fs, layout = fs or LocalFileSystem(), Layout(path)
@@ -83,7 +92,7 @@ class Log:
             log_id = hashlib.sha256(f"{run}\0{created}".encode()).hexdigest()[:32]
             about = Format(format=1, log_id=log_id, run=run, hash="sha256", created=created)
             start = Head(0, genesis(pack(about)).hex())
-            log = cls(layout, about, start=start, clock=clock, fs=fs, lock=lock)
+            log = cls(layout, about, vocabulary, start=start, clock=clock, fs=fs, lock=lock)
             undo.callback(log._close_file)
             log._begin()
             # The log is whole: it keeps the lock and its file.
@@ -91,7 +100,9 @@ class Log:
             return log
 
     @classmethod
-    def open(cls, path: Path, *, clock: LogClock, fs: FileSystem | None = None) -> Log:
+    def open(
+        cls, path: Path, *, clock: LogClock, fs: FileSystem | None = None, vocabulary: Vocabulary | None = None
+    ) -> Log:
         """Open a log for appending, however its last writer ended.
 
         Raises `UsageError` (not a log), `RunLocked`, `LogDamaged` (nothing was changed), `UnknownEvent` (the unsealed
@@ -103,7 +114,7 @@ class Log:
             lock = WriterLock(fs, layout.lock)
             undo.callback(lock.release)
             found = recover(fs, layout, start)
-            log = cls(layout, about, start=found.head, clock=clock, fs=fs, lock=lock)
+            log = cls(layout, about, vocabulary, start=found.head, clock=clock, fs=fs, lock=lock)
             undo.callback(log._close_file)
             log._settle(found)
             undo.pop_all()
@@ -116,7 +127,7 @@ class Log:
         Raises as `open` does; then it may be tried again.
         """
         self.close()
-        return Log.open(self._layout.path, clock=self._clock, fs=self._fs)
+        return Log.open(self._layout.path, clock=self._clock, fs=self._fs, vocabulary=self.vocabulary)
 
     def close(self) -> None:
         """Seal what is not sealed, write HEAD, and let the next writer in. A poisoned writer does only the last."""
@@ -148,7 +159,7 @@ class Log:
         return self._fs.free_space(self._layout.path)
 
     def seal_texts_of(self, subjects: Collection[str]) -> None:
-        """Seal every text that is private to these subjects (vocabulary/private.py); none is recorded unsealed."""
+        """Seal every text that is private to these subjects (facts/private.py); none is recorded unsealed."""
         self.keys = make_keys(self._layout.path, subjects) if subjects else None
 
     # ------------------------------------------------------------ appending
@@ -169,7 +180,7 @@ class Log:
             self._require_sound()
             # Before the check, which decodes what is encoded; from here each text carries its token.
             sealed = [self.keys.sealed(draft) for draft in drafts] if self.keys else None
-            exact, facts = storable(sealed or drafts)
+            exact, facts = storable(sealed or drafts, self.vocabulary)
             exact = sealed or exact
             # A retry after a crash finds its facts here: the commit was durable although its answer was lost.
             known = self._recorded.find(facts)
@@ -210,7 +221,9 @@ class Log:
         """Write one frame and sync it; return the first sequence number and the time."""
         active, self._reread = self._require_active(), {}
         first, now = self._seq + 1, self._clock()
-        frame, chain = wal.encode(body_of(drafts, now), first=first, count=len(drafts), previous=self._chain)
+        frame, chain = wal.encode(
+            body_of(drafts, now, self.vocabulary), first=first, count=len(drafts), previous=self._chain
+        )
         with self._effect("append to the log"):
             # The order matters: memory moves after the sync, and the watermark after memory.
             write_all(active.file, frame)
@@ -222,19 +235,22 @@ class Log:
             self._recorded.add(facts, first)
             self._lock.publish(self._seq)
             # HEAD at each closed iteration: cheap, and it reveals a log that was cut at a later frame border.
-            if _CLOSED in map(_type, facts):
+            if not self.vocabulary.heads.isdisjoint(map(_type, facts)):
                 self._write_head()
         return first, now
 
-    def store(self, texts: Sequence[QuestionText], golds: Sequence[QuestionGold]) -> QuestionsStored:
+    def store(self, texts: Sequence[Any], golds: Sequence[Any]) -> Any:
         """Make questions durable beside the log; return the event that binds them once it is appended.
 
-        Raises `UsageError` for a text that is not valid Unicode, and `WriterPoisoned` as `append` does.
+        Raises `UsageError` for a text that is not valid Unicode, or if the vocabulary has no questions, and
+        `WriterPoisoned` as `append` does.
         """
+        if self.vocabulary.questions is None:
+            raise UsageError(f"the log of {self.run} has no questions: its vocabulary names no types for them.")
         try:
             if self.keys:
                 texts, golds = list(map(self.keys.as_stored, texts)), list(map(self.keys.as_stored, golds))
-            encoded = questions.encode(texts, golds)
+            encoded = questions.encode(texts, golds, self.vocabulary.questions)
         except UnicodeEncodeError as error:
             raise UsageError(f"a question is not valid Unicode: {error}. Correct the data.") from error
         with self._mutex:
@@ -267,7 +283,7 @@ class Log:
         frame = wal.decode(self._fs.read(path, place.offset, place.size))
         if isinstance(frame, wal.Broken):
             raise LogDamaged(f"{path} is damaged at byte {place.offset}: {frame.problem}. {RESTORE}")
-        return FrameReader(PRESENT).records(frame, self.run)
+        return FrameReader(self.vocabulary).records(frame, self.run)
 
     # ------------------------------------------------------------ files
 
@@ -289,7 +305,7 @@ class Log:
         *full, last = found.tails
         active = self._active = ActiveWal(last, self._fs.append(self._layout.wal(last)))
         self._recorded.believe(found.bound.holdings)
-        reader = FrameReader(PRESENT)
+        reader = FrameReader(self.vocabulary)
         for first, frames in found.tails.items():
             for frame in frames:
                 # All of it now, since a frame that this release cannot read could never be sealed: the log must not
@@ -339,7 +355,7 @@ class Log:
 
     def _seal(self, first: int) -> Range:
         # The ordinal makes each seal's record a separate fact.
-        event = seal(self._fs, self._layout, first, self._about)
+        event = seal(self._fs, self._layout, first, self._about, self.vocabulary)
         give_back_freed()
         self._commit([Draft(event=event, iteration=-1, phase="log", ordinal=self._seq + 1)], [])
         span = Range(event.first, event.last)
@@ -385,7 +401,6 @@ class Log:
 
 
 _type = itemgetter(3)
-_CLOSED = tag_of(IterationClosed)
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _REOPEN = "Nothing that was acknowledged is lost; resume the run, which recovers the log."
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mage_es.events.vocabulary import Event
+from mage_es.events.facts import Event
 
 if TYPE_CHECKING:  # pyarrow is slow to import, and projections import this module only for its types
     from mage_es.events.segments.columns import Column, Groups
@@ -41,8 +41,8 @@ class Columns(Mapping[str, Sequence[Any]]):
         return len(self._fields)
 
     def column(self, name: str) -> Column:
+        from mage_es.events.facts.shapes import shapes_of
         from mage_es.events.segments import columns
-        from mage_es.events.vocabulary.shapes import shapes_of
 
         if name not in self._stored:
             shape = shapes_of(self._cls)[name]

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mage_es.events.errors import LogDamaged
-from mage_es.events.vocabulary import Event
-from mage_es.events.vocabulary.shapes import Shape, shapes_of
+from mage_es.events.facts import Event
+from mage_es.events.facts.shapes import Shape, shapes_of
 
 _PLAIN = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_(), "bytes": pa.binary()}
 VECTOR = pa.list_(pa.float32())

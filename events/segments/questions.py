@@ -11,7 +11,7 @@ Rules
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -21,13 +21,11 @@ from mage_es.events.disk.documents import unpack
 from mage_es.events.disk.filesystem import FileSystem, write_new
 from mage_es.events.disk.layout import Layout
 from mage_es.events.errors import LogDamaged
+from mage_es.events.facts import Part, QuestionTypes
+from mage_es.events.facts.shapes import shapes_of
 from mage_es.events.segments import columns
 from mage_es.events.segments.schema import METADATA_KEY
 from mage_es.events.segments.writer import parquet
-from mage_es.events.vocabulary import QuestionGold, QuestionsStored, QuestionText
-from mage_es.events.vocabulary.shapes import shapes_of
-
-StoredRow = TypeVar("StoredRow", QuestionText, QuestionGold)
 
 _DIGEST = 8
 _AT_ONCE = 4096  # rows of a group: a column of long contexts must not outgrow Arrow's 32-bit offsets
@@ -38,7 +36,7 @@ _COPY = "Copy the file of that name from a backup, or from another run over the 
 class QuestionFiles(NamedTuple):
     """Questions as they are stored: the event that binds the files, and their bytes."""
 
-    stored: QuestionsStored
+    stored: Any
     texts: bytes
     golds: bytes
 
@@ -64,12 +62,12 @@ def named(ids: Sequence[str]) -> str:
     return ", ".join(ids[:_NAMED]) + (", ..." if len(ids) > _NAMED else "")
 
 
-def encode(texts: Sequence[QuestionText], golds: Sequence[QuestionGold]) -> QuestionFiles:
+def encode(texts: Sequence[Any], golds: Sequence[Any], types: QuestionTypes) -> QuestionFiles:
     """Return the files of questions, given in one order. Raises `UnicodeEncodeError` for a text that UTF-8 cannot
     encode."""
     salt = hashlib.sha256(b"".join(map(msgspec.json.encode, golds))).hexdigest()
-    files = _file(texts, QuestionText), _file(golds, QuestionGold, salt)
-    stored = QuestionsStored(
+    files = _file(texts, types.text), _file(golds, types.gold, salt)
+    stored = types.stored(
         texts_sha256=hashlib.sha256(files[0]).hexdigest(),
         golds_sha256=hashlib.sha256(files[1]).hexdigest(),
         ids=tuple(text.id for text in texts),
@@ -89,28 +87,28 @@ def store(fs: FileSystem, layout: Layout, encoded: QuestionFiles, *, is_first: b
         write_new(fs, path, data)
 
 
-def files_of(layout: Layout, stored: QuestionsStored) -> tuple[Path, Path]:
+def files_of(layout: Layout, stored: Any) -> tuple[Path, Path]:
     """Return where the texts and the golds are."""
     return layout.questions / f"{stored.texts_sha256}.parquet", layout.golds / f"{stored.golds_sha256}.parquet"
 
 
-def texts_of(fs: FileSystem, layout: Layout, stored: QuestionsStored) -> list[QuestionText]:
-    """Return the texts. Raises `LogDamaged`, which names the affected questions."""
+def texts_of(fs: FileSystem, layout: Layout, stored: Any, kind: type[Part]) -> list[Any]:
+    """Return the texts, rows of `kind`. Raises `LogDamaged`, which names the affected questions."""
     path = files_of(layout, stored)[0]
     if not fs.exists(path):
         raise LogDamaged(f"{path} is missing, and with it the texts of {len(stored.ids)} questions. {_COPY}")
-    return _rows(fs.read(path), QuestionText, path, stored.ids, stored.text_digests)
+    return _rows(fs.read(path), kind, path, stored.ids, stored.text_digests)
 
 
-def golds_of(fs: FileSystem, layout: Layout, stored: QuestionsStored) -> list[QuestionGold] | None:
-    """Return the gold answers, None if this copy has none. Raises `LogDamaged` as `texts_of` does."""
+def golds_of(fs: FileSystem, layout: Layout, stored: Any, kind: type[Part]) -> list[Any] | None:
+    """Return the gold answers, rows of `kind`, None if this copy has none. Raises `LogDamaged` as `texts_of` does."""
     path = files_of(layout, stored)[1]
     if not fs.exists(path):
         return None
-    return _rows(fs.read(path), QuestionGold, path, stored.ids, stored.gold_digests)
+    return _rows(fs.read(path), kind, path, stored.ids, stored.gold_digests)
 
 
-def _file(rows: Sequence[StoredRow], kind: type[StoredRow], salt: str = "") -> bytes:
+def _file(rows: Sequence[Any], kind: type[Part], salt: str = "") -> bytes:
     shapes = shapes_of(kind)
     schema = pa.schema([pa.field(name, columns.arrow_type(shape)) for name, shape in shapes.items()])
     tables = []
@@ -121,7 +119,7 @@ def _file(rows: Sequence[StoredRow], kind: type[StoredRow], salt: str = "") -> b
     return parquet(schema, tables, _About(rows=len(rows), salt=salt))
 
 
-def _rows(data: bytes, kind: type[StoredRow], path: Path, ids: Sequence[str], digests: bytes) -> list[StoredRow]:
+def _rows(data: bytes, kind: type[Part], path: Path, ids: Sequence[str], digests: bytes) -> list[Any]:
     is_whole = f"{hashlib.sha256(data).hexdigest()}.parquet" == path.name
     try:
         rows, salt = _decoded(data, kind, path.name)
@@ -135,8 +133,8 @@ def _rows(data: bytes, kind: type[StoredRow], path: Path, ids: Sequence[str], di
     return rows
 
 
-def _decoded(data: bytes, kind: type[StoredRow], name: str) -> tuple[list[StoredRow], str]:
-    shapes, rows = shapes_of(kind), list[StoredRow]()
+def _decoded(data: bytes, kind: type[Part], name: str) -> tuple[list[Any], str]:
+    shapes, rows = shapes_of(kind), list[Any]()
     with pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True) as file:
         about = unpack((file.metadata.metadata or {}).get(METADATA_KEY, b""), _About, name=name)
         for group in range(file.num_row_groups):
@@ -146,7 +144,7 @@ def _decoded(data: bytes, kind: type[StoredRow], name: str) -> tuple[list[Stored
     return rows, about.salt
 
 
-def _differing(rows: Sequence[StoredRow], salt: str, wanted: Mapping[str, bytes]) -> Differing:
+def _differing(rows: Sequence[Any], salt: str, wanted: Mapping[str, bytes]) -> Differing:
     found = {row.id: _digests([row], salt) for row in rows}
     return Differing(
         missing=[name for name in wanted if name not in found],
@@ -155,7 +153,7 @@ def _differing(rows: Sequence[StoredRow], salt: str, wanted: Mapping[str, bytes]
     )
 
 
-def _digests(rows: Sequence[QuestionText] | Sequence[QuestionGold], salt: str = "") -> bytes:
+def _digests(rows: Sequence[Any], salt: str = "") -> bytes:
     start = hashlib.sha256(salt.encode())
     found = []
     for row in rows:

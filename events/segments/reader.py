@@ -14,13 +14,11 @@ import pyarrow.parquet as pq
 from mage_es.events.disk.documents import RESTORE, unpack
 from mage_es.events.disk.layout import Range
 from mage_es.events.errors import LogDamaged, UnknownEvent
+from mage_es.events.facts import Coordinates, Event, Record, SegmentSealed, Vocabulary, tag_of
+from mage_es.events.facts.shapes import Shape, fingerprint, shapes_of
 from mage_es.events.segments import columns
 from mage_es.events.segments.batches import Batch, Columns, Reads
 from mage_es.events.segments.schema import HEADER, METADATA_KEY, Description, TypeRun, column_of
-from mage_es.events.vocabulary import Event, SegmentSealed, tag_of
-from mage_es.events.vocabulary.envelope import Coordinates, Record
-from mage_es.events.vocabulary.shapes import Shape, fingerprint, shapes_of
-from mage_es.events.vocabulary.upcasting import Registry
 
 # The event itself says these, so they are not read back.
 _DERIVED = ("type", "sv", "stream")
@@ -43,12 +41,12 @@ class Segment:
         vectors: Callable[[], bytes],
         *,
         name: str,
-        registry: Registry,
+        vocabulary: Vocabulary,
         footer: pq.FileMetaData | None = None,
     ) -> None:
         self._vectors = vectors
         self._name = name
-        self._registry = registry
+        self._vocabulary = vocabulary
         with self._damage():
             # Opened twice: which columns are texts is known only from the description in the footer.
             plain = _opened(data, metadata=footer)
@@ -90,7 +88,7 @@ class Segment:
         with self._damage():
             for run in self.about.runs:
                 if (tags is None or run.tag in tags) and (rows := self._rows(run, window)).length:
-                    cls = self._registry.require(run.tag, run.version)
+                    cls = self._vocabulary.require(run.tag, run.version)
                     found.extend(self._records(run, rows, self._batch(run, rows, tuple(shapes_of(cls))).events))
         found.sort(key=lambda record: record.seq)
         return found
@@ -114,7 +112,7 @@ class Segment:
 
     def _texts(self, run: TypeRun) -> list[int]:
         # Written and read with a dictionary, texts cost a fraction.
-        cls = self._registry.types.get(run.tag)
+        cls = self._vocabulary.types.get(run.tag)
         if cls is None or run.fingerprint != fingerprint(cls):
             return []
         column = column_of(run.tag, run.version)
@@ -141,7 +139,7 @@ class Segment:
         return array
 
     def _batch(self, run: TypeRun, rows: _Rows, wanted: tuple[str, ...]) -> Batch:
-        cls = self._registry.require(run.tag, run.version)
+        cls = self._vocabulary.require(run.tag, run.version)
         shapes, present = shapes_of(cls), self._stored(run, cls) if run.version == cls.version else ()
         plain = [name for name in wanted if name in present and shapes[name].kind != "vector"]
         column = column_of(run.tag, run.version)
@@ -191,7 +189,7 @@ class Segment:
         for name in self._vector_fields(column):
             for payload, vector in zip(payloads, self._vectors_of(run, seqs, name), strict=True):
                 payload[name] = vector
-        return [self._registry.upcast(run.tag, run.version, payload) for payload in payloads]
+        return [self._vocabulary.upcast(run.tag, run.version, payload) for payload in payloads]
 
     def _vector_table(self) -> pa.Table:
         with self._damage():

@@ -15,9 +15,9 @@ import msgspec
 import pyarrow as pa
 
 from mage_es.events.disk.documents import Chain
+from mage_es.events.facts import Event, tag_of
+from mage_es.events.facts.shapes import shapes_of
 from mage_es.events.segments.columns import VECTOR, arrow_type
-from mage_es.events.vocabulary import Event, tag_of
-from mage_es.events.vocabulary.shapes import shapes_of
 
 HEADER = pa.schema(
     [

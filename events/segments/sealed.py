@@ -21,11 +21,9 @@ from mage_es.events.disk.documents import RESTORE
 from mage_es.events.disk.filesystem import FileSystem
 from mage_es.events.disk.layout import Layout, Range
 from mage_es.events.errors import LogDamaged
+from mage_es.events.facts import Event, Record, SegmentSealed, Vocabulary, tag_of
 from mage_es.events.segments.batches import Batches, Reads
 from mage_es.events.segments.reader import Segment
-from mage_es.events.vocabulary import Event, SegmentSealed, tag_of
-from mage_es.events.vocabulary.envelope import Record
-from mage_es.events.vocabulary.upcasting import PRESENT, Registry
 from mage_es.events.wal.bodies import FrameReader
 
 # Segments kept in memory, because retries and neighbouring reads ask for the same ones.
@@ -37,12 +35,13 @@ _FOOTERS = 32
 # Bytes of columns up to which a reading is kept whole rather than done twice.
 _NARROW = 16 << 20
 
+_OWN = Vocabulary(())
 _ALL: Reads = {SegmentSealed: SegmentSealed.__struct_fields__}
 
 
 def seals_in(frames: Iterable[wal.Frame]) -> dict[int, SegmentSealed]:
     """Return what unsealed frames record about sealed segments, by first sequence number; the newest record counts."""
-    reader = FrameReader(PRESENT)
+    reader = FrameReader(_OWN)
     own = (frame for frame in frames if frame.events == 1)  # the log commits its own records one by one
     events = (event for frame in own for _, event in reader.events(frame, {tag_of(SegmentSealed)}))
     return {event.first: event for event in events if isinstance(event, SegmentSealed)}
@@ -59,10 +58,10 @@ class _File(NamedTuple):
 class SealedEvents:
     """The sealed part of a log. The caller knows the tail and says which segments there are, see `show`."""
 
-    def __init__(self, fs: FileSystem, layout: Layout, registry: Registry) -> None:
+    def __init__(self, fs: FileSystem, layout: Layout, vocabulary: Vocabulary) -> None:
         self._fs = fs
         self._layout = layout
-        self._registry = registry
+        self._vocabulary = vocabulary
         self.spans: list[Range] = []
         self._recorded: dict[int, SegmentSealed] = {}
         self._opened: dict[Range, Segment] = {}
@@ -139,7 +138,7 @@ class SealedEvents:
             )
         footer = self._footers.pop(span, None) if sha256 is None else None
         vectors = functools.partial(self._vectors, span)
-        segment = Segment(data, vectors, name=str(path), registry=self._registry, footer=footer)
+        segment = Segment(data, vectors, name=str(path), vocabulary=self._vocabulary, footer=footer)
         if sha256 is not None:  # going back from the newest: the last ones fetched are the first to be read again
             self._seen[span] = checksum
             self._footers = {**dict(list(self._footers.items())[1 - _FOOTERS :]), span: segment.footer}

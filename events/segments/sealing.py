@@ -16,16 +16,15 @@ from mage_es.events.disk.documents import RESTORE, Format
 from mage_es.events.disk.filesystem import FileSystem, write_temporary
 from mage_es.events.disk.layout import Layout, Range
 from mage_es.events.errors import LogDamaged
+from mage_es.events.facts import SegmentSealed, Vocabulary
 from mage_es.events.segments.schema import Files
 from mage_es.events.segments.writer import Commit, write
-from mage_es.events.vocabulary import SegmentSealed
-from mage_es.events.vocabulary.upcasting import PRESENT
 from mage_es.events.wal.bodies import FrameReader
 
 
-def seal(fs: FileSystem, layout: Layout, first: int, about: Format) -> SegmentSealed:
+def seal(fs: FileSystem, layout: Layout, first: int, about: Format, vocabulary: Vocabulary) -> SegmentSealed:
     """Do steps 1 to 3 for the write-ahead file that begins with event `first`; return what step 4 records."""
-    files, sealed = made_of(fs, layout, first, about)
+    files, sealed = made_of(fs, layout, first, about, vocabulary)
     span = Range(sealed.first, sealed.last)
     segment = write_temporary(fs, layout.segment(span), files.segment)
     vectors = write_temporary(fs, layout.vectors(span), files.vectors) if files.vectors else None
@@ -43,10 +42,12 @@ def seal(fs: FileSystem, layout: Layout, first: int, about: Format) -> SegmentSe
     return sealed
 
 
-def made_of(fs: FileSystem, layout: Layout, first: int, about: Format) -> tuple[Files, SegmentSealed]:
+def made_of(
+    fs: FileSystem, layout: Layout, first: int, about: Format, vocabulary: Vocabulary
+) -> tuple[Files, SegmentSealed]:
     """Return what a whole write-ahead file is sealed as. Raises `LogDamaged`."""
     frames = whole_wal(fs, layout, first)
-    reader = FrameReader(PRESENT)
+    reader = FrameReader(vocabulary)
     commits = (Commit(frame.first, *reader.commit(frame)) for frame in frames)
     span, chain = Range(first, frames[-1].last), frames[-1].chain.hex()
     files = write(commits, run=about.run, log_id=about.log_id, previous=frames[0].previous.hex(), chain=chain)

@@ -12,6 +12,8 @@ from msgspec.structs import astuple
 
 from mage_es.events.disk.documents import pack
 from mage_es.events.errors import LogDamaged
+from mage_es.events.facts import Draft, Event, event_ids, tag_of
+from mage_es.events.facts.shapes import fingerprint, shapes_of
 from mage_es.events.segments import columns
 from mage_es.events.segments.schema import (
     HEADER,
@@ -24,9 +26,6 @@ from mage_es.events.segments.schema import (
     schema_of,
     struct_of,
 )
-from mage_es.events.vocabulary import Event, tag_of
-from mage_es.events.vocabulary.envelope import Draft, event_ids
-from mage_es.events.vocabulary.shapes import fingerprint, shapes_of
 from mage_es.events.wal.storable import subjects
 
 # From this many rows a type gets its own row group: below that, its footer costs more than skipping it saves.

@@ -9,22 +9,42 @@ Rules
     - Rewards and posteriors are integers in millionths (`_micro`): sums of integers do not depend on order.
     - Field types are limited to what a typed Parquet column can hold: str, int, float, bool, bytes, and
       tuples of these or of `Part` structs.
-    - A new field needs a default; renaming, retyping or removing one needs a new schema version (upcasting.py).
+    - A new field needs a default; renaming, retyping or removing one needs a new schema version (facts/vocabulary.py).
 """
 
+from mage_es.events.facts.envelope import *
+from mage_es.events.facts.form import *
+from mage_es.events.facts.form import Event, tag_of
+from mage_es.events.facts.records import *
+from mage_es.events.facts.vocabulary import QuestionTypes, Vocabulary
 from mage_es.events.vocabulary.asking import *
 from mage_es.events.vocabulary.authoring import *
 from mage_es.events.vocabulary.curation import *
-from mage_es.events.vocabulary.envelope import *
 from mage_es.events.vocabulary.exams import *
+from mage_es.events.vocabulary.exams import ExamClosed, ExamOpened
 from mage_es.events.vocabulary.exploring import *
 from mage_es.events.vocabulary.form import *
-from mage_es.events.vocabulary.form import Event, tag_of
 from mage_es.events.vocabulary.learning import *
 from mage_es.events.vocabulary.marks import *
+from mage_es.events.vocabulary.marks import IterationClosed, PhaseCompleted, RunFinished
+from mage_es.events.vocabulary.meanings import COMMON
 from mage_es.events.vocabulary.opening import *
-from mage_es.events.vocabulary.records import *
+from mage_es.events.vocabulary.opening import QuestionGold, QuestionsStored, QuestionText
 from mage_es.events.vocabulary.serving import *
+from mage_es.events.vocabulary.serving import InferenceClosed, InferenceOpened
 
 EVENT_TYPES: dict[str, type[Event]] = {tag_of(cls): cls for cls in Event.__subclasses__()}
 """Every event type by its stable tag."""
+
+MAGE_ES = Vocabulary(
+    EVENT_TYPES.values(),
+    marks={IterationClosed: ("iteration",), PhaseCompleted: ("iteration", "phase")},
+    heads=(IterationClosed,),
+    signed=(ExamOpened, ExamClosed, RunFinished),
+    ends=(RunFinished,),
+    # Every inference has its own number. An index of them would grow with the traffic while an iteration is open.
+    once=(InferenceOpened, InferenceClosed),
+    questions=QuestionTypes(QuestionsStored, QuestionText, QuestionGold),
+    meanings=COMMON,
+)
+"""What the log of a run holds."""

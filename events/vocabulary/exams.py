@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mage_es.events.vocabulary.form import Event, LearnedSubjectText, Part
+from mage_es.events.facts.form import Event, Part
+from mage_es.events.vocabulary.form import LearnedSubjectText
 from mage_es.events.vocabulary.marks import Digest
 
 

@@ -1,35 +1,24 @@
-"""What every event is made of: the base struct, value parts, and the words that fields are limited to."""
+"""What many events of a run share: value parts, and the words that fields are limited to."""
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import msgspec
+
+from mage_es.events.facts.form import Part, SubjectText
 
 # Rewards and posteriors are integers in millionths (`_micro`): sums of integers do not depend on order.
 MICRO = 1_000_000
 
 # Recorded words: a new one may be added, an old one never changes its meaning.
-Phase = Literal[
-    "open", "plan", "explore", "evaluate", "update", "evolve", "snapshot", "close", "exam", "log", "serve", "form"
-]
 Outcome = Literal["principle", "failure_memory", "success_memory", "retrieval_recipe", "abstracted_pattern"]
 Purpose = Literal["fresh", "revisit", "anchor", "exam", "ask", "explore", "bare", "again", "trial", "form"]
 Tier = Literal["execution", "guidance", "judge", "embedder"]
 
-# Little-endian float32; stored in the side file of a segment, because vectors do not compress.
-EmbeddingBytes = Annotated[bytes, msgspec.Meta(extra={"column": "vector"})]
-
-# Said here, on the field, and read from there by whatever seals, checks and shows texts (shapes.py, `fields_marked`).
-SubjectText = Annotated[str, msgspec.Meta(extra={"private": True})]
-"""May be a subject's, or tell of one: it is recorded under the subject's key (private.py)."""
 LearnedText = Annotated[str, msgspec.Meta(extra={"learned": True})]
 """Goes into the graph or a prompt: it must hold no guarded question (engine/rules/leaks.py)."""
 LearnedSubjectText = Annotated[SubjectText, msgspec.Meta(extra={"learned": True})]
-
-
-class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """A value inside an event; never recorded on its own."""
 
 
 class Origin(Part, frozen=True, kw_only=True):
@@ -59,22 +48,3 @@ class Sent(Part, frozen=True, kw_only=True):
     """Number of the first of `texts`; 0 for none."""
     texts: tuple[SubjectText, ...] = ()
     """The texts that nothing before had; their numbers follow one another."""
-
-
-class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact. Subclasses name their stable tag as `class X(Event, frozen=True, kw_only=True, tag="noun.verbed")`.
-
-    `version` is the schema version of the payload (`sv` in the record); `stream` is the pattern of `subject`.
-    """
-
-    version: ClassVar[int] = 1
-    stream: ClassVar[str] = "run"
-
-    @property
-    def subject(self) -> str:
-        """What the fact is about, such as `question/q17`; the stream that the record belongs to."""
-        return self.stream.format(self)
-
-
-def tag_of(event: Event | type[Event]) -> str:
-    return str(event.__struct_config__.tag)

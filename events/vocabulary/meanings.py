@@ -1,13 +1,4 @@
-"""What the fields of events mean, for exports and other programs: the docstrings under them, read from the source."""
-
-from __future__ import annotations
-
-import ast
-import functools
-import inspect
-from itertools import pairwise
-
-from mage_es.events.vocabulary.form import Event, Part
+"""What fields mean that many event types have."""
 
 # Fields that many types have, with one meaning. A docstring under a field goes before this.
 COMMON = {
@@ -66,16 +57,3 @@ COMMON = {
     "tool_id": "Id of the tool: hash of skill, name and source; empty for none.",
     "tries": "Failed attempts at the call so far, this one included.",
 }
-
-
-@functools.cache
-def meanings_of(cls: type[Event] | type[Part]) -> dict[str, str]:
-    """Return what each field means. Raises `KeyError` for a field that is documented nowhere."""
-    # From the source, because Python keeps no docstring of a field.
-    [definition] = ast.parse(inspect.getsource(cls)).body
-    assert isinstance(definition, ast.ClassDef)
-    documented = {}
-    for field, doc in pairwise(definition.body):
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(doc, ast.Expr):
-            documented[field.target.id] = str(ast.literal_eval(doc.value))
-    return {name: documented.get(name) or COMMON[name] for name in cls.__struct_fields__}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from mage_es.events.vocabulary.form import Event, LearnedSubjectText, LearnedText, Part, SubjectText
+from mage_es.events.facts.form import Event, Part, SubjectText
+from mage_es.events.vocabulary.form import LearnedSubjectText, LearnedText
 from mage_es.events.vocabulary.marks import Digest
 
 RegisteredMetric = Literal["accuracy", "score", "strict"]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from mage_es.events.vocabulary.form import EmbeddingBytes, Event, LearnedText, Origin, Part
+from mage_es.events.facts.form import EmbeddingBytes, Event, Part
+from mage_es.events.vocabulary.form import LearnedText, Origin
 
 RequestShape = Literal["chat", "responses", "messages"]
 Treatment = Literal["memory", "holdback", "shadow", "off", "far", "none", "bare"]

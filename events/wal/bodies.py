@@ -8,6 +8,7 @@ Rules
     - Identities are not written: they follow from the coordinates, and are computed where they are wanted.
 """
 
+import functools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -18,11 +19,9 @@ import msgspec
 from mage_es.events.digests import token_of
 from mage_es.events.disk.documents import UNREADABLE
 from mage_es.events.errors import LogDamaged, UsageError
-from mage_es.events.vocabulary import EVENT_TYPES, Event, Phase, SegmentSealed
-from mage_es.events.vocabulary.envelope import Coordinates, Draft, Record, event_id
-from mage_es.events.vocabulary.upcasting import Registry
+from mage_es.events.facts import Coordinates, Draft, Event, Phase, Record, SegmentSealed, Vocabulary, event_id
 from mage_es.events.wal.frames import MAX_BODY, Frame
-from mage_es.events.wal.storable import INT32_MAX, coordinates_of, require_storable
+from mage_es.events.wal.storable import INT32_MAX, Checks, coordinates_of, require_storable
 
 _Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 
@@ -47,38 +46,48 @@ class Row(NamedTuple):
     draft: _Written
 
 
-class _Checked(Draft, frozen=True, kw_only=True, array_like=True):
-    # Decodes and checks in one go: two passes would cost every append.
-    event: Union[tuple(EVENT_TYPES.values())]  # type: ignore[valid-type]  # noqa: UP007 (built from the vocabulary)
-    iteration: Annotated[int, msgspec.Meta(ge=-1, le=INT32_MAX)]
-    phase: Phase
-    ordinal: _Count
-    causation: _Count
-    correlation: str
-
-
 class _Tagged(msgspec.Struct):
     type: str
 
 
-_VERSIONS = {tag: cls.version for tag, cls in EVENT_TYPES.items() if cls.version != 1}
 _encoder = msgspec.msgpack.Encoder(enc_hook=token_of)
-_checked = msgspec.msgpack.Decoder(list[_Checked])
-_present = msgspec.msgpack.Decoder(tuple[int, dict[str, int], list[_Checked]])
 _written = msgspec.msgpack.Decoder(tuple[int, dict[str, int], list[_Written]])
 _tagged = msgspec.msgpack.Decoder(_Tagged)
 
 
-def storable(drafts: Sequence[Draft]) -> tuple[list[Draft], list[Coordinates]]:
+class _Codec:
+    """What decodes and checks the events of a vocabulary: `drafts` a list of them, `body` a frame's body."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        types = tuple(vocabulary.types.values())
+
+        class Checked(Draft, frozen=True, kw_only=True, array_like=True):
+            # Decodes and checks in one go: two passes would cost every append.
+            event: Union[types]  # type: ignore[valid-type]  # noqa: UP007 (built from the vocabulary)
+            iteration: Annotated[int, msgspec.Meta(ge=-1, le=INT32_MAX)]
+            phase: Phase
+            ordinal: _Count
+            causation: _Count
+            correlation: str
+
+        self.checks = Checks(vocabulary)
+        self.drafts = msgspec.msgpack.Decoder(list[Checked])
+        self.body = msgspec.msgpack.Decoder(tuple[int, dict[str, int], list[Checked]])
+
+
+_codec_of = functools.cache(_Codec)
+
+
+def storable(drafts: Sequence[Draft], vocabulary: Vocabulary) -> tuple[list[Draft], list[Coordinates]]:
     """Return drafts as they will be read, and their coordinates.
 
     Raises `UsageError` for one that could not be read back from every file, or if two of them are the same fact.
     """
     exact = list(drafts)
     # The fast check, compiled per type; only what it rejects is decoded to see what a reader would get.
-    found = coordinates_of(exact)
+    found = coordinates_of(exact, _codec_of(vocabulary).checks)
     if found is None:
-        exact = _read_back(exact)
+        exact = _read_back(exact, vocabulary)
         found = [draft.coordinates for draft in exact]
     # Same identity twice in one commit: a retry could not tell which of them it repeats.
     if len(set(found)) < len(found):
@@ -91,10 +100,10 @@ def storable(drafts: Sequence[Draft]) -> tuple[list[Draft], list[Coordinates]]:
     return exact, found
 
 
-def body_of(drafts: Sequence[Draft], ts_us: int) -> bytes:
+def body_of(drafts: Sequence[Draft], ts_us: int, vocabulary: Vocabulary) -> bytes:
     """Return the frame body of `storable` drafts. Raises `UsageError` for text that is not Unicode, or for too much."""
     try:
-        body = _encoder.encode((ts_us, _VERSIONS, drafts))
+        body = _encoder.encode((ts_us, vocabulary.versions, drafts))
     except _REFUSALS as error:
         raise _refusal(error, drafts) from error
     if len(body) > MAX_BODY:
@@ -104,12 +113,12 @@ def body_of(drafts: Sequence[Draft], ts_us: int) -> bytes:
     return body
 
 
-def _read_back(drafts: Sequence[Draft]) -> list[Draft]:
+def _read_back(drafts: Sequence[Draft], vocabulary: Vocabulary) -> list[Draft]:
     # A forged seal would let a later reader believe another segment.
     if any(isinstance(draft.event, SegmentSealed) for draft in drafts):
         raise UsageError("only the log itself records what was sealed: leave SegmentSealed out.")
     try:
-        read: list[Draft] = [*_checked.decode(_encoder.encode(drafts))]
+        read: list[Draft] = [*_codec_of(vocabulary).drafts.decode(_encoder.encode(drafts))]
         for draft in read:
             require_storable(draft.event)
     except _REFUSALS as error:
@@ -125,7 +134,7 @@ def _refusal(error: Exception, drafts: Sequence[Draft]) -> UsageError:
     return UsageError(f"an event cannot be recorded as it is: {error} (types in this append: {kinds}).")
 
 
-def bodies_of(records: Iterable[Record]) -> Iterator[tuple[int, int, bytes]]:
+def bodies_of(records: Iterable[Record], vocabulary: Vocabulary) -> Iterator[tuple[int, int, bytes]]:
     """Yield first sequence number, count and frame body of each commit of `records`, as this release writes them."""
     for first, commit in groupby(records, key=attrgetter("commit")):
         batch = list(commit)
@@ -133,7 +142,7 @@ def bodies_of(records: Iterable[Record]) -> Iterator[tuple[int, int, bytes]]:
         times = {r.ts_us for r in batch}
         # A commit has one time. Records that disagree were changed, and their body must not pass for the original.
         ts_us = batch[0].ts_us if len(times) == 1 else sorted(times)
-        yield first, len(batch), _encoder.encode((ts_us, _VERSIONS, drafts))
+        yield first, len(batch), _encoder.encode((ts_us, vocabulary.versions, drafts))
 
 
 def rows_of(frame: Frame) -> list[Row]:
@@ -149,21 +158,21 @@ def rows_of(frame: Frame) -> list[Row]:
 
 
 class FrameReader:
-    """Decodes frames into events and records of the current vocabulary."""
+    """Decodes frames into events and records of a vocabulary."""
 
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
         self._decoders: dict[str, msgspec.msgpack.Decoder[Any]] = {}
 
     def event(self, row: Row) -> Event:
         """Return the row's event. Raises `UnknownEvent`, or `LogDamaged` if the payload is not what its type says."""
-        cls = self._registry.types.get(row.type)
+        cls = self._vocabulary.types.get(row.type)
         try:
             # The slow path, through builtins, for what another release wrote.
             if cls is None or row.version != cls.version:
                 payload = msgspec.msgpack.decode(row.draft.payload, type=dict[str, Any])
                 payload.pop("type", None)
-                return self._registry.upcast(row.type, row.version, payload)
+                return self._vocabulary.upcast(row.type, row.version, payload)
             decoder = self._decoders.get(row.type) or self._decoders.setdefault(row.type, msgspec.msgpack.Decoder(cls))
             event: Event = decoder.decode(row.draft.payload)
         except UNREADABLE as error:
@@ -172,15 +181,13 @@ class FrameReader:
 
     def commit(self, frame: Frame) -> tuple[int, list[Draft]]:
         """Return the time of a frame, and what was appended in it. Raises as `event` does."""
-        # The decoder was built from the current vocabulary; a test or tool with its own registry goes row by row.
-        if self._registry.types is EVENT_TYPES:
-            try:
-                ts_us, versions, drafts = _present.decode(frame.body)
-            except UNREADABLE:
-                pass  # another release wrote it, or it holds no records: the slow path below finds out which
-            else:
-                if versions == _VERSIONS and len(drafts) == frame.events:
-                    return ts_us, [*drafts]
+        try:
+            ts_us, versions, drafts = _codec_of(self._vocabulary).body.decode(frame.body)
+        except UNREADABLE:
+            pass  # another release wrote it, or it holds no records: the slow path below finds out which
+        else:
+            if versions == self._vocabulary.versions and len(drafts) == frame.events:
+                return ts_us, [*drafts]
         rows = rows_of(frame)
         return rows[0].ts_us, [_draft(row, self.event(row)) for row in rows]
 

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from string import Formatter
 from typing import Any, get_args
 
-from mage_es.events.vocabulary import EVENT_TYPES, Event, Phase, SegmentSealed, tag_of
-from mage_es.events.vocabulary.envelope import Coordinates, Draft
-from mage_es.events.vocabulary.shapes import Shape, shapes_of
+from mage_es.events.facts import Coordinates, Draft, Event, Phase, SegmentSealed, Vocabulary, tag_of
+from mage_es.events.facts.shapes import Shape, shapes_of
 
 _LARGEST = (1 << 63) - 1
 INT32_MAX = (1 << 31) - 1
@@ -22,21 +21,23 @@ _Check = Callable[[Draft, Any], Coordinates | None]
 """Takes a draft and its event of one type; returns its coordinates if every value is exactly of its type."""
 
 
-class _Checks(dict[type[Any], _Check]):
+class Checks(dict[type[Any], _Check]):
+    """The checks of a vocabulary's types."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._types = vocabulary.types
+
     def __missing__(self, cls: type[Any]) -> _Check:
         # A class that is not the registered one of its tag is decoded as that one, or refused.
-        is_fact = issubclass(cls, Event) and cls is not SegmentSealed and EVENT_TYPES.get(tag_of(cls)) is cls
-        # Compiled once per type and process.
+        is_fact = issubclass(cls, Event) and cls is not SegmentSealed and self._types.get(tag_of(cls)) is cls
+        # Compiled once per type and vocabulary.
         check = self[cls] = _compiled(cls) if is_fact else lambda draft, event: None
         return check
 
 
-_checks = _Checks()
-
-
-def coordinates_of(drafts: list[Draft]) -> list[Coordinates] | None:
+def coordinates_of(drafts: list[Draft], checks: Checks) -> list[Coordinates] | None:
     """Return the coordinates of each draft, or None if a value of any of them is not exactly of its type."""
-    found = [_checks[event.__class__](draft, event) for draft in drafts for event in (draft.event,)]
+    found = [checks[event.__class__](draft, event) for draft in drafts for event in (draft.event,)]
     # Coordinates are never empty tuples, so None is the only false value here.
     return found if all(found) else None  # type: ignore[return-value]
 

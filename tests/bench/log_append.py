@@ -26,8 +26,7 @@ import google_crc32c
 from mage_es.events.disk import Layout, LocalFileSystem
 from mage_es.events.log.recorded import RecordedFacts
 from mage_es.events.segments.sealed import SealedEvents
-from mage_es.events.vocabulary import Draft
-from mage_es.events.vocabulary.upcasting import PRESENT
+from mage_es.events.vocabulary import MAGE_ES, Draft
 from mage_es.events.wal.bodies import body_of, storable
 from tests.bench.long_run import commits, drafts
 from tests.bench.peers import DeltaRs, Eventsourcing, LanceDb, Ours, Raw, Sqlite, SqliteIdempotent, Store
@@ -152,7 +151,7 @@ def print_parts(facts: Sequence[Draft], folder: Path) -> None:
     """Print where the time of an append goes, repeated with the same thousand events, and what sealing adds."""
     _, keys = storable(facts)
     body = body_of(facts, 0)
-    recorded = RecordedFacts(SealedEvents(LocalFileSystem(), Layout(folder), PRESENT))
+    recorded = RecordedFacts(SealedEvents(LocalFileSystem(), Layout(folder), MAGE_ES), MAGE_ES.once)
     parts = {
         "looking at every value, and coordinates": best(lambda: storable(facts)),
         "finding that nothing of it is recorded": best(lambda: recorded.find(keys)),

@@ -24,9 +24,9 @@ from eventsourcing.persistence import DatetimeAsISO, JSONTranscoder, Mapper, UUI
 from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore
 
 from mage_es.events import wal
+from mage_es.events.facts.envelope import event_id
 from mage_es.events.log import Log
 from mage_es.events.vocabulary import EVENT_TYPES, Draft, Event, tag_of
-from mage_es.events.vocabulary.envelope import event_id
 from mage_es.events.wal.bodies import body_of
 
 RUN = "wordmath-s0-001"

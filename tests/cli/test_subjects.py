@@ -19,9 +19,9 @@ from mage_es.engine.verbs.erase import erase
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.events.disk.documents import pack, unpack
 from mage_es.events.disk.keys import _Document, destroy_key
+from mage_es.events.facts.private import quotes_erased
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged
-from mage_es.events.vocabulary.private import quotes_erased
 from tests.cli.conftest import Command
 
 pytestmark = pytest.mark.slow

@@ -18,6 +18,7 @@ from mage_es.events import wal
 from mage_es.events.disk import FileSystem, Layout, Range, write_new
 from mage_es.events.disk.documents import Format
 from mage_es.events.disk.filesystem import TEMPORARY, write_all
+from mage_es.events.facts.vocabulary import Vocabulary
 from mage_es.events.log import Log, recovery
 from mage_es.events.log import writer as log
 from mage_es.events.log.recovery import Recovered, read_head, recover
@@ -134,11 +135,11 @@ def _syncing_in_place(disk: ForgetfulDisk) -> AbstractContextManager[Any]:
 def _believing(disk: ForgetfulDisk) -> AbstractContextManager[Any]:
     """Take a segment that is there for a whole one, instead of sealing its write-ahead file again."""
 
-    def believe(fs: FileSystem, layout: Layout, first: int, about: Format) -> SegmentSealed:
+    def believe(fs: FileSystem, layout: Layout, first: int, about: Format, vocabulary: Vocabulary) -> SegmentSealed:
         frames = whole_wal(fs, layout, first)
         span = Range(first, frames[-1].last)
         if not fs.exists(layout.segment(span)):
-            return seal(fs, layout, first, about)
+            return seal(fs, layout, first, about, vocabulary)
         vectors = layout.vectors(span)
         return SegmentSealed(
             first=first,

@@ -26,8 +26,7 @@ from mage_es.events.log import Log, LogReader, markers
 from mage_es.events.log.recovery import read_format, read_head
 from mage_es.events.segments.reader import Segment
 from mage_es.events.segments.schema import Description
-from mage_es.events.vocabulary import IterationClosed
-from mage_es.events.vocabulary.upcasting import PRESENT
+from mage_es.events.vocabulary import MAGE_ES, IterationClosed
 from mage_es.events.wal.bodies import FrameReader, rows_of
 from mage_es.projections.fold import fold
 from mage_es.projections.snapshots import latest_snapshot, write_snapshot
@@ -101,8 +100,8 @@ def read_all(frame: wal.Frame) -> None:
         try:
             rows = rows_of(frame)
             assert len(rows) == frame.events
-            list(FrameReader(PRESENT).records(frame, "r1", tags))
-            list(FrameReader(PRESENT).events(frame, {row.type for row in rows}))
+            list(FrameReader(MAGE_ES).records(frame, "r1", tags))
+            list(FrameReader(MAGE_ES).events(frame, {row.type for row in rows}))
         except LogError:
             continue
 
@@ -186,7 +185,7 @@ def test_a_segment_that_nobody_hashed_is_read_or_refused(sealed: tuple[bytes, by
     else:
         segment = segment[:-2000] + data.draw(mutated(segment[-2000:]))
     try:
-        found = Segment(segment, lambda: vectors, name="seg", registry=PRESENT)
+        found = Segment(segment, lambda: vectors, name="seg", vocabulary=MAGE_ES)
         records = found.records(Range(1, 3))
         for iteration in found.iterations():
             list(found.coordinates(iteration))

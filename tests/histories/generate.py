@@ -22,9 +22,9 @@ import msgspec
 
 from mage_es.engine.testing.stages import drafts_of
 from mage_es.engine.testing.strategies import history
+from mage_es.events.facts.shapes import fingerprint, shapes_of
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import EVENT_TYPES, Draft, Event, IterationClosed, Part, SegmentSealed, tag_of
-from mage_es.events.vocabulary.shapes import fingerprint, shapes_of
 
 HERE = Path(__file__).parent
 

@@ -8,19 +8,19 @@ from typing import Any
 import msgspec
 
 from mage_es.events.errors import UnknownEvent
+from mage_es.events.facts.shapes import shapes_of
+from mage_es.events.facts.vocabulary import Vocabulary
 from mage_es.events.vocabulary import Event
-from mage_es.events.vocabulary.shapes import shapes_of
-from mage_es.events.vocabulary.upcasting import Registry
 
 Schema = Mapping[str, Mapping[str, Any]]
 """By type: `version`, `fingerprint`, and `fields` with their shapes, as `generate.schema` gives them."""
 
 
-def broken_promises(released: Schema, registry: Registry) -> Iterator[str]:
-    """Yield in words whatever of a released schema the registry could not read any more."""
+def broken_promises(released: Schema, vocabulary: Vocabulary) -> Iterator[str]:
+    """Yield in words whatever of a released schema the vocabulary could not read any more."""
     for tag, told in released.items():
         try:
-            cls = registry.require(tag, told["version"])
+            cls = vocabulary.require(tag, told["version"])
         except UnknownEvent as error:
             yield f"{tag}: {error}"
             continue

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from mage_es.events.vocabulary import EVENT_TYPES, Event, tag_of
-from mage_es.events.vocabulary.shapes import fingerprint
-from mage_es.events.vocabulary.upcasting import PRESENT, Registry, Upcaster
+from mage_es.events.facts.shapes import fingerprint
+from mage_es.events.facts.vocabulary import Upcaster, Vocabulary
+from mage_es.events.vocabulary import EVENT_TYPES, MAGE_ES, Event, tag_of
 from tests.histories.generate import golden, schema
 from tests.histories.released import Schema, broken_promises
 
@@ -24,7 +24,7 @@ def released(folder: Path) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("folder", GOLDEN, ids=lambda folder: folder.name)
 def test_every_type_and_version_ever_released_is_still_read(folder: Path) -> None:
-    assert list(broken_promises(released(folder), PRESENT)) == []
+    assert list(broken_promises(released(folder), MAGE_ES)) == []
 
 
 def test_the_newest_golden_log_was_written_with_the_present_vocabulary() -> None:
@@ -76,7 +76,11 @@ OLD: Schema = {"thing.happened": {"version": 1, "fields": {"name": "str", "size"
 
 def promises(cls: type[Event] | None, upcaster: Upcaster | None = None) -> list[str]:
     types = {tag_of(cls): cls} if cls else {}
-    return list(broken_promises(OLD, Registry(types, {("thing.happened", 1): upcaster} if upcaster else {})))
+    return list(
+        broken_promises(
+            OLD, Vocabulary(types.values(), upcasters={("thing.happened", 1): upcaster} if upcaster else {})
+        )
+    )
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from mage_es.engine.verbs.verify import verify
 from mage_es.events.care import root_of, verify_log, verify_questions
 from mage_es.events.digests import sha256_text
 from mage_es.events.disk import Layout, LocalFileSystem
+from mage_es.events.facts import QuestionTypes
 from mage_es.events.log import LogReader
 from mage_es.events.segments import questions
 from mage_es.events.vocabulary import (
@@ -36,6 +37,7 @@ from mage_es.events.vocabulary import (
     QuestionGold,
     QuestionPlanned,
     QuestionsStored,
+    QuestionText,
     Record,
 )
 from tests.engine.forgery import replace
@@ -299,7 +301,7 @@ def regold(run: Run, folder: Path, change: Callable[[str, str], str]) -> None:
     """Write right answers of a forger's choice beside the log, which vouches for them."""
     texts, golds = LogReader(run.log_path).questions()
     told = [_regolded(each, change(each.id, each.gold)) for each in golds or ()]
-    files = questions.encode(texts, told)
+    files = questions.encode(texts, told, QuestionTypes(QuestionsStored, QuestionText, QuestionGold))
 
     def vouched(record: Record) -> Event:
         return files.stored if isinstance(record.event, QuestionsStored) else record.event

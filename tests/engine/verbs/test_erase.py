@@ -24,9 +24,9 @@ from mage_es.engine.viewing.export import export as export_page
 from mage_es.events.care.export import export
 from mage_es.events.disk.keys import destroy_key, keys_of
 from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError
+from mage_es.events.facts.private import Private
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import AnswerJudged, Draft, KeyDestroyed, MemoryAppended, ModelCalled, Record
-from mage_es.events.vocabulary.private import Private
 from tests.engine.verbs.pears import CANARIES, SHARED, SUBJECTS, Echo, in_clear, models_with, stopped, texts_in
 from tests.engine.viewing.test_chunks import table
 

@@ -20,9 +20,9 @@ from mage_es.engine.verbs.verify import verify
 from mage_es.events.care.export import export
 from mage_es.events.disk.keys import destroy_key
 from mage_es.events.errors import PrerequisiteError
+from mage_es.events.facts.private import clear_vector, is_erased, under_of
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, MemoryAppended, ModelCalled, QuestionPlanned
-from mage_es.events.vocabulary.private import clear_vector, is_erased, under_of
 from mage_es.projections.snapshots import latest_snapshot
 from tests.engine.verbs.pears import CANARIES, SUBJECTS, TASKS, Echo, in_clear, models_with, stopped
 
@@ -92,7 +92,7 @@ def test_no_hash_in_the_log_tells_whether_a_guess_of_a_text_is_right(run: Run) -
 def test_the_vector_of_a_memory_is_sealed_like_its_texts(run: Run) -> None:
     learned = private_memories(run)
     for memory in learned:
-        vector = clear_vector(memory.embedding, memory.question, memory.reasoning)
+        vector = clear_vector(memory.embedding, memory.question, memory.recognise, memory.reasoning)
         assert np.linalg.norm(np.frombuffer(vector, "<f4")) == pytest.approx(1)
         assert vector not in memory.embedding
     assert learned

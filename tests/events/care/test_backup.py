@@ -14,7 +14,7 @@ from mage_es.events.disk import FolderObjects, Layout, Objects, S3Objects, write
 from mage_es.events.disk.documents import HeadNote, pack
 from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflict, WriterPoisoned
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import Draft
+from mage_es.events.vocabulary import MAGE_ES, Draft
 from mage_es.events.wal.bodies import body_of
 from tests.events.bucket import bucket
 from tests.events.samples import abandon, bits, clock, judged, remembered
@@ -249,7 +249,7 @@ def test_a_log_in_the_middle_of_sealing_is_backed_up_by_files(folder: FolderObje
         log.close()
     first, chain = log.head.seq + 1, log.head.chain
     drafts = [judged(3)]
-    body = body_of(drafts, 0)
+    body = body_of(drafts, 0, MAGE_ES)
     frame, after = wal.encode(body, first=first, count=1, previous=bytes.fromhex(chain))
     Layout(tmp_path / "log").wal(first).write_bytes(frame)
     write_new(FS, Layout(tmp_path / "log").head, pack(HeadNote(seq=first, chain=after.hex())))

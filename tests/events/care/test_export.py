@@ -18,6 +18,9 @@ from hypothesis import given, settings
 from mage_es.events.care import FORMATS, export
 from mage_es.events.care.export_schema import arrow_schema, column_of
 from mage_es.events.errors import LogDamaged, UsageError
+from mage_es.events.facts import plain
+from mage_es.events.facts.meanings import meanings_of
+from mage_es.events.facts.shapes import shapes_of
 from mage_es.events.log import Log, LogReader
 from mage_es.events.segments import schema
 from mage_es.events.vocabulary import (
@@ -28,11 +31,9 @@ from mage_es.events.vocabulary import (
     Record,
     SkillCreated,
     Step,
-    plain,
     tag_of,
 )
-from mage_es.events.vocabulary.meanings import COMMON, meanings_of
-from mage_es.events.vocabulary.shapes import shapes_of
+from mage_es.events.vocabulary.meanings import COMMON
 from tests.events.samples import clock, closed, completed, drafts, judged, remembered, write_log
 
 VECTOR = struct.pack("<4f", 0.1, -2.0, math.inf, 1e-30)
@@ -157,7 +158,7 @@ def test_every_column_is_explained_with_its_type(reader: LogReader, tmp_path: Pa
         section, tag = sections[tag_of(cls)], tag_of(cls)
         assert " ".join(str(cls.__doc__).split()) in section
         rows = explained(section)
-        assert [meaning for _, _, meaning in rows] == list(meanings_of(cls).values())
+        assert [meaning for _, _, meaning in rows] == list(meanings_of(cls, COMMON).values())
         if format == "parquet":
             stored = pq.read_schema(tmp_path / "out" / f"{tag}.parquet")
             assert [row[:2] for row in header + rows] == [(field.name, str(field.type)) for field in stored]
@@ -171,9 +172,11 @@ def explained(section: str) -> list[tuple[str, str, str]]:
 
 def test_every_field_is_explained_by_its_docstring_or_by_a_common_meaning() -> None:
     owners = [*EVENT_TYPES.values(), *Part.__subclasses__()]
-    assert all(meanings_of(cls).keys() == set(cls.__struct_fields__) for cls in owners)
-    assert meanings_of(EVENT_TYPES["answer.judged"])["answer"] == "The answer extracted from the reply."
-    common = {name for cls in owners for name, meaning in meanings_of(cls).items() if COMMON.get(name) == meaning}
+    assert all(all(meanings_of(cls, COMMON).values()) for cls in owners)
+    assert meanings_of(EVENT_TYPES["answer.judged"], COMMON)["answer"] == "The answer extracted from the reply."
+    common = {
+        name for cls in owners for name, meaning in meanings_of(cls, COMMON).items() if COMMON.get(name) == meaning
+    }
     assert common == COMMON.keys()
     assert list(plain.HEADER) == schema.HEADER.names
 

@@ -15,7 +15,7 @@ from mage_es.events.disk import Head, Layout, Range
 from mage_es.events.errors import UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.segments.reader import Segment
-from mage_es.events.vocabulary.upcasting import PRESENT
+from mage_es.events.vocabulary import MAGE_ES
 from tests.events.samples import clock, closed, judged, remembered, sealed_files
 
 
@@ -136,7 +136,7 @@ def test_only_what_is_damaged_is_accused(path: Path) -> None:
 
 def test_a_segment_that_only_itself_can_vouch_for_must_give_its_own_chain_value(path: Path) -> None:
     file, span = segment(path, 2), Range(21, 30)
-    sealed = Segment(file.read_bytes(), lambda: b"", name="", registry=PRESENT)
+    sealed = Segment(file.read_bytes(), lambda: b"", name="", vocabulary=MAGE_ES)
     told, records = sealed.about, sealed.records(span)
     tail = max((path / "wal").iterdir())
     tail.unlink()
@@ -187,14 +187,14 @@ def test_a_head_of_another_history_is_not_found(path: Path, tmp_path: Path) -> N
 def test_a_head_that_the_recorded_chain_claims_but_the_events_do_not_give_is_not_found(path: Path) -> None:
     """Whoever replaces a segment, and every record of its hash, still cannot make its events give the old head."""
     span = Range(21, 30)
-    sealed = Segment(Layout(path).segment(span).read_bytes(), lambda: b"", name="", registry=PRESENT)
+    sealed = Segment(Layout(path).segment(span).read_bytes(), lambda: b"", name="", vocabulary=MAGE_ES)
     told, records = sealed.about, sealed.records(span)
     forged = [msgspec.structs.replace(record, ts_us=record.ts_us + 1) for record in records]
     search = HeadSearch(told.chain)
-    search.in_segment(told, records)
+    search.in_segment(told, records, MAGE_ES)
     assert search.found == Head(30, told.chain)
     search = HeadSearch(told.chain)
-    search.in_segment(told, forged)
+    search.in_segment(told, forged, MAGE_ES)
     assert search.found is None and search.untold == [span]
 
 

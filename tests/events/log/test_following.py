@@ -13,7 +13,7 @@ import pytest
 from mage_es.events import wal
 from mage_es.events.disk import Layout, LocalFileSystem
 from mage_es.events.log import Log, LogReader, follow
-from mage_es.events.vocabulary import Draft, RunFinished
+from mage_es.events.vocabulary import MAGE_ES, Draft, RunFinished
 from mage_es.events.wal.bodies import body_of
 from tests.events.samples import abandon, clock, judged
 
@@ -69,7 +69,7 @@ def test_a_record_that_is_written_but_not_yet_synced_is_not_shown(tmp_path: Path
     log = Log.create(tmp_path / "log", run="r1", clock=clock())
     log.append([judged(1)])
     drafts = [judged(2)]
-    body = body_of(drafts, 0)
+    body = body_of(drafts, 0, MAGE_ES)
     frame, _ = wal.encode(body, first=2, count=1, previous=bytes.fromhex(log.head.chain))
 
     def write_only() -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mage_es.events.errors import UsageError
 from mage_es.events.log.markers import marker_of, parse
+from mage_es.events.vocabulary import MAGE_ES
 from tests.events.samples import closed, completed, judged
 
 
@@ -39,7 +40,10 @@ def test_any_text_is_a_marker_or_a_usage_error(text: str) -> None:
 
 
 def test_only_closed_iterations_and_completed_phases_are_markers() -> None:
-    assert str(marker_of(closed(-1).event)) == "start"
-    assert str(marker_of(closed(4).event)) == "iter-4"
-    assert str(marker_of(completed(4, "plan").event)) == "iter-4/plan"
-    assert marker_of(judged(1).event) is None
+    for event, marker in (
+        (closed(-1).event, "start"),
+        (closed(4).event, "iter-4"),
+        (completed(4, "plan").event, "iter-4/plan"),
+    ):
+        assert str(marker_of(event, MAGE_ES.marks)) == marker
+    assert marker_of(judged(1).event, MAGE_ES.marks) is None

@@ -99,7 +99,6 @@ def test_markers_mean_the_events_that_stand_for_them(path: Path) -> None:
     [
         ("iter-7", "Closed so far: iter-0 to iter-3"),
         ("iter-33", "Did you mean iter-3"),
-        ("start", "no marker start"),
         ("iter-1/update", "no marker iter-1/update"),
         ("seq:5000", "this log has events 1 to 7[0-9]"),
         ("seq:0", "there is no event 0"),
@@ -117,6 +116,17 @@ def test_an_empty_log_has_a_latest_marker_and_nothing_else(tmp_path: Path) -> No
     assert reader.resolve("latest") == 0 and list(reader.records()) == []
     with pytest.raises(UsageError, match="Nothing is closed yet"):
         reader.resolve("iter-0")
+    with pytest.raises(UsageError, match="no marker start"):
+        reader.resolve("start")
+
+
+def test_the_start_is_the_first_iteration_that_was_closed_and_in_a_run_that_goes_on_that_is_its_parents(
+    tmp_path: Path,
+) -> None:
+    for first in (-1, 4):
+        path = tmp_path / str(first)
+        write_log(path, [judged(0)], [closed(first)], [judged(1)], [closed(first + 1)])
+        assert LogReader(path).resolve("start") == 2
 
 
 def test_a_reader_keeps_its_view_until_it_is_refreshed(tmp_path: Path) -> None:

@@ -23,10 +23,10 @@ from mage_es.events.errors import (
     UsageError,
     WriterPoisoned,
 )
+from mage_es.events.facts.envelope import event_id
+from mage_es.events.facts.vocabulary import Vocabulary
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import AnswerJudged, Draft, Event
-from mage_es.events.vocabulary.envelope import event_id
-from mage_es.events.vocabulary.upcasting import PRESENT, Registry
+from mage_es.events.vocabulary import MAGE_ES, AnswerJudged, Draft, Event
 from tests.events.disks import ForgetfulDisk, RefusingDisk
 from tests.events.samples import abandon, bits, clock, closed, drafts, facts, judged, remembered, write_log
 
@@ -312,15 +312,13 @@ def test_free_space_is_that_of_the_logs_disk(path: Path) -> None:
         assert log.free_space() > 0
 
 
-def test_the_unsealed_tail_of_a_newer_release_is_not_written_on(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_unsealed_tail_of_a_newer_release_is_not_written_on(path: Path) -> None:
     log = Log.create(path, run="r1", clock=clock())
     log.append([judged(1)])
     abandon(log)
-    older = Registry({tag: cls for tag, cls in PRESENT.types.items() if cls is not AnswerJudged}, {})
-    monkeypatch.setattr("mage_es.events.log.writer.PRESENT", older)
+    older = Vocabulary(cls for cls in MAGE_ES.types.values() if cls is not AnswerJudged)
     with pytest.raises(UnknownEvent, match=r"'answer\.judged', which this release does not know"):
-        Log.open(path, clock=clock())
-    monkeypatch.undo()
+        Log.open(path, clock=clock(), vocabulary=older)
     Log.open(path, clock=clock()).close()
 
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mage_es.events.errors import LogDamaged
+from mage_es.events.facts.shapes import Shape, shapes_of
 from mage_es.events.segments import columns
 from mage_es.events.vocabulary import AnswerJudged, ModelCalled, QuestionPlanned, Target, TargetsSelected
-from mage_es.events.vocabulary.shapes import Shape, shapes_of
 from tests.events.samples import FACTS, bits, events
 
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mage_es.events.facts.shapes import Shape
 from mage_es.events.segments.columns import Column, Groups
-from mage_es.events.vocabulary.shapes import Shape
 
 TEXTS = st.sampled_from(["", "a", "b", "two words", "ä"])
 ROWS = st.lists(st.tuples(TEXTS, st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(0, 2), st.booleans()), min_size=1)

@@ -12,9 +12,10 @@ from mage_es.events.care import verify_questions
 from mage_es.events.disk import LocalFileSystem
 from mage_es.events.disk.layout import Layout
 from mage_es.events.errors import LogDamaged, UsageError
+from mage_es.events.facts import QuestionTypes
 from mage_es.events.log import Log
 from mage_es.events.segments.questions import encode, files_of, golds_of, store, texts_of
-from mage_es.events.vocabulary import Draft, QuestionGold, QuestionText, Remark
+from mage_es.events.vocabulary import Draft, QuestionGold, QuestionsStored, QuestionText, Remark
 from tests.events.samples import clock
 
 FS = LocalFileSystem()
@@ -23,7 +24,8 @@ SHOWN = QuestionText(
 )
 TEXTS = [msgspec.structs.replace(SHOWN, id=f"q{number}", question=f"How old? {number} ä") for number in range(5000)]
 GOLDS = [QuestionGold(id=text.id, gold="42", solution="", remarks=(Remark(name="n", text=text.id),)) for text in TEXTS]
-FILES = encode(TEXTS, GOLDS)
+TYPES = QuestionTypes(QuestionsStored, QuestionText, QuestionGold)
+FILES = encode(TEXTS, GOLDS, TYPES)
 
 
 @pytest.fixture
@@ -33,12 +35,12 @@ def layout(tmp_path: Path) -> Layout:
 
 
 def test_what_is_stored_is_read_back(layout: Layout) -> None:
-    assert texts_of(FS, layout, FILES.stored) == TEXTS
-    assert golds_of(FS, layout, FILES.stored) == GOLDS
+    assert texts_of(FS, layout, FILES.stored, QuestionText) == TEXTS
+    assert golds_of(FS, layout, FILES.stored, QuestionGold) == GOLDS
 
 
 def test_questions_are_the_same_files_wherever_they_are_stored(layout: Layout) -> None:
-    assert encode(TEXTS, GOLDS) == FILES
+    assert encode(TEXTS, GOLDS, TYPES) == FILES
     assert [path.stem for path in files_of(layout, FILES.stored)] == [
         hashlib.sha256(data).hexdigest() for data in FILES[1:]
     ]
@@ -47,31 +49,31 @@ def test_questions_are_the_same_files_wherever_they_are_stored(layout: Layout) -
 def test_a_copy_can_be_without_golds_but_not_without_texts(layout: Layout) -> None:
     texts, golds = files_of(layout, FILES.stored)
     golds.unlink()
-    assert golds_of(FS, layout, FILES.stored) is None
+    assert golds_of(FS, layout, FILES.stored, QuestionGold) is None
     texts.unlink()
     with pytest.raises(LogDamaged, match="is missing, and with it the texts of 5000 questions"):
-        texts_of(FS, layout, FILES.stored)
+        texts_of(FS, layout, FILES.stored, QuestionText)
 
 
 def test_what_was_altered_added_and_taken_away_is_named(layout: Layout) -> None:
     forged = [msgspec.structs.replace(text, question="Other?") if text.id == "q7" else text for text in TEXTS[:-1]]
     forged.append(msgspec.structs.replace(SHOWN, id="new"))
     path = files_of(layout, FILES.stored)[0]
-    path.write_bytes(encode(forged, GOLDS).texts)
+    path.write_bytes(encode(forged, GOLDS, TYPES).texts)
     with pytest.raises(LogDamaged, match=r"1 missing \(q4999\), 1 altered \(q7\), 1 foreign \(new\)"):
-        texts_of(FS, layout, FILES.stored)
+        texts_of(FS, layout, FILES.stored, QuestionText)
 
 
 def test_an_altered_gold_is_named(layout: Layout) -> None:
     forged = [msgspec.structs.replace(gold, gold="43") if gold.id == "q7" else gold for gold in GOLDS]
-    salted = encode(TEXTS, GOLDS).golds  # as one would who knows the salt
+    salted = encode(TEXTS, GOLDS, TYPES).golds  # as one would who knows the salt
     path = files_of(layout, FILES.stored)[1]
-    path.write_bytes(encode(TEXTS, forged).golds)
+    path.write_bytes(encode(TEXTS, forged, TYPES).golds)
     with pytest.raises(LogDamaged, match="5000 altered"):  # with another salt no row is what it was
-        golds_of(FS, layout, FILES.stored)
+        golds_of(FS, layout, FILES.stored, QuestionGold)
     path.write_bytes(salted + b"\0")
     with pytest.raises(LogDamaged, match=r"cannot be read|every row is whole, but not the file"):
-        golds_of(FS, layout, FILES.stored)
+        golds_of(FS, layout, FILES.stored, QuestionGold)
 
 
 @pytest.mark.parametrize("at", [0, 4, 1000, -200, -1])
@@ -81,12 +83,12 @@ def test_no_changed_byte_is_read_as_a_question(layout: Layout, at: int) -> None:
     data[at] ^= 1
     path.write_bytes(data)
     with pytest.raises(LogDamaged):
-        texts_of(FS, layout, FILES.stored)
+        texts_of(FS, layout, FILES.stored, QuestionText)
 
 
 def test_a_short_answer_is_not_told_by_its_digest() -> None:
     other = [msgspec.structs.replace(gold, solution="s") if gold.id == "q0" else gold for gold in GOLDS]
-    ours, theirs = FILES.stored.gold_digests, encode(TEXTS, other).stored.gold_digests
+    ours, theirs = FILES.stored.gold_digests, encode(TEXTS, other, TYPES).stored.gold_digests
     assert ours[8:16] != theirs[8:16]  # of q1, whose gold is the same
 
 

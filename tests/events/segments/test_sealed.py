@@ -10,8 +10,7 @@ from mage_es.events.disk import Layout, LocalFileSystem, Range
 from mage_es.events.errors import LogDamaged
 from mage_es.events.log import Log, LogReader
 from mage_es.events.segments.sealed import SealedEvents
-from mage_es.events.vocabulary import AnswerJudged, SegmentSealed
-from mage_es.events.vocabulary.upcasting import PRESENT
+from mage_es.events.vocabulary import MAGE_ES, AnswerJudged, SegmentSealed
 from tests.events.samples import clock, judged
 
 
@@ -39,7 +38,7 @@ def opened(path: Path, disk: Counting) -> tuple[SealedEvents, list[Range]]:
     layout = Layout(path)
     spans = layout.listing(disk).segments
     events = [event for _, event in LogReader(path).events({SegmentSealed: SegmentSealed.__struct_fields__})]
-    sealed = SealedEvents(disk, layout, PRESENT)
+    sealed = SealedEvents(disk, layout, MAGE_ES)
     sealed.show(spans, {event.first: event for event in events[-1:] if isinstance(event, SegmentSealed)})
     return sealed, spans
 
@@ -71,7 +70,7 @@ def test_a_segment_behind_a_damaged_one_is_not_believed(path: Path) -> None:
 
 def test_without_a_record_of_its_hash_a_segment_is_not_believed(path: Path) -> None:
     layout, disk = Layout(path), Counting()
-    sealed = SealedEvents(disk, layout, PRESENT)
+    sealed = SealedEvents(disk, layout, MAGE_ES)
     sealed.show(layout.listing(disk).segments, {})
     with pytest.raises(LogDamaged, match="nothing in the log records the hash"):
         sealed.open(sealed.spans[-1])

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from mage_es.events.disk import Range
 from mage_es.events.errors import LogDamaged
+from mage_es.events.facts.envelope import event_id
 from mage_es.events.segments.reader import Segment
 from mage_es.events.segments.schema import Files
-from mage_es.events.vocabulary import AnswerJudged, Draft, MemoryAppended, Record
-from mage_es.events.vocabulary.envelope import event_id
-from mage_es.events.vocabulary.upcasting import PRESENT
+from mage_es.events.vocabulary import MAGE_ES, AnswerJudged, Draft, MemoryAppended, Record
 from mage_es.events.wal.bodies import record_of
 from tests.events.samples import bits, drafts, judged, remembered, sealed_files
 
@@ -31,7 +30,7 @@ def recorded(given_drafts: list[Draft], *, first: int = 1) -> list[Record]:
 
 def sealed(records: list[Record]) -> tuple[Files, Segment]:
     files = sealed_files(records, log_id="log", previous="0" * 64, chain="1" * 64)
-    return files, Segment(files.segment, lambda: files.vectors, name="segment", registry=PRESENT)
+    return files, Segment(files.segment, lambda: files.vectors, name="segment", vocabulary=MAGE_ES)
 
 
 EVERYTHING = Range(1, 1 << 62)
@@ -83,7 +82,7 @@ def test_vectors_are_not_touched_unless_they_are_wanted() -> None:
     def refuse() -> bytes:
         raise AssertionError("nobody wanted vectors")
 
-    segment = Segment(files.segment, refuse, name="segment", registry=PRESENT)
+    segment = Segment(files.segment, refuse, name="segment", vocabulary=MAGE_ES)
     [(_, event)] = segment.events({MemoryAppended: ("memory_id",)}, EVERYTHING)
     assert isinstance(event, MemoryAppended) and event.memory_id == "m1"
 
@@ -124,7 +123,7 @@ def test_no_change_of_bytes_is_read_as_other_records(data: st.DataObject) -> Non
     damaged = Files(bytes(flipped), files.vectors)
     assert damaged.hashes != files.hashes  # what readers go by; the page checksums alone leave a few bits uncovered
     try:
-        found = Segment(damaged.segment, lambda: files.vectors, name="x", registry=PRESENT).events(
+        found = Segment(damaged.segment, lambda: files.vectors, name="x", vocabulary=MAGE_ES).events(
             {AnswerJudged: ("answer", "correct")}, EVERYTHING
         )
     except LogDamaged:

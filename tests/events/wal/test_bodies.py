@@ -8,7 +8,9 @@ from hypothesis import given
 
 from mage_es.events import wal
 from mage_es.events.errors import LogDamaged, UsageError
+from mage_es.events.facts.envelope import event_id
 from mage_es.events.vocabulary import (
+    MAGE_ES,
     AnswerJudged,
     Draft,
     MasteryUpdated,
@@ -18,8 +20,6 @@ from mage_es.events.vocabulary import (
     TargetsSelected,
     TaskTypeCreated,
 )
-from mage_es.events.vocabulary.envelope import event_id
-from mage_es.events.vocabulary.upcasting import PRESENT
 from mage_es.events.wal.bodies import FrameReader, bodies_of, body_of, rows_of, storable
 from tests.events.samples import bits, drafts, judged, remembered
 
@@ -31,16 +31,16 @@ def frame_of(body: bytes, *, count: int) -> wal.Frame:
 
 
 def written(given_drafts: list[Draft]) -> wal.Frame:
-    exact, _ = storable(given_drafts)
-    return frame_of(body_of(exact, 5), count=len(exact))
+    exact, _ = storable(given_drafts, MAGE_ES)
+    return frame_of(body_of(exact, 5, MAGE_ES), count=len(exact))
 
 
 @pytest.mark.slow
 @given(drafts())
 def test_events_of_every_type_come_back_bit_for_bit(given_drafts: list[Draft]) -> None:
-    exact, facts = storable(given_drafts)
+    exact, facts = storable(given_drafts, MAGE_ES)
     frame = written(given_drafts)
-    records = list(FrameReader(PRESENT).records(frame, "r1"))
+    records = list(FrameReader(MAGE_ES).records(frame, "r1"))
     assert bits(r.event for r in records) == bits(d.event for d in given_drafts) == bits(d.event for d in exact)
     assert [record.event_id for record in records] == [event_id("r1", draft.fact_id) for draft in given_drafts]
     assert {record.ts_us for record in records} == {5}
@@ -48,14 +48,14 @@ def test_events_of_every_type_come_back_bit_for_bit(given_drafts: list[Draft]) -
         (d.iteration, d.phase, d.ordinal, d.causation, d.correlation) for d in given_drafts
     ]
     assert facts == [draft.coordinates for draft in given_drafts]
-    assert bits([FrameReader(PRESENT).commit(frame)]) == bits([(5, given_drafts)])
+    assert bits([FrameReader(MAGE_ES).commit(frame)]) == bits([(5, given_drafts)])
 
 
 @given(drafts())
 def test_the_body_of_a_commit_can_be_had_again_from_its_records(given_drafts: list[Draft]) -> None:
     frame = written(given_drafts)
-    records = list(FrameReader(PRESENT).records(frame, "r1"))
-    assert list(bodies_of(records)) == [(1, len(given_drafts), frame.body)]
+    records = list(FrameReader(MAGE_ES).records(frame, "r1"))
+    assert list(bodies_of(records, MAGE_ES)) == [(1, len(given_drafts), frame.body)]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_events_come_back_as_readers_will_see_them_not_as_they_were_given() -> N
     loose = msgspec.structs.replace(remembered(1).event, steps=[])
     mastery = MasteryUpdated(iteration=0, skill="s", before=0, after=1, evidence=1, successes=1, failures=0)
     given_drafts = [Draft(event=event, iteration=0, phase="update") for event in (loose, mastery)]
-    exact, facts = storable(given_drafts)
+    exact, facts = storable(given_drafts, MAGE_ES)
     first, second = (draft.event for draft in exact)
     assert isinstance(first, MemoryAppended)
     assert first.steps == ()
@@ -125,7 +125,7 @@ def test_a_header_out_of_range_is_refused() -> None:
 
 def test_one_append_cannot_hold_the_same_fact_twice() -> None:
     with pytest.raises(UsageError, match=r"answer.judged about question/q1 .* give them different ordinals"):
-        storable([judged(1), judged(2), judged(1)])
+        storable([judged(1), judged(2), judged(1)], MAGE_ES)
 
 
 def test_an_append_above_the_frame_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +136,7 @@ def test_an_append_above_the_frame_limit_is_refused(monkeypatch: pytest.MonkeyPa
 
 def test_only_wanted_types_are_decoded() -> None:
     given_drafts = [judged(1), remembered(2), judged(3)]
-    found = list(FrameReader(PRESENT).events(written(given_drafts), {"answer.judged"}))
+    found = list(FrameReader(MAGE_ES).events(written(given_drafts), {"answer.judged"}))
     assert found == [(1, given_drafts[0].event), (3, given_drafts[2].event)]
     assert all(isinstance(event, AnswerJudged) for _, event in found)
 
@@ -146,4 +146,4 @@ def test_a_body_that_holds_no_records_is_damage() -> None:
         with pytest.raises(LogDamaged):
             rows_of(frame_of(body, count=count))
     with pytest.raises(LogDamaged, match="holds 1 records"):
-        rows_of(frame_of(body_of([judged(1)], 5), count=2))
+        rows_of(frame_of(body_of([judged(1)], 5, MAGE_ES), count=2))

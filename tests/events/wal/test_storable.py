@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mage_es.events.errors import UsageError
 from mage_es.events.vocabulary import (
     EVENT_TYPES,
+    MAGE_ES,
     Draft,
     Event,
     Part,
@@ -20,12 +21,13 @@ from mage_es.events.vocabulary import (
     Target,
     TargetsSelected,
 )
-from mage_es.events.vocabulary.upcasting import PRESENT
 from mage_es.events.wal.bodies import FrameReader, body_of
 from mage_es.events.wal.frames import Frame, decode, encode
-from mage_es.events.wal.storable import coordinates_of, require_storable
+from mage_es.events.wal.storable import Checks, coordinates_of, require_storable
 from tests.events.samples import FACTS, bits, drafts, events, judged, remembered
 from tests.histories.generate import filled
+
+CHECKS = Checks(MAGE_ES)
 
 
 class Text(str):
@@ -64,23 +66,23 @@ def _with_one_odd(draw: st.DrawFn, struct: Any) -> Any:
 
 def stored(draft: Draft) -> Draft:
     """Return a draft as it is read from the frame that it was written in."""
-    frame = decode(encode(body_of([draft], 5), first=1, count=1, previous=bytes(32))[0])
+    frame = decode(encode(body_of([draft], 5, MAGE_ES), first=1, count=1, previous=bytes(32))[0])
     assert isinstance(frame, Frame)
-    _, [read] = FrameReader(PRESENT).commit(frame)
+    _, [read] = FrameReader(MAGE_ES).commit(frame)
     return read
 
 
 @pytest.mark.slow
 @given(drafts())
 def test_what_its_types_allow_is_exact_and_has_its_coordinates(given_drafts: list[Draft]) -> None:
-    assert coordinates_of(given_drafts) == [draft.coordinates for draft in given_drafts]
+    assert coordinates_of(given_drafts, CHECKS) == [draft.coordinates for draft in given_drafts]
 
 
 @pytest.mark.slow
 @given(one_odd())
 @settings(max_examples=400)
 def test_whatever_is_called_exact_comes_back_as_it_is_or_is_refused_by_the_encoder(draft: Draft) -> None:
-    if coordinates_of([draft]) is None:
+    if coordinates_of([draft], CHECKS) is None:
         return
     try:
         read = stored(draft)
@@ -95,10 +97,10 @@ def test_whatever_is_called_exact_comes_back_as_it_is_or_is_refused_by_the_encod
 def test_no_field_of_any_type_may_be_nothing() -> None:
     for cls in FACTS:
         event = filled(cls, 1)
-        assert coordinates_of([Draft(event=event, iteration=0, phase="open")]), cls
+        assert coordinates_of([Draft(event=event, iteration=0, phase="open")], CHECKS), cls
         for name in cls.__struct_fields__:
             odd = msgspec.structs.replace(event, **{name: None})
-            assert coordinates_of([Draft(event=odd, iteration=0, phase="open")]) is None, (cls, name)
+            assert coordinates_of([Draft(event=odd, iteration=0, phase="open")], CHECKS) is None, (cls, name)
 
 
 def test_an_event_of_no_type_of_the_vocabulary_is_not_exact() -> None:
@@ -108,9 +110,9 @@ def test_an_event_of_no_type_of_the_vocabulary_is_not_exact() -> None:
     )
     sealed = SegmentSealed(first=1, last=2, rows=2, sha256="", vectors_sha256="", chain="")
     for event in (stranger(x=1), twin(iteration=1), sealed, 7, None):
-        assert coordinates_of([Draft(event=event, iteration=0, phase="open")]) is None  # type: ignore[arg-type]
+        assert coordinates_of([Draft(event=event, iteration=0, phase="open")], CHECKS) is None  # type: ignore[arg-type]
     right = PhaseCompleted(iteration=1, phase="open")
-    assert coordinates_of([Draft(event=right, iteration=0, phase="open")]) is not None
+    assert coordinates_of([Draft(event=right, iteration=0, phase="open")], CHECKS) is not None
 
 
 @given(st.sampled_from(FACTS).flatmap(events))

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from mage_es.events.vocabulary.form import Event, Phase, tag_of
+from mage_es.events.facts.form import Event, Phase, tag_of
 
 Coordinates = tuple[int, Phase, str, str, int]
 """What makes a fact this fact in a run: iteration, phase, subject, type, ordinal."""

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from mage_es.events.digests import digest, token_of
+from mage_es.events.facts.private import Private, beginning, marked, recorded, under_of
+from mage_es.events.facts.shapes import Shape, shapes_of
 from mage_es.events.vocabulary import EVENT_TYPES, Event, Part, QuestionGold, QuestionText
-from mage_es.events.vocabulary.private import Private, beginning, marked, recorded, under_of
-from mage_es.events.vocabulary.shapes import Mark, Shape, shapes_of
 
 ENVIRONMENTS = {
     "task_context.opened",
@@ -38,7 +38,7 @@ SERVED = {tag for tag, cls in EVENT_TYPES.items() if cls.__module__ == "mage_es.
 """A run with subjects cannot be served."""
 
 
-def texts(cls: type[Event] | type[Part], *, without: Mark) -> set[tuple[str, str]]:
+def texts(cls: type[Event] | type[Part], *, without: str) -> set[tuple[str, str]]:
     """Return (owner, field) of every free text of an event type or part that has no such mark, parts of it included."""
 
     def of(owner: type[Event] | type[Part], name: str, shape: Shape) -> set[tuple[str, str]]:

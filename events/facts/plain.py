@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from mage_es.events.vocabulary import tag_of
-from mage_es.events.vocabulary.envelope import Record
+from mage_es.events.facts.envelope import Record
+from mage_es.events.facts.form import tag_of
 
 HEADER = {
     "seq": "Place in the log, counted from 1 without gaps; the only order.",

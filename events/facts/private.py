@@ -14,8 +14,8 @@ Theory of operation
     How. `sealed:` and, in base64, the number of subjects in 2 bytes, 8 bytes that stand for each, a random nonce of 12
     bytes, AES-256-GCM ciphertext. The 8 bytes are a hash of the name, keyed with a secret of the run: so a file of keys
     fits its log, or is found not to. The key is the SHA-256 of the keys of all its subjects: whichever is destroyed,
-    the text is lost. Nonces are random, so equal texts have different tokens. The vector of a memory is sealed like its
-    texts. Names of subjects are in the file of keys only.
+    the text is lost. Nonces are random, so equal texts have different tokens. A vector beside such texts is
+    sealed like the first of them. Names of subjects are in the file of keys only.
 
     Hashes. What could be guessed from a hash is sealed, too (hashes of prompts, requests and questions), or keyed with
     a secret of the run (ids of memories, what an anchor saw, requests to an embedder). Ids of questions, task types,
@@ -38,8 +38,8 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from mage_es.events.vocabulary.form import Event, Part
-from mage_es.events.vocabulary.shapes import fields_with
+from mage_es.events.facts.form import Event, Part
+from mage_es.events.facts.shapes import fields_with
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
 PREFIX = "sealed:"
@@ -142,7 +142,7 @@ def beginning(text: str, most: int) -> str:
 
 
 def clear_vector(vector: bytes, *beside: str) -> bytes:
-    """Return a memory's vector in clear, given the texts beside it, none of which is erased."""
+    """Return an event's vector in clear, given its private texts, in order, none of which is erased."""
     for text in beside:
         if isinstance(text, Private) and text.cipher:
             return text.cipher.decrypt(vector[:NONCE], vector[NONCE:], b"")

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import msgspec
 import pytest
 
+from mage_es.events.facts.shapes import fingerprint, shapes_of
 from mage_es.events.vocabulary import EVENT_TYPES, Event, MemoryAppended, QuestionPlanned
-from mage_es.events.vocabulary.shapes import fingerprint, shapes_of
 
 
 def test_every_event_of_the_vocabulary_fits_columns() -> None:

@@ -8,9 +8,18 @@ from typing import Any, ClassVar
 import pytest
 
 from mage_es.events.errors import LogDamaged, UnknownEvent
+from mage_es.events.facts.vocabulary import Upcaster, Vocabulary
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import EVENT_TYPES, Draft, EmbeddingBytes, Event, MemoryAppended, TaskTypeCreated, tag_of
-from mage_es.events.vocabulary.upcasting import PRESENT, Registry, Upcaster
+from mage_es.events.vocabulary import (
+    EVENT_TYPES,
+    MAGE_ES,
+    Draft,
+    EmbeddingBytes,
+    Event,
+    MemoryAppended,
+    TaskTypeCreated,
+    tag_of,
+)
 from tests.events.samples import abandon, clock, judged, remembered
 
 
@@ -60,9 +69,9 @@ def shorten(payload: dict[str, Any]) -> dict[str, Any]:
     return {name: payload[name] for name in ("memory_id", "embedding")}
 
 
-def knowing(cls: type[Event], upcaster: Upcaster | None = None) -> Registry:
+def knowing(cls: type[Event], upcaster: Upcaster | None = None) -> Vocabulary:
     tag = tag_of(cls)
-    return Registry({**EVENT_TYPES, tag: cls}, {(tag, 1): upcaster} if upcaster else {})
+    return Vocabulary({**EVENT_TYPES, tag: cls}.values(), upcasters={(tag, 1): upcaster} if upcaster else {})
 
 
 @pytest.fixture(params=["sealed", "tail"])
@@ -78,29 +87,29 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def events(path: Path, cls: type[Event], registry: Registry) -> list[Event]:
-    return [event for _, event in LogReader(path, registry=registry).events({cls: cls.__struct_fields__})]
+def events(path: Path, cls: type[Event], vocabulary: Vocabulary) -> list[Event]:
+    return [event for _, event in LogReader(path, vocabulary=vocabulary).events({cls: cls.__struct_fields__})]
 
 
 def test_an_older_version_becomes_the_present_one(path: Path) -> None:
-    registry = knowing(Renamed, rename)
-    assert events(path, Renamed, registry) == [Renamed(task_type="ages", about="How old?")]
-    assert type(next(LogReader(path, registry=registry).records()).event) is Renamed
+    vocabulary = knowing(Renamed, rename)
+    assert events(path, Renamed, vocabulary) == [Renamed(task_type="ages", about="How old?")]
+    assert type(next(LogReader(path, vocabulary=vocabulary).records()).event) is Renamed
 
 
 def test_an_older_version_keeps_its_vectors(path: Path) -> None:
-    registry = knowing(Shortened, shorten)
+    vocabulary = knowing(Shortened, shorten)
     original = remembered(3).event
     assert isinstance(original, MemoryAppended)
-    assert events(path, Shortened, registry) == [Shortened(memory_id="m3", embedding=original.embedding)]
+    assert events(path, Shortened, vocabulary) == [Shortened(memory_id="m3", embedding=original.embedding)]
 
 
 def test_a_field_that_was_added_has_its_default_in_what_was_written_before(path: Path) -> None:
     expected = Widened(task_type="ages", description="How old?", source="nobody")
     assert events(path, Widened, knowing(Widened)) == [expected]
-    first = next(LogReader(path, registry=knowing(Widened)).records({Widened}))
+    first = next(LogReader(path, vocabulary=knowing(Widened)).records({Widened}))
     assert (first.seq, first.event) == (1, expected)
-    [(_, pruned)] = LogReader(path, registry=knowing(Widened)).events({Widened: ("source",)})
+    [(_, pruned)] = LogReader(path, vocabulary=knowing(Widened)).events({Widened: ("source",)})
     assert isinstance(pruned, Widened) and pruned.source == "nobody"
 
 
@@ -115,26 +124,26 @@ def test_a_field_retyped_without_a_new_version_stops_the_reader(path: Path) -> N
 
 
 def test_a_newer_version_stops_only_who_asks_for_it(path: Path) -> None:
-    registry = knowing(Older)
+    vocabulary = knowing(Older)
     with pytest.raises(UnknownEvent, match="in version 1, this release knows 0"):
-        events(path, Older, registry)
+        events(path, Older, vocabulary)
     with pytest.raises(UnknownEvent):
-        list(LogReader(path, registry=registry).records())
-    assert len(events(path, type(judged(2).event), registry)) == 1
+        list(LogReader(path, vocabulary=vocabulary).records())
+    assert len(events(path, type(judged(2).event), vocabulary)) == 1
 
 
 def test_an_unknown_type_stops_only_who_asks_for_it(path: Path) -> None:
-    registry = Registry({tag: cls for tag, cls in EVENT_TYPES.items() if tag != "task_type.created"}, {})
+    vocabulary = Vocabulary(cls for tag, cls in EVENT_TYPES.items() if tag != "task_type.created")
     with pytest.raises(UnknownEvent, match=r"'task_type\.created', which this release does not know"):
-        list(LogReader(path, registry=registry).records())
-    assert len(events(path, type(judged(2).event), registry)) == 1
-    assert [record.seq for record in LogReader(path, registry=registry).records({MemoryAppended})] == [3]
+        list(LogReader(path, vocabulary=vocabulary).records())
+    assert len(events(path, type(judged(2).event), vocabulary)) == 1
+    assert [record.seq for record in LogReader(path, vocabulary=vocabulary).records({MemoryAppended})] == [3]
 
 
 def test_an_upcaster_that_makes_nonsense_is_reported(path: Path) -> None:
-    registry = knowing(Renamed, dict)
+    vocabulary = knowing(Renamed, dict)
     with pytest.raises(LogDamaged, match="does not become version 2"):
-        events(path, Renamed, registry)
+        events(path, Renamed, vocabulary)
 
 
 def stumble(payload: dict[str, Any]) -> dict[str, Any]:
@@ -148,4 +157,4 @@ def test_an_upcaster_that_does_not_find_what_it_needs_is_reported(path: Path) ->
 
 def test_the_present_release_reads_every_type_of_its_vocabulary() -> None:
     for tag, cls in EVENT_TYPES.items():
-        assert PRESENT.require(tag, cls.version) is cls
+        assert MAGE_ES.require(tag, cls.version) is cls

@@ -13,9 +13,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from mage_es.events.vocabulary import Event, Part
+from mage_es.events.facts.form import Event, Part
 
-Mark = Literal["private", "learned"]
 _PLAIN = {str: "str", int: "int", float: "float", bool: "bool", bytes: "bytes"}
 
 
@@ -31,7 +30,7 @@ class Shape(msgspec.Struct, frozen=True):
     part: type[Part] | None = None
     members: tuple[tuple[str, Shape], ...] = ()
     choices: tuple[str, ...] = ()
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         if self.item is not None:
@@ -50,12 +49,17 @@ def shapes_of(cls: type[Event] | type[Part]) -> dict[str, Shape]:
 
 
 @functools.cache
-def fields_with(cls: type[Event] | type[Part], mark: Mark) -> tuple[str, ...]:
+def fields_with(cls: type[Event] | type[Part], mark: str) -> tuple[str, ...]:
     """Return the fields whose text or list of texts has a mark, or whose parts have such a field, in field order."""
     held = {name: shape.item or shape for name, shape in shapes_of(cls).items()}
     return tuple(
         name for name, shape in held.items() if mark in shape.marks or (shape.part and fields_with(shape.part, mark))
     )
+
+
+@functools.cache
+def vectors_of(cls: type[Event]) -> tuple[str, ...]:
+    return tuple(name for name, shape in shapes_of(cls).items() if shape.kind == "vector")
 
 
 @functools.cache
@@ -73,7 +77,7 @@ def _shape(annotation: Any, where: str) -> Shape:
             said |= (note.extra or {}) if isinstance(note, msgspec.Meta) else {}
         if said.get("column") == "vector":
             return Shape("vector")
-        marks = tuple(mark for mark in get_args(Mark) if mark in said)
+        marks = tuple(mark for mark, holds in said.items() if holds is True)
         return msgspec.structs.replace(_shape(plain, where), marks=marks)
     if annotation in _PLAIN:
         return Shape(_PLAIN[annotation])  # type: ignore[arg-type]

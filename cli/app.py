@@ -14,6 +14,7 @@ from mage_es.cli import (
     data,
     demo,
     doctor,
+    effect,
     erase,
     evolve,
     exam,
@@ -100,6 +101,7 @@ _command("Measure", exam.exam, exam.EXAMPLES)
 _command("Measure", baseline.baseline, baseline.EXAMPLES)
 _command("Measure", ring.ring, ring.EXAMPLES)
 _command("Measure", report.report, report.EXAMPLES)
+_command("Measure", effect.effect, effect.EXAMPLES)
 _command("Measure", score.score, score.EXAMPLES)
 
 _command("Serve", serve.serve, serve.EXAMPLES)

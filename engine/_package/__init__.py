@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.ask import AskReport, aask, ask
     from mage_es.engine.verbs.baseline import BaselineReport, abaseline, aresume_baseline, resume_baseline
     from mage_es.engine.verbs.baseline import run_baseline as baseline
+    from mage_es.engine.verbs.effect import EffectPrice, EffectReport, aeffect, effect, effect_price
     from mage_es.engine.verbs.erase import ErasureReceipt, aerase, erase
     from mage_es.engine.verbs.evolve import aevolve, evolve
     from mage_es.engine.verbs.exam import aexamine, examine
@@ -71,6 +72,8 @@ __all__ = [
     "BundleReport",
     "Completion",
     "Config",
+    "EffectPrice",
+    "EffectReport",
     "Embedder",
     "ErasureReceipt",
     "ExamReport",
@@ -105,6 +108,7 @@ __all__ = [
     "VerifyReport",
     "aask",
     "abaseline",
+    "aeffect",
     "aerase",
     "aevolve",
     "aexamine",
@@ -117,6 +121,8 @@ __all__ = [
     "aupgrade",
     "averify",
     "baseline",
+    "effect",
+    "effect_price",
     "erase",
     "evolve",
     "examine",
@@ -154,6 +160,7 @@ _HOMES = {
     "engine.serving.clients": ("OpenedRun", "inference_of"),
     "engine.verbs.ask": ("AskReport", "aask", "ask"),
     "engine.verbs.baseline": ("BaselineReport", "abaseline", "aresume_baseline", "baseline", "resume_baseline"),
+    "engine.verbs.effect": ("EffectPrice", "EffectReport", "aeffect", "effect", "effect_price"),
     "engine.verbs.erase": ("ErasureReceipt", "aerase", "erase"),
     "engine.verbs.evolve": ("aevolve", "evolve"),
     "engine.verbs.exam": ("aexamine", "examine"),

@@ -32,11 +32,11 @@ LEAST_PAIRS = 30
 _APART = ("bare", "form")
 """Purposes of prompts that are made for a comparison."""
 
-AskingKey = tuple[int, str, str]
+PromptKey = tuple[int, str, str]
 """Iteration, purpose and question."""
 
 
-class Asking(NamedTuple):
+class Prompted(NamedTuple):
     """A question as it was planned, at event `seq`, and whether its answer was right; `trimmed` is what did not fit."""
 
     seq: int
@@ -46,7 +46,7 @@ class Asking(NamedTuple):
     right: bool
 
     @property
-    def key(self) -> AskingKey:
+    def key(self) -> PromptKey:
         return self.planned.iteration, self.planned.purpose, self.planned.question_id
 
     @property
@@ -57,22 +57,22 @@ class Asking(NamedTuple):
 class Without(NamedTuple):
     """An asking without some of the memories that it showed."""
 
-    asking: Asking
+    asking: Prompted
     removed: frozenset[str]
 
     @property
-    def name(self) -> tuple[AskingKey, frozenset[str]]:
+    def name(self) -> tuple[PromptKey, frozenset[str]]:
         return self.asking.key, self.removed
 
 
-Reasked = Mapping[tuple[AskingKey, frozenset[str]], bool | None]
+Reasked = Mapping[tuple[PromptKey, frozenset[str]], bool | None]
 """Whether the answer without some memories was right, by asking and memories; None if it is undecided."""
 
 
-def askings(records: Iterable[Record]) -> list[Asking]:
+def askings(records: Iterable[Record]) -> list[Prompted]:
     """Return every prompt with memories or without that was answered, in the order of the log; `records` are those of
     plans, trimmings and verdicts."""
-    plans, trimmed = dict[AskingKey, Record](), dict[AskingKey, set[str]]()
+    plans, trimmed = dict[PromptKey, Record](), dict[PromptKey, set[str]]()
     found = []
     for record in records:
         match record.event:
@@ -84,11 +84,11 @@ def askings(records: Iterable[Record]) -> list[Asking]:
                 key = (judged.iteration, judged.purpose, judged.question_id)
                 if (plan := plans.pop(key, None)) and isinstance(plan.event, QuestionPlanned):
                     out = frozenset(trimmed.get(key, ()))
-                    found.append(Asking(plan.seq, plan.phase, plan.event, out, judged.correct))
+                    found.append(Prompted(plan.seq, plan.phase, plan.event, out, judged.correct))
     return sorted(found)
 
 
-def to_ask(found: Sequence[Asking], names: frozenset[str]) -> list[Without]:
+def to_ask(found: Sequence[Prompted], names: frozenset[str]) -> list[Without]:
     """Return what to ask again to learn what these memories are worth: each question that saw one, as it was last asked
     with it."""
     last = _last(found, lambda asking: not names.isdisjoint(asking.shown))
@@ -101,7 +101,7 @@ def pairs_of(wanted: Iterable[Without], reasked: Reasked) -> list[tuple[bool, bo
     return [(learned, without) for learned, without in answers if without is not None]
 
 
-def coin_of(found: Sequence[Asking], names: frozenset[str]) -> Difference:
+def coin_of(found: Sequence[Prompted], names: frozenset[str]) -> Difference:
     """Return the difference, let in minus left out, over the tosses for these memories."""
     return compared(
         (is_out, float(asking.right))
@@ -116,7 +116,7 @@ def coin_of(found: Sequence[Asking], names: frozenset[str]) -> Difference:
     )
 
 
-def association_of(found: Sequence[Asking], names: frozenset[str]) -> Difference:
+def association_of(found: Sequence[Prompted], names: frozenset[str]) -> Difference:
     """Return the difference, seen minus not seen, over questions of the same types since the first that saw one."""
     saw = _last(found, lambda asking: not names.isdisjoint(asking.shown))
     types = {asking.planned.task_type for asking in saw.values()}
@@ -126,7 +126,7 @@ def association_of(found: Sequence[Asking], names: frozenset[str]) -> Difference
     return compared((is_out, float(a.right)) for is_out, side in ((False, saw.values()), (True, unseen)) for a in side)
 
 
-def _last(found: Sequence[Asking], is_meant: Callable[[Asking], bool]) -> dict[str, Asking]:
+def _last(found: Sequence[Prompted], is_meant: Callable[[Prompted], bool]) -> dict[str, Prompted]:
     return {asking.planned.question_id: asking for asking in found if is_meant(asking)}
 
 

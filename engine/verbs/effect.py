@@ -32,8 +32,8 @@ from mage_es.engine.models.registry import Models, open_model, require_models
 from mage_es.engine.models.retrying import RetryingClient
 from mage_es.engine.rules.effect import (
     LEAST_PAIRS,
-    Asking,
-    AskingKey,
+    Prompted,
+    PromptKey,
     Reasked,
     Without,
     askings,
@@ -171,7 +171,7 @@ class _Learned(NamedTuple):
 
     reader: LogReader
     items: Mapping[str, MemoryItem]
-    askings: Sequence[Asking]
+    askings: Sequence[Prompted]
     reasked: Reasked
 
     def shown(self) -> dict[str, int]:
@@ -320,16 +320,16 @@ def _wanted(learned: _Learned, measured: Sequence[_Measured]) -> list[Without]:
     return sorted((each for name, each in found.items() if name not in learned.reasked), key=lambda e: e.asking.seq)
 
 
-def _reasked(run: Run, found: Sequence[Asking]) -> Reasked:
+def _reasked(run: Run, found: Sequence[Prompted]) -> Reasked:
     if not run.reasked.events:
         return {}
     shown, reader = {asking.key: asking.shown for asking in found}, LogReader(run.reasked.log_path)
-    removed = dict[tuple[AskingKey, int], frozenset[str]]()
-    answers = dict[tuple[AskingKey, frozenset[str]], bool | None]()
+    removed = dict[tuple[PromptKey, int], frozenset[str]]()
+    answers = dict[tuple[PromptKey, frozenset[str]], bool | None]()
     for record in reader.records({QuestionPlanned, AnswerJudged, AnswerUndecided}):
         match record.event:
             case QuestionPlanned() as planned:
-                key: AskingKey = (planned.iteration, planned.purpose, planned.question_id)
+                key: PromptKey = (planned.iteration, planned.purpose, planned.question_id)
                 left = {*planned.principles, *(hit.memory_id for hit in planned.memories)}
                 removed[key, record.ordinal] = shown.get(key, frozenset()) - left
             case AnswerJudged() | AnswerUndecided() as event:

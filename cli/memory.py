@@ -27,7 +27,10 @@ LIST_EXAMPLES = examples(
     "mage-es memory list RUN --sort effect",
 )
 SHOW_EXAMPLES = examples("mage-es memory show 5c0f0e8a", "mage-es memory show 5c0f0e8a RUN --at iter-3")
-QUARANTINE_EXAMPLES = examples('mage-es memory quarantine 5c0f0e8a --reason "it adds where it should subtract"')
+QUARANTINE_EXAMPLES = examples(
+    'mage-es memory quarantine 5c0f0e8a --reason "it adds where it should subtract"',
+    'mage-es memory quarantine 5c0f0e8a --cascade --reason "its source was wrong"',
+)
 RELEASE_EXAMPLES = examples('mage-es memory release 5c0f0e8a --reason "it was right after all"')
 REVIEW_EXAMPLES = examples("mage-es memory review RUN-served", "mage-es memory review RUN-served --whole")
 APPROVE_EXAMPLES = examples('mage-es memory approve 5c0f0e8a RUN-served --reason "checked against the price list"')
@@ -129,12 +132,25 @@ def show_one(
 
 @takes("runs_dir")
 def quarantine(
-    memory: MemoryArgument, run: RunArgument = None, *, settings: Settings, out: Output, reason: Reason, by: By = "user"
+    memory: MemoryArgument,
+    run: RunArgument = None,
+    *,
+    settings: Settings,
+    out: Output,
+    reason: Reason,
+    by: By = "user",
+    is_cascade: Annotated[
+        bool, typer.Option("--cascade", help="Also what was derived from it; what was only shown with it is listed.")
+    ] = False,
 ) -> None:
     """Take a memory out of use; it stays stored and can be released.
 
-    From now on no prompt quotes it, in exams of the latest state either.
+    From now on no prompt quotes it, in exams of the latest state either. With `--cascade` what a model wrote from it,
+    or from answers to prompts that showed it, goes out of use by the same commit.
     """
+    if is_cascade:
+        _cascade(memory, run=run, reason=reason, by=by, settings=settings, out=out)
+        return
     _curate(memory, "quarantine", run=run, reason=reason, by=by, settings=settings, out=out)
 
 
@@ -246,6 +262,30 @@ def _curate(
     if action in ("quarantine", "release") and found.path.with_name(served).is_dir():
         done.append(f"{served} has what it serves of its own: mage-es memory {action} {name} {served} --reason ...")
     _tell(report, settings, out, done=done)
+
+
+def _cascade(memory: str, *, run: str | None, reason: str, by: str, settings: Settings, out: Output) -> None:
+    from mage_es.engine.verbs.memory import cascade
+
+    found = settings.find_run(run)
+    receipt = cascade(found, memory, reason=reason, by=by)
+    name = receipt.report.item.memory_id[:SHOWN_DIGITS]
+    rows = [
+        (each.item.memory_id[:SHOWN_DIGITS], str(each.prompts), each.item.kind, each.item.text)
+        for each in receipt.together
+    ]
+    lists = [_table(f"Derived from {name}, out of use with it", list(receipt.derived))] if receipt.derived else []
+    lists += [_table(f"Derived from {name}, out of use before", list(receipt.out_before))] if receipt.out_before else []
+    if rows:
+        title = f"Merely shown together with {name}, still in use unless taken out before"
+        lists.append(TextTable(title, ("id", "prompts", "kind", "text"), rows))
+    done = f"Quarantined {name} in the run {found.id}, and {len(receipt.derived)} derived from it."
+    further = f"{receipt.further} more come of answers that saw what was derived: they stay." if receipt.further else ""
+    out.report(receipt, done, *lists, *filter(None, [further]))
+    out.next(
+        settings.again("memory", "release", name, found.id, "--reason", "..."),
+        settings.again("memory", "list", found.id, "--status", "quarantined"),
+    )
 
 
 def _tell(report: MemoryReport, settings: Settings, out: Output, *, done: Sequence[str] = ()) -> None:

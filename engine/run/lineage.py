@@ -3,8 +3,8 @@
 Rules
     - Derived is what a model wrote from it: its origin has a verdict on, or a reply to, a prompt that showed it, or a
       reply of guidance to a brief that has the answer to such a prompt.
-    - A case that no model wrote, a missed question with the data set's own answer, is not derived: it would read the
-      same.
+    - The case of a missed question, with the right answer and solution of the data set, is not derived: it would read
+      the same.
     - One generation. What was made from answers that saw something derived is counted, not taken for derived: with five
       cases in each prompt that would soon be all that a run learned.
     - Shown together is what was in one prompt with it and is not derived.
@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from mage_es.engine.rules.harvest import CASE
 from mage_es.engine.run.memories import asking_of, things_of
 from mage_es.engine.run.requests import Requests
 from mage_es.events.log import LogReader
@@ -29,9 +30,10 @@ from mage_es.events.vocabulary import (
     Record,
 )
 from mage_es.projections.fold import State
+from mage_es.projections.memory import MemoryRow
 
 
-class Lineage(NamedTuple):
+class Descent(NamedTuple):
     """Ids of what was `derived`; those shown `together` with it, with the number of prompts; and how many more things
     are of the next generation."""
 
@@ -40,7 +42,7 @@ class Lineage(NamedTuple):
     further: int
 
 
-def lineage_of(reader: LogReader, state: State, name: str) -> Lineage:
+def lineage_of(reader: LogReader, state: State, name: str) -> Descent:
     """Return what comes of something learned, by its whole id."""
     things, log = dict(things_of(state)), _Log(reader)
     derived = _derived(log, things, {name})
@@ -49,7 +51,7 @@ def lineage_of(reader: LogReader, state: State, name: str) -> Lineage:
         other: count for other, count in together.most_common() if other not in (name, *derived) and other in things
     }
     further = _derived(log, things, {name, *derived}) - derived
-    return Lineage(tuple(each for each in things if each in derived), kept, len(further))
+    return Descent(tuple(each for each in things if each in derived), kept, len(further))
 
 
 class _Log:
@@ -106,5 +108,10 @@ def _derived(log: _Log, things: Mapping[str, Any], names: Collection[str]) -> se
     return {
         name
         for name, thing in things.items()
-        if name not in names and thing.origin.writer and not facts.isdisjoint(thing.origin.facts)
+        if name not in names and not _is_given(thing) and not facts.isdisjoint(thing.origin.facts)
     }
+
+
+def _is_given(thing: Any) -> bool:
+    """Return whether something says only what the data set says."""
+    return isinstance(thing, MemoryRow) and (thing.outcome, thing.kind) == ("failure_memory", CASE)

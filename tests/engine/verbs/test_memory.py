@@ -272,3 +272,16 @@ def test_a_cascade_over_what_is_out_already_is_refused_whole(run: Run) -> None:
     with pytest.raises(UsageError, match="in quarantine already"):
         cascade(run, first, reason="", by="alice")
     assert not list(LogReader(run.log_path).of(MemoryQuarantined, since=before + 1))
+
+
+def test_the_case_of_a_missed_question_is_not_derived_since_it_says_what_the_data_set_says(
+    start: Callable[..., Run], tmp_path: Path
+) -> None:
+    reader = LogReader(
+        start(tmp_path, Config(benchmark="wordmath", seed=7, iterations=2, pool=12, held_out=8)).log_path
+    )
+    state = fold(reader)
+    of_data = {row.memory_id for row in state.memory.rows() if row.kind == "case"}
+    names = {hit.memory_id for plan in reader.of(QuestionPlanned) for hit in plan.memories}
+    derived = {each for name in names for each in lineage_of(reader, state, name).derived}
+    assert of_data and derived and of_data.isdisjoint(derived)

@@ -15,6 +15,7 @@ from mage_es.cli import (
     demo,
     diff,
     doctor,
+    effect,
     erase,
     evolve,
     exam,
@@ -101,6 +102,7 @@ _command("Measure", exam.exam, exam.EXAMPLES)
 _command("Measure", baseline.baseline, baseline.EXAMPLES)
 _command("Measure", ring.ring, ring.EXAMPLES)
 _command("Measure", report.report, report.EXAMPLES)
+_command("Measure", effect.effect, effect.EXAMPLES)
 _command("Measure", score.score, score.EXAMPLES)
 
 _command("Serve", serve.serve, serve.EXAMPLES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -20,9 +21,16 @@ if TYPE_CHECKING:
     from mage_es.engine.run.memories import MemoryItem, MemoryReport
     from mage_es.engine.verbs.review import Waiting
 
-LIST_EXAMPLES = examples("mage-es memory list", "mage-es memory list RUN --kind principle --status quarantined")
+LIST_EXAMPLES = examples(
+    "mage-es memory list",
+    "mage-es memory list RUN --kind principle --status quarantined",
+    "mage-es memory list RUN --sort effect",
+)
 SHOW_EXAMPLES = examples("mage-es memory show 5c0f0e8a", "mage-es memory show 5c0f0e8a RUN --at iter-3")
-QUARANTINE_EXAMPLES = examples('mage-es memory quarantine 5c0f0e8a --reason "it adds where it should subtract"')
+QUARANTINE_EXAMPLES = examples(
+    'mage-es memory quarantine 5c0f0e8a --reason "it adds where it should subtract"',
+    'mage-es memory quarantine 5c0f0e8a --cascade --reason "its source was wrong"',
+)
 RELEASE_EXAMPLES = examples('mage-es memory release 5c0f0e8a --reason "it was right after all"')
 REVIEW_EXAMPLES = examples("mage-es memory review RUN-served", "mage-es memory review RUN-served --whole")
 APPROVE_EXAMPLES = examples('mage-es memory approve 5c0f0e8a RUN-served --reason "checked against the price list"')
@@ -42,6 +50,9 @@ KINDS = (
     "abstracted_pattern",
 )
 STATUSES = ("active", "superseded", "quarantined", "waiting", "approved", "rejected", "pruned", "failed")
+SORTS = ("age", "effect")
+Worth = Mapping[str, tuple[str, float] | None]
+"""What is worth how many points by which number, by the id of a memory."""
 SHOWN_CHARACTERS = 600
 """Characters of a text that `review` shows, unless all are asked for."""
 
@@ -63,23 +74,34 @@ def list_all(
         str | None, typer.Option("--status", metavar="STATUS", help=f"Only this status: {', '.join(STATUSES)}.")
     ] = None,
     at: AtOption = "latest",
+    sort: Annotated[
+        str, typer.Option("--sort", metavar="|".join(SORTS), help="The order: age, or what each is worth.")
+    ] = "age",
     settings: Settings,
     out: Output,
 ) -> None:
     """List what a run has learned, the oldest first.
 
-    `met` counts how often the same thing was learned; it is stored once.
+    `met` counts how often the same thing was learned; it is stored once. `--sort effect` puts first what is worth most,
+    by the best number on record (`mage-es effect`); what no number says anything about comes last.
     """
+    from mage_es.engine.verbs.effect import effects
     from mage_es.engine.verbs.memory import memories
 
-    found = memories(settings.find_run(run), at=at)
+    _must_be_known("--sort", sort, list(SORTS))
+    chosen = settings.find_run(run)
+    found = memories(chosen, at=at)
     kinds = sorted({*KINDS, *(item.kind for item in found.items)})
     _must_be_known("--kind", kind, kinds)
     _must_be_known("--status", status, list(STATUSES))
     items = [item for item in found.items if _is_of(item.kind, kind) and status in (None, item.status)]
+    worth = {name: row.best for name, row in effects(chosen).items()} if sort == "effect" else {}
+    if worth:
+        items.sort(key=lambda item: -best[1] if (best := worth.get(item.memory_id)) else math.inf)
+    document = {"run_id": found.run_id, "marker": found.marker, "items": items}
     out.report(
-        {"run_id": found.run_id, "marker": found.marker, "items": items},
-        _listing(f"Run {found.run_id} at {found.marker}", items),
+        {**document, "worth": worth} if sort == "effect" else document,
+        _listing(f"Run {found.run_id} at {found.marker}", items, worth if sort == "effect" else None),
         f"{len(items)} of {len(found.items)} memories",
     )
     ahead: tuple[str, ...] = ("memory", "list", found.run_id) if found.items else ("runs", "show", found.run_id)
@@ -110,12 +132,25 @@ def show_one(
 
 @takes("runs_dir")
 def quarantine(
-    memory: MemoryArgument, run: RunArgument = None, *, settings: Settings, out: Output, reason: Reason, by: By = "user"
+    memory: MemoryArgument,
+    run: RunArgument = None,
+    *,
+    settings: Settings,
+    out: Output,
+    reason: Reason,
+    by: By = "user",
+    is_cascade: Annotated[
+        bool, typer.Option("--cascade", help="Also what was derived from it; what was only shown with it is listed.")
+    ] = False,
 ) -> None:
     """Take a memory out of use; it stays stored and can be released.
 
-    From now on no prompt quotes it, in exams of the latest state either.
+    From now on no prompt quotes it, in exams of the latest state either. With `--cascade` what a model wrote from it,
+    or from answers to prompts that showed it, goes out of use by the same commit.
     """
+    if is_cascade:
+        _cascade(memory, run=run, reason=reason, by=by, settings=settings, out=out)
+        return
     _curate(memory, "quarantine", run=run, reason=reason, by=by, settings=settings, out=out)
 
 
@@ -229,6 +264,30 @@ def _curate(
     _tell(report, settings, out, done=done)
 
 
+def _cascade(memory: str, *, run: str | None, reason: str, by: str, settings: Settings, out: Output) -> None:
+    from mage_es.engine.verbs.memory import cascade
+
+    found = settings.find_run(run)
+    receipt = cascade(found, memory, reason=reason, by=by)
+    name = receipt.report.item.memory_id[:SHOWN_DIGITS]
+    rows = [
+        (each.item.memory_id[:SHOWN_DIGITS], str(each.prompts), each.item.kind, each.item.text)
+        for each in receipt.together
+    ]
+    lists = [_table(f"Derived from {name}, out of use with it", list(receipt.derived))] if receipt.derived else []
+    lists += [_table(f"Derived from {name}, out of use before", list(receipt.out_before))] if receipt.out_before else []
+    if rows:
+        title = f"Merely shown together with {name}, still in use unless taken out before"
+        lists.append(TextTable(title, ("id", "prompts", "kind", "text"), rows))
+    done = f"Quarantined {name} in the run {found.id}, and {len(receipt.derived)} derived from it."
+    further = f"{receipt.further} more come of answers that saw what was derived: they stay." if receipt.further else ""
+    out.report(receipt, done, *lists, *filter(None, [further]))
+    out.next(
+        settings.again("memory", "release", name, found.id, "--reason", "..."),
+        settings.again("memory", "list", found.id, "--status", "quarantined"),
+    )
+
+
 def _tell(report: MemoryReport, settings: Settings, out: Output, *, done: Sequence[str] = ()) -> None:
     rows = [(name, _cell(value)) for name, value in report.fields.items()]
     prompts = "1 prompt" if report.prompts == 1 else f"{report.prompts} prompts"
@@ -273,9 +332,13 @@ def _cell(value: object) -> str:
     return msgspec.json.encode(value, enc_hook=str).decode() if value else "-"
 
 
-def _listing(title: str, items: list[MemoryItem]) -> TextTable:
-    """Return the whole table, or on a narrow terminal one line for each memory."""
+def _listing(title: str, items: list[MemoryItem], worth: Worth | None = None) -> TextTable:
+    """Return the whole table, or on a narrow terminal one line for each memory. `worth` adds a column, in points."""
     whole, room = _table(title, items), shutil.get_terminal_size().columns - 1
+    if worth is not None:
+        told = [f"{best[1]:+.1f} {best[0]}" if (best := worth.get(item.memory_id)) else "-" for item in items]
+        rows = [(*row[:1], each, *row[1:]) for row, each in zip(whole.rows, told, strict=True)]
+        whole = whole._replace(columns=("id", "worth", *whole.columns[1:]), rows=rows)
     others = [max(map(len, column)) for column in zip(whole.columns, *whole.rows, strict=True)][:-1]
     if not is_terminal() or sum(others) + PROSE + BESIDE * len(whole.columns) <= room:
         return whole

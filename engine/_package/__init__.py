@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.baseline import BaselineReport, abaseline, aresume_baseline, resume_baseline
     from mage_es.engine.verbs.baseline import run_baseline as baseline
     from mage_es.engine.verbs.diff import DiffReport, adiff, diff
+    from mage_es.engine.verbs.effect import EffectPrice, EffectReport, aeffect, effect, effect_price
     from mage_es.engine.verbs.erase import ErasureReceipt, aerase, erase
     from mage_es.engine.verbs.evolve import aevolve, evolve
     from mage_es.engine.verbs.exam import aexamine, examine
@@ -73,6 +74,8 @@ __all__ = [
     "Completion",
     "Config",
     "DiffReport",
+    "EffectPrice",
+    "EffectReport",
     "Embedder",
     "ErasureReceipt",
     "ExamReport",
@@ -108,6 +111,7 @@ __all__ = [
     "aask",
     "abaseline",
     "adiff",
+    "aeffect",
     "aerase",
     "aevolve",
     "aexamine",
@@ -121,6 +125,8 @@ __all__ = [
     "averify",
     "baseline",
     "diff",
+    "effect",
+    "effect_price",
     "erase",
     "evolve",
     "examine",
@@ -159,6 +165,7 @@ _HOMES = {
     "engine.verbs.ask": ("AskReport", "aask", "ask"),
     "engine.verbs.baseline": ("BaselineReport", "abaseline", "aresume_baseline", "baseline", "resume_baseline"),
     "engine.verbs.diff": ("DiffReport", "adiff", "diff"),
+    "engine.verbs.effect": ("EffectPrice", "EffectReport", "aeffect", "effect", "effect_price"),
     "engine.verbs.erase": ("ErasureReceipt", "aerase", "erase"),
     "engine.verbs.evolve": ("aevolve", "evolve"),
     "engine.verbs.exam": ("aexamine", "examine"),

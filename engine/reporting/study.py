@@ -198,7 +198,7 @@ def find_runs(folder: Path) -> list[Run]:
     runs = [
         Run(path.name, path)
         for path in folders
-        if path.parent.name != "exams"
+        if path.parent.name not in ("exams", "effects")
         and not any(part.startswith(".") for part in path.relative_to(folder).parts)
         and is_run(path)
     ]

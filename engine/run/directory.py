@@ -4,7 +4,9 @@
 <runs-dir>/<run>/snapshots/    folds kept to start faster; may be deleted <runs-dir>/<run>/replays/      what `replay`
 rebuilt; may be deleted <runs-dir>/<run>/keys          of subjects whose texts are encrypted, for the owner alone; never
 in a backup <runs-dir>/<run>/erasures/     a receipt for each subject whose key was destroyed; the run's log has them
-too <runs-dir>/<run>/exams/<n>/    one log for each exam; the run's own log names them all <runs-dir>/<run>/beginning
+too <runs-dir>/<run>/exams/<n>/    one log for each exam; the run's own log names them all
+<runs-dir>/<run>/effects/reasked/  the log of what `effect` asked again; without it the same calls are made once more
+<runs-dir>/<run>/beginning
 how to start the run, until the first session ends; may be deleted once the log has an event <runs-dir>/<run>/examining
 the lock of whoever takes an exam; may be deleted when nobody does <runs-dir>/<run>/in-flight     how many calls are
 under way; may be deleted
@@ -33,7 +35,7 @@ from mage_es.events.vocabulary import RunRegistered
 RUNS_DIR = "runs"
 """The default folder of runs, within the process's folder."""
 NAME_OF_ORDINAL = "{benchmark}-s{seed}-{ordinal:03d}"
-_OURS = ("log", "snapshots", "replays", "exams", "examining", "in-flight", "keys", "beginning", "erasures")
+_OURS = ("log", "snapshots", "replays", "exams", "effects", "examining", "in-flight", "keys", "beginning", "erasures")
 FLOOR_MIB = 256
 """Free space below which no iteration starts; a long iteration writes a few MiB, its snapshot as much again."""
 
@@ -88,6 +90,15 @@ class Run(NamedTuple):
 
     def exam(self, name: str) -> Run:
         return Run(f"{self.id}/{name}", self.exams_path / name)
+
+    @property
+    def reasked(self) -> Run:
+        """What `effect` asked again, as a run whose log has it; the log need not exist."""
+        return Run(f"{self.id}/reasked", self.path / "effects" / "reasked")
+
+    def parts(self) -> list[Run]:
+        """Return what has a log of its own within the run: its exams, and what was asked again."""
+        return [*self.exams(), *([self.reasked] if _holds_log(self.reasked.log_path) else [])]
 
     @property
     def events(self) -> int:
@@ -184,7 +195,7 @@ def delete_run(run: Run) -> None:
     if foreign := run.foreign():
         raise UsageError(f"{run.path} also holds {foreign[0]}, which is not part of a run: move it away first.")
     with ExitStack() as held:
-        for each in (run, *run.exams()):
+        for each in (run, *run.parts()):
             if each.log_path.is_dir():
                 held.callback(WriterLock(LocalFileSystem(), Layout(each.log_path).lock).release)
         # First under a name that nothing mistakes for a run: a process that dies here leaves no half-deleted run.
@@ -222,7 +233,9 @@ def other_than_run(path: Path) -> str:
         return f"a backup: `mage-es restore {path} NAME` makes a run of it again."
     if "/" in name:  # a run's name has none: this log is named after its run and itself
         of, _, exam = name.rpartition("/")
-        of = here.parents[1].name if here.parent.name == "exams" else of  # a restored run may have another name
+        of = here.parents[1].name if here.parent.name in ("exams", "effects") else of  # a restored run may be renamed
+        if exam == "reasked":
+            return f"what was asked again of {of}: `mage-es effect {of}` reads it."
         return f"the exam {exam} of {of}: `mage-es runs show {of}` lists its exams, `mage-es verify {of}` checks them."
     if is_run(here) and (
         name

@@ -2,6 +2,7 @@
 
     log/...             the objects of the run's log and its questions, see `mage_es.events.care.backup`
     exams/<n>/log/...   those of each exam's
+    effects/reasked/log/...     those of what `effect` asked again
     an empty key file, if tasks name subjects
     whole/<n>           all objects of a complete backup with their hashes, see `mage_es.events.care.manifest`
 
@@ -25,7 +26,7 @@ from mage_es.events.disk.keys import key_file, no_keys
 from mage_es.events.errors import UsageError
 
 _LOG, _KEYS = "log/", "keys"
-_EXAM = re.compile(r"exams/([^/\\]+)/log/")
+_WITHIN = re.compile(r"((?:exams|effects)/([^/\\]+)/)log/")
 
 
 class BackupReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,10 +73,10 @@ def backup(run: Run, destination: str | None = None, *, gold: bool = True) -> Ba
     objects = open_objects(destination or str(place_beside(run.path)))
     # Listed before the run's log is copied, and copied after it: so the copied log knows each of them, and each reaches
     # far enough.
-    begun = [exam for exam in run.exams() if exam.events]
+    begun = [each for each in run.parts() if each.events]
     fs = LocalFileSystem()
     stored = [back_up(run.log_path, objects, at=_LOG, fs=fs, gold=gold)]
-    stored += [back_up(exam.log_path, objects, at=f"exams/{exam.path.name}/{_LOG}", fs=fs) for exam in begun]
+    stored += [back_up(each.log_path, objects, at=f"{_place(run, each)}/{_LOG}", fs=fs) for each in begun]
     items = [item for each in stored for item in each.items]
     if key_file(run.log_path).exists():
         create_once(objects, _KEYS, no_keys())
@@ -86,7 +87,7 @@ def backup(run: Run, destination: str | None = None, *, gold: bool = True) -> Ba
         place=objects.place,
         head_seq=stored[0].head.seq,
         head_chain=stored[0].head.chain,
-        exams=len(begun),
+        exams=sum(each.path.parent == run.exams_path for each in begun),
         objects=sum(each.objects for each in stored) + bool(added),
         bytes=sum(each.bytes for each in stored) + added,
     )
@@ -109,15 +110,16 @@ def restore(source: str, *, runs_dir: Path, name: str) -> RestoreReport:
         raise UsageError(f"There is no backup in {source}. Pass the destination that `mage-es backup` wrote to.")
     backed_up = CompleteBackup(objects)
     names = backed_up.names()
-    exams = sorted({match[1] for each in names if (match := _EXAM.match(each)) and match[1] not in (".", "..")})
+    found = [match for each in names if (match := _WITHIN.match(each)) and match[2] not in (".", "..")]
+    within = sorted({match[1] for match in found})
     runs_dir.mkdir(parents=True, exist_ok=True)
     # One level deeper than runs are sought, so that nothing mistakes it for a run while it is incomplete.
     building = Path(tempfile.mkdtemp(prefix=".restoring-", dir=runs_dir))
     try:
         head = restore_log(backed_up, building / name / "log", at=_LOG, fs=LocalFileSystem())
-        for exam in exams:
-            path = building / name / "exams" / exam / "log"
-            restore_log(backed_up, path, at=f"exams/{exam}/{_LOG}", fs=LocalFileSystem())
+        for place in within:
+            path = building / name / place / "log"
+            restore_log(backed_up, path, at=f"{place}{_LOG}", fs=LocalFileSystem())
         if _KEYS in names:
             write_new(LocalFileSystem(), building / name / _KEYS, backed_up.read(_KEYS))
         (building / name).rename(target)
@@ -130,9 +132,13 @@ def restore(source: str, *, runs_dir: Path, name: str) -> RestoreReport:
         path=str(target),
         head_seq=head.seq,
         head_chain=head.chain,
-        exams=len(exams),
+        exams=sum(place.startswith("exams/") for place in within),
         is_newest=not backed_up.beyond(),
     )
+
+
+def _place(run: Run, part: Run) -> str:
+    return part.path.relative_to(run.path).as_posix()
 
 
 def place_beside(path: Path) -> Path:

@@ -182,7 +182,7 @@ def _find(run: Run, reader: LogReader, subject: str) -> _Found:
         )
     names = frozenset({known.get(ident, ""), f"{ERASED}{ident}"} - {""})
     own = frozenset(text.id for text in questions if names & under_of(text))
-    logs = (reader, *(LogReader(exam.log_path) for exam in run.exams()))
+    logs = (reader, *(LogReader(each.log_path) for each in run.parts()))
     replies = [event for log in logs for event in log.of(ModelCalled) if names & under_of(event)]
     rows = (row for row in (*questions, *(golds or ())) if row.id in own)
     # What a call sent, and a reply about another's question, also has texts of others: its own are among the questions.

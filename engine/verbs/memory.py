@@ -2,17 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
 import msgspec
 
-from mage_es.engine.commands import Curation
+from mage_es.engine.commands import Curate, Curation
 from mage_es.engine.decide import decide
+from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
 from mage_es.engine.run.directory import Run, clock
-from mage_es.engine.run.memories import MemoryItem, MemoryReport, bare_setting, curation, items_of, report_of
+from mage_es.engine.run.lineage import lineage_of
+from mage_es.engine.run.memories import (
+    MemoryItem,
+    MemoryReport,
+    bare_setting,
+    curation,
+    items_of,
+    named,
+    report_of,
+    things_of,
+)
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.serving.opening import is_served
 from mage_es.events.errors import RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.projections.fold import State
+
+
+class Together(msgspec.Struct, frozen=True, kw_only=True):
+    """Something in use or not that was in `prompts` together with a memory."""
+
+    item: MemoryItem
+    prompts: int
+
+
+class CascadeReceipt(msgspec.Struct, frozen=True, kw_only=True):
+    """What a cascade did: the memory as it is now; what was `derived` from it and is out of use with it; what was
+    derived and had been `out_before`; what was merely shown `together` with it and stays; and how many things are of
+    the next generation (`further`), which stay too."""
+
+    report: MemoryReport
+    derived: tuple[MemoryItem, ...]
+    out_before: tuple[MemoryItem, ...]
+    together: tuple[Together, ...]
+    further: int
 
 
 class MemoryList(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +74,38 @@ def curate(run: Run, name: str, *, action: Curation, reason: str, by: str) -> Me
         UsageError: `name` is not an id, or the item's current status does not allow it.
         RunLocked: Another process is writing the run.
     """
+    with _writing(run, name, action) as log:
+        reader, state = _folded(run, "latest")
+        command = _decided(run, log, reader, state, [(name, reason)], action=action, by=by)
+    return memory(run, command.memory_id, at="latest")
+
+
+def cascade(run: Run, name: str, *, reason: str, by: str) -> CascadeReceipt:
+    """Quarantine an item and everything in use that was derived from it (run/lineage.py), all or nothing.
+
+    Raises as `curate`.
+    """
+    with _writing(run, name, "quarantine") as log:
+        reader, state = _folded(run, "latest")
+        whole = named(name, dict(things_of(state)))
+        found = lineage_of(reader, state, whole)
+        in_use = [each for each in found.derived if status_of(state, each) not in OUT_OF_USE]
+        why = f"derived from {whole}: {reason}"
+        _decided(
+            run, log, reader, state, [(whole, reason), *((each, why) for each in in_use)], action="quarantine", by=by
+        )
+    after = {item.memory_id: item for item in items_of(_folded(run, "latest")[1])}
+    return CascadeReceipt(
+        report=memory(run, whole, at="latest"),
+        derived=tuple(after[each] for each in in_use),
+        out_before=tuple(after[each] for each in found.derived if each not in in_use),
+        together=tuple(Together(item=after[each], prompts=count) for each, count in found.together.items()),
+        further=found.further,
+    )
+
+
+@contextmanager
+def _writing(run: Run, name: str, action: Curation) -> Iterator[Log]:
     try:
         opened = Log.open(run.log_path, clock=clock)
     except RunLocked as error:
@@ -50,14 +115,28 @@ def curate(run: Run, name: str, *, action: Curation, reason: str, by: str) -> Me
             f'{error} Its proxy takes this: POST {{"action": "{action}", "reason": "WHY"}} to /v1/memories/{name}'
         ) from None
     with opened as log:
-        reader, state = _folded(run, "latest")
-        try:
-            command = curation(reader, state, name, action=action, reason=reason, by=by)
-            drafts = decide(bare_setting(first_event(reader)), state, command)
-        except UsageError as error:
-            raise UsageError(f"{run.id}: {error}") from None
-        log.append(drafts)
-    return memory(run, command.memory_id, at="latest")
+        yield log
+
+
+def _decided(
+    run: Run,
+    log: Log,
+    reader: LogReader,
+    state: State,
+    items: Sequence[tuple[str, str]],
+    *,
+    action: Curation,
+    by: str,
+) -> Curate:
+    """Record the same decision on items (name, reason) in one commit; return the command for the first."""
+    try:
+        commands = [curation(reader, state, name, action=action, reason=why, by=by) for name, why in items]
+        setting = bare_setting(first_event(reader))
+        drafts = [draft for command in commands for draft in decide(setting, state, command)]
+    except UsageError as error:
+        raise UsageError(f"{run.id}: {error}") from None
+    log.append(drafts)
+    return commands[0]
 
 
 def _folded(run: Run, at: str) -> tuple[LogReader, State]:

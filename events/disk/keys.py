@@ -34,7 +34,8 @@ Sealed = TypeVar("Sealed", bound=msgspec.Struct)
 
 _COUNT, _ID = 2, 8
 _LARGEST = 1 << 28  # bytes of a million subjects
-_EXAMS = "exams"
+_WITHIN = ("exams", "effects")
+"""The folders of a run whose subfolders have logs of their own."""
 
 
 class _Subject(msgspec.Struct, frozen=True):
@@ -49,10 +50,10 @@ class _Document(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def key_file(log: Path) -> Path:
-    """Return where the keys for a log are: in the folder of its run, which exams share."""
+    """Return where the keys for a log are: in the folder of its run, for the logs within it too."""
     parents = log.absolute().parents
-    is_of_exam = len(parents) > 2 and parents[1].name == _EXAMS
-    return parents[2 if is_of_exam else 0] / "keys"
+    is_within = len(parents) > 2 and parents[1].name in _WITHIN
+    return parents[2 if is_within else 0] / "keys"
 
 
 def keys_of(log: Path) -> Keys | None:

@@ -24,6 +24,7 @@ DONE: dict[str, tuple[str, ...]] = {
     "baseline": ("zero_shot_cot", "wordmath", "--held-out", "4"),
     "try": ("wordmath", "--questions", "4", "--learn-from", "8"),
     "upgrade": ("first", "--execution", "builtin/reader", "--sample", "3", "--questions", "3", "--yes"),
+    "effect": ("first", "--top", "2", "--yes"),
     "ring": ("wordmath", "--methods", "zero_shot", "--held-out", "4"),
     "repair": ("first",),
     "export": ("first", "--format", "csv", "--to", "exported"),

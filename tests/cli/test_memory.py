@@ -176,3 +176,16 @@ def test_a_proposal_is_approved_published_or_rejected_with_a_reason(mage: Comman
 def test_what_is_visible_stays_as_it_is() -> None:
     assert visible("é 漢字 🙂\n\tx") == "é 漢字 🙂\n\tx"
     assert visible("a\rb\u00a0c\ue000") == "a<U+000D>b<U+00A0>c<U+E000>"
+
+
+def test_a_cascade_says_what_went_with_the_memory_and_what_stays(mage: Command, runs_dir: Path) -> None:
+    name = listed(mage)[0]["memory_id"]
+    outcome = mage("memory", "quarantine", name[:12], "--cascade", "--reason", "its source was wrong", "--json")
+    receipt = json.loads(outcome.out)
+    assert outcome.code == 0 and receipt["report"]["item"]["status"] == "quarantined"
+    assert receipt.keys() == {"report", "derived", "out_before", "together", "further"}
+    out = {name, *(item["memory_id"] for item in receipt["derived"])}
+    assert {item["memory_id"] for item in listed(mage, "--status", "quarantined")} == out
+    other = next(item["memory_id"] for item in listed(mage, "--status", "active"))
+    said = mage("memory", "quarantine", other[:12], "--cascade", "--reason", "this too").out
+    assert f"Quarantined {other[:12]}" in said and "derived from it" in said

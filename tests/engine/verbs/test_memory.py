@@ -12,16 +12,19 @@ import pytest
 
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run, clock, find_run
+from mage_es.engine.run.lineage import lineage_of
+from mage_es.engine.run.memories import things_of
+from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
-from mage_es.engine.verbs.memory import curate, memories, memory
+from mage_es.engine.verbs.memory import cascade, curate, memories, memory
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import Interrupted, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import MemoryQuarantined, MemoryReleased, QuestionPlanned, Retrieved
+from mage_es.events.vocabulary import MemoryQuarantined, MemoryReleased, ModelCalled, QuestionPlanned, Retrieved
 from mage_es.projections.fold import fold
 from tests.engine.conftest import SMALL
 
@@ -207,3 +210,78 @@ def kept(plan: QuestionPlanned) -> Sequence[Retrieved]:
 
 def dropped(plan: QuestionPlanned) -> Sequence[Retrieved]:
     return plan.left_out
+
+
+def test_a_cascade_takes_out_what_was_derived_and_lists_what_was_shown_beside(course_run: Run, tmp_path: Path) -> None:
+    run = Run(course_run.id, Path(shutil.copytree(course_run.path, tmp_path / course_run.id)))
+    reader = LogReader(run.log_path)
+    state = fold(reader)
+    names = sorted({hit.memory_id for plan in reader.of(QuestionPlanned) for hit in plan.memories})
+    lines = {each: lineage_of(reader, state, each) for each in names}
+    name = next(each for each, found in lines.items() if found.together and found.derived)
+    receipt = cascade(run, name[:12], reason="its source was wrong", by="alice")
+    out = {item.memory_id: item for item in receipt.derived}
+    assert out and all(item.status == "quarantined" for item in (receipt.report.item, *out.values()))
+    saw = {plan.question_id for plan in reader.of(QuestionPlanned) if name in {hit.memory_id for hit in plan.memories}}
+    cases = [state.memory.row(item) for item in out if state.memory.count_of(item)]
+    assert {row.question_id for row in cases if row.outcome == "success_memory"} <= saw
+    assert any(row.question_id in saw for row in cases)
+    together = {each.item.memory_id: each.prompts for each in receipt.together}
+    beside = [
+        {hit.memory_id for hit in plan.memories} | {*plan.principles}
+        for plan in reader.of(QuestionPlanned)
+        if name in {hit.memory_id for hit in plan.memories}
+    ]
+    assert together and not {name, *out} & {*together}
+    hits = Counter(other for each in beside for other in each if other in together)
+    assert all(together[other] == count for other, count in hits.items())
+    assert {each.item.status for each in receipt.together} <= {"active", "superseded"}
+    reasons = {event.memory_id: event.reason for event in LogReader(run.log_path).of(MemoryQuarantined)}
+    assert reasons.keys() == {name, *out} and reasons[name] == "its source was wrong"
+    assert all(reasons[each] == f"derived from {name}: its source was wrong" for each in out)
+    [commit] = {record.commit for record in LogReader(run.log_path).records({MemoryQuarantined})}
+    assert commit and verify(run).ok
+
+
+def test_what_guidance_wrote_with_an_answer_in_its_brief_is_derived_and_what_it_wrote_of_others_is_not(
+    course_run: Run,
+) -> None:
+    reader = LogReader(course_run.log_path)
+    state, requests = fold(reader), Requests(reader)
+    briefs = {record.fact_id.hex(): record.event for record in reader.records({ModelCalled})}
+    plans = [plan for plan in reader.of(QuestionPlanned) if plan.memories]
+    is_seen, is_unseen = set[str](), set[str]()
+    for name in {hit.memory_id for plan in plans for hit in plan.memories}:
+        derived = lineage_of(reader, state, name).derived
+        saw = [plan for plan in plans if name in {hit.memory_id for hit in plan.memories}]
+        for written, thing in things_of(state):
+            calls = [briefs[fact] for fact in thing.origin.facts if fact in briefs]
+            for call in (call for call in calls if isinstance(call, ModelCalled) and call.tier == "guidance"):
+                request = requests.request(call.sent)
+                assert request is not None
+                shown = any(p.iteration == call.iteration and f'"{p.question_id}"' in request.text for p in saw)
+                assert (written in derived) == (shown and written != name)
+                (is_seen if shown else is_unseen).add(written)
+    assert is_seen and is_unseen
+
+
+def test_a_cascade_over_what_is_out_already_is_refused_whole(run: Run) -> None:
+    first = memories(run, at="latest").items[0].memory_id
+    cascade(run, first, reason="", by="alice")
+    before = LogReader(run.log_path).head.seq
+    with pytest.raises(UsageError, match="in quarantine already"):
+        cascade(run, first, reason="", by="alice")
+    assert not list(LogReader(run.log_path).of(MemoryQuarantined, since=before + 1))
+
+
+def test_the_case_of_a_missed_question_is_not_derived_since_it_says_what_the_data_set_says(
+    start: Callable[..., Run], tmp_path: Path
+) -> None:
+    reader = LogReader(
+        start(tmp_path, Config(benchmark="wordmath", seed=7, iterations=2, pool=12, held_out=8)).log_path
+    )
+    state = fold(reader)
+    of_data = {row.memory_id for row in state.memory.rows() if row.kind == "case"}
+    names = {hit.memory_id for plan in reader.of(QuestionPlanned) for hit in plan.memories}
+    derived = {each for name in names for each in lineage_of(reader, state, name).derived}
+    assert of_data and derived and of_data.isdisjoint(derived)

@@ -1,0 +1,139 @@
+"""What memories are worth, in three numbers that are never mixed.
+
+    pairs        questions whose prompt showed them, asked again without them, beside the recorded answers
+    coin         questions for which the coin let one in, against those for which it left one out
+    association  questions that saw them, against questions of the same types that did not
+
+Rules
+    - A question counts once among the pairs and in the association: as it was last asked. What was asked again says
+      nothing about an earlier prompt of the same question.
+    - All else of a prompt that is asked again stays: its other cases, the skill's text, the route. The place that gets
+      free is not filled, so a pair says what a memory adds to the others that were shown beside it.
+    - Each toss counts, as all are independent. By intention to treat: what did not fit the model's context was let in
+      by the coin all the same. It is the only number of the three that needs no call and no assumption.
+    - The association also has the difference between questions that are near to a memory and those that are not.
+    - Bare prompts, recalled answers and episodes are in no number: they show nothing, have no prompt, or retrieve anew
+      at every step.
+    - Below LEAST_PAIRS pairs, or `live_gain.LEAST` questions on either side, there is no interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from mage_es.engine.rules.live_gain import Difference, compared
+from mage_es.engine.rules.routes import RECALL
+from mage_es.engine.rules.step_prompt import STEP_TEMPLATES
+from mage_es.events.vocabulary import AnswerJudged, BundleTrimmed, Phase, QuestionPlanned, Record
+
+LEAST_PAIRS = 30
+"""Pairs that an interval needs: with as many, the standard error is 6 points where one pair in nine differs."""
+_APART = ("bare", "form")
+"""Purposes of prompts that are made for a comparison."""
+
+PromptKey = tuple[int, str, str]
+"""Iteration, purpose and question."""
+
+
+class Prompted(NamedTuple):
+    """A question as it was planned, at event `seq`, and whether its answer was right; `trimmed` is what did not fit."""
+
+    seq: int
+    phase: Phase
+    planned: QuestionPlanned
+    trimmed: frozenset[str]
+    right: bool
+
+    @property
+    def key(self) -> PromptKey:
+        return self.planned.iteration, self.planned.purpose, self.planned.question_id
+
+    @property
+    def shown(self) -> frozenset[str]:
+        return frozenset(self.planned.principles).union(_ids(self.planned)) - self.trimmed
+
+
+class Without(NamedTuple):
+    """An asking without some of the memories that it showed."""
+
+    asking: Prompted
+    removed: frozenset[str]
+
+    @property
+    def name(self) -> tuple[PromptKey, frozenset[str]]:
+        return self.asking.key, self.removed
+
+
+Reasked = Mapping[tuple[PromptKey, frozenset[str]], bool | None]
+"""Whether the answer without some memories was right, by asking and memories; None if it is undecided."""
+
+
+def askings(records: Iterable[Record]) -> list[Prompted]:
+    """Return every prompt with memories or without that was answered, in the order of the log; `records` are those of
+    plans, trimmings and verdicts."""
+    plans, trimmed = dict[PromptKey, Record](), dict[PromptKey, set[str]]()
+    found = []
+    for record in records:
+        match record.event:
+            case QuestionPlanned() as planned if _is_measured(planned):
+                plans[planned.iteration, planned.purpose, planned.question_id] = record
+            case BundleTrimmed() as trim:
+                trimmed.setdefault((trim.iteration, trim.purpose, trim.question_id), set()).add(trim.memory_id)
+            case AnswerJudged() as judged:
+                key = (judged.iteration, judged.purpose, judged.question_id)
+                if (plan := plans.pop(key, None)) and isinstance(plan.event, QuestionPlanned):
+                    out = frozenset(trimmed.get(key, ()))
+                    found.append(Prompted(plan.seq, plan.phase, plan.event, out, judged.correct))
+    return sorted(found)
+
+
+def to_ask(found: Sequence[Prompted], names: frozenset[str]) -> list[Without]:
+    """Return what to ask again to learn what these memories are worth: each question that saw one, as it was last asked
+    with it."""
+    last = _last(found, lambda asking: not names.isdisjoint(asking.shown))
+    return [Without(asking, asking.shown & names) for asking in last.values()]
+
+
+def pairs_of(wanted: Iterable[Without], reasked: Reasked) -> list[tuple[bool, bool]]:
+    """Return for each question that was asked again whether it was right with the memories, and without."""
+    answers = ((each.asking.right, reasked.get(each.name)) for each in wanted)
+    return [(learned, without) for learned, without in answers if without is not None]
+
+
+def coin_of(found: Sequence[Prompted], names: frozenset[str]) -> Difference:
+    """Return the difference, let in minus left out, over the tosses for these memories."""
+    return compared(
+        (is_out, float(asking.right))
+        for asking in found
+        if asking.planned.coin
+        for is_out, tossed in (
+            (False, _ids(asking.planned)),
+            (True, [hit.memory_id for hit in asking.planned.left_out]),
+        )
+        for name in tossed
+        if name in names
+    )
+
+
+def association_of(found: Sequence[Prompted], names: frozenset[str]) -> Difference:
+    """Return the difference, seen minus not seen, over questions of the same types since the first that saw one."""
+    saw = _last(found, lambda asking: not names.isdisjoint(asking.shown))
+    types = {asking.planned.task_type for asking in saw.values()}
+    since = min((asking.seq for asking in found if not names.isdisjoint(asking.shown)), default=0)
+    others = _last(found, lambda asking: asking.seq >= since and asking.planned.task_type in types)
+    unseen = [asking for name, asking in others.items() if name not in saw]
+    return compared((is_out, float(a.right)) for is_out, side in ((False, saw.values()), (True, unseen)) for a in side)
+
+
+def _last(found: Sequence[Prompted], is_meant: Callable[[Prompted], bool]) -> dict[str, Prompted]:
+    return {asking.planned.question_id: asking for asking in found if is_meant(asking)}
+
+
+def _is_measured(planned: QuestionPlanned) -> bool:
+    is_apart = planned.is_bare or planned.purpose in _APART
+    return not is_apart and planned.routing_arm != RECALL and planned.template not in STEP_TEMPLATES
+
+
+def _ids(planned: QuestionPlanned) -> list[str]:
+    return [hit.memory_id for hit in planned.memories]

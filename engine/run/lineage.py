@@ -1,0 +1,117 @@
+"""What was derived from something learned, and what was merely shown together with it, according to a run's log.
+
+Rules
+    - Derived is what a model wrote from it: its origin has a verdict on, or a reply to, a prompt that showed it, or a
+      reply of guidance to a brief that has the answer to such a prompt.
+    - The case of a missed question, with the right answer and solution of the data set, is not derived: it would read
+      the same.
+    - One generation. What was made from answers that saw something derived is counted, not taken for derived: with five
+      cases in each prompt that would soon be all that a run learned.
+    - Shown together is what was in one prompt with it and is not derived.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from mage_es.engine.rules.harvest import CASE
+from mage_es.engine.run.memories import asking_of, things_of
+from mage_es.engine.run.requests import Requests
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import (
+    AnswerJudged,
+    BundleTrimmed,
+    EpisodeStepped,
+    Event,
+    ModelCalled,
+    QuestionPlanned,
+    Record,
+)
+from mage_es.projections.fold import State
+from mage_es.projections.memory import MemoryRow
+
+
+class Descent(NamedTuple):
+    """Ids of what was `derived`; those shown `together` with it, with the number of prompts; and how many more things
+    are of the next generation."""
+
+    derived: tuple[str, ...]
+    together: Mapping[str, int]
+    further: int
+
+
+def lineage_of(reader: LogReader, state: State, name: str) -> Descent:
+    """Return what comes of something learned, by its whole id."""
+    things, log = dict(things_of(state)), _Log(reader)
+    derived = _derived(log, things, {name})
+    together = Counter(other for shown in log.shown.values() if name in shown for other in shown)
+    kept = {
+        other: count for other, count in together.most_common() if other not in (name, *derived) and other in things
+    }
+    further = _derived(log, things, {name, *derived}) - derived
+    return Descent(tuple(each for each in things if each in derived), kept, len(further))
+
+
+class _Log:
+    """What a log says about prompts: what each showed, and the facts that came of it."""
+
+    def __init__(self, reader: LogReader) -> None:
+        self.shown = dict[tuple[int, str, str], set[str]]()
+        self.verdicts, self.calls = list[Record](), list[Record]()
+        self._requests = Requests(reader)
+        reads: set[type[Event]] = {QuestionPlanned, EpisodeStepped, BundleTrimmed, AnswerJudged, ModelCalled}
+        for record in reader.records(reads):
+            match record.event:
+                case QuestionPlanned() as planned:
+                    others = (*planned.principles, *planned.action_recipes, planned.tool_id, planned.recipe_id)
+                    ids = {*(hit.memory_id for hit in planned.memories), *others} - {""}
+                    self.shown.setdefault(asking_of(planned), set()).update(ids)
+                case EpisodeStepped() as stepped:
+                    self.shown.setdefault(asking_of(stepped), set()).update(stepped.memories)
+                case BundleTrimmed() as trimmed:
+                    self.shown.get(asking_of(trimmed), set()).discard(trimmed.memory_id)
+                case AnswerJudged():
+                    self.verdicts.append(record)
+                case ModelCalled(tier="execution" | "guidance"):
+                    self.calls.append(record)
+
+    def facts(self, names: Collection[str]) -> Iterator[str]:
+        """Yield the ids of facts that come of prompts which showed one of these, or of briefs which have the answer to
+        such a prompt."""
+        saw = {key for key, shown in self.shown.items() if not shown.isdisjoint(names)}
+        for record in self.verdicts:
+            if asking_of(record.event) in saw:
+                yield record.fact_id.hex()
+        for record in self.calls:
+            call = record.event
+            assert isinstance(call, ModelCalled)
+            if call.tier == "execution":
+                abouts = (call.about, call.about.rpartition("/")[0])
+                is_of = any((call.iteration, call.purpose, about) in saw for about in abouts)
+            else:
+                is_of = self._has_one(call, {question for k, _, question in saw if k == call.iteration})
+            if is_of:
+                yield record.fact_id.hex()
+
+    def _has_one(self, call: ModelCalled, questions: Collection[str]) -> bool:
+        if not questions:
+            return False
+        request = self._requests.request(call.sent)
+        # A brief that cannot be read may have had the answer; ids are in it as JSON strings.
+        return request is None or any(f'"{name}"' in request.text for name in questions)
+
+
+def _derived(log: _Log, things: Mapping[str, Any], names: Collection[str]) -> set[str]:
+    facts = set(log.facts(names))
+    return {
+        name
+        for name, thing in things.items()
+        if name not in names and not _is_given(thing) and not facts.isdisjoint(thing.origin.facts)
+    }
+
+
+def _is_given(thing: Any) -> bool:
+    """Return whether something says only what the data set says."""
+    return isinstance(thing, MemoryRow) and (thing.outcome, thing.kind) == ("failure_memory", CASE)

@@ -1,0 +1,54 @@
+"""`mage-es effect`: the price comes first, and without a yes two of the three numbers are printed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.bench.effect import measured
+from tests.cli.conftest import Command
+
+
+def test_without_a_yes_nothing_is_asked_and_the_other_numbers_are_printed(mage: Command, runs_dir: Path) -> None:
+    done = mage("effect", "first", "--top", "3")
+    assert done.code == 0 and "calls of builtin/analogist" in done.err
+    assert "association, not effect" in done.out and "never tossed" in done.out and " asked" in done.out
+    assert not (runs_dir / "first" / "effects").exists()
+
+
+def test_with_a_yes_it_asks_once_and_says_too_few_where_there_is_no_interval(mage: Command, runs_dir: Path) -> None:
+    done = mage("effect", "first", "--top", "3", "--yes")
+    assert done.code == 0 and "calls were made" in done.out and " of 30" in done.out
+    again = mage("effect", "first", "--top", "3", "--json")
+    assert again.code == 0 and "no model is called" in again.err
+    report = json.loads(again.out)
+    assert report["made"] == 0 and all(row["paired"]["pairs"] == row["paired"]["questions"] for row in report["rows"])
+
+
+def test_a_budget_that_is_reached_says_that_the_same_command_goes_on(mage: Command, runs_dir: Path) -> None:
+    stopped = mage("effect", "first", "--max-calls", "2")
+    assert stopped.code == 3 and "The same command goes on" in stopped.err
+    assert mage("effect", "first", "--max-calls", "none", "--yes").code == 0
+    assert mage("verify", "first").code == 0
+
+
+@pytest.mark.slow
+def test_memories_are_listed_by_what_they_are_worth(mage: Command) -> None:
+    measured(Path("runs"), 2, questions=120, top=6)
+    listed = json.loads(mage("memory", "list", "2-asked", "--sort", "effect", "--json").out)
+    best = [listed["worth"].get(item["memory_id"]) for item in listed["items"]]
+    points = [each[1] for each in best if each]
+    assert len(points) > 2 and points == sorted(points, reverse=True) and not any(best[len(points) :])
+    assert f"{points[0]:+.1f} {best[0][0]}" in mage("memory", "list", "2-asked", "--sort", "effect").out
+
+
+def test_an_order_that_does_not_exist_is_refused(mage: Command, runs_dir: Path) -> None:
+    refused = mage("memory", "list", "first", "--sort", "worth")
+    assert refused.code == 2 and "--sort" in refused.err
+
+
+def test_what_does_not_exist_is_refused_by_name(mage: Command, runs_dir: Path) -> None:
+    done = mage("effect", "first", "--kind", "principal")
+    assert done.code == 2 and "principal" in done.err and "principle" in done.err

@@ -11,6 +11,7 @@ import typer
 from mage_es.cli.options import CONFIG, descriptions, examples, takes
 from mage_es.cli.output import Output, TextTable
 from mage_es.cli.settings import FILE, Settings, fields
+from mage_es.engine.benchmarks.registry import check_name
 from mage_es.events.errors import UsageError
 
 EXAMPLES = examples(
@@ -38,23 +39,23 @@ def config(
 
     With the same words `evolve` would use these values: flag, environment, file, preset, default.
     """
-    entries = settings.entries.values()
+    if name := settings.entries["benchmark"].value:
+        check_name(str(name))
     if write:
         try:
             with Path(FILE).open("x", encoding="utf-8") as file:
                 file.write(_template(settings))
         except FileExistsError:
-            there = f"There is a {FILE} here already, and it stays as it is. Edit it, or move it away."
-            raise UsageError(there) from None
+            raise UsageError(f"There is a {FILE} here already, and it stays. Edit it, or move it away.") from None
         out.report({"written": FILE}, f"Wrote {FILE}: take away the # before a setting, and change it.")
         out.next("mage-es config")
         return
+    entries = settings.entries.values()
     document = {entry.name: {"value": entry.value, "origin": entry.origin} for entry in entries}
     rows = [(entry.name, "none" if entry.value is None else str(entry.value), entry.origin) for entry in entries]
     out.report(document, TextTable("", ("setting", "value", "origin"), rows))
-    name = str(settings.entries["benchmark"].value or "wordmath")
     options = tuple(each for each in settings.entries if each != "benchmark")  # that one is no option
-    out.next(settings.again("evolve", name, names=options))
+    out.next(settings.again("evolve", str(name or "wordmath"), names=options))
 
 
 def _template(settings: Settings) -> str:

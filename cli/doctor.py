@@ -34,7 +34,7 @@ def doctor(
     benchmark: Annotated[
         str | None,
         typer.Argument(
-            help="Benchmark, or file of your own tasks, to check and to take the first prompts from. [default: wordmath]",
+            help="Benchmark, or file of your own tasks, which gives the first prompts, too. [default: wordmath]",
             autocompletion=benchmarks,
         ),
     ] = None,
@@ -46,9 +46,10 @@ def doctor(
     """Check what a run needs from its tasks, from this machine and from its models.
 
     Of tasks that you name: how a run would divide them, which column has which role, what is left out and why, and
-    what gives answers away. Python, packages, data, disk and clock; for each model its key, endpoint, name, context, price, typed replies, and
-    its replies to a run's first prompts, the learner's to three: is each whole, how long did the model think, is an
-    answer found in it, is it one of the labels, and right? Exits with 4 if a run could not start, or no answer came.
+    what gives answers away. Python, packages, data, disk and clock; for each model its key, endpoint, name, context,
+    price, typed replies, and its replies to a run's first prompts, the learner's to three: is each whole, how long did
+    the model think, is an answer found in it, is it one of the labels, and right? Exits with 4 if a run could not
+    start, or no answer came.
     """
     from mage_es.engine.run.directory import clock
     from mage_es.engine.verbs.doctor import asked, diagnose
@@ -65,15 +66,14 @@ def doctor(
         calls=calls,
     )
     named = settings.entries["benchmark"].value
+    tasks = found.tasks if named else None
     rows = [(check.name, _WORDS[check.state], check.detail) for check in found.checks]
-    division = _division(found.tasks) if named and found.tasks else []
-    out.report(found, TextTable("", ("check", "result", "detail"), rows), *division)
+    out.report(found, TextTable("", ("check", "result", "detail"), rows), *(_division(tasks) if tasks else ()))
     for check in found.checks:
         if check.remedy:
             out.say(f"{check.name}: {check.remedy}")
-    if named and found.tasks:
-        for said in (*found.tasks.leaks, *found.tasks.said):
-            out.say(said)
+    for said in (*tasks.leaks, *tasks.said) if tasks else ():
+        out.say(said)
     flags = settings.flags()
     words = [str(flags.pop("benchmark"))] if "benchmark" in flags else []
     if any(check.state == "failed" for check in found.checks):
@@ -83,10 +83,8 @@ def doctor(
 
 
 def _division(tasks: DataReport) -> list[TextTable]:
-    """Return tables of how a run would divide the tasks."""
-    sizes = (("to learn from", tasks.evolution), ("anchors", tasks.anchors), ("held out", tasks.held_out))
-    counts = (*sizes, ("left out", len(tasks.left_out)), ("task types", tasks.task_types))
-    parts = [TextTable("Tasks", tuple(name for name, _ in counts), [tuple(str(count) for _, count in counts)])]
+    """Return tables of what a run would make of columns and of tasks that repeat one another."""
+    parts = []
     if tasks.columns:
         roles = [(row.role, row.column or f"none{f': {row.why}' if row.why else ''}") for row in tasks.columns]
         parts.append(TextTable("Columns", ("role", "column"), roles))

@@ -192,8 +192,7 @@ def check(config: Config, *, data_dir: Path | str | None) -> DataReport:
     whatever opening it raises."""
     world = open_world(msgspec.structs.replace(config, search=""), data_dir=data_dir, embedder=HashEmbedder())
     require_scoring(world, "a run")
-    benchmark, splits = world.benchmark, world.splits
-    columns = column_roles_of(benchmark)
+    benchmark, splits, columns = world.benchmark, world.splits, column_roles_of(world.benchmark)
     return DataReport(
         benchmark=config.benchmark,
         columns=tuple(

@@ -21,9 +21,9 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from mage_es.engine.benchmarks.registry import with_own_models
+from mage_es.engine.benchmarks.dataset import missing_files
+from mage_es.engine.benchmarks.registry import names, open_benchmark, title, with_own_models
 from mage_es.engine.config import Config
-from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.models.llamacpp import LlamaCpp, Took
 from mage_es.engine.run.directory import FLOOR_MIB
 from mage_es.engine.run.pricing import Prices
@@ -91,8 +91,9 @@ def tasks(config: Config, data_dir: Path | None) -> tuple[DoctorCheck, DataRepor
     except MageError as error:
         remedy = _way_out(str(error)) or "Correct the file or the options."
         return DoctorCheck("tasks", "failed", str(error), remedy), None
-    parts = (("learned from", report.evolution), ("anchors", report.anchors), ("held out", report.held_out))
-    return DoctorCheck("tasks", "ok", ", ".join(f"{count} {what}" for what, count in parts)), report
+    told = f"{report.evolution} to learn from, {report.anchors} anchors, {report.held_out} held out"
+    told += f", {len(report.left_out)} left out, {report.task_types} task types"
+    return DoctorCheck("tasks", "ok", f"{title(config.benchmark)}: {told}"), report
 
 
 def python() -> DoctorCheck:
@@ -143,9 +144,6 @@ def benchmarks(seed: int, data_dir: Path | None) -> Iterator[DoctorCheck]:
 
     All benchmarks whose data was never fetched share one check.
     """
-    from mage_es.engine.benchmarks.dataset import missing_files
-    from mage_es.engine.benchmarks.registry import names, open_benchmark
-
     folder = data_dir or Path("data")
     absent = [name for name in names() if is_absent(name, folder)]
     for name in (name for name in names() if name not in absent):

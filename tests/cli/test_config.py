@@ -65,6 +65,12 @@ def test_the_file_to_begin_with_has_every_setting_at_its_default_and_is_never_wr
     assert file.read_text() == "\n".join(settings)
 
 
+def test_a_benchmark_that_does_not_exist_is_refused_by_name(mage: Command) -> None:
+    for words in (("wordmth",), ("wordmth", "--write")):
+        outcome = mage("config", *words)
+        assert (outcome.code, "Did you mean wordmath" in outcome.err) == (2, True)
+
+
 def test_what_is_given_is_set_in_the_file_and_holds_from_then_on(mage: Command, tmp_path: Path) -> None:
     assert mage("config", "gsm8k", "--pool", "7", "--no-bandits", "--write").code == 0
     assert tomllib.loads((tmp_path / "mage-es.toml").read_text()) == {"benchmark": "gsm8k", "pool": 7, "bandits": False}

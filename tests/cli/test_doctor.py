@@ -68,7 +68,7 @@ def test_of_your_own_tasks_it_asks_three_and_says_of_each_whether_it_is_right_an
         outcome = mage("doctor", file, "--columns", "question=text,answer=team", "--execution", spec, "--json")
         assert len(server.asked) == 3
     found = {finding["name"]: finding for finding in json.loads(outcome.out)["checks"]}
-    assert "learned from" in found["tasks"]["detail"]
+    assert "to learn from" in found["tasks"]["detail"]
     replies = [found[f"execution reply {number}"] for number in (1, 2, 3)]
     right = [reply for reply in replies if reply["state"] == "ok"]
     wrong = [reply for reply in replies if reply["state"] == "optional"]
@@ -115,8 +115,8 @@ def test_a_benchmark_without_its_data_fails_with_the_command_that_fetches_it(mag
     assert json.loads(outcome.out)["tasks"] is None
 
 
-def test_the_tasks_are_divided_only_where_some_are_named(mage: Command) -> None:
-    assert "to learn from" not in mage("doctor").out
+def test_what_is_left_out_is_listed_only_where_some_are_named(mage: Command) -> None:
+    assert "nearly repeats" not in mage("doctor").out
     named = mage("doctor", "wordmath", "--held-out", "7", "--anchors", "3")
-    assert re.search(r"to learn from +anchors +held out.*\n +\d+ +3 +7 ", named.out)
+    assert "3 anchors, 7 held out, 2 left out" in named.out and "nearly repeats wordmath-test-594" in named.out
     assert "Next: mage-es evolve wordmath --held-out 7 --anchors 3" in named.err

@@ -10,6 +10,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from mage_es.events.log import LogReader
+
 Command = Callable[..., Any]
 
 

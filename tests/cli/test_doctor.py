@@ -115,8 +115,9 @@ def test_a_benchmark_without_its_data_fails_with_the_command_that_fetches_it(mag
     assert json.loads(outcome.out)["tasks"] is None
 
 
-def test_what_is_left_out_is_listed_only_where_some_are_named(mage: Command) -> None:
-    assert "nearly repeats" not in mage("doctor").out
-    named = mage("doctor", "wordmath", "--held-out", "7", "--anchors", "3")
-    assert "3 anchors, 7 held out, 2 left out" in named.out and "nearly repeats wordmath-test-594" in named.out
-    assert "Next: mage-es evolve wordmath --held-out 7 --anchors 3" in named.err
+def test_what_is_left_out_is_listed_and_the_next_command_divides_alike(mage: Command, tmp_path: Path) -> None:
+    rows = [f"What is {k} + {k + 3}?,{2 * k + 3}" for k in (*range(30), 0)]
+    (tmp_path / "mine.csv").write_text("\n".join(["question,answer", *rows]) + "\n")
+    told = mage("doctor", "mine.csv", "--held-out", "7", "--anchors", "2")
+    assert "2 anchors, 7 held out, 1 left out" in told.out and "row-31 repeats row-1" in told.out
+    assert re.search("Next: mage-es evolve .*mine.csv.* --held-out 7 --anchors 2", told.err)

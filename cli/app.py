@@ -11,7 +11,6 @@ from mage_es.cli import (
     backup,
     baseline,
     config,
-    data,
     demo,
     diff,
     doctor,
@@ -21,6 +20,7 @@ from mage_es.cli import (
     exam,
     explain,
     export,
+    fetch,
     gain,
     key,
     log,
@@ -30,7 +30,6 @@ from mage_es.cli import (
     new,
     publish,
     receipt,
-    repair,
     replay,
     report,
     reproduce,
@@ -132,13 +131,7 @@ _group(
     approve=(memory.approve, memory.APPROVE_EXAMPLES),
     reject=(memory.reject, memory.REJECT_EXAMPLES),
 )
-_group(
-    "Look",
-    "log",
-    "Read the recorded events themselves.",
-    show=(log.show, log.SHOW_EXAMPLES),
-    tail=(log.tail, log.TAIL_EXAMPLES),
-)
+_command("Look", log.log, log.EXAMPLES)
 
 _command("Serve", mcp.mcp, mcp.EXAMPLES)
 _command("Serve", publish.publish, publish.EXAMPLES)
@@ -156,26 +149,12 @@ _group(
     cosign=(key.cosign, key.COSIGN_EXAMPLES),
 )
 _command("Check and keep", reproduce.reproduce, reproduce.EXAMPLES)
-_command("Check and keep", repair.repair, repair.EXAMPLES)
 _command("Check and keep", export.export, export.EXAMPLES)
 _command("Check and keep", backup.backup, backup.BACKUP_EXAMPLES)
 _command("Check and keep", backup.restore, backup.RESTORE_EXAMPLES)
 _command("Check and keep", erase.erase, erase.EXAMPLES)
 
 _command("Set up", doctor.doctor, doctor.EXAMPLES)
-_group(
-    "Set up",
-    "data",
-    "List the benchmarks' data, check or fetch some.",
-    list=(data.list_all, data.LIST_EXAMPLES),
-    check=(data.check_one, data.CHECK_EXAMPLES),
-    fetch=(data.fetch_one, data.FETCH_EXAMPLES),
-)
-_group(
-    "Set up",
-    "config",
-    "Show the settings and where each comes from, or write a file of them.",
-    show=(config.show, config.EXAMPLES),
-    init=(config.init, config.INIT_EXAMPLES),
-)
-_group("Set up", "new", "Start a plugin of your own.", **{kind: new.command_of(kind) for kind in new.WORDS})
+_command("Set up", fetch.fetch, fetch.EXAMPLES)
+_command("Set up", config.config, config.EXAMPLES)
+_command("Set up", new.new, new.EXAMPLES)

@@ -11,53 +11,62 @@ import typer
 from mage_es.cli.options import CONFIG, descriptions, examples, takes
 from mage_es.cli.output import Output, TextTable
 from mage_es.cli.settings import FILE, Settings, fields
+from mage_es.engine.benchmarks.registry import check_name
 from mage_es.events.errors import UsageError
 
-INIT_EXAMPLES = examples("mage-es config init")
 EXAMPLES = examples(
-    "mage-es config show", "MAGE_ES_POOL=50 mage-es config show --seed 7", "mage-es config show --preset paper"
+    "mage-es config",
+    "MAGE_ES_POOL=50 mage-es config --seed 7",
+    "mage-es config --preset paper",
+    "mage-es config --write",
 )
 
 
 @takes("preset", *CONFIG, "workers", "max_connections", "runs_dir", "data_dir")
-def show(
+def config(
     benchmark: Annotated[str | None, typer.Argument(help="Name of the benchmark, such as wordmath.")] = None,
     *,
     settings: Settings,
     out: Output,
+    write: Annotated[
+        bool,
+        typer.Option(
+            "--write", help=f"Write {FILE} into this folder: what you give here, and all defaults as comments."
+        ),
+    ] = False,
 ) -> None:
-    """Show every setting and where its value comes from.
+    """Show every setting and where its value comes from, or write a file of them.
 
     With the same words `evolve` would use these values: flag, environment, file, preset, default.
     """
+    if name := settings.entries["benchmark"].value:
+        check_name(str(name))
+    if write:
+        try:
+            with Path(FILE).open("x", encoding="utf-8") as file:
+                file.write(_template(settings))
+        except FileExistsError:
+            raise UsageError(f"There is a {FILE} here already, and it stays. Edit it, or move it away.") from None
+        out.report({"written": FILE}, f"Wrote {FILE}: take away the # before a setting, and change it.")
+        out.next("mage-es config")
+        return
     entries = settings.entries.values()
     document = {entry.name: {"value": entry.value, "origin": entry.origin} for entry in entries}
     rows = [(entry.name, "none" if entry.value is None else str(entry.value), entry.origin) for entry in entries]
     out.report(document, TextTable("", ("setting", "value", "origin"), rows))
-    name = str(settings.entries["benchmark"].value or "wordmath")
     options = tuple(each for each in settings.entries if each != "benchmark")  # that one is no option
-    out.next(settings.again("evolve", name, names=options))
+    out.next(settings.again("evolve", str(name or "wordmath"), names=options))
 
 
-@takes()
-def init(*, settings: Settings, out: Output) -> None:
-    """Write mage-es.toml into this folder: every setting with its default, commented out."""
-    try:
-        with Path(FILE).open("x", encoding="utf-8") as file:
-            file.write(_template())
-    except FileExistsError:
-        raise UsageError(f"There is a {FILE} here already, and it stays as it is. Edit it, or move it away.") from None
-    out.report({"written": FILE}, f"Wrote {FILE}: take away the # before a setting, and change it.")
-    out.next("mage-es config show")
-
-
-def _template() -> str:
+def _template(settings: Settings) -> str:
     parts = [
         "# The settings of mage-es for every command in this folder. Flags and MAGE_ES_... variables win over them;\n"
-        "# `mage-es config show` prints which value each has, and from where.\n"
+        "# `mage-es config` prints which value each has, and from where.\n"
     ]
+    given = settings.flags()
     for name, field in fields().items():
         default = "wordmath" if field.default is msgspec.NODEFAULT else field.default
         text = textwrap.fill(descriptions()[name], 118, initial_indent="# ", subsequent_indent="# ")
-        parts.append(f"{text}\n# {name} = {json.dumps(default)}\n")
+        sign = "" if name in given else "# "
+        parts.append(f"{text}\n{sign}{name} = {json.dumps(given.get(name, default))}\n")
     return "\n".join(parts)

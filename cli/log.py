@@ -1,9 +1,9 @@
-"""`mage-es log`: read the events of a run, one by one, also while it is written."""
+"""`mage-es log`: read the last events of a run, also while it is written."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,36 +17,15 @@ from mage_es.events.errors import Interrupted
 if TYPE_CHECKING:
     from mage_es.events.vocabulary import Record
 
-SHOW_EXAMPLES = examples("mage-es log show seq:120", "mage-es log show iter-3 RUN --json")
-TAIL_EXAMPLES = examples("mage-es log tail", "mage-es log tail RUN --follow -n 5", "mage-es log tail RUN --json")
+EXAMPLES = examples("mage-es log", "mage-es log RUN --follow -n 5", "mage-es log RUN --json")
 
 POLL_SECONDS = 0.2
 LINE = 200
-"""Characters of a line of `log tail`; `log show` has the whole."""
+"""Characters of a line; `show seq:N` has the whole."""
 
 
 @takes("runs_dir")
-def show(
-    marker: Annotated[str, typer.Argument(help="The event: seq:120, or a marker such as iter-3 or latest.")],
-    run: RunArgument = None,
-    *,
-    settings: Settings,
-    out: Output,
-) -> None:
-    """Show one record of the log with all its fields."""
-    from mage_es.events.facts.plain import plain
-    from mage_es.events.log import LogReader
-
-    found = settings.find_run(run)
-    reader = LogReader(found.log_path)
-    seq = reader.resolve(marker)
-    document = plain(next(reader.records(since=seq, until=seq)))
-    out.report(document, "\n".join(_fields(document)))
-    out.next(settings.again("log", "show", f"seq:{min(seq + 1, reader.head.seq)}", found.id))
-
-
-@takes("runs_dir")
-def tail(
+def log(
     run: RunArgument = None,
     *,
     settings: Settings,
@@ -56,9 +35,9 @@ def tail(
     ] = False,
     last: Annotated[int, typer.Option("-n", min=0, max=MOST, help="Number of events to start with.")] = 20,
 ) -> None:
-    """Show the last records of a run's log, one line each.
+    """Show the last events of a run, one line each.
 
-    Every record shown is on stable storage. With --json each line is a JSON document.
+    Every event shown is on stable storage. With --json each line is a JSON document.
     """
     from mage_es.events.log import LogReader
     from mage_es.events.log import follow as follow_log
@@ -66,7 +45,7 @@ def tail(
     found = settings.find_run(run)
     reader = LogReader(found.log_path)
     since = max(1, reader.head.seq - last + 1)
-    again = settings.again("log", "show", "latest", found.id)
+    again = settings.again("show", f"seq:{reader.head.seq}", found.id)
     try:
         records = (
             follow_log(found.log_path, since=since, wait=lambda: time.sleep(POLL_SECONDS))
@@ -98,21 +77,3 @@ def _line(document: dict[str, object]) -> str:
     said = " ".join(f"{name}={value}" for name, value in simple)
     line = clean((start + said)[: 4 * LINE]).replace("\n", " ")
     return line if len(line) <= LINE else line[: LINE - 3] + "..."
-
-
-def _fields(document: dict[str, object], indent: str = "") -> Iterator[str]:
-    """Yield the fields of a record in lines; a text of several lines goes below its name."""
-    for name, value in document.items():
-        if isinstance(value, dict):
-            yield f"{indent}{name}"
-            yield from _fields(value, indent + "  ")
-        elif isinstance(value, list | tuple) and value:
-            yield f"{indent}{name}"
-            for item in value:
-                inner = " ".join(f"{key}={of}" for key, of in item.items()) if isinstance(item, dict) else str(item)
-                yield f"{indent}  - {inner}"
-        elif isinstance(value, str) and "\n" in value:
-            yield f"{indent}{name}"
-            yield from (f"{indent}  | {line}" for line in value.splitlines())
-        else:
-            yield f"{indent}{name:<16} {'-' if value in ('', ()) else value}"

@@ -3,7 +3,7 @@
 Rules
     - One name everywhere: `--held-out`, `MAGE_ES_HELD_OUT`, `held_out` in the file and in `Config`. An option of serve
       alone is `--port` there, and elsewhere `MAGE_ES_SERVE_PORT` and `serve_port`.
-    - The first of flag, environment, file, benchmark, preset and default that has a value wins; `config show` prints
+    - The first of flag, environment, file, benchmark, preset and default that has a value wins; `config` prints
       which it was. A benchmark brings its own sizes, such as the length of an episode. The preset is itself a setting.
     - An unknown name or a value that does not fit is an error, wherever it comes from.
 """
@@ -174,7 +174,7 @@ class Settings:
         values["benchmark"] = values["benchmark"] or benchmark
         if values["benchmark"] is None:
             raise UsageError(
-                "Name a benchmark, such as wordmath; `mage-es data list` shows them all. "
+                "Name a benchmark, such as wordmath; `mage-es fetch` shows them all. "
                 "For questions of your own name their file, such as `mage-es evolve my.jsonl`."
             )
         return msgspec.convert(values, Config)

@@ -1,8 +1,9 @@
-"""`mage-es show`: one question as a run asked it: bundle, exact prompt, answer, verdict."""
+"""`mage-es show`: one question as a run asked it: bundle, exact prompt, answer, verdict; or one recorded event."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import cycle
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,23 +14,29 @@ from mage_es.cli.output import Output, TextTable
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import asked, bundle
 from mage_es.engine.config import MOST
+from mage_es.events.errors import UsageError
 from mage_es.events.facts.private import quotes_erased
 
 if TYPE_CHECKING:
+    from mage_es.engine.run.directory import Run
     from mage_es.engine.serving.inferences import InferenceReport
     from mage_es.engine.verbs.transcript import MoveReport
 
 _INFERENCE = re.compile(r"inf-\d+-\d+")
+_EVENT = re.compile(r"seq:\d+")
 EXAMPLES = examples(
     "mage-es show wordmath-evolution-17",
     "mage-es show wordmath-evolution-17 RUN --iteration 3",
     "mage-es show wordmath-test-4 --exam 1",
+    "mage-es show seq:120 --json",
 )
 
 
 @takes("runs_dir", "data_dir")
 def show(
-    question: Annotated[str, typer.Argument(help="Id of a question of the run, or of an inference: inf-1-3.")],
+    question: Annotated[
+        str, typer.Argument(help="Id of a question of the run, or of an inference (inf-1-3); or an event (seq:120).")
+    ],
     run: RunArgument = None,
     *,
     settings: Settings,
@@ -42,14 +49,22 @@ def show(
         typer.Option("--exam", metavar="N", min=1, max=MOST, help="Exam in which it was asked, by its number."),
     ] = None,
 ) -> None:
-    """Show a question as a run or an exam asked it, or an inference as it was served: memories, exact text, outcome."""
+    """Show a question as a run or an exam asked it, or an inference as it was served: memories, exact text, outcome.
+
+    Of an event it shows every field.
+    """
     from mage_es.engine.verbs.show import has_served, show_inference
     from mage_es.engine.verbs.show import show as show_question
     from mage_es.engine.verbs.transcript import StepReport
 
-    if run and _INFERENCE.fullmatch(run):  # the run first, as in other commands
+    if run and (_INFERENCE.fullmatch(run) or _EVENT.fullmatch(run)):  # the run first, as in other commands
         question, run = run, question
     found = settings.find_run(run)
+    if _EVENT.fullmatch(question):
+        if iteration is not None or exam is not None:
+            raise UsageError(f"{question} names one event of the run: leave out --iteration and --exam.")
+        _event(found, question, settings=settings, out=out)
+        return
     if _INFERENCE.fullmatch(question) and has_served(found):
         inferred = show_inference(found, question)
         out.report(inferred, _inference(inferred), *put_in(inferred))
@@ -63,6 +78,17 @@ def show(
     is_episode = any(isinstance(move, StepReport) for move in report.moves)
     ahead = ("exam", report.run_id) if is_episode else ("ask", "...", report.run_id)
     out.next(settings.again(*ahead))
+
+
+def _event(run: Run, marker: str, *, settings: Settings, out: Output) -> None:
+    from mage_es.events.log import LogReader
+    from mage_es.events.vocabulary.plain import plain
+
+    reader = LogReader(run.log_path)
+    seq = reader.resolve(marker)
+    document = plain(next(reader.records(since=seq, until=seq)))
+    out.report(document, "\n".join(_fields(document)))
+    out.next(settings.again("show", f"seq:{min(seq + 1, reader.head.seq)}", run.id))
 
 
 def put_in(report: InferenceReport) -> list[str]:
@@ -126,3 +152,21 @@ def _texts(number: int, move: MoveReport) -> list[str]:
         if move.action
         else f"{number}. {move.observation}"
     ]
+
+
+def _fields(document: dict[str, object], indent: str = "") -> Iterator[str]:
+    """Yield the fields of a record in lines; a text of several lines goes below its name."""
+    for name, value in document.items():
+        if isinstance(value, dict):
+            yield f"{indent}{name}"
+            yield from _fields(value, indent + "  ")
+        elif isinstance(value, list | tuple) and value:
+            yield f"{indent}{name}"
+            for item in value:
+                inner = " ".join(f"{key}={of}" for key, of in item.items()) if isinstance(item, dict) else str(item)
+                yield f"{indent}  - {inner}"
+        elif isinstance(value, str) and "\n" in value:
+            yield f"{indent}{name}"
+            yield from (f"{indent}  | {line}" for line in value.splitlines())
+        else:
+            yield f"{indent}{name:<16} {'-' if value in ('', ()) else value}"

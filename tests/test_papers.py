@@ -45,7 +45,7 @@ PAPERS = (
         "tests/bench/FIGURES.md",
     ),
 )
-QUICK = {("verify",), ("replay",), ("export",), ("memory", "list"), ("runs", "list"), ("runs", "show"), ("log", "show")}
+QUICK = {("verify",), ("replay",), ("export",), ("memory", "list"), ("runs", "list"), ("runs", "show"), ("log",)}
 """Commands that are run as well, where they name no other run than the newest and no other moment than the last."""
 
 

@@ -20,6 +20,6 @@ simulator in `engine/environments/`.
 
 To add one:
     - own questions in a table: no code, `--benchmark tasks/FILE` (tasks/)
-    - a plug-in in a package of your own: `mage-es new NAME` writes its skeleton, with a test
+    - a plug-in in a package of your own: `mage-es new benchmark NAME` writes its skeleton, with a test
     - a built-in one: a `Definition`, an entry in `registry.py`, its sources in `engine/verbs/data.py` and its tests
 """

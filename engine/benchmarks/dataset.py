@@ -191,7 +191,7 @@ def is_elsewhere(name: str) -> bool:
 def _remedy(name: str, data_dir: Path | None) -> str:
     if is_elsewhere(name):
         return f"The package that offers {name} says where its data is: name the folder that holds it with --data-dir."
-    return f"Run: mage-es data fetch {name} --data-dir {data_dir}"
+    return f"Run: mage-es fetch {name} --data-dir {data_dir}"
 
 
 def find(part: DataFile, name: str, data_dir: Path | None, *, folder: str) -> Path | None:

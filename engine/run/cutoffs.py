@@ -50,7 +50,7 @@ def left_out(config: Config, splits: Splits, *, goes_on: bool = False) -> tuple[
         return ()
     subject = "1 question is left out" if len(repeats) == 1 else f"{len(repeats)} questions are left out"
     named = "; ".join(map(str, repeats[:SHOWN]))
-    where = "..." if goes_on else f"`mage-es data check {shlex.quote(config.benchmark)}` lists all"
+    where = "..." if goes_on else f"`mage-es doctor {shlex.quote(config.benchmark)} --no-calls` lists all"
     more = f"; {where}" if len(repeats) > SHOWN else ""
     return (f"{subject}: {named}{more}.",)
 

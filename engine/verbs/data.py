@@ -1,4 +1,4 @@
-"""The verbs `data fetch`: download the data sets of benchmarks; and `data check`: how a run would use one.
+"""The verb `fetch`: download the data sets of benchmarks; and `check`: how a run would use one.
 
 `SOURCE.json` beside the files records their address, licence, SHA-256 and size. A checksum is pinned only if it was
 computed from the complete upstream file.
@@ -24,10 +24,11 @@ from mage_es.engine.benchmarks.stbench.benchmark import EXTENDED, STBENCH
 from mage_es.engine.benchmarks.tasks.columns import why_none
 from mage_es.engine.benchmarks.webqa.benchmark import WEBQA
 from mage_es.engine.config import Config
+from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.environments.webshop import files as webshop
 from mage_es.engine.run.cutoffs import cutoffs
 from mage_es.engine.run.target_leaks import target_leaks
-from mage_es.engine.run.world import divide
+from mage_es.engine.run.world import open_world, require_scoring
 from mage_es.engine.seams.benchmark import SPLITS, Repeat, column_roles_of
 from mage_es.engine.verbs.download import download
 from mage_es.events.disk.documents import UNREADABLE
@@ -187,9 +188,11 @@ def fetch(
 
 
 def check(config: Config, *, data_dir: Path | str | None) -> DataReport:
-    """Divide a benchmark's questions as a run would, and say what is left out. Raises whatever opening it raises."""
-    benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
-    splits, columns = divide(config, benchmark), column_roles_of(benchmark)
+    """Divide a benchmark's questions as a run would, say what is left out, and see that they can be scored. Raises
+    whatever opening it raises."""
+    world = open_world(msgspec.structs.replace(config, search=""), data_dir=data_dir, embedder=HashEmbedder())
+    require_scoring(world, "a run")
+    benchmark, splits, columns = world.benchmark, world.splits, column_roles_of(world.benchmark)
     return DataReport(
         benchmark=config.benchmark,
         columns=tuple(

@@ -1,4 +1,4 @@
-"""The verb `doctor`: what a run needs from the machine, checked item by item, each with its remedy.
+"""The verb `doctor`: what a run needs from tasks, machine and models, checked item by item, each with its remedy.
 
 Rules
     - Nothing is changed: the file of the write test is gone when the check returns.
@@ -21,16 +21,15 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from mage_es.engine.benchmarks.registry import with_own_models
-from mage_es.engine.benchmarks.tasks import names_tasks
+from mage_es.engine.benchmarks.dataset import missing_files
+from mage_es.engine.benchmarks.registry import names, open_benchmark, title, with_own_models
 from mage_es.engine.config import Config
-from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.models.llamacpp import LlamaCpp, Took
 from mage_es.engine.run.directory import FLOOR_MIB
 from mage_es.engine.run.pricing import Prices
-from mage_es.engine.run.world import open_world, require_scoring
 from mage_es.engine.seams.metering import EmbeddingAttempt
 from mage_es.engine.seams.spec import ModelSpec
+from mage_es.engine.verbs.data import DataReport, check, is_absent, is_fetched
 from mage_es.engine.verbs.providers import ASKED, TIMEOUT_S, DoctorCheck, check_loaded, check_provider
 from mage_es.engine.verbs.trials import FirstPrompt, first_prompts
 from mage_es.events.errors import MageError
@@ -42,6 +41,13 @@ EARLIEST = datetime(2026, 1, 1, tzinfo=UTC)
 """A clock that shows an earlier time, before the release of this package, is wrong."""
 
 
+class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
+    """Every check, and how a run would divide the `tasks`: None if they cannot be read."""
+
+    checks: tuple[DoctorCheck, ...]
+    tasks: DataReport | None
+
+
 def diagnose(
     config: Config,
     *,
@@ -50,14 +56,15 @@ def diagnose(
     clock: Callable[[], int],
     prices: Prices,
     calls: bool = True,
-) -> tuple[DoctorCheck, ...]:
-    """Return every check, those of the configured models first.
+) -> Diagnosis:
+    """Check everything, the tasks and the configured models first.
 
     `runs_dir` may not exist yet; `clock` returns microseconds since 1970; `calls`: remote providers may be asked.
     """
     config = with_own_models(config)
-    return (
-        *own_tasks(config, data_dir),
+    about_tasks, report = tasks(config, data_dir)
+    checks = (
+        about_tasks,
         *models(config, prices, data_dir=data_dir, calls=calls),
         *embedder(config.embedder, prices, calls=calls),
         disk(runs_dir),
@@ -67,6 +74,7 @@ def diagnose(
         *packages(),
         *benchmarks(config.seed, data_dir),
     )
+    return Diagnosis(checks=checks, tasks=report)
 
 
 def asked(config: Config) -> list[str]:
@@ -76,20 +84,16 @@ def asked(config: Config) -> list[str]:
     return list(dict.fromkeys(spec.partition("?")[0] for spec in specs if spec.partition("/")[0] in ASKED))
 
 
-def own_tasks(config: Config, data_dir: Path | None) -> Iterator[DoctorCheck]:
-    """Check that tasks of the user's own can be read, divided and scored."""
-    if not names_tasks(config.benchmark):
-        return
+def tasks(config: Config, data_dir: Path | None) -> tuple[DoctorCheck, DataReport | None]:
+    """Check that the tasks can be read, divided and scored."""
     try:
-        world = open_world(msgspec.structs.replace(config, search=""), data_dir=data_dir, embedder=HashEmbedder())
-        require_scoring(world, "a run")
+        report = check(config, data_dir=data_dir)
     except MageError as error:
-        remedy = _way_out(str(error)) or "Correct the file or the options; mage-es data check FILE shows what was read."
-        yield DoctorCheck("your tasks", "failed", str(error), remedy)
-        return
-    setting = world.setting
-    parts = (("learned from", setting.evolution), ("anchors", setting.anchors), ("held out", setting.held_out))
-    yield DoctorCheck("your tasks", "ok", ", ".join(f"{len(names)} {what}" for what, names in parts))
+        remedy = _way_out(str(error)) or "Correct the file or the options."
+        return DoctorCheck("tasks", "failed", str(error), remedy), None
+    told = f"{report.evolution} to learn from, {report.anchors} anchors, {report.held_out} held out"
+    told += f", {len(report.left_out)} left out, {report.task_types} task types"
+    return DoctorCheck("tasks", "ok", f"{title(config.benchmark)}: {told}"), report
 
 
 def python() -> DoctorCheck:
@@ -140,10 +144,6 @@ def benchmarks(seed: int, data_dir: Path | None) -> Iterator[DoctorCheck]:
 
     All benchmarks whose data was never fetched share one check.
     """
-    from mage_es.engine.benchmarks.dataset import missing_files
-    from mage_es.engine.benchmarks.registry import names, open_benchmark
-    from mage_es.engine.verbs.data import is_absent, is_fetched
-
     folder = data_dir or Path("data")
     absent = [name for name in names() if is_absent(name, folder)]
     for name in (name for name in names() if name not in absent):
@@ -151,7 +151,7 @@ def benchmarks(seed: int, data_dir: Path | None) -> Iterator[DoctorCheck]:
         try:
             opened = open_benchmark(name, seed=seed, data_dir=data_dir)
         except MageError as error:
-            fetch = f"mage-es data fetch {name} --data-dir {folder}"
+            fetch = f"mage-es fetch {name} --data-dir {folder}"
             own = "Read the documentation of the package that provides it, and pass its data with --data-dir."
             remedy = _way_out(str(error)) or (fetch if is_fetched(name) else own)
             yield DoctorCheck(label, "optional", str(error).splitlines()[0], remedy)
@@ -161,7 +161,7 @@ def benchmarks(seed: int, data_dir: Path | None) -> Iterator[DoctorCheck]:
             yield DoctorCheck(label, "ok", detail)
     if absent:
         told = f"not in {folder}: {', '.join(absent)}"
-        remedy = f"mage-es data list --data-dir {folder} describes them; mage-es data fetch NAME downloads one."
+        remedy = f"mage-es fetch --data-dir {folder} describes them; mage-es fetch NAME downloads one."
         yield DoctorCheck("other benchmarks", "optional", told, remedy)
 
 
@@ -224,7 +224,7 @@ def pace(
 
 def _way_out(problem: str) -> str:
     """Return the command that one of our messages recommends, "" if there is none."""
-    for begun in ("python -m pip install ", "export "):
+    for begun in ("python -m pip install ", "export ", "mage-es fetch "):
         if begun in problem:
             return begun + problem.partition(begun)[2].splitlines()[0]
     return ""

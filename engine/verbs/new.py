@@ -25,7 +25,7 @@ class Kind(NamedTuple):
 KINDS: Mapping[str, Kind] = {
     "benchmark": Kind(
         "BENCHMARK",
-        "mage-es data list --data-dir data\nmage-es evolve <name> --data-dir data --iterations 2 --pool 4 --anchors 0",
+        "mage-es fetch --data-dir data\nmage-es evolve <name> --data-dir data --iterations 2 --pool 4 --anchors 0",
         "it says what a record is and how a reply is scored. `data/<name>/` holds a few\n"
         "records to begin with. What the rules must know of it are attributes of its definition (`Traits` in\n"
         "`mage_es.engine.seams.benchmark`).",

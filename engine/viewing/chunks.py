@@ -155,7 +155,7 @@ class Viewed:
         self._rows |= {"wordings": self._rows["questions"]}
 
     def _live_prefix(self, tell: Callable[[float], None] | None) -> int:
-        """Read what is whole of a damaged log, and return its last event: a copy, cut as `mage-es repair` cuts it."""
+        """Read what is whole of a damaged log, and return its last event: a copy, cut as `verify --repair` cuts it."""
         folder = tempfile.mkdtemp(prefix="mage-es-view-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         log = Path(folder) / "log"

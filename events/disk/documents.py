@@ -81,5 +81,5 @@ def genesis(format_file: bytes) -> bytes:
 # Every message about damage ends alike, because the same two commands always help.
 RESTORE = (
     "Restore it from a copy of the run. `mage-es verify RUN` lists everything that is affected, "
-    "`mage-es repair RUN` shows what cutting it out would lose."
+    "`mage-es verify RUN --repair` shows what cutting it out would lose."
 )

@@ -18,7 +18,7 @@ SLOW = (*HEAVY, "pydantic", "importlib.metadata")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "heavy"),
-    [("--help", SLOW), ("evolve --help", SLOW), ("config show", HEAVY)],
+    [("--help", SLOW), ("evolve --help", SLOW), ("config", HEAVY)],
 )
 def test_help_and_settings_import_nothing_heavy(words: str, heavy: tuple[str, ...]) -> None:
     script = (
@@ -39,7 +39,7 @@ def test_the_version_is_printed(mage: Callable[..., Any]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "completed"),
-    [("mage-es ev", "evolve"), ("mage-es exam wor", "wordmath-s42-001"), ("mage-es data check gs", "gsm8k")],
+    [("mage-es ev", "evolve"), ("mage-es exam wor", "wordmath-s42-001"), ("mage-es doctor gs", "gsm8k")],
 )
 def test_bash_completes_commands_and_the_names_of_runs_and_benchmarks(
     tmp_path: Path, words: str, completed: str

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from mage_es.engine.benchmarks.tasks import ROLES
 from tests.engine.models.provider import provider
 
 Command = Callable[..., Any]
@@ -15,7 +19,7 @@ Command = Callable[..., Any]
 def test_a_machine_that_can_run_gives_zero(mage: Command) -> None:
     outcome = mage("doctor", "--json")
     assert outcome.code == 0
-    assert {"python", "disk space"} <= {finding["name"] for finding in json.loads(outcome.out)}
+    assert {"python", "disk space"} <= {finding["name"] for finding in json.loads(outcome.out)["checks"]}
 
 
 def test_what_would_stop_a_run_gives_four_and_the_remedy(mage: Command) -> None:
@@ -63,8 +67,8 @@ def test_of_your_own_tasks_it_asks_three_and_says_of_each_whether_it_is_right_an
         spec = f"openai/exec?base_url={server.openai_url}"
         outcome = mage("doctor", file, "--columns", "question=text,answer=team", "--execution", spec, "--json")
         assert len(server.asked) == 3
-    found = {finding["name"]: finding for finding in json.loads(outcome.out)}
-    assert "learned from" in found["your tasks"]["detail"]
+    found = {finding["name"]: finding for finding in json.loads(outcome.out)["checks"]}
+    assert "to learn from" in found["tasks"]["detail"]
     replies = [found[f"execution reply {number}"] for number in (1, 2, 3)]
     right = [reply for reply in replies if reply["state"] == "ok"]
     wrong = [reply for reply in replies if reply["state"] == "optional"]
@@ -78,5 +82,42 @@ def test_tasks_that_cannot_be_read_are_a_failed_check(mage: Command, tmp_path: P
     file = str(tickets(tmp_path / "tickets.jsonl"))
     outcome = mage("doctor", file, "--columns", "question=text,answer=squad", "--json")
     assert outcome.code == 4
-    (found,) = [finding for finding in json.loads(outcome.out) if finding["name"] == "your tasks"]
+    (found,) = [finding for finding in json.loads(outcome.out)["checks"] if finding["name"] == "tasks"]
     assert found["state"] == "failed" and "squad" in found["detail"] and found["remedy"]
+
+
+def test_it_lists_every_role_with_its_column_or_why_it_has_none(mage: Command, tmp_path: Path) -> None:
+    rows = [f"ticket {k},{'late' if k % 3 else 'lost'}" for k in range(40)]
+    (tmp_path / "mine.csv").write_text("\n".join(["text,category", *rows]) + "\n")
+    words = ("doctor", "mine.csv", "--columns", "question=text,answer=category,id=")
+    columns = {
+        row["role"]: (row["column"], row["why"]) for row in json.loads(mage(*words, "--json").out)["tasks"]["columns"]
+    }
+    assert columns.keys() == ROLES.keys()
+    assert (columns["question"], columns["answer"], columns["id"]) == (("text", ""), ("category", ""), ("", ""))
+    assert columns["task_type"] == ("", "category is the answer") and columns["context"] == ("", "text is the question")
+    printed = mage(*words).out
+    assert re.search(r"task_type +none: category is the answer", printed) and re.search(r"answer +category\n", printed)
+
+
+@pytest.mark.parametrize("command", ["evolve", "doctor"])
+def test_the_help_lists_every_role_with_the_columns_that_have_it_by_name(mage: Command, command: str) -> None:
+    said = " ".join(mage(command, "--help").out.split())
+    assert all(f"{role} ({', '.join(names)})" in said for role, names in ROLES.items())
+    assert "ROLE= alone means none" in said
+
+
+def test_a_benchmark_without_its_data_fails_with_the_command_that_fetches_it(mage: Command) -> None:
+    outcome = mage("doctor", "gsm8k", "--data-dir", "nowhere", "--json")
+    checks = {each["name"]: each for each in json.loads(outcome.out)["checks"]}
+    assert (outcome.code, checks["tasks"]["state"]) == (4, "failed")
+    assert checks["tasks"]["remedy"] == "mage-es fetch gsm8k --data-dir nowhere"
+    assert json.loads(outcome.out)["tasks"] is None
+
+
+def test_what_is_left_out_is_listed_and_the_next_command_divides_alike(mage: Command, tmp_path: Path) -> None:
+    rows = [f"What is {k} + {k + 3}?,{2 * k + 3}" for k in (*range(30), 0)]
+    (tmp_path / "mine.csv").write_text("\n".join(["question,answer", *rows]) + "\n")
+    told = mage("doctor", "mine.csv", "--held-out", "7", "--anchors", "2")
+    assert "2 anchors, 7 held out, 1 left out" in told.out and "row-31 repeats row-1" in told.out
+    assert re.search("Next: mage-es evolve .*mine.csv.* --held-out 7 --anchors 2", told.err)

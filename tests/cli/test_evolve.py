@@ -87,8 +87,8 @@ def test_a_run_under_the_papers_preset_records_its_values_and_says_what_to_expec
         (["wordmath", "--pool", "0"], 2, ["--pool", "at least 1"]),
         (["wordmath", "--run-id", "../x"], 2, ["'../x'"]),
         (["wordmath", "--sede", "4"], 2, ["--sede", "--seed"]),
-        (["gsm8k", "--data-dir", "nowhere"], 4, ["mage-es data fetch gsm8k --data-dir nowhere"]),
-        (["gsm8k"], 4, ["mage-es data fetch gsm8k"]),
+        (["gsm8k", "--data-dir", "nowhere"], 4, ["mage-es fetch gsm8k --data-dir nowhere"]),
+        (["gsm8k"], 4, ["mage-es fetch gsm8k"]),
     ],
 )
 def test_what_cannot_work_is_refused_before_a_run_is_made(
@@ -187,7 +187,7 @@ def test_questions_that_repeat_others_are_left_out_and_that_is_said_once(
     assert outcome.err.count("1 question is left out: row-1 repeats test-row-11.") == 1
 
 
-def test_data_check_lists_what_is_left_out_and_which_near_duplicates_stay_together(
+def test_the_doctor_lists_what_is_left_out_and_which_near_duplicates_stay_together(
     mage: Command, empty_folder: Path
 ) -> None:
     long = " ".join(f"word{k}" for k in range(20))
@@ -198,12 +198,12 @@ def test_data_check_lists_what_is_left_out_and_which_near_duplicates_stay_togeth
         f"{long} b,2",
     ]
     (empty_folder / "mine.csv").write_text("\n".join(["prompt,label", *rows]) + "\n")
-    told = mage("data", "check", "mine.csv", "--scorer", "number", "--anchors", "2", "--json")
-    found = json.loads(told.out)
+    told = mage("doctor", "mine.csv", "--scorer", "number", "--anchors", "2", "--json")
+    found = json.loads(told.out)["tasks"]
     assert found["evolution"] + found["anchors"] + found["held_out"] == 32
     assert found["left_out"] == [{"id": "row-31", "of": "row-1", "nearly": False}]
     assert found["groups"] == [["row-32", "row-33"]]
-    shown = mage("data", "check", "--tasks", "mine.csv?scorer=number").out
+    shown = mage("doctor", "--tasks", "mine.csv?scorer=number").out
     assert "row-31 repeats row-1" in shown and "row-32, row-33" in shown
 
 
@@ -286,7 +286,7 @@ def test_the_prompts_of_own_tasks_begin_with_what_is_to_be_done_and_list_the_lab
         (("mine.xlsx",), "A file of tasks ends in .jsonl, .csv or .parquet"),
     ],
 )
-@pytest.mark.parametrize("command", [("evolve",), ("baseline", "zero_shot_cot"), ("data", "check")])
+@pytest.mark.parametrize("command", [("evolve",), ("baseline", "zero_shot_cot")])
 def test_options_of_own_tasks_that_do_not_fit_the_benchmark_are_refused(
     mage: Command, command: tuple[str, ...], words: tuple[str, ...], complaint: str
 ) -> None:

@@ -50,7 +50,7 @@ def test_every_exam_is_compared_listed_verified_and_shown_and_none_is_taken_twic
 
 def test_the_folder_of_an_exam_is_told_from_a_damaged_run(mage: Command, runs_dir: Path) -> None:
     mage("exam", "--questions", "1")
-    for words in (("verify",), ("runs", "show"), ("resume",), ("repair",)):
+    for words in (("verify",), ("runs", "show"), ("resume",), ("verify", "--repair")):
         outcome = mage(*words, "first/exams/0001-latest")
         assert (outcome.code, "the exam 0001-latest of first" in outcome.err) == (2, True)
         assert "damage" not in outcome.err and "delete" not in outcome.err

@@ -1,4 +1,4 @@
-"""`mage-es log` from the outside."""
+"""`mage-es log` and `show seq:N` from the outside."""
 
 from __future__ import annotations
 
@@ -22,35 +22,38 @@ Command = Callable[..., Any]
 def test_one_record_is_shown_with_all_its_fields(mage: Command, runs_dir: Path) -> None:
     record = next(LogReader(runs_dir / "first" / "log").records({MemoryAppended}))
     assert isinstance(record.event, MemoryAppended)
-    outcome = mage("log", "show", f"seq:{record.seq}")
+    outcome = mage("show", f"seq:{record.seq}")
     assert outcome.code == 0
     rows = [line.split() for line in outcome.out.splitlines()]
     for expected in (["seq", str(record.seq)], ["type", "memory.appended"], ["memory_id", record.event.memory_id]):
         assert expected in rows
-    shown = json.loads(mage("log", "show", f"seq:{record.seq}", "first", "--json").out)
+    shown = json.loads(mage("show", "first", f"seq:{record.seq}", "--json").out)
     assert list(shown["event"]) == list(MemoryAppended.__struct_fields__)
     assert (shown["event_id"], shown["event"]["reasoning"]) == (record.event_id.hex(), record.event.reasoning)
 
 
-def test_markers_name_records_too_and_unknown_ones_are_refused(mage: Command, runs_dir: Path) -> None:
-    assert json.loads(mage("log", "show", "iter-1", "--json").out)["type"] == "iteration.closed"
-    outcome = mage("log", "show", "seq:99999")
+def test_an_event_that_is_not_there_or_has_no_iteration_is_refused(mage: Command, runs_dir: Path) -> None:
+    outcome = mage("show", "seq:99999")
     assert (outcome.code, "events 1 to" in outcome.err) == (2, True)
+    outcome = mage("show", "seq:1", "--exam", "1")
+    assert (outcome.code, "leave out --iteration and --exam" in outcome.err) == (2, True)
 
 
 def test_the_tail_has_a_line_for_each_of_the_last_records(mage: Command, runs_dir: Path) -> None:
     head = LogReader(runs_dir / "first" / "log").head.seq
-    lines = mage("log", "tail", "-n", "5").out.splitlines()
+    shown = mage("log", "-n", "5")
+    assert f"Next: mage-es show seq:{head} first" in shown.err
+    lines = shown.out.splitlines()
     assert [int(line.split()[0]) for line in lines] == list(range(head - 4, head + 1))
     assert "run.finished" in lines[3]
-    assert len(mage("log", "tail").out.splitlines()) == 20
-    documents = [json.loads(line) for line in mage("log", "tail", "-n", "2", "--json").out.splitlines()]
+    assert len(mage("log").out.splitlines()) == 20
+    documents = [json.loads(line) for line in mage("log", "-n", "2", "--json").out.splitlines()]
     assert [document["seq"] for document in documents] == [head - 1, head]
-    assert all(len(line) <= 200 for line in mage("log", "tail", "-n", str(head)).out.splitlines())
+    assert all(len(line) <= 200 for line in mage("log", "-n", str(head)).out.splitlines())
 
 
 def test_following_a_finished_run_ends_by_itself(mage: Command, runs_dir: Path) -> None:
-    outcome = mage("log", "tail", "--follow", "-n", "2")
+    outcome = mage("log", "--follow", "-n", "2")
     assert (outcome.code, len(outcome.out.splitlines())) == (0, 2)
 
 
@@ -60,7 +63,7 @@ def hear_interrupts() -> None:
 
 
 def test_following_goes_on_with_a_writer_and_ends_with_ctrl_c(tmp_path: Path) -> None:
-    words = ["log", "tail", "first", "-f", "-n", "1", "--json"]
+    words = ["log", "first", "-f", "-n", "1", "--json"]
     program = [sys.executable, "-c", "from mage_es.cli import main; main()", *words]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": ""}
     with Log.create(tmp_path / "runs" / "first" / "log", run="first", clock=clock()) as log:

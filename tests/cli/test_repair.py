@@ -1,4 +1,4 @@
-"""`mage-es repair`, and `verify --head`, from the outside."""
+"""`verify --repair`, and `verify --head`, from the outside."""
 
 from __future__ import annotations
 
@@ -27,19 +27,20 @@ def damage(runs_dir: Path) -> Path:
 def test_a_repair_shows_the_loss_first_and_changes_nothing(mage: Command, runs_dir: Path) -> None:
     damage(runs_dir)
     before = {file: file.read_bytes() for file in (runs_dir / "first").rglob("*") if file.is_file()}
-    outcome = mage("repair", "first")
+    outcome = mage("verify", "first", "--repair")
     assert outcome.code == 1
     assert "would be lost" in outcome.out and "is missing" in outcome.out
-    assert "Nothing was changed" in outcome.err and "Next: mage-es repair first --yes" in outcome.err
+    assert "Nothing was changed" in outcome.err and "Next: mage-es verify first --repair --yes" in outcome.err
     assert before == {file: file.read_bytes() for file in (runs_dir / "first").rglob("*") if file.is_file()}
 
 
 def test_a_repaired_run_verifies_and_goes_on(mage: Command, runs_dir: Path) -> None:
     head = json.loads(mage("runs", "show", "first", "--json").out)["head"]
     damage(runs_dir)
+    assert "mage-es verify first --repair" in mage("verify", "first").err
     refused = mage("resume", "first")
-    assert refused.code == 5 and "mage-es repair" in refused.err
-    outcome = mage("repair", "--yes", "--json")
+    assert refused.code == 5 and "mage-es verify RUN --repair" in refused.err
+    outcome = mage("verify", "--repair", "--yes", "--json")
     assert outcome.code == 0
     report = json.loads(outcome.out)
     assert report["done"] and report["lost_first"] == report["whole_seq"] + 1
@@ -47,8 +48,16 @@ def test_a_repaired_run_verifies_and_goes_on(mage: Command, runs_dir: Path) -> N
     assert mage("resume", "first").code == 0
     after = mage("verify", "first", "--head", head)
     assert after.code == 1 and "not a head of this log" in after.out
-    again = mage("repair", "first")
+    again = mage("verify", "first", "--repair")
     assert again.code == 0 and "nothing to repair" in again.out
+
+
+@pytest.mark.parametrize("words", [("--yes",), ("--repair", "--head", "0123456789abcdef"), ("--repair", "--key", "k")])
+def test_options_that_do_not_go_together_are_refused_and_change_nothing(
+    mage: Command, runs_dir: Path, words: tuple[str, ...]
+) -> None:
+    outcome = mage("verify", "first", *words)
+    assert (outcome.code, "--repair" in outcome.err) == (2, True)
 
 
 @pytest.mark.slow
@@ -57,7 +66,7 @@ def test_a_repair_names_the_exams_that_it_cuts_off_and_what_it_cannot_mend(mage:
     log = runs_dir / "first" / "log"
     segments = sorted(path for path in (log / "seg").iterdir() if ".vec." not in path.name)
     segments[-1].write_bytes(b"")  # the events since the run's end: the exam's record
-    for outcome, code in ((mage("repair", "first"), 1), (mage("repair", "first", "--yes"), 0)):
+    for outcome, code in ((mage("verify", "first", "--repair"), 1), (mage("verify", "first", "--repair", "--yes"), 0)):
         assert outcome.code == code and "no longer count: 0001-latest" in outcome.out
     verified = mage("verify", "first")
     assert verified.code == 0 and "of a state that a repair removed" in verified.out
@@ -65,7 +74,7 @@ def test_a_repair_names_the_exams_that_it_cuts_off_and_what_it_cannot_mend(mage:
     assert again.code == 0 and mage("verify", "first").code == 0
     [texts] = (log / "questions").iterdir()
     texts.write_bytes(texts.read_bytes() * 2)
-    outcome = mage("repair", "first", "--yes")
+    outcome = mage("verify", "first", "--repair", "--yes")
     assert outcome.code == 5 and "no repair mends" in outcome.out and texts.name[:20] in outcome.out
 
 
@@ -123,11 +132,11 @@ def test_a_segment_that_is_damaged_while_it_is_sealed_is_mended_without_a_loss(
         segment.write_bytes(harmed[harm])
     red = mage("verify", "first").code
     assert red == (0 if harm == "missing" else 5)
-    shown = mage("repair", "first")
+    shown = mage("verify", "first", "--repair")
     assert (shown.code == 0) == (red == 0) and ("nothing to repair" in shown.out) == (red == 0)
     if red:
         assert segment.name in shown.out and "no event is lost" in shown.out and not shown.out.count("would be")
         assert segment.read_bytes() == harmed[harm]  # only --yes changes anything
-    assert mage("repair", "first", "--yes").code == 0
-    assert mage("verify", "first").code == 0 and "nothing to repair" in mage("repair", "first").out
+    assert mage("verify", "first", "--repair", "--yes").code == 0
+    assert mage("verify", "first").code == 0 and "nothing to repair" in mage("verify", "first", "--repair").out
     assert red == 0 or segment.read_bytes() == data

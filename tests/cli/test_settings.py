@@ -85,7 +85,7 @@ def test_what_is_not_a_setting_or_does_not_fit_is_refused_with_place_and_way_out
 
 
 def test_a_run_without_a_benchmark_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="data list"):
+    with pytest.raises(UsageError, match="mage-es fetch"):
         resolve({}, environment={}, folder=tmp_path).config()
 
 

@@ -45,6 +45,6 @@ def test_a_model_that_cannot_answer_is_refused_before_the_price(mage: Command, r
 def test_the_settings_that_a_model_needs_can_differ(mage: Command, runs_dir: Path) -> None:
     words = ("upgrade", "first", *OTHER, "--sample", "2", "--questions", "2", "--yes")
     assert mage(*words, "--max-tokens", "77", "--no-recall").code == 0
-    shown = json.loads(mage("log", "show", "seq:1", "first-on-reader", "--json").out)
+    shown = json.loads(mage("show", "seq:1", "first-on-reader", "--json").out)
     config = json.loads(shown["event"]["config"])
     assert (config["max_tokens"], config["recall"], config["iterations"]) == (77, False, 1)

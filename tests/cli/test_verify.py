@@ -95,7 +95,7 @@ def test_a_type_that_is_the_label_fails_by_name_and_a_copy_without_gold_says_unc
     own = ("mine.csv", "--columns", "question=text", "--execution", "builtin/analogist")
     begun = mage("evolve", *own, "--iterations", "1", "--pool", "4", "--run-id", "leaky")
     said = "The task type gives the answer away"
-    assert begun.code == 0 and said in begun.err and said in mage("data", "check", *own[:3]).err
+    assert begun.code == 0 and said in begun.err and said in mage("doctor", *own[:3]).err
     outcome = mage("verify", "leaky", "--json")
     [failed] = [check for check in json.loads(outcome.out)["checks"] if not check["ok"]]
     assert outcome.code == 1 and "Restore" not in outcome.err

@@ -124,7 +124,7 @@ class Told(NamedTuple):
 COMMANDS: Sequence[tuple[str, ...]] = (
     ("verify", "odd"),
     ("runs", "show", "odd"),
-    ("repair", "odd"),
+    ("verify", "odd", "--repair"),
     ("resume", "odd"),
     ("ask", "How many are 3 and 4?", "odd"),
     ("memory", "list", "odd"),
@@ -132,9 +132,9 @@ COMMANDS: Sequence[tuple[str, ...]] = (
     ("exam", "odd", "--questions", "5"),
     ("replay", "odd"),
     ("export", "odd", "--to", "exported", "--format", "csv"),
-    ("repair", "odd", "--yes"),
+    ("verify", "odd", "--repair", "--yes"),
     ("show", "wordmath-evolution-1", "odd"),
-    ("log", "tail", "odd"),
+    ("log", "odd"),
     ("runs", "delete", "odd", "--yes"),
 )
 """What is done with a run that has something odd in it."""

@@ -35,7 +35,7 @@ def run(words):
     except SystemExit as exited:
         return exited.code
 
-run(["data", "check", "good.jsonl"])
+run(["evolve", "good.jsonl", "--dry-run"])
 begun = peak()
 for words in json.loads(sys.stdin.read()):
     print("begin", *words, file=sys.stderr)
@@ -85,7 +85,7 @@ def bombs(folder: Path) -> list[str]:
 def test_what_grows_where_it_is_read_is_refused_by_name_in_bounded_memory(tmp_path: Path) -> None:
     names = bombs(tmp_path)
     (tmp_path / "good.jsonl").write_text("".join(f'{{"question": "Is it {k}?", "answer": "{k}"}}\n' for k in range(9)))
-    words = [["data", "check", name] for name in names]
+    words = [["evolve", "--dry-run", name] for name in names]
     words += [["score", "good.jsonl", "--predictions", name] for name in names if name.startswith("deep")]
     environment = {**os.environ, "MAGE_ES_MAX_FILE_MIB": str(MOST_MIB), "ARROW_DEFAULT_MEMORY_POOL": "system"}
     done = subprocess.run(

@@ -62,8 +62,8 @@ def test_a_link_to_a_file_is_that_file_and_a_limit_is_named(folder: Path) -> Non
 @pytest.mark.parametrize("kind", ODD)
 def test_settings_keys_and_tasks_that_are_no_files_are_refused_by_name(folder: Path, kind: str) -> None:
     for name, words in (
-        ("mage-es.toml", ("config", "show")),
-        ("tasks.jsonl", ("data", "check", "tasks.jsonl")),
+        ("mage-es.toml", ("config",)),
+        ("tasks.jsonl", ("doctor", "tasks.jsonl", "--no-calls")),
         ("matrix.toml", ("matrix", "matrix.toml", "--dry-run")),
         ("SOURCE", ("restore", "SOURCE", "again")),
     ):

@@ -156,8 +156,8 @@ def test_a_whole_run_with_every_fault_that_passes_and_all_that_can_be_looked_at(
         assert mage("doctor", *models(url)).code in (0, 4)
         assert mage("ask", "How many are 3 and 4?", "r").code == 0
         assert mage("exam", "r", "--questions", "4").code == 0
-        looks = [("runs", "show", "r"), ("log", "tail", "r", "-n", "500"), ("log", "tail", "r", "-n", "500", "--json")]
-        looks += [("memory", "list", "r"), ("verify", "r"), ("replay", "r"), ("config", "show")]
+        looks = [("runs", "show", "r"), ("log", "r", "-n", "500"), ("log", "r", "-n", "500", "--json")]
+        looks += [("memory", "list", "r"), ("verify", "r"), ("replay", "r"), ("config",)]
         looks += [("export", "r", "--format", "jsonl", "--to", "out"), ("show", "no-such-question", "r")]
         for look in looks:
             assert mage(*look).code in (0, 2), look
@@ -224,9 +224,9 @@ def test_what_any_server_says_of_other_programs_secrets_is_in_no_file_and_on_no_
             spec = f"openai/exec?base_url={url}/{place}/v1"
             assert mage("evolve", "wordmath", *SMALL[:-1], "s", "--execution", spec, "--debug").code == 4
             mage("doctor", "--execution", spec, "--embedder", spec, "--json")
-        assert mage("data", "fetch", "gsm8k", "--from", f"{url}/moved", "--debug").code == 4
-        assert mage("data", "fetch", "gsm8k", "--from", f"http://me:{KEYS['MY_OWN_KEY']}@h").code == 2
-    for look in (("log", "tail", "r", "-n", "500", "--json"), ("show", "row-1", "r"), ("verify", "r")):
+        assert mage("fetch", "gsm8k", "--from", f"{url}/moved", "--debug").code == 4
+        assert mage("fetch", "gsm8k", "--from", f"http://me:{KEYS['MY_OWN_KEY']}@h").code == 2
+    for look in (("log", "r", "-n", "500", "--json"), ("show", "row-1", "r"), ("verify", "r")):
         mage(*look)
     assert mage("export", "r", "--format", "jsonl", "--to", "out").code == 0
     assert mage("report", "runs", "--to", "tables").code == 0

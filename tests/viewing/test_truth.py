@@ -226,7 +226,7 @@ def test_a_damaged_log_is_shown_as_far_as_it_is_whole(run: Run, look: Look, tmp_
         looked = look(f"{url}#/{run.id}/overview")
         banner = looked.page.get_by_role("alert").inner_text()
         assert "This log is damaged." in banner and name in banner
-        assert re.search(r"Events 1 to \d+ are whole, and shown here\.", banner) and "mage-es repair" in banner
+        assert re.search(r"Events 1 to \d+ are whole, and shown here\.", banner) and "--repair" in banner
         looked.page.get_by_role("row", name=re.compile("^iter-1")).wait_for()
         go(looked, f"#/{run.id}/questions")
         looked.page.locator("tbody tr").first.locator("td").last.click()

@@ -35,9 +35,9 @@ def read_files(name: str, data_dir: Path | None, *, with_human: bool) -> ShopFil
     """
     if data_dir is None:
         raise PrerequisiteError(
-            f"{name} is read from files and no data directory was given. Run: mage-es data fetch {name} --data-dir data"
+            f"{name} is read from files and no data directory was given. Run: mage-es fetch {name} --data-dir data"
         )
-    folder, fetch = data_dir / FOLDER, f"Run: mage-es data fetch {name} --data-dir {data_dir}"
+    folder, fetch = data_dir / FOLDER, f"Run: mage-es fetch {name} --data-dir {data_dir}"
     hashes: list[str] = []
 
     def whole(file: str, read: Callable[[Path], tuple[T, str]]) -> T:

@@ -103,7 +103,7 @@ def test_an_optional_file_that_is_not_there_is_told_unless_it_only_completes_ano
 
 def test_a_missing_file_ends_with_the_command_that_fetches_it(tmp_path: Path) -> None:
     put(tmp_path, "train.json", "a")
-    with pytest.raises(PrerequisiteError, match=r"neither toy/test\.json nor .* mage-es data fetch toy --data-dir"):
+    with pytest.raises(PrerequisiteError, match=r"neither toy/test\.json nor .* mage-es fetch toy --data-dir"):
         Dataset(TWO, tmp_path)
 
 

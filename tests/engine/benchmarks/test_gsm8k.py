@@ -96,7 +96,7 @@ def test_a_malformed_line_is_named_and_nothing_is_loaded(tmp_path: Path, line: s
     message = str(caught.value)
     assert f"{folder / 'gsm8k' / 'train.jsonl'}, line 2: " in message
     assert complaint in message
-    assert message.endswith(f"mage-es data fetch gsm8k --data-dir {folder}")
+    assert message.endswith(f"mage-es fetch gsm8k --data-dir {folder}")
     assert "Nothing was loaded" in message
 
 
@@ -128,7 +128,7 @@ def test_a_cut_gzip_file_is_an_error(tmp_path: Path) -> None:
 def test_a_missing_data_set_ends_with_the_command_that_fetches_it(tmp_path: Path) -> None:
     with pytest.raises(PrerequisiteError) as caught:
         Dataset(GSM8K, tmp_path)
-    assert str(caught.value).endswith(f"mage-es data fetch gsm8k --data-dir {tmp_path}")
+    assert str(caught.value).endswith(f"mage-es fetch gsm8k --data-dir {tmp_path}")
     assert caught.value.exit_code == 4
 
 

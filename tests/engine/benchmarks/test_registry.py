@@ -23,7 +23,7 @@ def test_names_are_sorted_and_each_opens_or_says_how_to_get_it() -> None:
         try:
             assert open_benchmark(name, seed=1).name == recorded_name(name)
         except PrerequisiteError as error:
-            assert str(error).endswith(f"mage-es data fetch {name} --data-dir data")
+            assert str(error).endswith(f"mage-es fetch {name} --data-dir data")
 
 
 def test_a_configuration_without_models_takes_those_of_its_benchmark() -> None:

@@ -20,4 +20,4 @@ def test_questions_in_no_split_are_named_in_one_sentence_with_the_question_that_
     assert left_out(CONFIG, splits(near)) == ("1 question is left out: a nearly repeats b.",)
     (told,) = left_out(CONFIG, splits(*(Repeat(f"q{k}", "b", nearly=False) for k in range(7))))
     assert told.startswith("7 questions are left out: q0 repeats b; q1 repeats b; ") and "q5" not in told
-    assert told.endswith("; `mage-es data check gsm8k` lists all.")
+    assert told.endswith("; `mage-es doctor gsm8k --no-calls` lists all.")

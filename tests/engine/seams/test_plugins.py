@@ -137,7 +137,7 @@ def test_nobody_is_sent_to_fetch_or_delete_the_data_of_another_package(install: 
         open_benchmark("defined", seed=1, data_dir=tmp_path)
     with pytest.raises(UsageError, match="mage-es evolve defined --data-dir FOLDER") as unfetched:
         fetch("defined", tmp_path, announce=print)
-    assert not re.search("data fetch|Delete|generated", f"{missing.value}{malformed.value}{unfetched.value}")
+    assert not re.search("mage-es fetch|Delete|generated", f"{missing.value}{malformed.value}{unfetched.value}")
 
 
 def test_what_is_built_in_cannot_be_replaced(install: Install) -> None:
@@ -210,7 +210,7 @@ def test_the_doctor_sends_nobody_to_fetch_the_data_of_another_package(install: I
     install(PLUGIN, defined="my_plugin:DEFINED")
     (tmp_path / "gsm8k").mkdir()  # begun, and so named by itself
     found = {finding.name: finding.remedy for finding in benchmarks(1, tmp_path)}
-    assert found["benchmark gsm8k"] == f"mage-es data fetch gsm8k --data-dir {tmp_path}"
+    assert found["benchmark gsm8k"] == f"mage-es fetch gsm8k --data-dir {tmp_path}"
     assert "package that provides it" in found["benchmark defined"] and "fetch" not in found["benchmark defined"]
 
 

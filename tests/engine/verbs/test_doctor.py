@@ -18,7 +18,7 @@ NOW = int(datetime(2026, 11, 20, tzinfo=UTC).timestamp() * 1e6)
 def test_a_healthy_machine_has_no_failed_check(tmp_path: Path) -> None:
     found = doctor.diagnose(
         Config(benchmark="wordmath"), runs_dir=tmp_path / "runs", data_dir=None, clock=lambda: NOW, prices=Prices()
-    )
+    ).checks
     assert [finding for finding in found if finding.state == "failed"] == []
     assert {"python", "benchmark wordmath", "execution model", "embedder", "disk space", "clock"} <= {
         finding.name for finding in found
@@ -29,23 +29,23 @@ def test_a_healthy_machine_has_no_failed_check(tmp_path: Path) -> None:
 def test_whatever_is_not_in_order_says_how_to_mend_it(tmp_path: Path) -> None:
     config = Config(benchmark="wordmath", execution="builtin/analogue", embedder="hsah")
     (tmp_path / "gsm8k").mkdir()
-    found = doctor.diagnose(config, runs_dir=tmp_path, data_dir=tmp_path, clock=lambda: 0, prices=Prices())
+    found = doctor.diagnose(config, runs_dir=tmp_path, data_dir=tmp_path, clock=lambda: 0, prices=Prices()).checks
     wrong = {finding.name: finding for finding in found if finding.state != "ok"}
     assert {"execution model", "embedder", "clock", "benchmark gsm8k"} <= set(wrong)
     assert all(finding.remedy for finding in wrong.values())
     assert "builtin/analogist" in wrong["execution model"].detail
-    assert f"mage-es data fetch gsm8k --data-dir {tmp_path}" in wrong["benchmark gsm8k"].remedy
+    assert f"mage-es fetch gsm8k --data-dir {tmp_path}" in wrong["benchmark gsm8k"].remedy
 
 
 def test_what_is_configured_comes_first_and_data_that_nobody_fetched_is_one_finding(tmp_path: Path) -> None:
     (tmp_path / "gsm8k").mkdir()  # begun, and so worth a finding of its own
     config = Config(benchmark="wordmath")
-    found = doctor.diagnose(config, runs_dir=tmp_path, data_dir=tmp_path, clock=lambda: NOW, prices=Prices())
-    assert found[0].name == "execution model"
+    found = doctor.diagnose(config, runs_dir=tmp_path, data_dir=tmp_path, clock=lambda: NOW, prices=Prices()).checks
+    assert [each.name for each in found[:2]] == ["tasks", "execution model"]
     missing = [finding for finding in found if finding.state == "optional" and "benchmark" in finding.name]
     assert [finding.name for finding in missing] == ["benchmark gsm8k", "other benchmarks"]
     assert {"medqa", "webshop-1000-rich"} <= set(missing[1].detail.partition(": ")[2].split(", "))
-    assert f"mage-es data list --data-dir {tmp_path}" in missing[1].remedy
+    assert f"mage-es fetch --data-dir {tmp_path}" in missing[1].remedy
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_a_value_out_of_bounds_is_named_before_a_folder_is_made(tmp_path: Path) 
 
 def test_a_missing_data_set_ends_with_the_command_that_fetches_it(tmp_path: Path) -> None:
     config = msgspec.structs.replace(SMALL, benchmark="gsm8k")
-    with pytest.raises(PrerequisiteError, match="mage-es data fetch gsm8k"):
+    with pytest.raises(PrerequisiteError, match="mage-es fetch gsm8k"):
         evolve(config, runs_dir=tmp_path / "runs", **HERE | {"data_dir": tmp_path / "data"})
     assert not (tmp_path / "runs").exists()
 

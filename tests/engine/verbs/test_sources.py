@@ -1,4 +1,4 @@
-"""What `data fetch` brings is what the benchmark reads, under the names that it has upstream."""
+"""What `fetch` brings is what the benchmark reads, under the names that it has upstream."""
 
 from __future__ import annotations
 

@@ -239,7 +239,7 @@ function Problems({ name, beside }: { name: string; beside: Index }) {
     problem && [
       <strong>{index.state === "damaged" ? "This log is damaged. " : "About this log. "}</strong>,
       bdi(problem),
-      index.state === "damaged" && <Command text={`mage-es repair ${index.named}`} />,
+      index.state === "damaged" && <Command text={`mage-es verify ${index.named} --repair`} />,
     ],
     here.page !== name && here.page && `This run has no page “${here.page}”; its overview is shown.`,
     ...unknown.map((one) => one && `The address asks for “${one}”, which this run does not have; the latest is shown.`),

@@ -26,7 +26,7 @@ def test_gzipped_files_hold_the_same_and_hash_the_same(tmp_path: Path) -> None:
 
 def test_what_is_missing_is_named_with_the_command_that_fetches_it(tmp_path: Path) -> None:
     for folder in (None, tmp_path):
-        with pytest.raises(PrerequisiteError, match="Run: mage-es data fetch webshop-100 --data-dir"):
+        with pytest.raises(PrerequisiteError, match="Run: mage-es fetch webshop-100 --data-dir"):
             read_files("webshop-100", folder, with_human=False)
     write_files(tmp_path, [ENTRY], {})
     with pytest.raises(PrerequisiteError, match="items_human_ins"):
@@ -53,7 +53,7 @@ def test_a_malformed_product_is_named_with_place_and_field_and_nothing_is_loaded
     (tmp_path / "webshop" / "items_shuffle_1000.json").write_text(content)
     with pytest.raises(PrerequisiteError, match=f"(?s)items_shuffle_1000.json.*{said}.*Nothing was loaded") as caught:
         read_files("webshop-100", tmp_path, with_human=False)
-    assert str(caught.value).endswith(f"Run: mage-es data fetch webshop-100 --data-dir {tmp_path}")
+    assert str(caught.value).endswith(f"Run: mage-es fetch webshop-100 --data-dir {tmp_path}")
 
 
 @pytest.mark.parametrize(

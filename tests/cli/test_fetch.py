@@ -1,4 +1,4 @@
-"""`mage-es data` from the outside; downloads come from a server in this process."""
+"""`mage-es fetch` from the outside; downloads come from a server in this process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import functools
 import gzip
 import json
 import os
-import re
 import shutil
 import sys
 import threading
@@ -17,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.benchmarks.tasks import ROLES
 from mage_es.engine.seams.plugins import plugins
 
 pytestmark = pytest.mark.slow
@@ -50,11 +48,11 @@ def address(tmp_path: Path) -> Iterator[str]:
 
 
 def test_the_list_says_what_is_there_and_how_to_get_the_rest(mage: Command) -> None:
-    outcome = mage("data", "list")
+    outcome = mage("fetch")
     assert outcome.code == 0
     rows = {line.split()[0]: line.split()[1] for line in outcome.out.splitlines()[1:]}
     assert (rows["wordmath"], rows["gsm8k"]) == ("present", "missing")
-    assert "mage-es data fetch gsm8k" in outcome.err
+    assert "mage-es fetch gsm8k" in outcome.err
 
 
 @pytest.fixture
@@ -76,59 +74,43 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def test_the_list_sends_nobody_to_fetch_what_another_package_offers(mage: Command, plugin: str) -> None:
-    outcome = mage("data", "list")
+    outcome = mage("fetch")
     rows = [line.split()[:2] for line in outcome.out.splitlines()]
     assert [plugin, "missing"] in rows and f"The package that offers {plugin} says" in outcome.err
-    assert f"data fetch {plugin}" not in outcome.err and "Next: mage-es data fetch finqa" in outcome.err
-    refused = mage("data", "fetch", plugin)
+    assert f"fetch {plugin}" not in outcome.err and "Next: mage-es fetch finqa" in outcome.err
+    refused = mage("fetch", plugin)
     assert refused.code == 2 and f"mage-es evolve {plugin} --data-dir FOLDER" in refused.err
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the GSM8K files are not there: set MAGE_ES_DATA")
 def test_what_was_fetched_is_listed_with_size_and_licence(mage: Command, address: str) -> None:
-    fetched = mage("data", "fetch", "gsm8k", "--from", address)
+    fetched = mage("fetch", "gsm8k", "--from", address)
     assert fetched.code == 0
     assert "licence MIT" in fetched.err and "train.jsonl" in fetched.out
     assert "Next: mage-es evolve gsm8k --data-dir data" in fetched.err
-    listed = json.loads(mage("data", "list", "--data-dir", "data", "--json").out)
+    listed = json.loads(mage("fetch", "--data-dir", "data", "--json").out)
     row = next(row for row in listed if row["name"] == "gsm8k")
     assert (row["present"], row["evolution"], row["test"] > 1000) == (True, 7473, True)
     assert "MIT" in row["licence"]
 
 
 def test_a_server_without_the_file_gives_exit_code_four(mage: Command, address: str) -> None:
-    outcome = mage("data", "fetch", "gsm8k", "--from", f"{address}/nowhere")
+    outcome = mage("fetch", "gsm8k", "--from", f"{address}/nowhere")
     assert (outcome.code, outcome.out) == (4, "")
     assert "404" in outcome.err
 
 
 @pytest.mark.parametrize(("name", "part"), [("gsm8", "Did you mean gsm8k?"), ("wordmath", "generated")])
 def test_what_cannot_be_fetched_is_a_usage_error(mage: Command, name: str, part: str) -> None:
-    outcome = mage("data", "fetch", name)
+    outcome = mage("fetch", name)
     assert (outcome.code, part in outcome.err) == (2, True)
 
 
 def test_an_address_with_a_password_is_refused_unseen(mage: Command) -> None:
-    outcome = mage("data", "fetch", "gsm8k", "--from", "http://me:pa55word@127.0.0.1:9")
+    outcome = mage("fetch", "gsm8k", "--from", "http://me:pa55word@127.0.0.1:9")
     assert (outcome.code, "pa55word" in outcome.out + outcome.err) == (2, False)
 
 
-def test_the_check_lists_every_role_with_its_column_or_why_it_has_none(mage: Command, tmp_path: Path) -> None:
-    rows = [f"ticket {k},{'late' if k % 3 else 'lost'}" for k in range(40)]
-    (tmp_path / "mine.csv").write_text("\n".join(["text,category", *rows]) + "\n")
-    words = ("data", "check", "mine.csv", "--columns", "question=text,answer=category,id=")
-    columns = {row["role"]: (row["column"], row["why"]) for row in json.loads(mage(*words, "--json").out)["columns"]}
-    assert columns.keys() == ROLES.keys()
-    assert (columns["question"], columns["answer"], columns["id"]) == (("text", ""), ("category", ""), ("", ""))
-    assert columns["task_type"] == ("", "category is the answer") and columns["context"] == ("", "text is the question")
-    printed = mage(*words).out
-    assert re.search(r"task_type +none: category is the answer", printed) and re.search(r"answer +category\n", printed)
-
-
-@pytest.mark.parametrize("command", [("evolve",), ("data", "check")])
-def test_the_help_lists_every_role_with_the_columns_that_have_it_by_name(
-    mage: Command, command: tuple[str, ...]
-) -> None:
-    said = " ".join(mage(*command, "--help").out.split())
-    assert all(f"{role} ({', '.join(names)})" in said for role, names in ROLES.items())
-    assert "ROLE= alone means none" in said
+def test_a_mirror_without_a_benchmark_is_refused(mage: Command) -> None:
+    outcome = mage("fetch", "--from", "http://127.0.0.1:9")
+    assert (outcome.code, "name the benchmark" in outcome.err) == (2, True)

@@ -51,21 +51,29 @@ def effect(
     from mage_es.engine.verbs.effect import effect_price
 
     found = settings.find_run(run)
-    asked = {"memory": memory, "kind": kind, "task_type": task_type, "top": top}
-    price = effect_price(found, prices=settings.prices(), **asked)  # type: ignore[arg-type]
+    price = effect_price(found, memory=memory, kind=kind, task_type=task_type, top=top, prices=settings.prices())
     out.say(priced(price))
     pays = bool(price.calls) and (yes or any(settings.limits[:2]) or agreed("Go on? [y/N] "))
     with repeatable(out, settings) as runtime:
-        report = measure(found, reask=pays, data_dir=settings.data_dir, runtime=runtime, **asked)  # type: ignore[arg-type]
+        report = measure(
+            found,
+            memory=memory,
+            kind=kind,
+            task_type=task_type,
+            top=top,
+            reask=pays,
+            data_dir=settings.data_dir,
+            runtime=runtime,
+        )
     if not report.rows:
         out.report(report, f"No question of {found.id} saw a memory in its prompt, so there is nothing to measure.")
         return
     pooled = [table("Kinds and types, as the coin has too few tosses for single memories", report.pooled)]
     parts = pooled if report.pooled else []
     out.report(report, table(f"What memories of {found.id} are worth, in points", report.rows), *parts, *_notes(report))
-    out.next(settings.again("memory", "show", report.rows[0].name[:_DIGITS], found.id, names=("runs_dir",))) if (
-        report.rows[0].of == "memory"
-    ) else out.next(settings.again("memory", "list", found.id, "--sort", "effect", names=("runs_dir",)))
+    first = report.rows[0]
+    ahead = ("show", first.name[:_DIGITS], found.id) if first.of == "memory" else ("list", found.id, "--sort", "effect")
+    out.next(settings.again("memory", *ahead, names=("runs_dir",)))
 
 
 def priced(price: EffectPrice) -> str:

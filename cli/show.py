@@ -81,8 +81,8 @@ def show(
 
 
 def _event(run: Run, marker: str, *, settings: Settings, out: Output) -> None:
-    from mage_es.events.log import LogReader
     from mage_es.events.facts.plain import plain
+    from mage_es.events.log import LogReader
 
     reader = LogReader(run.log_path)
     seq = reader.resolve(marker)

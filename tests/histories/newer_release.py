@@ -11,11 +11,12 @@ wider      a read type with one more field, which has a default
 from __future__ import annotations
 
 import sys
+from copy import copy
 from pathlib import Path
 from typing import ClassVar
 
-from mage_es.events import vocabulary
-from mage_es.events.vocabulary import Event, TaskTypeCreated
+from mage_es.events.log import Log
+from mage_es.events.vocabulary import MAGE_ES, Draft, Event, TaskTypeCreated, tag_of
 
 
 class CacheWarmed(Event, frozen=True, kw_only=True, tag="cache.warmed"):
@@ -54,13 +55,10 @@ EVENTS: dict[str, Event] = {
 
 def main(path: Path, what: str, *, sealed: bool) -> None:
     """Append one event of the later release to a log, and leave it sealed or as a killed writer does."""
-    event = EVENTS[what]
-    vocabulary.EVENT_TYPES[vocabulary.tag_of(event)] = type(event)  # before anything is built from them
-
-    from mage_es.events.log import Log
-    from mage_es.events.vocabulary import Draft
-
-    log = Log.open(path, clock=lambda: 1_700_000_000_000_000)
+    event, later = EVENTS[what], copy(MAGE_ES)
+    later.types = {**MAGE_ES.types, tag_of(event): type(event)}
+    later.versions = {tag: cls.version for tag, cls in later.types.items() if cls.version != 1}
+    log = Log.open(path, clock=lambda: 1_700_000_000_000_000, vocabulary=later)
     log.append([Draft(event=event, iteration=99, phase="open", ordinal=99)])
     if sealed:
         log.close()

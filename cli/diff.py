@@ -73,7 +73,10 @@ def _summary(report: DiffReport) -> str:
     changes = [f"{count} learned" if fate == "new" else f"{count} {fate}" for fate, count in fates.items()]
     changes += [f"{count} {what}" for count, what in ((new, "new in the graph"), (arms, "arms moved")) if count]
     changes += [f"{len(report.names) - new} gone from the graph"] if len(report.names) > new else []
+    changes += [f"{len(report.edges)} kinds of edges changed"] if report.edges else []
     changes += [f"{settings} settings differ"] if settings else []
+    answers = sum(len(each.won) + len(each.lost) for each in report.answers)
+    changes += [f"{answers} answers won or lost"] if answers else []
     moments = " to ".join(f"{each} (event {each.seq})" for each in (report.before, report.after))
     return f"{moments}: {', '.join(changes) or 'the same state'}"
 

@@ -12,10 +12,11 @@ import importlib
 import inspect
 import re
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
 
 ROOT = Path(__file__).resolve().parent.parent
 PAPERS = {
@@ -41,6 +42,8 @@ _FENCE = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
+    from mkdocs.structure.files import File
+
     for paper, page in PAPERS.items():
         if own := files.get_file_from_path(page):  # which lies here, with links that hold in the repository
             files.remove(own)
@@ -186,7 +189,7 @@ def _worded(thing: Any) -> str:
 def events() -> str:
     """Return every event type with its fields, as an export describes them."""
     from mage_es.events.care.export_schema import described
-    from mage_es.events.vocabulary import EVENT_TYPES
+    from mage_es.events.vocabulary import MAGE_ES
 
     about = "Every fact that a run can record, as `mage-es export --format jsonl` writes it."
-    return described(EVENT_TYPES.values(), format="jsonl", title="Events", about=about)
+    return described(MAGE_ES.types.values(), MAGE_ES.meanings, format="jsonl", title="Events", about=about)

@@ -35,7 +35,7 @@ from mage_es.projections.bandits import Posterior
 from mage_es.projections.fold import State
 
 IN_USE = "active"
-Fate = Literal["new", "gone", "out of use", "back in use", "changed"]
+Fate = Literal["new", "gone", "superseded", "out of use", "back in use", "changed"]
 """What became of something learned: only on the later side, only on the earlier, or on both with another status."""
 
 
@@ -207,7 +207,7 @@ def _fate(was: str, now: str) -> Fate:
     if not now:
         return "gone"
     if was == IN_USE:
-        return "out of use"
+        return "superseded" if now == "superseded" else "out of use"
     return "back in use" if now == IN_USE else "changed"
 
 

@@ -45,3 +45,13 @@ def test_what_cannot_be_compared_is_named(mage: Command, runs_dir: Path) -> None
     ):
         ended = mage("diff", *words)
         assert (ended.code, why in ended.err) == (2, True), ended.err
+
+
+def test_the_same_state_is_said_only_where_no_table_shows_a_difference(mage: Command, runs_dir: Path) -> None:
+    said = set[bool]()
+    for at in range(17, 97, 16):
+        ended = mage("diff", f"first@seq:{at}", f"first@seq:{at + 16}")
+        is_same = "the same state" in ended.out
+        said.add(is_same)
+        assert is_same != any(title in ended.out for title in ("What was learned", "Knowledge graph", "Arms that")), at
+    assert said == {True, False}

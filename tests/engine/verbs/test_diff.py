@@ -15,7 +15,9 @@ from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.memory import curate, memories
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import MemorySuperseded
 from tests.engine.conftest import SMALL, begin
+from tests.histories.generate import golden
 
 
 @pytest.fixture
@@ -64,6 +66,14 @@ def test_what_went_out_of_use_comes_back_into_use(run: Run) -> None:
     curate(run, name, action="release", reason="it does not", by="alice")
     [back] = diff(run, run, at=(f"seq:{quarantined}", "latest")).learned
     assert (back.item.memory_id, back.fate, back.now) == (name, "back in use", "active")
+
+
+def test_what_a_newer_memory_replaced_is_superseded(tmp_path: Path) -> None:
+    run = Run("golden", tmp_path / "golden")
+    shutil.copytree(golden()[-1] / "run", run.log_path)
+    replaced = next(iter(LogReader(run.log_path).records({MemorySuperseded})))
+    [found] = diff(run, run, at=(f"seq:{replaced.seq - 1}", f"seq:{replaced.seq}")).learned
+    assert (found.fate, found.was, found.now) == ("superseded", "active", "superseded")
 
 
 def test_answers_are_paired_by_question_and_exams_by_the_state_that_was_examined(run: Run) -> None:

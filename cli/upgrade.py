@@ -98,7 +98,7 @@ def upgrade(
     out.report(
         report,
         standings(report),
-        benefit(report.benefit, "Recorded questions and anchors, answered twice"),
+        benefit(report.benefit),
         memories(report),
         "\n".join(verdict(report)),
     )

@@ -156,7 +156,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     gate: Literal["paired", "off"] = "paired"
     """What is served, in exams too, where the anchors have not shown that what was learned helps: `paired`: the bare
-    prompt; `off`: what was learned all the same, as in the paper. Without anchors nothing is tested: it is served."""
+    prompt; `off`: what was learned all the same, as in the paper. See rules/benefit.py."""
     gate_p: Share = 0.25
     """One-sided p of the paired test at or below which what was learned counts as shown to help, with over 20 pairs."""
 
@@ -255,8 +255,8 @@ def cautions(config: Config) -> list[str]:
         found.append("recency_weight 0 lets a task type wait for ever: only failures count (lambda > 0 in Eq. 1).")
     if config.guard == "paired" and config.anchors == 0:
         found.append("guard paired without anchors can notice nothing: give it some, or say guard off.")
-    if config.gate == "paired" and (config.anchors == 0 or config.guard != "paired"):
-        found.append("gate paired without anchors tests nothing: what is learned is served, whether it helps or not.")
+    if config.gate == "paired" and config.anchors == 0:
+        found.append("gate paired without anchors can test only at the end, with questions asked once more.")
     return found
 
 

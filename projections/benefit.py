@@ -2,7 +2,7 @@
 
 Rules
     - The record is what `benefit.decided` says; this file compares nothing.
-    - Without one, as in a run without anchors, what was learned is served, untested.
+    - Without one, what was learned is served, untested.
 """
 
 from typing import Any, ClassVar

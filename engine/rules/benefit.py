@@ -24,7 +24,8 @@ Rules
       effect, which again passes with a probability of at most `gate_p`. If a rule drifts, the last questions count.
     - Questions that a new learner is asked again are pairs too (rules/reproof.py).
     - A rollback takes back no memory, so it does not change the record.
-    - Without anchors nothing is tested: what was learned is served, and every page says that it was not tested.
+    - Without anchors, questions asked once more are all the pairs there are. Without any pair nothing is tested: what
+      was learned is served, and every page says that it was not tested.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -92,7 +93,7 @@ def to_ask_more(setting: Setting, state: State, iteration: int) -> dict[str, Pur
     last = {name: state.scores.last_asked(name) for name in setting.anchors if name in bare}
     record = _counted("", [Pair(asked.correct, bare[name]) for name, asked in last.items() if asked])
     is_sure = sign_test(max(record.won, record.lost), record.won + record.lost) <= SURE
-    if is_sure or not 0 < record.pairs < MORE:
+    if is_sure or record.pairs >= MORE:
         return {}
     fresh = [verdict.question_id for verdict in state.progress.verdicts("evaluate") if verdict.purpose == "fresh"]
     first = [name for name in setting.evolution if _was_bare(setting, state, name)]

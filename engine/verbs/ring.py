@@ -41,6 +41,8 @@ from mage_es.projections.ledger import Usage
 MAGE, PLAIN, NOTHING = "mage", "knn", "zero_shot"
 POOL = 24
 """Roughly how many questions an iteration of MAGE has, as a ring has few questions in all."""
+LEAST_ANCHORS = 3
+"""With fewer there are none: one or two decide nothing, and of ten questions each is a tenth of what can be learned."""
 ANSWERING: tuple[Tier, ...] = ("execution", "judge")
 
 
@@ -194,8 +196,8 @@ class _Ring(NamedTuple):
 
     def _sized(self, config: Config) -> Config:
         """Return the configuration under which MAGE sees as many questions as the others, its anchors among them."""
-        # With few questions a benchmark's usual anchors would leave none to learn from.
-        anchors = min(config.anchors, max(1, int(ANCHOR_SHARE * self.learned)))
+        share = int(ANCHOR_SHARE * self.learned)
+        anchors = min(config.anchors, share) if share >= LEAST_ANCHORS else 0
         config = msgspec.structs.replace(config, anchors=anchors)
         benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=self.data_dir)
         fresh = max(1, self.learned - len(divide(config, benchmark).anchors))

@@ -33,7 +33,7 @@ def test_a_run_ends_with_a_table_and_the_next_command(mage: Command, tmp_path: P
     assert "Run r1: wordmath, seed 42, finished" in outcome.out
     *_, accuracy, anchors = outcome.out.split("\n\n")
     assert [line.split()[0] for line in accuracy.splitlines()[-3:]] == ["start", "0", "1"]
-    assert anchors.startswith("Anchors, answered twice")
+    assert anchors.startswith("Questions asked both ways")
     assert "evaluate 20/20" in outcome.err
     assert "Next: mage-es exam r1 --runs-dir here" in outcome.err
     assert (tmp_path / "here" / "r1" / "log").is_dir()

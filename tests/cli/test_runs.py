@@ -60,7 +60,7 @@ def test_a_run_is_shown_with_its_iterations(mage: Command, runs_dir: Path) -> No
     assert "Accuracy per iteration" in outcome.out
     accuracy, anchors, agents, written, explored, spent = outcome.out.split("\n\n")[1:]
     assert [line.split()[0] for line in accuracy.splitlines()[-3:]] == ["start", "0", "1"]
-    assert anchors.startswith("Anchors, answered twice")
+    assert anchors.startswith("Questions asked both ways")
     assert "The six agents" in agents and "mastery steps" in agents
     assert "What EVOLVE wrote" in written
     assert "dynamic tool authoring" in written

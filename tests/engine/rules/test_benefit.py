@@ -185,6 +185,15 @@ def test_in_a_run_of_one_iteration_all_are_asked_again() -> None:
     assert to_ask_more(with_first(iterations=1), after_anchors(3, k=0), 0) == dict.fromkeys(FIRST, "again")
 
 
+def test_without_anchors_what_is_asked_once_more_decides() -> None:
+    none, state = with_first(iterations=1)._replace(anchors=()), State()
+    answered(state, 0, 6, purpose="fresh", total=20, letter="f")
+    assert to_ask_more(none, state, 0) == dict.fromkeys(FIRST, "again")
+    answered(state, 0, 2, purpose="again", total=20, letter="f")
+    found = decided(none, state, 0)
+    assert found is not None and (found.pooled.lost, found.pooled.served) == (4, "bare")
+
+
 def test_nothing_is_asked_again_that_was_not_asked_once_when_nothing_had_been_learned() -> None:
     assert "again" not in to_ask_more(with_first()._replace(first=5), after_anchors(3, k=13, first=5), 13).values()
     assert "again" not in to_ask_more(with_first(), after_anchors(3, first=1), 8).values()

@@ -28,6 +28,7 @@ from mage_es.events.errors import Interrupted, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     BaselineStarted,
+    BenefitDecided,
     Event,
     ExamClosed,
     MemoryRefused,
@@ -129,6 +130,17 @@ def test_mage_sees_no_more_questions_than_the_others_and_its_anchors_are_among_t
     assert len(begun.learned) == 24
     assert {plan.purpose for plan in mage.of(QuestionPlanned)} >= {"anchor", "fresh"}
     assert len({plan.question_id for plan in mage.of(QuestionPlanned)}) <= 24
+
+
+@pytest.mark.slow
+def test_of_few_questions_mage_sets_none_aside_and_asks_them_once_more(tmp_path: Path, tickets: Config) -> None:
+    ring(tickets, methods=["mage"], runs_dir=tmp_path, models=models(), learn_from=10, name="r")
+    log = LogReader(find_run(tmp_path, "r-mage-s7").log_path)
+    asked = [plan.question_id for plan in log.of(QuestionPlanned) if plan.purpose == "fresh"]
+    again = [plan.question_id for plan in log.of(QuestionPlanned) if plan.purpose == "again"]
+    assert len(asked) == 10 and sorted(again) == sorted(asked)
+    [decided] = log.of(BenefitDecided)
+    assert decided.pooled.pairs == 10
 
 
 @pytest.mark.slow

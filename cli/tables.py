@@ -155,7 +155,7 @@ def benefit(records: Sequence[Paired], title: str = "Questions asked both ways")
     if not records:
         return "Not tested against the bare prompt: no question was asked both ways. What was learned is served."
     rows = [_paired(record) for record in (records if len(records) > 2 else records[-1:])]
-    columns = ("task type", "with what was learned", "bare prompt", "won", "lost", "served", "told by")
+    columns = ("task type", "with what was learned", "bare prompt", "won", "lost", "served", "evidence")
     return TextTable(title, columns, rows)
 
 
@@ -165,7 +165,7 @@ def _paired(record: Paired) -> tuple[str, ...]:
         *(_share(record.learned, record.pairs), _share(record.bare, record.pairs)),
         *(str(record.won), str(record.lost)),
         "what was learned" if record.served == "learned" else "the bare prompt",
-        "own anchors" if record.is_own else "all anchors",
+        "its own pairs" if record.is_own else "all pairs",
     )
 
 
@@ -187,7 +187,7 @@ def benefit_in_words(records: Sequence[Paired]) -> str:
     if isinstance(table, str):
         return table
     return "\n".join(
-        f"{name}: {learned} anchors right with what was learned, {bare} with the bare prompt ({won} won, {lost} lost): "
+        f"{name}: {learned} right with what was learned, {bare} with the bare prompt ({won} won, {lost} lost): "
         f"{served} is served"
         for name, learned, bare, won, lost, served, _ in table.rows
     )

@@ -331,14 +331,14 @@ UNTESTED = "Not tested against the bare prompt: no question was asked both ways.
 
 
 def evidence_of(state: State, task_type: str) -> str:
-    """Say what the anchors showed about what was learned for a task type, and so what is served."""
+    """Say what the pairs showed about what was learned for a task type, and so what is served."""
     record = state.benefit.record(task_type)
     if record is None:
         return UNTESTED
-    whose = f"the anchors of {task_type}" if record.task_type else "the anchors of all task types"
-    shown = f"with what was learned {record.learned} of {record.pairs} were right, with the bare prompt {record.bare}"
+    asked = f"{record.pairs} questions of {task_type if record.task_type else 'all task types'} asked both ways"
+    shown = f"{record.learned} were right with what was learned, {record.bare} with the bare prompt"
     what = "what was learned" if record.served == "learned" else "the bare prompt"
-    return f"On {whose} {shown} ({record.won} won, {record.lost} lost): {what} is served."
+    return f"Of {asked} {shown} ({record.won} won, {record.lost} lost): {what} is served."
 
 
 def _why_none(nearest: float, planned: QuestionPlanned) -> str:

@@ -30,6 +30,7 @@ from mage_es.engine.run.memories import things_of
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.world import baseline_of
 from mage_es.engine.seams.benchmark import Benchmark
+from mage_es.engine.verbs.effect import PairedEffect, effects
 from mage_es.engine.viewing.answers import Rendered
 from mage_es.engine.viewing.card import card_of
 from mage_es.engine.viewing.gain import gain_of, pair_of
@@ -136,6 +137,7 @@ class Viewed:
             self._problem = f"{error} {shown}."
         except (LogError, PrerequisiteError, OSError) as error:
             self._problem = str(error)
+        self._again = self._asked_again()
         self.stamp = self._stamp()
         self._types = {name: place for place, name in enumerate(self._life.types())}
         self._things = dict(things_of(self._life.state))
@@ -211,6 +213,15 @@ class Viewed:
         except LogDamaged as error:  # of the texts alone
             self._problem = str(error)
 
+    def _asked_again(self) -> dict[str, PairedEffect]:
+        """Return the pairs that `mage-es effect` has recorded of each memory, by its id."""
+        try:
+            if not self._problem and self.run.reasked.events:
+                return {name: row.paired for name, row in effects(self.run).items() if row.paired and row.paired.pairs}
+        except LogDamaged as error:  # of these pairs alone
+            self._problem = str(error)
+        return {}
+
     @property
     def is_behind(self) -> bool:
         """Whether the run has changed since this object was made."""
@@ -228,6 +239,7 @@ class Viewed:
             heads += [LogReader(self.run.log_path).head] if self.run.events else []
             closed = {exam.opened.exam for exam in self._exams if exam.closed}
             heads += [exam.events for exam in self.run.exams() if exam.path.name not in closed]
+            heads += [self.run.reasked.events]
         except (MageError, OSError) as error:
             heads.append(str(error))
         return hashlib.sha256(repr(heads).encode()).hexdigest()[:16]
@@ -340,7 +352,14 @@ class Viewed:
         shown = {field: value for field, value in values.items() if field not in _HERE and value not in ("", ())}
         fields = [[field, _words(value)] for field, value in shown.items()]
         made = {"writer": origin.writer, "saw": origin.saw, "given_by": origin.by, "facts": seqs}
-        return {"fields": fields, **made, "missing": len(origin.facts) - len(seqs), **self._life.asked.use(name)}
+        again = self._again.get(name)
+        return {
+            "fields": fields,
+            **made,
+            "missing": len(origin.facts) - len(seqs),
+            **self._life.asked.use(name),
+            "again": msgspec.structs.asdict(again) if again else None,
+        }
 
     def _verified(self) -> dict[str, Any]:
         """Return what `mage-es verify` says now; for a long log it runs in another process."""

@@ -70,7 +70,8 @@ memory_states  from to | memory (row) status (active superseded quarantined fail
 texts      (row = memory row) fields [[name, text]] writer saw given_by facts [seq] (verdicts and calls it was made of)
            missing (how many of them are in a parent's log) shown [asking row; none that was carried] right asked
            coin_right coin_asked left_right left_asked (the last four: of questions where a coin decided; all over the
-           whole run)
+           whole run) again ({questions pairs won lost points low high p least}: asked once more without it, by
+           `mage-es effect`; null: never)
 curations  from | memory (row or null) id what (quarantined released superseded pruned refused proposed published) by
            reason
 mastery    from to | skill mastery successes failures (evidence so far) prompt_template strategy parent description

@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from mage_es.engine.config import Config
@@ -15,6 +17,7 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import exam_records
 from mage_es.engine.run.memories import report_of
 from mage_es.engine.run.world import state_of
+from mage_es.engine.verbs.effect import effect
 from mage_es.engine.verbs.memory import curate
 from mage_es.engine.verbs.show import show
 from mage_es.engine.verbs.transcript import CallReport
@@ -158,6 +161,22 @@ def test_a_memory_names_the_prompts_that_showed_it_and_the_events_that_it_was_ma
     for memory, text in zip(memories, texts, strict=True):
         assert text["shown"] == [row for row, held in shown.items() if memory["id"] in held]
         assert text["facts"] and text["missing"] == 0 and max(text["facts"]) < memory["from"]
+
+
+def test_a_memory_shows_what_its_questions_answered_when_they_were_asked_again_without_it(
+    examined: Run, tmp_path: Path
+) -> None:
+    run = Run(examined.id, Path(shutil.copytree(examined.path, tmp_path / examined.id)))
+    viewed = Viewed(run)
+    assert all(text["again"] is None for text in table(viewed, "texts"))
+    [row] = effect(run, top=1, reask=True).rows
+    assert viewed.is_behind
+    memories, texts = (table(Viewed(run), name) for name in ("memories", "texts"))
+    again = {memory["id"]: text["again"] for memory, text in zip(memories, texts, strict=True)}
+    assert row.paired and again[row.name] == msgspec.structs.asdict(row.paired)
+    whole = run.reasked.log_path / "HEAD"
+    whole.write_bytes(b"no head" * 20)
+    assert index_of(Viewed(run))["problem"] and table(Viewed(run), "texts")
 
 
 def test_the_gain_is_that_of_the_newest_exam_over_the_one_of_the_start(examined: Run) -> None:

@@ -6,7 +6,7 @@ import { A, Bar, Seq, bdi, memory, moment, muted, question, ratio, verdict } fro
 import { Command, Empty, Loading, Section, Text, Title, missing } from "../parts";
 import { facts, listing, plain, stated, tabled } from "../tables";
 import { useRow, useView } from "../view";
-import { count, micro, number, percent, short, when, words } from "../words";
+import { count, decimal, micro, number, percent, short, when, words } from "../words";
 
 /** The state of each memory at a moment, by its row. */
 export const statesAt = (states: Data, seq: number) => new Map(at(states, seq).map((n) => [states.col.memory[n], n]));
@@ -69,7 +69,10 @@ export function MemoryPage({ id, t }: { id: string; t: Tables }) {
           learned in {moment(when(one.iteration, one.phase))}
         </p>
       </Title>
-      <div class="columns" children={[<State one={one} n={n} t={t} />, text && <Effect text={text} t={t} />]} />
+      <div
+        class="columns"
+        children={[<State one={one} n={n} t={t} />, text && <Effect id={one.id} text={text} t={t} />]}
+      />
       {!text && <Loading error={error} />}
       {text && content(text.fields)}
       {text && origin(one, text, t.questions)}
@@ -130,8 +133,17 @@ const COIN = "Where a coin decided, the two shares can be compared: nothing else
 const CHOSEN =
   "How often the answer was right where it was shown. It shows no cause: similar questions see similar memories.";
 
+const AGAIN = "To see its own share, ask the questions that saw it again without it (the price comes first):";
+
+/** What asking questions once more without it has shown. */
+function pairs({ pairs, won, lost, points, low, high, least }: Row) {
+  const span = low === null ? `an interval takes ${least} pairs` : `95 %: ${decimal(low, 1)} to ${decimal(high, 1)}`;
+  const flips = `${count(won)} right only with it, ${count(lost)} only without`;
+  return `${number(pairs, "question")} asked again without it: ${flips}, ${decimal(points, 1)} points (${span}).`;
+}
+
 /** How often answers were right with it, and without. */
-function Effect({ text, t: { askings } }: { text: Row; t: Tables }) {
+function Effect({ id, text, t: { askings } }: { id: string; text: Row; t: Tables }) {
   const { index, seq } = useView();
   const c = askings.col;
   const judged = (n: number) => c.judged[n] !== null && c.judged[n] <= seq;
@@ -154,6 +166,8 @@ function Effect({ text, t: { askings } }: { text: Row; t: Tables }) {
         coin && row("a coin let it in", text.coin_right, text.coin_asked),
         coin && row("a coin left it out", text.left_right, text.left_asked),
       ])}
+      <p class="note">{text.again ? pairs(text.again) : AGAIN}</p>
+      {!text.again && <Command text={`mage-es effect ${index.named} --memory ${id}`} />}
     </Section>
   );
 }

@@ -151,9 +151,9 @@ def _share(part: int, whole: int) -> str:
 
 def benefit(records: Sequence[Paired], title: str = "Anchors, answered twice") -> TextTable | str:
     """Return what the anchors showed of what was learned, type by type, and what is served; a plain sentence if there
-    are no anchors."""
+    is no record of them."""
     if not records:
-        return "Not tested against the bare prompt: there are no anchors. What was learned is served."
+        return "Not tested against the bare prompt: no anchor was asked. What was learned is served."
     rows = [_paired(record) for record in (records if len(records) > 2 else records[-1:])]
     columns = ("task type", "with what was learned", "bare prompt", "won", "lost", "served", "told by")
     return TextTable(title, columns, rows)

@@ -11,9 +11,10 @@ import msgspec
 
 from mage_es.engine.commands import Curate, Curation
 from mage_es.engine.config import parse
+from mage_es.engine.rules.effect import tosses_of
 from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.rules.setting import Setting
-from mage_es.engine.run.inheriting import inheritance
+from mage_es.engine.run.inheriting import inheritance, is_merged, last_inherited
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
@@ -28,8 +29,10 @@ from mage_es.events.vocabulary import (
     MemorySuperseded,
     ModelCalled,
     PatternPruned,
+    ProbationCounted,
     ProposalReviewed,
     QuestionPlanned,
+    RunMerged,
     RunStarted,
     ToolAuthored,
     tag_of,
@@ -97,8 +100,8 @@ class Uses:
                 memories = [hit.memory_id for hit in event.memories]
                 others = (*event.principles, *event.action_recipes, event.tool_id, event.recipe_id)
                 self._note(self._shown, asking, filter(None, dict.fromkeys((*memories, *others))))
-                if event.coin:
-                    self._note(self._coined, asking, memories)
+                coined = [hit.memory_id for is_out, hit in tosses_of(event) if not is_out]
+                self._note(self._coined, asking, coined)
                 self._note(self._left, asking, [hit.memory_id for hit in event.left_out])
             case EpisodeStepped():
                 self._note(self._shown, asking, event.memories)
@@ -173,7 +176,7 @@ def reported(
         prompts=len(use.shown),
         right=use.right.correct,
         coin=(use.coin, use.left),
-        history=tuple(_history(reader, item.memory_id, until=until)),
+        history=(*_probation(reader, item.memory_id, until=until), *_history(reader, item.memory_id, until=until)),
     )
 
 
@@ -254,7 +257,11 @@ def named(name: str, known: Collection[str]) -> str:
 
 def _parent(reader: LogReader, item: MemoryItem) -> Iterator[str]:
     begun = inheritance(reader)
-    if begun and item.iteration <= begun.iteration:
+    if begun and is_merged(begun):
+        for mark in reader.of(RunMerged, until=last_inherited(reader)):
+            if item.memory_id in mark.memory_ids:
+                yield f"Learned in the run {mark.parent} or one that it goes on from ({mark.path})"
+    elif begun and item.iteration <= begun.iteration:
         yield f"Learned in the run {begun.parent} or one that it goes on from ({begun.path})"
 
 
@@ -288,6 +295,23 @@ def curations(reader: LogReader, name: str, until: int | None = None) -> Iterato
     for seq, event in reader.numbered(*CURATIONS, until=until):
         if getattr(event, "memory_id", "") == name:
             yield seq, event
+
+
+def _probation(reader: LogReader, name: str, *, until: int) -> Iterator[str]:
+    """Yield which runs brought an item to a merge, and the last count of the coin's tosses for what each brought."""
+    brought, counts = dict[str, int](), dict[str, str]()
+    for seq, event in reader.numbered(RunMerged, ProbationCounted, until=until):
+        match event:
+            case RunMerged(parent=run) if name in event.memory_ids:
+                brought[run] = seq
+            case ProbationCounted(parent=run) if run in brought:
+                told = "over" if event.is_over else "going on"
+                sides = (
+                    f"{event.shown_right} of {event.shown} right with it, {event.left_out_right} of {event.left_out}"
+                )
+                counts[run] = f"{told}: of what {run} brought, {sides} without (event {seq})"
+    for run, seq in brought.items():
+        yield f"Brought by {run} (event {seq}); probation {counts.get(run, 'not begun')}"
 
 
 def _history(reader: LogReader, name: str, *, until: int) -> Iterator[str]:

@@ -327,7 +327,7 @@ def too_far(nearest: float, floor: float) -> str:
     return f"{what}; {floor:.3f} is needed. A lower min_similarity lets it in (0: all)."
 
 
-UNTESTED = "Not tested against the bare prompt: the run has no anchors. What was learned is served."
+UNTESTED = "Not tested against the bare prompt: no anchor was asked. What was learned is served."
 
 
 def evidence_of(state: State, task_type: str) -> str:

@@ -33,7 +33,7 @@ def check_benefit(run: Run, reader: LogReader, config: Config) -> Check:
         if isinstance(event, BenefitDecided):
             decided.append((seq, event))
     if not decided:
-        detail = "nothing is claimed: no anchors, so nothing was tested against the bare prompt"
+        detail = "nothing is claimed: no anchor was asked, so nothing was tested against the bare prompt"
         return Check(name=NAME, ok=True, detail=detail, bound="none")
     asked = 0
     for name, control, event, found in _examined(run, reader, decided):

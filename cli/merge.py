@@ -17,7 +17,7 @@ EXAMPLES = examples(
     "mage-es merge monday tuesday --name week",
     "mage-es merge monday@iter-4 tuesday",
 )
-_REASONS = {"question": "kept back", "origin": "made of that", "kind": "no memories"}
+_REASONS = {"question": "question kept back", "origin": "made from one", "kind": "not a memory"}
 
 
 @takes("runs_dir", "data_dir")

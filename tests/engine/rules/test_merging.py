@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mage_es.engine.rules.harvest import new_memory
-from mage_es.engine.rules.merging import Memories, HeldMemory, WhyLeft, drafts_of, merged, names_of, remembered_in
+from mage_es.engine.rules.merging import HeldMemory, Memories, WhyLeft, drafts_of, merged, names_of, remembered_in
 from mage_es.engine.testing.stages import Stage, flat
 from mage_es.engine.testing.strategies import histories
 from mage_es.events.vocabulary import (

@@ -14,7 +14,7 @@ from mage_es.engine.config import parse
 from mage_es.engine.rules.effect import tosses_of
 from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.rules.setting import Setting
-from mage_es.engine.run.inheriting import inheritance, is_merged, last_inherited
+from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
@@ -166,13 +166,16 @@ def reported(
     uses, asked = Uses(), dict[tuple[int, str, str], int]()
     for event in reader.of(*Uses.reads, until=until):
         uses.take(asked.setdefault(asking_of(event), len(asked)), event)
-    use = uses.of(item.memory_id)
+    use, learners = uses.of(item.memory_id), _learners(reader, item)
     return MemoryReport(
         run_id=run_id,
         marker=marker,
         item=item,
         fields=fields,
-        origin=(*_parent(reader, item), *_origin(reader, fields["origin"], until=until)),
+        origin=(
+            *(f"Learned in the run {run} or one that it goes on from ({path})" for run, path in learners.items()),
+            *_origin(reader, fields["origin"], list(learners), until=until),
+        ),
         prompts=len(use.shown),
         right=use.right.correct,
         coin=(use.coin, use.left),
@@ -255,17 +258,16 @@ def named(name: str, known: Collection[str]) -> str:
     )
 
 
-def _parent(reader: LogReader, item: MemoryItem) -> Iterator[str]:
+def _learners(reader: LogReader, item: MemoryItem) -> dict[str, str]:
+    """Return the path of each other run that learned an item: those that brought it to a merge, or the parent."""
     begun = inheritance(reader)
-    if begun and is_merged(begun):
-        for mark in reader.of(RunMerged, until=last_inherited(reader)):
-            if item.memory_id in mark.memory_ids:
-                yield f"Learned in the run {mark.parent} or one that it goes on from ({mark.path})"
-    elif begun and item.iteration <= begun.iteration:
-        yield f"Learned in the run {begun.parent} or one that it goes on from ({begun.path})"
+    if begun is None or item.iteration > begun.iteration:
+        return {}
+    marks = reader.of(RunMerged, until=last_inherited(reader))
+    return {mark.parent: mark.path for mark in marks if item.memory_id in mark.memory_ids} or {begun.parent: begun.path}
 
 
-def _origin(reader: LogReader, origin: Mapping[str, Any], *, until: int) -> Iterator[str]:
+def _origin(reader: LogReader, origin: Mapping[str, Any], learners: Sequence[str], *, until: int) -> Iterator[str]:
     """Yield what an item was made from, one line each."""
     wrote = f"Written by {origin['writer']}" if origin["writer"] else "Written by no model"
     saw = "from its own replies" if origin["saw"] == "nothing" else f"which saw {origin['saw']}"
@@ -275,8 +277,8 @@ def _origin(reader: LogReader, origin: Mapping[str, Any], *, until: int) -> Iter
         if (fact := record.fact_id.hex()) in missing:
             missing.remove(fact)
             yield f"{tag_of(record.event)} {record.event.subject} in iteration {record.iteration} (event {record.seq})"
-    if missing and (begun := inheritance(reader)):
-        yield f"and {len(missing)} more, such as {min(missing)}, which the log of {begun.parent} has"
+    if missing and learners:
+        yield f"and {len(missing)} more, such as {min(missing)}, which the log of {' or '.join(learners)} has"
 
 
 def bare_setting(started: RunStarted) -> Setting:

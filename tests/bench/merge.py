@@ -3,8 +3,8 @@
 `python -m tests.bench.merge RUNS --execution MODEL` takes the private set `--set` of a seed (engine/worlds/private) as
 tasks of a user's own: `--learned` questions for each half, which have nothing in common but 60 test questions. It
 prints how many of these the model gets right with nothing, with each half, with both merged, and with one run over all.
-Without anchors, recall and failure memories of guidance, so that nothing but the cases differs. What is on record in
-RUNS is not asked again.
+Without anchors, recall and failure memories of guidance, so that nothing but the cases differs. A run that is
+there is not made again.
 """
 
 from __future__ import annotations

@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 from mage_es.engine.config import Config
-from mage_es.engine.rules.leaks import Guarded, texts_of
+from mage_es.engine.rules.leaks import Guarded, hashes_of, texts_of
 from mage_es.engine.rules.live_gain import LEAST
+from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.rules.probation import PROBATION
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.inheriting import inheritance, last_inherited
@@ -252,6 +253,18 @@ def test_nothing_that_either_keeps_back_comes_along(overlapping: tuple[Run, Run]
             if split.split != "evolution":
                 assert not splits["evolution"] & set(split.question_hashes)
     assert verify(run).ok, verify(run)
+
+
+def test_a_memory_that_quotes_what_the_other_holds_out_stays_behind_and_the_question_is_examined(
+    halves: tuple[Run, Run], tmp_path: Path
+) -> None:
+    [held] = [split for split in LogReader(halves[0].log_path).of(SplitCommitted) if split.split == "held_out"]
+    text = next(row["question"] for row in rows(0, 40) if question_hash(normalise(row["question"])) in hashes_of(held))
+    quoting = evolved(tmp_path, "quoting", [{**row, "solution": text} for row in rows(40, 60)], iterations=1)
+    report = merge(halves[0], quoting, runs_dir=tmp_path)
+    assert report.parents[1].taken == 0 < report.parents[1].left_out["question"]
+    [now] = [split for split in LogReader(made(report).log_path).of(SplitCommitted) if split.split == "held_out"]
+    assert question_hash(normalise(text)) in hashes_of(now) and verify(made(report)).ok
 
 
 def test_what_was_made_of_an_answer_that_the_other_keeps_back_stays_behind(

@@ -27,6 +27,7 @@ from mage_es.cli import (
     matrix,
     mcp,
     memory,
+    merge,
     new,
     publish,
     receipt,
@@ -95,6 +96,7 @@ _command("Learn", tryout.tryout, tryout.EXAMPLES, name="try")
 _command("Learn", evolve.evolve, evolve.EXAMPLES)
 _command("Learn", resume.resume, resume.EXAMPLES)
 _command("Learn", upgrade.upgrade, upgrade.EXAMPLES)
+_command("Learn", merge.merge, merge.EXAMPLES)
 _command("Learn", matrix.matrix, matrix.EXAMPLES)
 
 _command("Measure", exam.exam, exam.EXAMPLES)

@@ -26,6 +26,7 @@ from mage_es.projections.graph import Graph
 from mage_es.projections.ledger import Ledger
 from mage_es.projections.memory import Memory
 from mage_es.projections.patterns import Patterns
+from mage_es.projections.probation import Probation
 from mage_es.projections.progress import Progress
 from mage_es.projections.protocol import Columnar, Passing, Projection
 from mage_es.projections.questions import Questions
@@ -58,6 +59,7 @@ class State:
         self.traffic = Traffic()
         self.benefit = Benefit()
         self.recall = RecallRecord()
+        self.probation = Probation()
         self.progress = Progress()
         self.texts = Texts()
         # Looked up once per type: a live run applies its events one by one, and most are read by two or three
@@ -86,6 +88,7 @@ class State:
             self.traffic,
             self.benefit,
             self.recall,
+            self.probation,
         )
 
     def projections(self) -> tuple[Projection, ...]:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.evolve import aevolve, evolve
     from mage_es.engine.verbs.exam import aexamine, examine
     from mage_es.engine.verbs.exam_report import ExamReport
+    from mage_es.engine.verbs.merge import MergeReport, amerge, merge
     from mage_es.engine.verbs.open_run import aopen_run, open_run
     from mage_es.engine.verbs.replay import ReplayReport, areplay, replay
     from mage_es.engine.verbs.reproduce import ReproduceReport, areproduce, reproduce
@@ -84,6 +85,7 @@ __all__ = [
     "Limits",
     "LogDamaged",
     "MageError",
+    "MergeReport",
     "Model",
     "Models",
     "OpenedRun",
@@ -115,6 +117,7 @@ __all__ = [
     "aerase",
     "aevolve",
     "aexamine",
+    "amerge",
     "aopen_run",
     "areplay",
     "areproduce",
@@ -133,6 +136,7 @@ __all__ = [
     "find_run",
     "inference_of",
     "list_runs",
+    "merge",
     "open_model",
     "open_run",
     "read_prices",
@@ -170,6 +174,7 @@ _HOMES = {
     "engine.verbs.evolve": ("aevolve", "evolve"),
     "engine.verbs.exam": ("aexamine", "examine"),
     "engine.verbs.exam_report": ("ExamReport",),
+    "engine.verbs.merge": ("MergeReport", "amerge", "merge"),
     "engine.verbs.open_run": ("aopen_run", "open_run"),
     "engine.verbs.replay": ("ReplayReport", "areplay", "replay"),
     "engine.verbs.reproduce": ("ReproduceReport", "areproduce", "reproduce"),

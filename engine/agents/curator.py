@@ -28,6 +28,7 @@ from mage_es.engine.rules.briefing import seen
 from mage_es.engine.rules.harvest import CASE, GUESS, Met, TimesGiven, capped, is_guess, new_memory, reasoning_of
 from mage_es.engine.rules.mastery import ratchet
 from mage_es.engine.rules.phases import marked
+from mage_es.engine.rules.probation import counted
 from mage_es.engine.rules.recall import compare
 from mage_es.engine.rules.reproof import reproved
 from mage_es.engine.rules.setting import Setting
@@ -72,6 +73,7 @@ def learn(setting: Setting, state: State, command: LearnFromAnswers) -> list[Dra
         *(_missed(setting, state, command, verdicts) if setting.config.cases else ()),
         *(reproved(setting, state, harvested) if setting.reproves(command.iteration) else ()),
         *compare(setting, state, command.iteration, verdicts, command.questions),
+        *counted(state, command.iteration, verdicts),
         *_action_recipes(setting, state, command.iteration, verdicts),
         *revised_types(setting, state, command.iteration, command.doubtful),
     ]

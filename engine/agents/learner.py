@@ -15,6 +15,7 @@ from mage_es.engine.courses import Ask, Course, begin
 from mage_es.engine.rules.choice import Choosing, Chosen
 from mage_es.engine.rules.forms import RIVAL, form_of
 from mage_es.engine.rules.ingredients import sections_of, sections_of_step
+from mage_es.engine.rules.probation import PROBATION
 from mage_es.engine.rules.prompt import Prompt
 from mage_es.engine.rules.randomness import stream
 from mage_es.engine.rules.recall import is_recalled
@@ -82,11 +83,18 @@ def _plan(
     is_bare: bool = False,
 ) -> QuestionPlanned:
     question, donor = asked.question, None if is_bare else command.donors.get(asked.question.id)
-    coin = 0.0 if command.frozen or asked.opening is not None else setting.config.coin
+    is_tossed = not command.frozen and asked.opening is None
+    coin = setting.config.coin if is_tossed else 0.0
     hits = [(hit, command.answers.get(hit.memory_id)) for hit in (*chosen.bundle.success, *chosen.bundle.failure)]
-    retrieved = [Retrieved(**hit._asdict(), answer_of=other or "") for hit, other in hits if other != ""]
+    # Of what is on probation the coin is its own, unless all are left out as often.
+    own = PROBATION if is_tossed and coin < PROBATION else 0.0
+    retrieved = [
+        Retrieved(**hit._asdict(), answer_of=other or "", coin=own if hit.memory_id in state.probation else 0.0)
+        for hit, other in hits
+        if other != ""
+    ]
     tosses = stream(setting.config.seed, "coin", command.iteration, question.id).random(len(retrieved))
-    is_kept = [bool(toss >= coin) for toss in tosses]
+    is_kept = [bool(toss >= (hit.coin or coin)) for toss, hit in zip(tosses, retrieved, strict=True)]
     draft = QuestionPlanned(
         iteration=command.iteration,
         purpose=asked.purpose,

@@ -19,13 +19,13 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from mage_es.engine.rules.live_gain import Difference, compared
 from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.rules.step_prompt import STEP_TEMPLATES
-from mage_es.events.vocabulary import AnswerJudged, BundleTrimmed, Phase, QuestionPlanned, Record
+from mage_es.events.vocabulary import AnswerJudged, BundleTrimmed, Phase, QuestionPlanned, Record, Retrieved
 
 LEAST_PAIRS = 30
 """Pairs that an interval needs: with as many, the standard error is 6 points where one pair in nine differs."""
@@ -76,7 +76,7 @@ def askings(records: Iterable[Record]) -> list[Prompted]:
     found = []
     for record in records:
         match record.event:
-            case QuestionPlanned() as planned if _is_measured(planned):
+            case QuestionPlanned() as planned if is_measured(planned):
                 plans[planned.iteration, planned.purpose, planned.question_id] = record
             case BundleTrimmed() as trim:
                 trimmed.setdefault((trim.iteration, trim.purpose, trim.question_id), set()).add(trim.memory_id)
@@ -106,14 +106,15 @@ def coin_of(found: Sequence[Prompted], names: frozenset[str]) -> Difference:
     return compared(
         (is_out, float(asking.right))
         for asking in found
-        if asking.planned.coin
-        for is_out, tossed in (
-            (False, _ids(asking.planned)),
-            (True, [hit.memory_id for hit in asking.planned.left_out]),
-        )
-        for name in tossed
-        if name in names
+        for is_out, hit in tosses_of(asking.planned)
+        if hit.memory_id in names
     )
+
+
+def tosses_of(planned: QuestionPlanned) -> Iterator[tuple[bool, Retrieved]]:
+    """Yield each memory that a coin was tossed for, and whether it was left out."""
+    for is_out, hits in ((False, planned.memories), (True, planned.left_out)):
+        yield from ((is_out, hit) for hit in hits if planned.coin or hit.coin)
 
 
 def association_of(found: Sequence[Prompted], names: frozenset[str]) -> Difference:
@@ -130,7 +131,8 @@ def _last(found: Sequence[Prompted], is_meant: Callable[[Prompted], bool]) -> di
     return {asking.planned.question_id: asking for asking in found if is_meant(asking)}
 
 
-def _is_measured(planned: QuestionPlanned) -> bool:
+def is_measured(planned: QuestionPlanned) -> bool:
+    """Return whether a plan has a prompt of its own that retrieved memories once."""
     is_apart = planned.is_bare or planned.purpose in _APART
     return not is_apart and planned.routing_arm != RECALL and planned.template not in STEP_TEMPLATES
 

@@ -59,6 +59,11 @@ def inheritance(reader: LogReader) -> RunInherited | None:
     return next(reader.of(RunInherited, until=2), None)
 
 
+def is_merged(event: RunInherited) -> bool:
+    """Return whether a run began with the memories of two others, each of which has a `run.merged`."""
+    return not event.head_chain
+
+
 def last_inherited(reader: LogReader) -> int:
     """Return the sequence number of the last event from the parent, 0 without a parent."""
     event = inheritance(reader)
@@ -127,7 +132,14 @@ class Parent(NamedTuple):
             taken = {column.role: column.name for column in self.started.columns}
             return with_column_roles(reopen(known, self.started.data_sha256), taken)
         new = given or open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
-        joined = [*known, *_added(known, all_questions(new), self.event.parent)]
+        others, changed = added(known, all_questions(new))
+        if changed:
+            raise UsageError(
+                f"{len(changed)} questions that {self.event.parent} learned from have another answer now: "
+                f"{named(changed)}. What it learned from them would be wrong: start a run without --from, or leave "
+                "these questions out."
+            )
+        joined = [*known, *others]
         if reopen:
             return with_column_roles(reopen(joined, new.data_sha256), column_roles_of(new))
         is_bound = is_sequential(new) or getattr(new, "is_seed_bound", False)
@@ -230,16 +242,13 @@ def _is_there(benchmark: str) -> bool:
     return benchmark.startswith(OWN_TASKS) and Path(parse(benchmark).source).expanduser().is_file()
 
 
-def _added(known: Sequence[Question], questions: Sequence[Question], parent: str) -> Iterator[Question]:
-    """Yield the questions that are not yet known, under ids of their own. Raises `UsageError` for one whose answer has
-    changed."""
-    by_text, taken, changed = (
-        {_normal_question(question): question for question in known},
-        {q.id for q in known},
-        list[str](),
-    )
+def added(known: Sequence[Question], questions: Sequence[Question]) -> tuple[list[Question], list[str]]:
+    """Return the questions that are not yet known, under ids of their own, and the ids of the known ones whose answer
+    is another."""
+    by_text, taken = {asked_in(question): question for question in known}, {q.id for q in known}
+    found, changed = list[Question](), list[str]()
     for question in questions:
-        if other := by_text.get(_normal_question(question)):
+        if other := by_text.get(asked_in(question)):
             if _answers(question) != _answers(other):
                 changed.append(other.id)
         else:
@@ -248,15 +257,12 @@ def _added(known: Sequence[Question], questions: Sequence[Question], parent: str
             while name in taken:
                 name = f"{name}+"
             taken.add(name)
-            yield msgspec.structs.replace(question, id=name)
-    if changed:
-        raise UsageError(
-            f"{len(changed)} questions that {parent} learned from have another answer now: {named(changed)}. What it "
-            "learned from them would be wrong: start a run without --from, or leave these questions out."
-        )
+            found.append(msgspec.structs.replace(question, id=name))
+    return found, changed
 
 
-def _normal_question(question: Question) -> tuple[str, str]:
+def asked_in(question: Question) -> tuple[str, str]:
+    """Return the texts that make a question the same as another, its own and its context."""
     return " ".join(question.question.split()), " ".join(question.context.split())
 
 

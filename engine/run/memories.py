@@ -11,9 +11,10 @@ import msgspec
 
 from mage_es.engine.commands import Curate, Curation
 from mage_es.engine.config import parse
+from mage_es.engine.rules.effect import tosses_of
 from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.rules.setting import Setting
-from mage_es.engine.run.inheriting import inheritance
+from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
@@ -28,8 +29,10 @@ from mage_es.events.vocabulary import (
     MemorySuperseded,
     ModelCalled,
     PatternPruned,
+    ProbationCounted,
     ProposalReviewed,
     QuestionPlanned,
+    RunMerged,
     RunStarted,
     ToolAuthored,
     tag_of,
@@ -97,8 +100,8 @@ class Uses:
                 memories = [hit.memory_id for hit in event.memories]
                 others = (*event.principles, *event.action_recipes, event.tool_id, event.recipe_id)
                 self._note(self._shown, asking, filter(None, dict.fromkeys((*memories, *others))))
-                if event.coin:
-                    self._note(self._coined, asking, memories)
+                coined = [hit.memory_id for is_out, hit in tosses_of(event) if not is_out]
+                self._note(self._coined, asking, coined)
                 self._note(self._left, asking, [hit.memory_id for hit in event.left_out])
             case EpisodeStepped():
                 self._note(self._shown, asking, event.memories)
@@ -163,17 +166,20 @@ def reported(
     uses, asked = Uses(), dict[tuple[int, str, str], int]()
     for event in reader.of(*Uses.reads, until=until):
         uses.take(asked.setdefault(asking_of(event), len(asked)), event)
-    use = uses.of(item.memory_id)
+    use, learners = uses.of(item.memory_id), _learners(reader, item)
     return MemoryReport(
         run_id=run_id,
         marker=marker,
         item=item,
         fields=fields,
-        origin=(*_parent(reader, item), *_origin(reader, fields["origin"], until=until)),
+        origin=(
+            *(f"Learned in the run {run} or one that it goes on from ({path})" for run, path in learners.items()),
+            *_origin(reader, fields["origin"], list(learners), until=until),
+        ),
         prompts=len(use.shown),
         right=use.right.correct,
         coin=(use.coin, use.left),
-        history=tuple(_history(reader, item.memory_id, until=until)),
+        history=(*_probation(reader, item.memory_id, until=until), *_history(reader, item.memory_id, until=until)),
     )
 
 
@@ -252,13 +258,16 @@ def named(name: str, known: Collection[str]) -> str:
     )
 
 
-def _parent(reader: LogReader, item: MemoryItem) -> Iterator[str]:
+def _learners(reader: LogReader, item: MemoryItem) -> dict[str, str]:
+    """Return the path of each other run that learned an item: those that brought it to a merge, or the parent."""
     begun = inheritance(reader)
-    if begun and item.iteration <= begun.iteration:
-        yield f"Learned in the run {begun.parent} or one that it goes on from ({begun.path})"
+    if begun is None or item.iteration > begun.iteration:
+        return {}
+    marks = reader.of(RunMerged, until=last_inherited(reader))
+    return {mark.parent: mark.path for mark in marks if item.memory_id in mark.memory_ids} or {begun.parent: begun.path}
 
 
-def _origin(reader: LogReader, origin: Mapping[str, Any], *, until: int) -> Iterator[str]:
+def _origin(reader: LogReader, origin: Mapping[str, Any], learners: Sequence[str], *, until: int) -> Iterator[str]:
     """Yield what an item was made from, one line each."""
     wrote = f"Written by {origin['writer']}" if origin["writer"] else "Written by no model"
     saw = "from its own replies" if origin["saw"] == "nothing" else f"which saw {origin['saw']}"
@@ -268,8 +277,8 @@ def _origin(reader: LogReader, origin: Mapping[str, Any], *, until: int) -> Iter
         if (fact := record.fact_id.hex()) in missing:
             missing.remove(fact)
             yield f"{tag_of(record.event)} {record.event.subject} in iteration {record.iteration} (event {record.seq})"
-    if missing and (begun := inheritance(reader)):
-        yield f"and {len(missing)} more, such as {min(missing)}, which the log of {begun.parent} has"
+    if missing and learners:
+        yield f"and {len(missing)} more, such as {min(missing)}, which the log of {' or '.join(learners)} has"
 
 
 def bare_setting(started: RunStarted) -> Setting:
@@ -288,6 +297,23 @@ def curations(reader: LogReader, name: str, until: int | None = None) -> Iterato
     for seq, event in reader.numbered(*CURATIONS, until=until):
         if getattr(event, "memory_id", "") == name:
             yield seq, event
+
+
+def _probation(reader: LogReader, name: str, *, until: int) -> Iterator[str]:
+    """Yield which runs brought an item to a merge, and the last count of the coin's tosses for what each brought."""
+    brought, counts = dict[str, int](), dict[str, str]()
+    for seq, event in reader.numbered(RunMerged, ProbationCounted, until=until):
+        match event:
+            case RunMerged(parent=run) if name in event.memory_ids:
+                brought[run] = seq
+            case ProbationCounted(parent=run) if run in brought:
+                told = "over" if event.is_over else "going on"
+                sides = (
+                    f"{event.shown_right} of {event.shown} right with it, {event.left_out_right} of {event.left_out}"
+                )
+                counts[run] = f"{told}: of what {run} brought, {sides} without (event {seq})"
+    for run, seq in brought.items():
+        yield f"Brought by {run} (event {seq}); probation {counts.get(run, 'not begun')}"
 
 
 def _history(reader: LogReader, name: str, *, until: int) -> Iterator[str]:

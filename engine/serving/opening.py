@@ -9,7 +9,6 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
@@ -17,29 +16,25 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es.engine.benchmarks.registry import title
-from mage_es.engine.commands import CloseIteration, Command, CompletePhase, OpenRun
 from mage_es.engine.config import Config, parse
-from mage_es.engine.decide import decide
 from mage_es.engine.rules.forms import USUAL
 from mage_es.engine.run.directory import Run, clock, create_run
-from mage_es.engine.run.fingerprints import fingerprints
 from mage_es.engine.run.inheriting import Parent, inheritance, read_parent
 from mage_es.engine.run.pricing import Prices
-from mage_es.engine.run.questions import recorded_benchmark, rows_of
-from mage_es.engine.run.world import World, open_world, reopen_world, require_ontology, state_of, templates_of
+from mage_es.engine.run.questions import recorded_benchmark
+from mage_es.engine.run.world import World, open_world, reopen_world, state_of, templates_of
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.environment import is_sequential
+from mage_es.engine.session.beginning import begin_at_once
 from mage_es.events.disk import FileSystem
 from mage_es.events.errors import RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.log.markers import Marker
-from mage_es.events.vocabulary import Draft, FormDecided, IterationClosed, RunInherited
+from mage_es.events.vocabulary import FormDecided, IterationClosed, RunInherited
 from mage_es.projections.fold import State
-from mage_es.projections.snapshots import write_snapshot
 
 SUFFIX = "-served"
-_START = -1
 
 
 class ServedRun(NamedTuple):
@@ -100,7 +95,7 @@ def open_served(
             state = state_of(served, reader)
             _require_layout(served, world, layout)
         else:
-            state = _begin(served, log, world, parent)
+            state = begin_at_once(served, log, world, parent)
         undo.pop_all()
         return ServedRun(served, log, world, state)
 
@@ -198,27 +193,3 @@ def _form(config: Config, parent: Parent) -> str:
     """Return how a run shows cases at a marker; a trial's choice is a served run's own setting."""
     tried = [draft.event.form for draft in parent.drafts if isinstance(draft.event, FormDecided)]
     return (tried or [USUAL])[-1] if config.form == "auto" else config.form
-
-
-def _begin(served: Run, log: Log, world: World, parent: Parent) -> State:
-    """Record the beginning of a served run, all of it or nothing, and return the state."""
-    state, drafts = State(), list[Draft]()
-    for command in _commands(served, log, world, parent, state):
-        decided = decide(world.setting, state, command)
-        drafts += decided
-        for draft in decided:
-            state.apply(draft.event)
-    # In one batch with the rest, unlike a run's own close, so that no crash leaves a served run without its marker.
-    state.seq = log.append(drafts).seqs[-1]
-    write_snapshot(served.snapshots_path, state, chain=log.head.chain)
-    return state
-
-
-def _commands(served: Run, log: Log, world: World, parent: Parent, state: State) -> Iterator[Command]:
-    k = parent.event.iteration
-    stored = log.store(*rows_of(world.benchmark))
-    started = msgspec.structs.replace(world.started(served.id), **fingerprints(world)._asdict())
-    yield OpenRun(started, (*world.splits.events, stored), parent=[parent.event], inherited=parent.drafts)
-    require_ontology(state, f"iteration {k}")
-    yield CompletePhase(_START, "open")
-    yield CloseIteration(k, state.digests())

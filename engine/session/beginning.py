@@ -1,15 +1,24 @@
 """What a session records before its work: the opening of a run, its limits, its signature."""
 
+from collections.abc import Iterator
+
 import msgspec
 
-from mage_es.engine.commands import OpenRun
+from mage_es.engine.commands import CloseIteration, Command, CompletePhase, FinishRun, OpenRun
+from mage_es.engine.decide import decide
 from mage_es.engine.run.budget import UNLIMITED, Limits
+from mage_es.engine.run.directory import Run
 from mage_es.engine.run.fingerprints import fingerprints
+from mage_es.engine.run.inheriting import Parent
 from mage_es.engine.run.questions import rows_of
-from mage_es.engine.run.world import registered_in
+from mage_es.engine.run.world import World, registered_in, require_ontology
 from mage_es.engine.session.session import Session
 from mage_es.events.care import naming
+from mage_es.events.log import Log
 from mage_es.events.vocabulary import Draft
+from mage_es.projections.fold import State
+from mage_es.projections.scores import START
+from mage_es.projections.snapshots import write_snapshot
 
 
 def opening(session: Session) -> OpenRun:
@@ -24,6 +33,33 @@ def opening(session: Session) -> OpenRun:
     if parent := world.parent:
         return opened._replace(parent=[parent.event], inherited=parent.drafts)
     return opened
+
+
+def begin_at_once(run: Run, log: Log, world: World, parent: Parent, *, is_all: bool = False) -> State:
+    """Record the beginning of a run that asks nothing before it is of use, all of it or nothing, and return the state.
+    If that `is_all`, the run is finished with it."""
+    state, drafts = State(), list[Draft]()
+    for command in _at_once(run, log, world, parent, state, is_all=is_all):
+        decided = decide(world.setting, state, command)
+        drafts += decided
+        for draft in decided:
+            state.apply(draft.event)
+    # In one batch with the rest, unlike other runs' own close, so that no crash leaves the run without its marker.
+    state.seq = log.append(drafts).seqs[-1]
+    write_snapshot(run.snapshots_path, state, chain=log.head.chain)
+    return state
+
+
+def _at_once(run: Run, log: Log, world: World, parent: Parent, state: State, *, is_all: bool) -> Iterator[Command]:
+    k = parent.event.iteration
+    stored = log.store(*rows_of(world.benchmark))
+    started = msgspec.structs.replace(world.started(run.id), **fingerprints(world)._asdict())
+    yield OpenRun(started, (*world.splits.events, stored), parent=[parent.event], inherited=parent.drafts)
+    require_ontology(state, f"iteration {k}")
+    yield CompletePhase(START, "open")
+    yield CloseIteration(k, state.digests())
+    if is_all:
+        yield FinishRun()
 
 
 def sign(session: Session) -> None:

@@ -23,6 +23,7 @@ from mage_es.events.vocabulary import (
     GuardDecided,
     IterationClosed,
     IterationPlanned,
+    LeftOut,
     MasteryUpdated,
     MemoryAppended,
     MemoryReinforced,
@@ -33,11 +34,13 @@ from mage_es.events.vocabulary import (
     Paired,
     Phase,
     PhaseCompleted,
+    ProbationCounted,
     Purpose,
     QuestionPlanned,
     Recall,
     RecallCompared,
     Retrieved,
+    RunMerged,
     RunResumed,
     ServedPrompt,
     SkillCreated,
@@ -101,6 +104,7 @@ class RandomRun:
             events.append(
                 EdgeAdded(kind="resolves", source=f"skill/{skill}", target=f"task_type/{name}", weight=weight)
             )
+        events.append(self._merged())
         return Stage(-1, "open", (*events, PhaseCompleted(iteration=-1, phase="open")))
 
     def _plan(self, k: int) -> Stage:
@@ -194,6 +198,7 @@ class RandomRun:
             events.append(self._rewarded())
             events.append(self._memory(k, "update", "success_memory", ""))
         events.append(self._recall(k))
+        events.append(self._probation(k))
         if self.active:
             again = self.random.choice(self.active)
             self.met[again.memory_id] += 1
@@ -271,6 +276,31 @@ class RandomRun:
             for (name, agreement), (q, r, a) in ((key, self.recalled[key]) for key in drawn)
         )
         return RecallCompared(iteration=k, records=tuple(records))
+
+    def _merged(self) -> RunMerged:
+        names = sorted(f"{self.random.getrandbits(128):032x}" for _ in range(2))
+        return RunMerged(
+            parent="other",
+            path="other",
+            iteration=0,
+            seq=9,
+            head_seq=9,
+            head_chain="",
+            memory_ids=tuple(names),
+            left_out=(LeftOut(memory_id=f"{self.random.getrandbits(128):032x}", reason="question"),),
+        )
+
+    def _probation(self, k: int) -> ProbationCounted:
+        shown, left_out = 4 * (k + 1), k + 1
+        return ProbationCounted(
+            iteration=k,
+            parent="other",
+            shown=shown,
+            shown_right=self.random.randint(0, shown),
+            left_out=left_out,
+            left_out_right=self.random.randint(0, left_out),
+            is_over=self.random.random() < 0.2,
+        )
 
     def _rewarded(self) -> BanditUpdated:
         key = (self.random.choice(("search", "routing")), self.random.choice(TASK_TYPES), "balanced")

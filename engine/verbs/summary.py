@@ -114,7 +114,8 @@ class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ParentRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The run that another continues after its `iteration`; `path` is where it was, relative to the folder of runs.
+    """The run that another continues after its `iteration`; `path` is where it was, relative to the folder of runs. Of
+    two that were merged `run_id` has both, and `path` and `head` are empty.
 
     `calls` and `usd` (None: a price is unknown) are what it and its parents had cost, which no ledger here counts.
     """
@@ -128,7 +129,8 @@ class ParentRow(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         usd = "" if self.usd is None else f" (${self.usd:.2f})"
-        return f"iter-{self.iteration} of {self.run_id}, which took {self.calls} calls{usd} that are not counted here"
+        which = f"iter-{self.iteration} of {self.run_id}" if self.head else f"the memories of {self.run_id}"
+        return f"{which}, which took {self.calls} calls{usd} that are not counted here"
 
 
 class FrontierSkill(msgspec.Struct, frozen=True, kw_only=True):

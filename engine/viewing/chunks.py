@@ -25,7 +25,7 @@ from mage_es import __version__
 from mage_es.engine.config import Config, parse
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.exams import ExamRecord, exam_records, learner_of
-from mage_es.engine.run.inheriting import inheritance
+from mage_es.engine.run.inheriting import inheritance, is_merged
 from mage_es.engine.run.memories import things_of
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.world import baseline_of
@@ -51,6 +51,7 @@ from mage_es.events.vocabulary import (
     QuestionText,
     Record,
     RunInherited,
+    RunMerged,
     RunStarted,
     tag_of,
 )
@@ -402,7 +403,7 @@ class Viewed:
             "stamp": "" if self._whole else self.stamp,
             "began_us": life.began_us,
             "ended_us": life.ended_us,
-            "parent": f"iter-{begun.iteration} of {begun.parent}" if begun else None,
+            "parent": self._parent(begun) if begun else None,
             "command": self._command(config) if config else "",
             "exact": life.exact,
             "markers": packed({name: markers.get(name, []) for name in _MARKER}, 0, len(life.markers) - 1),
@@ -422,6 +423,9 @@ class Viewed:
         shares = ((seq, round(correct / total, 4)) for seq, correct, total in rows if total)
         return [next(same) for _, same in groupby(shares, itemgetter(1))]
 
+    def _parent(self, begun: RunInherited) -> str:
+        return begun.parent if is_merged(begun) else f"iter-{begun.iteration} of {begun.parent}"
+
     def _kind(self, started: RunStarted | None, begun: RunInherited | None) -> str:
         if self._reader and started and baseline_of(self._reader):
             return "baseline"
@@ -435,9 +439,12 @@ class Viewed:
         if self._reader and (begun := baseline_of(self._reader)):
             words, names = ["baseline", begun.baseline, config.benchmark], _BASELINES
         if self._reader and (parent := inheritance(self._reader)):
-            marker = "start" if parent.iteration < 0 else f"iter-{parent.iteration}"
             runs = str(self.run.path.parent.absolute())
             where = ["--runs-dir", runs] if self._opened else []
+            if is_merged(parent):
+                merged = (f"{mark.parent}@iter-{mark.iteration}" for mark in self._reader.of(RunMerged))
+                return shlex.join(["mage-es", "merge", *merged, "--name", self.name, *where])
+            marker = "start" if parent.iteration < 0 else f"iter-{parent.iteration}"
             words = ["evolve", "--from", parent.parent, "--at", marker, *where]
             if parent.is_served:
                 return shlex.join(["mage-es", "serve", parent.parent, *where])

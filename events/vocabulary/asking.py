@@ -35,6 +35,8 @@ class Retrieved(Part, frozen=True, kw_only=True):
     """Cosine between the question and the memory, both moved by the metric of the task type, if it has one."""
     answer_of: str = ""
     """Memory whose answer is shown in place of its own (the permuted control of an exam); else empty."""
+    coin: float = 0.0
+    """Probability with which it was left out, if it has one of its own, as it is on probation; 0: its question's."""
 
 
 class Span(Part, frozen=True, kw_only=True):

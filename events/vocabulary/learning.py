@@ -113,6 +113,26 @@ class RecallCompared(Event, frozen=True, kw_only=True, tag="recall.compared"):
     """By task type and agreement, sorted."""
 
 
+class ProbationCounted(Event, frozen=True, kw_only=True, tag="probation.counted"):
+    """What the coin has shown of the memories that a merge took from a run, over all iterations up to here."""
+
+    # Totals, not increments: a fold only assigns.
+    stream: ClassVar[str] = "merged/{0.parent}"
+    iteration: int
+    parent: str
+    """The run that they came from."""
+    shown: int
+    """Tosses that left such a memory in a prompt."""
+    shown_right: int
+    """Of these, how many questions were answered rightly."""
+    left_out: int
+    """Tosses that left one out."""
+    left_out_right: int
+    """Of these, how many questions were answered rightly."""
+    is_over: bool
+    """Whether their effect is not negative, so that the coin is tossed for them no more."""
+
+
 class BanditUpdated(Event, frozen=True, kw_only=True, tag="bandit.updated"):
     """One reward for one arm, and the arm's Beta posterior before and after it, in millionths."""
 

@@ -84,7 +84,7 @@ class RunInherited(Event, frozen=True, kw_only=True, tag="run.inherited"):
     iteration: int
     """Iteration of the parent that was closed last; -1 is its start. The run's own begin with the next."""
     parent: str
-    """Id of the parent."""
+    """Id of the parent; of a merge, both ids. The next three fields are then empty: each `run.merged` has its own."""
     path: str
     """Where the parent was, seen from the folder of the runs; a hint only."""
     seq: int
@@ -92,10 +92,10 @@ class RunInherited(Event, frozen=True, kw_only=True, tag="run.inherited"):
     head_seq: int
     """Last event of the parent's log when it was read."""
     head_chain: str
-    """Chain value of the parent's log after that event, which `verify PARENT --head` finds again."""
+    """Chain value of the parent's log after that event, which `verify PARENT --head` finds again; empty in a merge."""
     # Of every projection; scores and ledger are the parent's own accounts, which this run does not go on with.
     digests: tuple[Digest, ...]
-    """Digest of each projection of the parent."""
+    """Digest of each projection of the parent; of a merge, after the events that follow this one."""
     evolution: tuple[str, ...]
     """Ids of the questions that the parent may have learned from: never examined here."""
     anchors: tuple[str, ...]
@@ -114,6 +114,38 @@ class RunInherited(Event, frozen=True, kw_only=True, tag="run.inherited"):
     """Model that the parent learned with, where this run has another: what measured that one is not inherited."""
     reproof: int = 0
     """How many questions of the parent's are asked again in the first iteration, with what was learned and without."""
+
+
+class LeftOut(Part, frozen=True, kw_only=True):
+    """Something learned that a merge did not take."""
+
+    memory_id: str
+    reason: Literal["question", "origin", "kind"]
+    """`question`: it is about a question that one of the runs keeps back, as an anchor or for exams, or resembles one.
+    `origin`: it was made from the answer to such a question, or what it was made from cannot be told. `kind`: it is not
+    a memory but a tool, a recipe or a pattern."""
+
+
+class RunMerged(Event, frozen=True, kw_only=True, tag="run.merged"):
+    """A run whose memories this one began with, one of two. They are on probation."""
+
+    stream: ClassVar[str] = "merged/{0.parent}"
+    parent: str
+    """Its id."""
+    path: str
+    """Where it was, seen from the folder of the runs; a hint only."""
+    iteration: int
+    """Iteration of it that was closed last; -1 is its start."""
+    seq: int
+    """Event of its log up to which it was read."""
+    head_seq: int
+    """Last event of its log when it was read."""
+    head_chain: str
+    """Chain value of its log after that event, which `verify RUN --head` finds again."""
+    memory_ids: tuple[str, ...]
+    """Ids of its memories that were taken, sorted; those that both runs had are in both events."""
+    left_out: tuple[LeftOut, ...]
+    """What else it had learned, by id, and why that was not taken."""
 
 
 class RunRegistered(Event, frozen=True, kw_only=True, tag="run.registered"):

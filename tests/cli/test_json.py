@@ -56,6 +56,7 @@ pool = 4
 REFUSED: dict[str, tuple[str, ...]] = {
     "demo": ("--workers", "none"),
     "show": ("no-such-question",),
+    "merge": ("first", "first"),
     "score": ("wordmath", "--predictions", "nowhere.jsonl"),
     "restore": ("nowhere", "again"),
     "erase": ("first", "--subject", "ann"),

@@ -1,0 +1,140 @@
+"""What two runs learned, taken together: their memories, each once, with all that either run says of it.
+
+Rules
+    - A memory's id is the hash of what it says, so what has the same id is the same memory. Of its accounts the
+      earliest is kept, with its origin.
+    - What either run took out of use stays out of use: by quarantine, or because something took its place, if that
+      comes along.
+    - What may not come from one of the runs (`out`) comes from neither.
+    - So on memories a merge is commutative, associative and idempotent.
+    - Beside memories, only the skills and task types that they name are taken. Mastery, bandits, the gate and the
+      record of recall measured each run by itself, and begin anew; tools, recipes, patterns and refined prompts stay
+      behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from mage_es.engine.rules.harvest import CASE
+from mage_es.events.vocabulary import (
+    ActionRecipeHarvested,
+    Draft,
+    EdgeAdded,
+    Event,
+    MemoryAppended,
+    MemoryQuarantined,
+    MemoryReleased,
+    MemorySuperseded,
+    PatternAbstracted,
+    RetrievalRecipeAuthored,
+    SkillCreated,
+    TaskTypeCreated,
+    TaskTypeRetired,
+    ToolAuthored,
+)
+from mage_es.projections.graph import Graph
+from mage_es.projections.ordering import ORDERING_KINDS
+from mage_es.projections.slices import birth_of
+
+WhyLeft = Literal["question", "origin", "kind"]
+OTHER_KINDS = (ActionRecipeHarvested, PatternAbstracted, RetrievalRecipeAuthored, ToolAuthored)
+"""What is learned and no memory."""
+
+
+class HeldMemory(NamedTuple):
+    """A memory with all that is said of it: ids of what took its place, (reason, by) of what put it in quarantine."""
+
+    memory: MemoryAppended
+    superseded_by: frozenset[str] = frozenset()
+    quarantined: frozenset[tuple[str, str]] = frozenset()
+
+
+class Memories(NamedTuple):
+    """What one run brings, or several together: memories by id, and ids of what must not come along, each with the
+    reason."""
+
+    by_id: Mapping[str, HeldMemory]
+    out: Mapping[str, WhyLeft]
+
+
+def remembered_in(events: Iterable[Event]) -> dict[str, HeldMemory]:
+    """Return the memories that the events of one run make, by id."""
+    found = dict[str, HeldMemory]()
+    for event in events:
+        match event:
+            case MemoryAppended():
+                found.setdefault(event.memory_id, HeldMemory(event))
+            case MemorySuperseded(memory_id=name, by=by):
+                found[name] = found[name]._replace(superseded_by=frozenset({by}))
+            case MemoryQuarantined(memory_id=name) if name in found:
+                found[name] = found[name]._replace(quarantined=frozenset({(event.reason, event.by)}))
+            case MemoryReleased(memory_id=name) if name in found:
+                found[name] = found[name]._replace(quarantined=frozenset())
+    return found
+
+
+def merged(one: Memories, other: Memories) -> Memories:
+    out = {name: min(each[name] for each in (one.out, other.out) if name in each) for name in {*one.out, *other.out}}
+    held = dict[str, HeldMemory]()
+    for name, each in (*one.by_id.items(), *other.by_id.items()):
+        if name not in out:
+            held[name] = _joined(held[name], each) if name in held else each
+    return Memories(held, out)
+
+
+def _joined(one: HeldMemory, other: HeldMemory) -> HeldMemory:
+    return HeldMemory(
+        min(one.memory, other.memory, key=_account),
+        one.superseded_by | other.superseded_by,
+        one.quarantined | other.quarantined,
+    )
+
+
+def _account(memory: MemoryAppended) -> tuple[object, ...]:
+    return (*birth_of(memory.iteration, memory.phase, memory.ordinal), msgspec.msgpack.encode(memory))
+
+
+def drafts_of(found: Memories) -> Iterator[Draft]:
+    """Yield the memories in the order of their birth, then what is said of them."""
+    held = sorted(found.by_id.values(), key=lambda each: _account(each.memory))
+    for each in held:
+        yield Draft(event=each.memory, iteration=each.memory.iteration, phase=each.memory.phase)
+    for each in held:
+        name = each.memory.memory_id
+        for by in sorted(each.superseded_by & found.by_id.keys())[:1]:
+            yield opening(MemorySuperseded(memory_id=name, by=by))
+        for reason, by in sorted(each.quarantined)[:1]:
+            yield opening(MemoryQuarantined(memory_id=name, reason=reason, by=by))
+
+
+def is_of_one(memory: MemoryAppended) -> bool:
+    """Return whether a memory is the case of its own question; guidance sees several when it writes."""
+    return memory.outcome == "success_memory" or memory.kind == CASE
+
+
+def opening(event: Event) -> Draft:
+    return Draft(event=event, iteration=-1, phase="open")
+
+
+def names_of(events: Iterable[Event]) -> Iterator[Event]:
+    """Yield the skills, task types and edges between them of several runs' events, each once, except an edge that would
+    close a circle of prerequisites."""
+    graph, seen = Graph(), set[tuple[str, ...]]()
+    for event in events:
+        match event:
+            case SkillCreated(skill=name) | TaskTypeCreated(task_type=name) | TaskTypeRetired(task_type=name):
+                key: tuple[str, ...] = (type(event).__name__, name)
+            case EdgeAdded(kind=kind, source=source, target=target) if kind in (*ORDERING_KINDS, "resolves"):
+                key = (kind, source, target)
+                if kind in ORDERING_KINDS and graph.would_close_cycle(source, target):
+                    continue
+            case _:
+                continue
+        if key not in seen:
+            seen.add(key)
+            graph.apply(event)
+            yield event

@@ -1,0 +1,51 @@
+"""Probation: memories that a merge took from another run are used with a coin until their effect is not negative.
+
+Rules
+    - Each of them that is retrieved for a question to learn from is left out with a probability of PROBATION, or that
+      of `coin` if it is more. Anchors, exams and clients get all of them: the gate decides about those.
+    - What one run brought is judged together, as single memories are tossed for too seldom. Every toss counts, by
+      intention to treat (rules/effect.py).
+    - With LEAST tosses on either side, and a share of right answers with them that is not below that without them, the
+      probation is over. Until then it goes on: nothing is taken out of use here.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from mage_es.engine.rules.effect import is_measured, tosses_of
+from mage_es.engine.rules.live_gain import LEAST
+from mage_es.events.vocabulary import AnswerJudged, ProbationCounted
+from mage_es.projections.fold import State
+from mage_es.projections.probation import Brought
+
+PROBATION = 0.2
+
+
+def counted(state: State, iteration: int, verdicts: Iterable[AnswerJudged]) -> Iterator[ProbationCounted]:
+    """Yield the count for each run whose memories are on probation and were tossed for in this iteration."""
+    if not (brought := state.probation.brought()):
+        return
+    plans = [(state.progress.plan("evaluate", verdict.question_id), verdict.correct) for verdict in verdicts]
+    tosses = [
+        (hit.memory_id, is_out, right) for plan, right in plans if is_measured(plan) for is_out, hit in tosses_of(plan)
+    ]
+    for parent, each in brought.items():
+        names = frozenset(each.memory_ids)
+        if own := [(is_out, right) for name, is_out, right in tosses if name in names]:
+            yield _added(parent, iteration, each, own)
+
+
+def _added(parent: str, iteration: int, brought: Brought, tosses: list[tuple[bool, bool]]) -> ProbationCounted:
+    last = brought.counted
+    before = (last.shown, last.shown_right, last.left_out, last.left_out_right) if last else (0, 0, 0, 0)
+    sides = [[right for is_out, right in tosses if is_out == side] for side in (False, True)]
+    now = (number for side in sides for number in (len(side), sum(side)))
+    shown, shown_right, left_out, left_out_right = (one + other for one, other in zip(before, now, strict=True))
+    return ProbationCounted(
+        iteration=iteration,
+        parent=parent,
+        shown=shown,
+        shown_right=shown_right,
+        left_out=left_out,
+        left_out_right=left_out_right,
+        is_over=min(shown, left_out) >= LEAST and shown_right * left_out >= left_out_right * shown,
+    )

@@ -1,0 +1,44 @@
+"""`mage-es merge` from the outside."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from tests.cli.conftest import Command
+
+
+def test_two_runs_become_one_and_what_was_taken_is_printed(mage: Command, runs_dir: Path) -> None:
+    shutil.copytree(runs_dir / "first", runs_dir / "second")
+    ended = mage("merge", "first", "second@iter-1", "--name", "both")
+    assert ended.code == 0, ended.err
+    head, one, two = ended.out.splitlines()[1:4]
+    assert head.startswith("run ") and "left out: question kept back" in head
+    assert one.split()[0] == "first@iter-1" and two.split()[0] == "second@iter-1"
+    assert one.split()[1:] == two.split()[1:], "a copy brings the same"
+    assert "both has " in ended.out and f"{one.split()[1]} of them from both runs" in ended.out
+    assert "mage-es evolve --from both" in ended.err
+    assert mage("verify", "both").code == 0
+    assert "goes on from the memories of first + second" in mage("runs", "show", "both").out
+
+
+def test_as_json_it_is_a_report(mage: Command, runs_dir: Path) -> None:
+    shutil.copytree(runs_dir / "first", runs_dir / "second")
+    report = json.loads(mage("merge", "first@iter-0", "second", "--json").out)
+    assert report["run_id"] == "first+second" and (runs_dir / "first+second").is_dir()
+    assert [each["marker"] for each in report["parents"]] == ["iter-0", "iter-1"]
+    assert report["memories"] == report["parents"][1]["taken"] > report["parents"][0]["taken"]
+
+
+def test_what_cannot_be_merged_is_named(mage: Command, runs_dir: Path) -> None:
+    shutil.copytree(runs_dir / "first", runs_dir / "second")
+    for words, why in (
+        (("first", "first"), "Both runs are called first"),
+        (("first", "secnd"), "second"),
+        (("first", "second@iter-0/evaluate"), "continues from a closed iteration"),
+        (("first", "second", "--name", "first"), "There is a run 'first' already"),
+        (("first",), "Missing argument"),
+    ):
+        ended = mage("merge", *words)
+        assert (ended.code, why in ended.err) == (2, True), ended.err

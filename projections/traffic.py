@@ -1,4 +1,4 @@
-"""What a served run must know of its traffic: processes, the coin's salt, proposals that are open, and counts.
+"""What a served run must know about its traffic: processes, the coin's salt, open proposals, and counts.
 
 Rules
     - Never a row for a request: what needs rows (`gain`, `publish`, `show`) reads the log.

@@ -1,11 +1,11 @@
-"""Achievements: action recipes and milestones, both made from the last actions before one.
+"""Achievements: action recipes and milestones, both made from the last actions before an achievement.
 
 An action recipe (cascade part B) keeps those actions for the skill that they exercise. A milestone is what is learned
 from an episode that has no goal to reach or miss: if the task is to get as far as possible, each achievement is a
 success in itself, kept with what was observed before the actions that led to it.
 
 Rules
-    - The same actions to the same achievement are one recipe, however often they are met.
+    - The same actions to the same achievement are one recipe, however often they occur.
 """
 
 import hashlib

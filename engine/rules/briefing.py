@@ -1,10 +1,10 @@
-"""What a brief shows of a question: as much as the teacher may see and the budget has room for.
+"""What a brief shows of a question: as much as the teacher may see and the budget allows.
 
 Rules
     - `seen` is the only place where a right answer or the data set's own solution gets into a brief.
     - A brief that is too long shows less of every text, then fewer questions. The cut is recorded as an event.
-    - When a context is cut, the passages that hold the answer stay, if it is known, then those that share the rarest
-      words with the question.
+    - When a context is cut, the passages that hold the answer (if it is known) stay first, then those that share the
+    rarest words with the question.
 """
 
 import re

@@ -2,7 +2,7 @@
 
 Rules
     - A key speaks only about its own inferences (serving/live.py sees to that). So its weight is its share of the
-      traffic: with feedback on others' it could turn the bandits for everyone.
+      traffic: with feedback on others' it could sway the bandits for everyone.
     - Feedback repeated under the same idempotency key counts once; another body is a conflict. A correction is new
       feedback: for the same thing, metric and key the last word counts, in the log's order.
     - Bools and numbers move bandits, texts move nothing, a demonstration proposes a memory. Nothing is learned before
@@ -35,7 +35,8 @@ def feedback_id(key: str, idempotency_key: str) -> str:
 
 
 def draft_of(event: FeedbackGiven | MemoryProposed) -> Draft:
-    # Of no iteration, so that repeated after a publish it is still the same fact. Two keys may propose the same memory.
+    # Without an iteration, so that it is still the same fact if it is repeated after a publish. Two keys may propose
+    # the same memory.
     ordinal = int(event.feedback[:7], 16) if isinstance(event, MemoryProposed) else 0
     return Draft(event=event, iteration=-1, phase="serve", ordinal=ordinal)
 

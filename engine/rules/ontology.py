@@ -86,7 +86,7 @@ def ordering_edge(graph: Graph, kind: str, source: str, target: str, problem: st
 
 
 def _between(skills: Sequence[AuthoredSkill]) -> Iterator[tuple[str, str, str]]:
-    # Prerequisites first, so that of two edges that contradict each other the weaker claim, composition, is refused.
+    # Prerequisites first: if two edges contradict each other, the weaker claim, composition, is refused.
     for skill in skills:
         for needed in sorted(set(skill.prerequisites)):
             yield "prerequisite_of", needed, skill.name
@@ -101,7 +101,7 @@ def _resolving(skills: Sequence[AuthoredSkill], known: set[str]) -> Iterator[Eve
     claims = {skill.name: set(skill.resolves) & known for skill in skills}
     for skill in skills:
         for name in sorted(claims[skill.name]):
-            # Of several skills the one with the fewest types: a skill that claims all of them would leave the others
+            # The skill with the fewest types wins: a skill that claims all of them would leave the others
             # without a question, and they would be learnable for ever.
             claiming = [each for each in claims if name in claims[each] and each in active]
             main = min(claiming, key=lambda each: (len(claims[each]), each), default="")

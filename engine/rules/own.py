@@ -1,4 +1,4 @@
-"""What was made from one question, and is therefore not shown to it: otherwise a revisit would measure copying.
+"""What was made from one question, and therefore must not be shown to it: otherwise a revisit would measure copying.
 
 By provenance: a memory, an action recipe and a tool's example carry the id of their question, and a principle does if
 that was its only case. What was made from several cases (other principles, a skill's instruction) is general, unless a

@@ -1,4 +1,4 @@
-"""What one learner learned, tested again for another: which memories help it, on questions with known answers.
+"""What one learner learned, tested again for another: which of its memories help, on questions with known answers.
 
 Rules
     - The questions asked again are some that the parent run learned from, in a seeded order, so that a smaller sample
@@ -10,8 +10,8 @@ Rules
       chance alone explains that with a probability of at most HARM_P. Others were shown beside it, so this is an
       association.
     - Cases that quote another model's reasoning may harm even if its facts do not. They are judged together, on the
-      questions that were shown such reasoning, and go out of use if more were lost than won; one whose question the
-      learner now solves gives way to its own words in any case.
+      questions that were shown such reasoning, and go out of use if more were lost than won; in any case, one whose
+      question the learner now solves gives way to its own words.
     - Out of use means quarantine: `mage-es memory release` brings a memory back.
 """
 
@@ -57,7 +57,7 @@ class Proof(NamedTuple):
 
 def recorded_sample(setting: Setting, state: State) -> list[str]:
     """Return the questions to ask again: at most `setting.reproof` of those that the parent learned from."""
-    # Not those that were never asked: they have no case, and no answer of the old learner to compare with.
+    # Without those that were never asked: they have no case, and no answer of the old learner to compare with.
     known = (name for name in setting.evolution if state.questions.history(name))
     return ranked(known, setting.config.seed, purpose="reproof")[: setting.reproof]
 
@@ -98,7 +98,7 @@ def proofs(found: Sequence[Showing]) -> Mapping[str, Proof]:
 
 
 def proof_of_words(found: Sequence[Showing], others: frozenset[str]) -> Proof:
-    """Return the proof of cases in another model's words, on the questions that were shown the words of one or more."""
+    """Return the proof of cases in another model's words, on the questions that were shown such words."""
     return proof_of(each for each in found if each.has_words and not others.isdisjoint(each.memories))
 
 
@@ -112,7 +112,7 @@ def in_others_words(memory: MemoryRow | MemoryAppended, learner: str) -> bool:
 def harmful(found: Sequence[Showing], others: frozenset[str]) -> Mapping[str, str]:
     """Return by id the memories that go out of use, with the reason; `others` are those in another model's words."""
     words = proof_of_words(found, others)
-    # No test, as for a task type: what a new learner could say itself yields to doubt.
+    # No test, as for a task type: what a new learner could say itself gets no benefit of the doubt.
     told = {name: f"In another model's words: {words}." for name in others if words.lost > words.won}
     for name, proof in proofs(found).items():
         chance = sign_test(proof.lost, proof.won + proof.lost)

@@ -2,12 +2,13 @@
 
 Rules
     - The first snapshot has nothing to compare with and is accepted; with the guard off every snapshot is.
-    - Anchors that see what they saw when last asked carry their verdicts (agents/learner.py). The others are asked in
+    - Anchors that see the same as when they were last asked keep their verdicts (agents/learner.py). The others are
+    asked in
       quarters, in random order, and no further once the drop among those asked is within the guard's. So a rollback is
       only decided on all of them: no error is spent on looking early.
     - An anchor that was not asked stays as it was at the last accepted snapshot.
     - What the anchors show of what was learned, against the bare prompt, is decided in each snapshot
-      (rules/benefit.py). For that all are asked in a run's last one.
+      (rules/benefit.py). For that, all anchors are asked in a run's last snapshot.
 """
 
 from collections.abc import Mapping, Sequence
@@ -79,7 +80,7 @@ def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list
     known = state.benefit.last
     if known is None or known.iteration != iteration:
         return drafts
-    # A run that continues another's iteration already has that one's decision on it: its own is another fact.
+    # A run that continues another's iteration already has the other's decision on it: its own is another fact.
     return [replace(each, ordinal=1) if isinstance(each.event, BenefitDecided) else each for each in drafts]
 
 
@@ -113,7 +114,7 @@ def is_decided(setting: Setting, state: State, iteration: int, asked: Sequence[s
 def is_mastered(setting: Setting, state: State) -> bool:
     """Return whether all anchors were right at the last two closed iterations, including the start.
 
-    Of fewer than `_ENOUGH` anchors a run of right answers says too little.
+    With fewer than `_ENOUGH` anchors, all right says too little.
     """
     last = state.progress.closed
     answers = [state.scores.anchor_answers(k) for k in (last - 1, last)]
@@ -134,7 +135,7 @@ def anchors_so_far(state: State, iteration: int) -> Mapping[str, bool]:
 
 
 def _carried(state: State, iteration: int) -> list[AnswerCarried]:
-    """Return the verdicts of the anchors that did not need asking."""
+    """Return the verdicts of the anchors that did not need to be asked."""
     answers = state.scores.anchor_answers(max(_accepted_before(state, iteration), default=iteration))
     return [
         AnswerCarried(iteration=iteration, question_id=name, task_type=plan.task_type, correct=answers[name])
@@ -148,7 +149,7 @@ def _accepted(state: State, iteration: int) -> list[Accepted]:
 
 
 def _best(accepted: Sequence[Accepted]) -> Accepted:
-    # Among equals the later one, which has learned more.
+    # Among equals, the later one: it has learned more.
     return max(accepted, key=lambda a: (sum(a.answers.values()), a.iteration))
 
 

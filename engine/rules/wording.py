@@ -1,9 +1,10 @@
 """How questions are worded in traffic: wrapped in other words, beside questions about anything else.
 
 Rules
-    - A wrapped question asks the same. It has what people and applications put around a question, or is written with
-      less care; no form depends on the meaning, so they are the same for every run.
-    - A long prefix or suffix that nearly all questions of a kind share is their template. What is asked is between.
+    - A wrapped question asks the same thing: it has the words that people and applications put around a question, or is
+    written with less care. No form depends on the meaning, so they are the same for every run.
+    - A long prefix or suffix that nearly all questions of a kind share is their template. What is asked lies in
+    between.
     - A turn can be read as a whole, without what its client adds to each request, and by its paragraphs: a mail has its
       question in one of them. The reading that is nearest to a memory shows what the turn is about.
 """
@@ -61,7 +62,7 @@ EVERYDAY = (
 
 
 def wrapped(text: str, number: int) -> str:
-    """Return a question in one of the forms, which take turns by number."""
+    """Return a question in one of the forms, which take turns by `number`."""
     return WRAPPINGS[number % len(WRAPPINGS)](text)
 
 

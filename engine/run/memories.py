@@ -70,8 +70,8 @@ class MemoryReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Quoted(NamedTuple):
-    """Askings whose prompts `shown` an item, and how many of those judged were right: in all, and where a coin let it
-    in or left it out."""
+    """The askings whose prompts have `shown` an item, and how many of those judged were right: in all, and where a coin
+    let it in or left it out."""
 
     shown: list[int]
     right: Score
@@ -139,7 +139,7 @@ def asking_of(event: Any) -> tuple[int, str, str]:
 
 
 CURATIONS = (MemoryQuarantined, MemoryReleased, MemorySuperseded, PatternPruned, ProposalReviewed)
-"""The events that change whether something learned is in use."""
+"""The events that take something learned into or out of use."""
 LEAST_PREFIX = 4
 """Digits of an id that suffice if they are unambiguous."""
 
@@ -226,7 +226,7 @@ def item_in(state: State, name: str, thing: Any) -> MemoryItem:
 
 
 def lesson_of(memory: MemoryRow) -> str:
-    """Return what a memory teaches: its reasoning, else the answer to its question."""
+    """Return what a memory teaches: its reasoning, or else the answer to its question."""
     return memory.reasoning or f"{memory.question} → {memory.answer}"
 
 
@@ -273,7 +273,7 @@ def _origin(reader: LogReader, origin: Mapping[str, Any], *, until: int) -> Iter
 
 
 def bare_setting(started: RunStarted) -> Setting:
-    """Return the setting without the benchmark's part: curating does not need it, and its data may be missing."""
+    """Return the setting without the benchmark's part: curation does not need it, and its data may be missing."""
     return Setting(
         config=parse(started.config),
         evolution=(),

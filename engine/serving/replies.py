@@ -45,8 +45,8 @@ class ReplyUsage(NamedTuple):
         overhead_s: float,
         is_whole: bool,
     ) -> InferenceClosed:
-        """Return the end of the inference that this replied to, the first reply to a turn, or to "" if it was not; only
-        a complete one continues the conversation."""
+        """Return the end of the inference that this replied to, `turn_sha256` being the turn to which it is the first
+        reply ("" if it is not); only a complete reply continues the conversation."""
         return InferenceClosed(
             inference=inference,
             outcome=outcome,
@@ -80,7 +80,7 @@ class ReplyReader:
         self._call = ""
         self._length = 0
         self.is_done = False
-        """Whether a stream said that it is complete: clients read no further, and mostly hang up before its last
+        """Whether a stream said that it is complete: clients read no further, and usually hang up before its last
         byte."""
 
     def feed(self, piece: bytes) -> None:
@@ -108,7 +108,7 @@ class ReplyReader:
             self._held, self._event = [], []
 
     def usage(self) -> ReplyUsage:
-        """Return what is known once the last piece was fed."""
+        """Return what is known after the last piece."""
         if self._is_stream:
             self._read_line(b"".join(self._held))
             self._read_line(b"")

@@ -1,10 +1,10 @@
 """Calls that go to a provider as one batch, at the price of batches.
 
 Rules
-    - Everyone who may call is announced first (`add_callers`) and signs off in the end (`remove_caller`). Once all
+    - Every possible caller is announced first (`add_callers`) and signs off in the end (`remove_caller`). Once all
       remaining callers wait in the queue, their requests are submitted as one batch. Calls of others are made directly.
     - The batch's id is durable before anything waits for its replies, so a resumed run collects the same batch, even if
-      batches are switched off by then. A call is submitted again only after the batch's answer is recorded as a
+      batches are switched off by then. A call is submitted again only once its result in the batch is recorded as a
       failure.
     - A request that failed in its batch for a passing reason (expired, overloaded) is made again as a direct call; one
       that was refused is final, like any other.
@@ -94,7 +94,7 @@ class BatchQueue:
         self._submit_when_complete()
 
     def cancel(self, reason: Interrupted) -> None:
-        # The first reason is the cause. Those of other callers follow from it.
+        # The first reason is the cause; those of other callers follow from it.
         self._cancelled = self._cancelled or reason
 
     async def aclose(self) -> None:
@@ -109,10 +109,10 @@ class BatchQueue:
     async def complete(self, call: Call, request: Request, *, report: Report) -> Answered:
         """Return the reply to a call: from a batch if its caller was announced, else from the client.
 
-        Raises as `RetryingClient.complete`; `ProviderDown` also if the provider takes no batches.
+        Raises what `RetryingClient.complete` raises; `ProviderDown` also if the provider takes no batches.
         """
         caller = call.purpose, call.about
-        # Batches are switched off by now, and this call is in no batch under way, so it need not wait.
+        # Batches are switched off by now, and no batch under way has this call, so it need not wait.
         if caller in self._callers and not self._is_on and not self._batched(call)[0]:
             self.remove_caller(caller)
         if caller not in self._callers:
@@ -181,12 +181,12 @@ class BatchQueue:
     # ------------------------------------------------------------ a batch
 
     async def _process(self, waiting: Collection[_WaitingCall]) -> None:
-        """Deliver its reply to every call, from the batch that already has it or from a new one."""
+        """Deliver to every call its reply, from the batch that already has it or from a new one."""
         try:
             for batch_id, calls in (await self._by_batch(waiting)).items():
                 replies = await self._fetch_replies(batch_id, len(calls))
                 for name, each in calls.items():
-                    unknown = Fault("timeout", f"nothing is known of it in batch {batch_id}")
+                    unknown = Fault("timeout", f"batch {batch_id} knows nothing of it")
                     if not each.reply.done():  # else the waiting task was cancelled
                         each.reply.set_result(replies.get(name, unknown))
         except Exception as error:  # a task's error would be lost, so the waiting calls raise it
@@ -244,9 +244,9 @@ class BatchQueue:
         return replies
 
     async def _with_retries(self, action: Callable[[], Awaitable[Result]], *, costs: bool = False) -> Result:
-        """Return the result of a request about a batch, retried while its fault may pass. One that `costs` is given up
-        as early as a call whose reply may be lost.
-        Raises `ModelFault` for a fault that does not pass, `ProviderDown` after too many in a row."""
+        """Return the result of a request about a batch, retried while its fault may pass. A request that `costs`
+        something is given up as early as a call whose reply may be lost. Raises `ModelFault` for a fault that does not
+        pass, `ProviderDown` after too many in a row."""
         # Not through the client: these requests are not calls, so they are no events and not in the budget.
         policy = self._client.policy
         wait = policy.first_wait_s

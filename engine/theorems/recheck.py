@@ -1,7 +1,7 @@
 """Every closed iteration folded again and compared with the digests that were recorded live.
 
-`check_replay` is the theorem, at every marker; `recheck` looks for what differs. A digest shows which projection it is.
-If a cached fold of that iteration still exists, it also shows the first differing field.
+`check_replay` checks the theorem at every marker; `recheck` looks for what differs. A digest shows which projection
+differs. If a cached fold of that iteration still exists, it also shows the first differing field.
 """
 
 from pathlib import Path

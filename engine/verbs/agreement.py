@@ -173,7 +173,7 @@ def _opinion(replies: Sequence[Completion], score: float, problem: str) -> Opini
 
 
 def _fact(move: Ask, completion: Completion, model: str) -> ModelCalled:
-    """Return the event that the judge's course expects; without a run nothing is recorded."""
+    """Return the event that the judge's course expects; there is no run, so nothing is recorded."""
     return ModelCalled(
         iteration=-1,
         tier=move.tier,

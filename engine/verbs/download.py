@@ -1,4 +1,4 @@
-"""Download one file over HTTP: resumed where an earlier attempt stopped, renamed into place once it is complete.
+"""Download one file over HTTP, resumed where an earlier attempt stopped, and renamed into place once it is complete.
 
 Rules
     - The final name appears by an atomic rename of a complete, verified file, so no partial file ever has it.
@@ -51,7 +51,7 @@ BUSY_SERVER = BusyServerPolicy()
 
 
 class Downloaded(NamedTuple):
-    """A downloaded file: SHA-256, size in bytes, and how many bytes an earlier attempt had left."""
+    """A downloaded file: SHA-256, size in bytes, and how many bytes came from an earlier attempt."""
 
     sha256: str
     size: int
@@ -94,7 +94,7 @@ def download(
 
 
 def _complete(url: str, part: Path, policy: BusyServerPolicy, *, announce: Callable[[str], None]) -> int:
-    """Complete the part file; return the byte at which the last request began."""
+    """Complete the part file; return the byte that the last request began at."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
             return _with_retries(url, part, policy, announce=announce)

@@ -36,7 +36,7 @@ class Head(NamedTuple):
 
 
 class Holding(msgspec.Struct, frozen=True, array_like=True):
-    """The iterations that a segment holds facts of; it reaches from event `first` to event `last`."""
+    """The iterations whose facts a segment holds; it reaches from event `first` to event `last`."""
 
     first: int
     last: int
@@ -44,7 +44,7 @@ class Holding(msgspec.Struct, frozen=True, array_like=True):
 
 
 class HeadNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What HEAD says: a lower bound of what was durable, `chain` being that of the frame that ends at `seq`.
+    """What HEAD says: a lower bound of what was durable; `chain` is that of the frame that ends at `seq`.
 
     `holdings` saves a writer from reading segments that cannot hold what it is about to append; segments not listed are
     read.

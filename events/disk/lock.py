@@ -22,7 +22,7 @@ class WriterLock:
             shown = fs.read(path, _MARK, _SIZE).decode(errors="replace").strip()
             if shown.startswith(f"pid {os.getpid()},"):
                 raise RunLocked(
-                    f"this process ({shown}) is writing {path.parent} already. Wait until it is done, or stop it."
+                    f"this process ({shown}) is already writing {path.parent}. Wait until it is done, or stop it."
                 ) from error
             raise RunLocked(
                 f"another process is writing {path.parent} ({shown}). Wait until it is done or stop it; "
@@ -55,7 +55,7 @@ def _mark(seq: int) -> bytes:
 
 
 def is_running(pid: int) -> bool:
-    """Return whether a process of this machine runs, under any user."""
+    """Return whether a process of this machine is running, under any user."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

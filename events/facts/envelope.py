@@ -15,13 +15,13 @@ import msgspec
 from mage_es.events.facts.form import Event, Phase, tag_of
 
 Coordinates = tuple[int, Phase, str, str, int]
-"""What makes a fact this fact in a run: iteration, phase, subject, type, ordinal."""
+"""What identifies a fact within a run: iteration, phase, subject, type, ordinal."""
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """An event on its way into the log, before it has a place there. Its fields, in this order, are what is written.
 
-    `ordinal` tells apart facts of one type about one subject in one phase. `causation` is the sequence number
+    `ordinal` distinguishes facts of one type about one subject in one phase. `causation` is the sequence number
     of the event that led to this one (0: none); `correlation` is usually a question id.
     """
 

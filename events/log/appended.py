@@ -9,7 +9,7 @@ from mage_es.events.wal.bodies import record_of
 
 
 class Appended:
-    """The records of some facts as given to the log; `seqs` and `events` avoid the cost of identities."""
+    """The records of some facts, in the order given to the log; `seqs` and `events` avoid the cost of identities."""
 
     def __init__(
         self,

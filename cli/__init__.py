@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _open_streams() -> None:
-    """Replace a stream that the caller closed: otherwise the next file opened would take its number, and our
+    """Replace a stream that the caller closed: otherwise the next file that is opened would get its number, and our
     messages."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
@@ -84,7 +84,7 @@ def _require_files() -> None:
 
 
 def _show_traceback(error: Exception) -> None:
-    """Print the traceback as Python would, without terminal escapes that a provider's text may have put in it."""
+    """Print the traceback as Python would, but without terminal escapes from a provider's text."""
     import traceback
 
     from mage_es.cli.output import message

@@ -35,7 +35,7 @@ def backup(
         ),
     ] = False,
 ) -> None:
-    """Back up a run's logs, also while it is working.
+    """Back up a run's logs, even while it is working.
 
     Copies what is new, missing or damaged there. Without a destination, runs/first goes to runs-backups/first.
     For buckets, endpoint, region and credentials come from the AWS_* environment variables.

@@ -1,4 +1,4 @@
-"""`mage-es explain`: a word of the screens, in plain words."""
+"""`mage-es explain`: a word used on the screens, in plain words."""
 
 import re
 from pathlib import Path

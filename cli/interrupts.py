@@ -28,7 +28,7 @@ class Interrupts:
         self._asked = False
         self._before: dict[signal.Signals, object] = {}
         self.kind: type[Interrupted] = Interrupted
-        """The error that the requested stop ends in."""
+        """The error that the requested stop will raise."""
 
     def asked(self) -> bool:
         return self._asked

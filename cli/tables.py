@@ -78,7 +78,7 @@ def _unguided(lost: MissingGuidance) -> str:
 
 
 def _served(names: Mapping[str, int]) -> str:
-    """Return which model the provider says answered, in capitals if that changed during the run."""
+    """Return the model that, by the provider's account, answered, in capitals if that changed during the run."""
     counts = ", ".join(f"{name} ({_counted(calls, 'call')})" for name, calls in names.items())
     return f"MORE THAN ONE MODEL answered: {counts}" if len(names) > 1 else f"answered by {counts}"
 
@@ -150,8 +150,8 @@ def _share(part: int, whole: int) -> str:
 
 
 def benefit(records: Sequence[Paired], title: str = "Anchors, answered twice") -> TextTable | str:
-    """Return what the anchors showed of what was learned, type by type, and what is served; a plain sentence if there
-    are no anchors."""
+    """Return what the anchors showed about what was learned, type by type, and what is served; a plain sentence if
+    there are no anchors."""
     if not records:
         return "Not tested against the bare prompt: there are no anchors. What was learned is served."
     rows = [_paired(record) for record in (records if len(records) > 2 else records[-1:])]
@@ -194,7 +194,7 @@ def benefit_in_words(records: Sequence[Paired]) -> str:
 
 
 def agents(title: str, *summaries: RunSummary) -> TextTable:
-    """Return what each of the six agents did, in one run or several side by side: a row for each kind of result."""
+    """Return what each of the six agents did, for one run or several side by side: a row for each kind of result."""
     rows = []
     for cells in zip(*(summary.agents for summary in summaries), strict=True):
         counts = [{"calls": cell.calls, **cell.left} for cell in cells]
@@ -250,7 +250,7 @@ def _used(rows: list[LedgerRow]) -> tuple[str, ...]:
     after = [
         sum(getattr(row, name) for row in rows) for name in ("output_tokens", "thinking_tokens", "cache_write_tokens")
     ]
-    # No cached tokens may mean that nothing was cached, or that the provider does not report it: show nothing.
+    # Zero cached tokens may mean that nothing was cached, or that the provider does not say: show nothing.
     hits = f"{before[-1] / before[-2]:.0%}" if before[-1] else "-"
     known = [row.usd for row in rows if row.usd is not None]
     dollars = f"{sum(known):.4f}" if len(known) == len(rows) else "unpriced"

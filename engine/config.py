@@ -14,10 +14,10 @@ from mage_es.events.digests import sha256_text
 from mage_es.events.errors import UsageError
 
 MOST = 10_000_000
-"""More questions, iterations, tokens or passages than anybody wants: a typing error, caught here."""
+"""More questions, iterations, tokens or passages than anyone needs: a larger number is a typing error."""
 Count = Annotated[int, msgspec.Meta(ge=1, le=MOST)]
 MOST_WORKERS = 4096
-"""Questions worked on at the same time: each takes memory of this process, whatever the provider allows."""
+"""Most questions worked on at the same time: each takes memory in this process, whatever the provider allows."""
 Seed = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Amount = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -216,7 +216,8 @@ def parse(text: str) -> Config:
 
 
 def checked(config: Config) -> Config:
-    """Return the configuration if every value is within its bounds, else raise `UsageError` naming the first."""
+    """Return the configuration if every value is within its bounds; else raise `UsageError`, which names the first that
+    is not."""
     try:
         return parse(canonical(config))
     except (msgspec.ValidationError, TypeError) as error:
@@ -244,7 +245,7 @@ def require_same(begun: Config, asked: Config | None) -> None:
 
 
 def cautions(config: Config) -> list[str]:
-    """Return warnings about a configuration, a sentence or two each, to show before a run with it starts."""
+    """Return warnings about a configuration, a sentence or two each, to show before a run starts with it."""
     found = []
     if config.failure_signal == "cumulative":
         found.append(
@@ -327,7 +328,7 @@ PRESETS: Mapping[Preset, Mapping[str, object]] = {"default": {}, "paper": PAPER}
 
 
 def configured(preset: Preset, **explicit: Any) -> Config:
-    """Return the configuration of a preset with the settings given explicitly, which win over it.
+    """Return the configuration of a preset with explicit settings, which take precedence over it.
 
     [hyperparameters] The preset `paper` sets every literal reading at once.
 

@@ -81,7 +81,7 @@ class _Growth:
             yield from self._once((name,), event)
 
     def observed(self, node: str, context: str) -> Iterator[Event]:
-        # A context is nearly always new, and an entity is observed in more and more of them, so ask for the edge last.
+        # A context is nearly always new, and an entity is observed in more and more of them, so look up the edge last.
         if not self._graph.description(context) or context not in self._graph.observed_in(node):
             edge = EdgeAdded(kind="observed_in", source=node, target=context)
             yield from self._once((node, context), edge)

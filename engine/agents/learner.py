@@ -29,10 +29,10 @@ from mage_es.projections.fold import State
 
 
 def plan_answers(setting: Setting, state: State, command: PlanAnswers) -> list[Draft]:
-    """Return one `question.planned` for each question, in question-id order; an anchor that would see what it saw when
-    last asked carries its verdict instead. A reply at temperature 0 is treated as a function of the prompt. If a server
-    is not quite so, or the temperature is higher, the old verdict is as good a draw as a new one, and chance alone can
-    no longer change it.
+    """Return one `question.planned` for each question, in question-id order; an anchor that would see the same as when
+    it was last asked keeps its verdict instead. A reply at temperature 0 is treated as a function of the prompt. If a
+    server does not quite behave like one, or the temperature is higher, the old verdict is as good a draw as a new one,
+    and chance alone can no longer change it.
 
     [agents, Learner] The learner never gets a guidance model.
     """
@@ -138,9 +138,8 @@ def _seen(state: State, planned: QuestionPlanned, prompt: str) -> str:
 
 
 def _raised_limit(setting: Setting, state: State) -> int:
-    """Return the raised limit if replies of earlier phases were cut, 0 otherwise, or if calls were lost for good.
-
-    The provider may have refused the higher limit: then it is requested reply by reply, which loses none.
+    """Return the raised limit if replies of earlier phases were cut; 0 otherwise, or if calls were lost for good: the
+    provider may have refused the higher limit, and requesting it reply by reply loses none.
     """
     used = state.ledger.total("execution")
     return RAISE * setting.config.max_tokens if used.cut and used.failures == used.retries else 0
@@ -154,7 +153,7 @@ def _template(asked: Asked, chosen: Chosen) -> str:
 
 
 def _first_prompt(setting: Setting, state: State, planned: QuestionPlanned, asked: Asked, giver: Asked) -> Prompt:
-    """Return the prompt of a question's first move; "" if that is not a call. `giver` is the question whose memories it
+    """Return the prompt of a question's first move, "" if that is not a call. `giver` is the question whose memories it
     gets."""
     if asked.opening is not None:
         about = Consulted(giver.task_type, giver.opening.entities if giver.opening else ())

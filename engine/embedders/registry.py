@@ -17,7 +17,7 @@ OPTIONS: Mapping[str, Sequence[str]] = {"openai": served.OPTIONS, "sentence-tran
 
 
 def metered(spec: str) -> dict[str, str]:
-    """Return an embedder by its tier if its calls may cost something, judging by its name; else nothing. Raises
+    """Return an embedder by its tier if, judging by its name, its calls may cost something; else nothing. Raises
     `UsageError` for an unknown name."""
     return {"embedder": spec} if spec not in ("hash", PAPER) and _parsed(spec).provider == "openai" else {}
 
@@ -66,7 +66,7 @@ def _parsed(spec: str) -> ModelSpec:
 
 
 class LateEmbedder:
-    """The embedder of a run that is only looked at: it is opened at the first text, which most looks never need.
+    """The embedder of a run that is only read: it is opened for the first text, which most readings never need.
 
     It describes itself as the run's first event does, and checks that when it is needed."""
 

@@ -14,7 +14,7 @@ EVERY = 30.0
 
 
 class Stops:
-    """How often a stop was requested: `look` reports the first time, a raised Ctrl-C is the second."""
+    """How often a stop was requested: `look` reports the first request, a raised Ctrl-C is the second."""
 
     def __init__(self, look: Callable[[], bool]) -> None:
         self._look, self._now = look, False

@@ -1,4 +1,4 @@
-"""Tables of what runs cost: calls, tokens and dollars by tier, every call by agent and purpose, latency."""
+"""Tables of what runs cost: calls, tokens and dollars by tier, all calls by agent and purpose, and latency."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ class RecordedRun:
 
     @property
     def initial(self) -> RecordedExam | None:
-        """Return the one that counts on the state before the first iteration."""
+        """Return the complete exam that counts on the state before the first iteration."""
         return _counting(self.taken_of("start"), self._sizes_that_count)
 
     def taken_of(self, state: Literal["start", "end"]) -> list[RecordedExam]:
@@ -139,7 +139,7 @@ class RecordedRun:
 
     @property
     def _sizes_that_count(self) -> list[int]:
-        """The sizes of exams that count, best first: what was registered, else everything held out."""
+        """The sizes of exams that count, best first: what was registered, or else everything held out."""
         registered = [event.questions for event in self.reader.of(RunRegistered)]
         return [*registered, self.taken.get("held_out", 0)]
 
@@ -202,7 +202,7 @@ class RecordedRun:
 
 def _counting(exams: Sequence[RecordedExam], wanted: Sequence[int]) -> RecordedExam | None:
     """Return the first complete exam of the first size that any has; of other sizes the first of the largest. Never the
-    newest, so that nobody can repeat an exam until the result pleases."""
+    newest, so that an exam cannot be repeated until the result pleases."""
     whole = [exam for exam in exams if exam.closed]
     fitting = (exam for size in wanted for exam in whole if len(exam.questions) == size)
     return next(fitting, None) or max(whole, key=lambda exam: len(exam.questions), default=None)

@@ -13,7 +13,7 @@ from mage_es.engine.reporting.systems import Placement
 from mage_es.events.vocabulary import Tier
 
 MOST = 10
-"""Lines of the beginning, the first and the last two among them."""
+"""How many lines the beginning has, including the first and the last two."""
 
 
 def in_words(study: Study) -> list[str]:
@@ -54,7 +54,7 @@ def _points(gain: Cell | None) -> str:
 
 
 def _exam_counts(study: Study) -> str:
-    """Return how many exams there are of each state: from many, one could have been picked."""
+    """Return how many exams each state has: from several, one could have been picked."""
     learning = [run for run in study.counted if not run.baseline]
     before, after = (sum(len(run.taken_of(state)) for run in learning) for state in ("start", "end"))
     return f"Exams taken: {before} before and {after} after learning, in {len(learning)} runs."

@@ -18,7 +18,7 @@ _LARGEST = (1 << 63) - 1
 INT32_MAX = (1 << 31) - 1
 
 _Check = Callable[[Draft, Any], Coordinates | None]
-"""Takes a draft and its event of one type; returns its coordinates if every value is exactly of its type."""
+"""Takes a draft and its event, of one type; returns the coordinates if every value is exactly of its type."""
 
 
 class Checks(dict[type[Any], _Check]):
@@ -28,7 +28,7 @@ class Checks(dict[type[Any], _Check]):
         self._types = vocabulary.types
 
     def __missing__(self, cls: type[Any]) -> _Check:
-        # A class that is not the registered one of its tag is decoded as that one, or refused.
+        # A class that is not the one registered for its tag is decoded as that one, or refused.
         is_fact = issubclass(cls, Event) and cls is not SegmentSealed and self._types.get(tag_of(cls)) is cls
         # Compiled once per type and vocabulary.
         check = self[cls] = _compiled(cls) if is_fact else lambda draft, event: None

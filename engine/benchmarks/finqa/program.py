@@ -19,7 +19,7 @@ ProgramValue = float | str
 
 END = "EOF"
 NOTHING = "n/a"
-"""The result of a program without a closed step."""
+"""The result of a program that has no closed step."""
 ARITHMETIC: Mapping[str, Callable[[float, float], float]] = {
     "add": operator.add,
     "subtract": operator.sub,
@@ -60,7 +60,7 @@ class Executed(NamedTuple):
 def tokens_of(program: str) -> list[str]:
     """Return upstream's tokens of a program in text form: `op(`, argument, argument, `)`, ..., `EOF`.
 
-    It is cut at ", ", then behind every "(" and around every ")": a comma without a space stays in its number.
+    It is cut at ", ", then after every "(" and around every ")": a comma without a space stays in its number.
     """
     return [part for piece in program.split(", ") for part in _PART.findall(piece)] + [END]
 

@@ -1,4 +1,4 @@
-"""What a purchase is worth: how much of the goal's attributes, options and price it meets, times its kind.
+"""What a purchase is worth: how much of the goal's attributes, options and price it meets, times a factor for its kind.
 
 reward = type factor x (attribute hits + option hits + price hit) / (attributes + options + 1)
 
@@ -74,7 +74,7 @@ def library() -> Callable[[str, str], float]:
 
 
 SHARED_LEVELS = 2
-"""Least category levels that two products of one kind share."""
+"""How many category levels two products of one kind share at least."""
 NO_NOUN = 0.2
 """Title score if the wanted name has no noun."""
 
@@ -145,7 +145,7 @@ def option_hits(goal: Goal, options: Mapping[str, str], *, strict: bool = False)
 
 
 def type_factor(product: Product, goal: Goal, *, nouns: NounFinder) -> TypeMatch:
-    """1, or 0.5 if no sign says that the kinds agree; by the names alone almost 0."""
+    """1, or 0.5 if nothing shows that the kinds agree, or almost 0 if the names differ."""
     wanted, bought = list(nouns(goal.name)), nouns(product.title)
     title_score = len(set(wanted) & set(bought)) / len(wanted) if wanted else NO_NOUN
     levels = frozenset(level.strip() for level in goal.product_category.split("›"))

@@ -1,6 +1,6 @@
 """Checks for every projection: one for each rule, and `check_projection` for all that need only the projection.
 
-`make` returns a new, empty projection at each call; the projection's class will do.
+`make` returns a new, empty projection at each call, as the projection's class does.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def check_declared_fields(make: Make[P], events: Sequence[Event]) -> None:
 def check_folds(make: Make[P], events: Sequence[Event], random: Random) -> None:
     """Check that a fold of the log equals the live state, in stretches of any size and with any sequence numbers.
 
-    Unread events in between shift those numbers, and the fold stops somewhere and continues.
+    Unread events in between shift those numbers, and the fold stops at some point and continues.
     """
     live, folded = _applied(make(), events), make()
     numbered = [each for event in events for each in (*_between(folded, random), event)]
@@ -104,7 +104,7 @@ def check_refusal(make: Make[P]) -> None:
 
 
 def check_growth(make: Make[P], events: Sequence[Event], ids: Callable[[P], Collection[object]]) -> None:
-    """`ids` are what the view must protect."""
+    """`ids` are those that the view must protect."""
     view, known = make(), set[object]()
     for event in events:
         if type(event) in view.reads:

@@ -1,4 +1,4 @@
-"""What the list of runs shows of each: a few figures, from its state and the logs of two exams."""
+"""What the list of runs shows about each run: a few figures, from its state and the logs of two exams."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _card(run: Run, prices: Prices, state: State | None) -> dict[str, Any]:
 
 
 def _whole(state: State) -> tuple[int, int]:
-    """Return how many anchors were right at the last closed iteration, of how many."""
+    """Return how many anchors were right at the last closed iteration, and of how many."""
     closed = state.progress.closed
     return state.scores.score("anchor", closed).correct, state.scores.asked("anchor", closed)
 

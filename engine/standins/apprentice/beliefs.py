@@ -18,7 +18,7 @@ _BEFORE = re.compile(r"`([a-z ]+)` comes before `([a-z ]+)`")
 
 
 class Ingredients(NamedTuple):
-    """Unless `exact`, no amounts are known: each is at least one."""
+    """Unless `exact`, amounts are unknown: each is at least one."""
 
     takes: tuple[tuple[str, int], ...]
     station: str
@@ -61,7 +61,7 @@ class Beliefs:
             self._parts[source].add(target)
 
     def _follow(self, achievement: str, actions: list[str]) -> None:
-        """What was collected after a walk is found there, and the last action takes it."""
+        """What was collected after a walk is found where it led, and the last action takes it."""
         place = ""
         for action in actions:
             verb, _, name = action.rpartition(" ")
@@ -77,7 +77,7 @@ class Beliefs:
         return _ranked(self._places.get(material))
 
     def tool(self, material: str) -> str | None:
-        """Return "" for none; None if no text says."""
+        """Return "" if it needs none, None if no text says."""
         ranked = _ranked(self._tools.get(material))
         return ranked[0] if ranked else None
 

@@ -1,7 +1,7 @@
 """Acting in prompts that offer Search, Lookup and Finish: it searches what is named, then answers.
 
 It searches the names of the question first; then titles that are suggested; then names near the question's words in
-what was read. It does nothing twice, and after `MOST_SEARCHES` it gives the answer that the observations hold.
+what was read. It does nothing twice, and after `MOST_SEARCHES` it gives the answer that its observations support.
 """
 
 from __future__ import annotations

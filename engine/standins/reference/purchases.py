@@ -25,7 +25,7 @@ _ADVICE = {
 
 
 class Purchase(NamedTuple):
-    """`product` is "" if none was bought."""
+    """`product` is "" if nothing was bought."""
 
     queries: tuple[str, ...]
     product: str

@@ -1,4 +1,4 @@
-"""What a private task set is made of: a rule, the questions that follow from it, how hard they may be."""
+"""What a private task set consists of: a rule, the questions that follow from it, and how hard they may be."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _LARGEST = 20_000
 _TRIES = 2_000
 _DISTRACTOR = 35
 _SPARE = range(11, 70)
-"""Numbers of the distractor sentences; one that the problem does not use is taken."""
+"""Numbers for the distractor sentences; one is taken that the problem does not use."""
 _TEST_SHARE = 4
 """One text in this many belongs to the test split."""
 

@@ -2,9 +2,8 @@
 
 Rules
     - A language model learns what it cannot know, under the usual settings, except that recall is off: with it, the
-    nearest cases would answer without the model, and nothing would show what the model itself gained. Those cases alone
-    are a
-      row of the table.
+      nearest cases would answer without the model, and nothing would show what the model itself gained. Those cases
+      alone are a row of the table.
     - It is a ring like that of `try`, with an exam on shuffled memories: the same command continues where it stopped.
 """
 

@@ -51,7 +51,7 @@ class PanelledGroup(TyperGroup):
         return option
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command. Raises `Interrupted` on Ctrl-C and SIGTERM, while Typer would exit without a word."""
+        """Run the command. Raises `Interrupted` on Ctrl-C and SIGTERM; Typer itself would exit silently."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stopped:

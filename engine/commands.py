@@ -63,7 +63,7 @@ class OpenRun(NamedTuple):
 class InduceOntology(NamedTuple):
     """Create the skills and task types that the guidance tier named (None: its reply could not be read).
 
-    `induced` are the task types if the benchmark has none of its own.
+    `induced` are the task types for a benchmark without its own.
     """
 
     task_types: Sequence[str]

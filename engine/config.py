@@ -132,7 +132,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     Principles, tools and retrieval recipes are read, and so written, only by arms of the bandits."""
     coin: Share = 0.0
     """Share of the memories retrieved for an evolution question that are left out of its prompt, at random and on
-    record, so that what a memory is worth can be told without bias; not in episodes, which retrieve at every step."""
+    record, so that a memory's worth can be measured without bias; not in episodes, which retrieve at every step."""
     exploration: Share = 0.02
     """Probability of a uniform arm."""
     warmup: Amount = 0
@@ -148,7 +148,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     guard_drop: Share = 0.03
     """delta, Algorithm 1: drop against the previous accepted snapshot."""
     guard_p: Share = 0.04
-    """One-sided p of the paired test at or below which a drop counts."""
+    """A drop counts if the paired test's one-sided p is at most this."""
     catastrophic_drop: Share = 0.05
     """Catastrophic-rollback threshold, hyperparameter table: drop against the best accepted snapshot."""
     catastrophic_p: Share = 0.001
@@ -158,7 +158,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What is served, in exams too, where the anchors have not shown that what was learned helps: `paired`: the bare
     prompt; `off`: what was learned all the same, as in the paper. Without anchors nothing is tested: it is served."""
     gate_p: Share = 0.25
-    """One-sided p of the paired test at or below which what was learned counts as shown to help, with over 20 pairs."""
+    """With over 20 pairs, what was learned counts as helpful if the paired test's one-sided p is at most this."""
 
     revisit_cap: Amount = 0
     """Most earlier failures asked again in an iteration, and at most half of the pool; appendix, table of revisits.

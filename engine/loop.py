@@ -113,7 +113,7 @@ async def iterate(session: Session, k: int) -> None:
 
 
 async def reprove(session: Session, k: int) -> None:
-    """Ask a new learner another one's questions, with and without what that one learned; guidance takes no part."""
+    """Ask a new learner another one's questions, with and without what the other learned; guidance takes no part."""
     if not session.state.progress.is_completed(k, "plan"):
         session.do(PlanIteration(k))
     if not session.state.progress.is_completed(k, "evaluate"):

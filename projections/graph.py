@@ -4,11 +4,11 @@ Rules
     - A node is identified by its own name (`skill/x`, `task_type/y`, `memory/<id>`): rustworkx reuses an index after
       a removal, so no index leaves this file.
     - No place in it is ever freed: a pruned pattern disappears from every answer and count, and its pruning is one more
-    fact. The digest is that of a set of facts (created nodes, edges, an edge that was added twice counting twice,
+      fact. The digest is that of a set of facts (created nodes, edges, an edge that was added twice counting twice,
       prunings), so it does not depend on the order in which they arrived.
     - An edge may name a node before the event that creates it.
     - Only edges that something reads are here. What a memory is about, which skill it exercises, where it came from and
-    what replaced it are fields of the memory (projections/memory.py).
+      what replaced it are fields of the memory (projections/memory.py).
     - A task type that goes out of use stays stored, and its retirement is one more fact.
 """
 

@@ -5,7 +5,7 @@ Rules
     - What is read back has the digest of the memory it came from, the vectors bit for bit.
     - Memories of subjects, which are ciphertext in the log, are in no table: `open_to_all` gives the others.
     - There is no vector index. It would be trained at random, so no two exports would find the same neighbours; exact
-    search within one task type, through a bitmap index, always does.
+      search within one task type, through a bitmap index, always does.
 """
 
 from __future__ import annotations

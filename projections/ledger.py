@@ -3,7 +3,7 @@
 Rules
     - One recorded reply is one call. Latency is summed for display and enters no digest.
     - A failed attempt is not a call, and no provider says what it cost in tokens; it is counted separately and enters
-    no digest, because a provider's bad day changes nothing that was learned.
+      no digest, because a provider's bad day changes nothing that was learned.
     - Calls that came in batches are accounts of their own, because they cost less, and so are those served by a model
       other than the one asked for. That, and what was written into a cache, matters to prices and audits only: the
       digest adds them to the others.

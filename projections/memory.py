@@ -6,7 +6,7 @@ Rules
     - A slice holds the active memories of one index and task type, in order of birth, in one contiguous float32
       matrix: a search is one `matrix @ query`, exact, with the same sums on every call.
     - Principles are found by skill and are in no slice; nor are superseded or quarantined ones. A release brings a
-    memory back at its place by birth, unless a newer one has replaced it meanwhile.
+      memory back at its place by birth, unless a newer one has replaced it meanwhile.
 """
 
 from bisect import insort

@@ -6,7 +6,7 @@ Rules
     - `reads` names the event types, and the fields of each, that `apply` looks at. A fold over sealed segments reads
       only those columns; every other field of the event is then `None`.
     - The state is a function of the facts, not of their sequence numbers: answers of one iteration may come in any
-    order, so whatever has an order must take it from births or question ids.
+      order, so whatever has an order must take it from births or question ids.
 """
 
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable

@@ -5,7 +5,7 @@ Rules
       not an open failure: nothing can be learned from missing it.
     - Only fresh questions and revisits count; anchors and exam questions have no history here.
     - Of two verdicts, the one from the later iteration counts; within one iteration a wrong answer outweighs a right
-    one.
+      one.
 """
 
 from collections import Counter

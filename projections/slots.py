@@ -5,7 +5,7 @@ Rules
       between the snapshot and the rollback left out (the masks computed from the last rollback backwards).
     - A skill created after that snapshot gets its initial values: its creation is never masked.
     - What was remembered is kept, so that a later rollback may go to any snapshot, but enters no digest: after a
-    rollback the digest is that of the snapshot (where no skill was created since).
+      rollback the digest is that of the snapshot (where no skill was created since).
 """
 
 from typing import Any, ClassVar

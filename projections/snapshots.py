@@ -4,14 +4,14 @@
 
 Rules
     - A snapshot is a cache and never trusted: if projection code or event schema differ, a bit flipped, or the log does
-    not agree, it is skipped and the log is folded instead.
+      not agree, it is skipped and the log is folded instead.
     - It agrees with a log if the event at its sequence number closes an iteration with exactly the digests that the
       state in it has, and, at the log's head, the hash chain is the one it was taken at. The file's own hash only says
-      that it is whole: whoever changes a snapshot can also change that.
+      that it is whole: anyone who changes a snapshot can change that too.
     - What no digest covers is not taken from a snapshot: ledger, slots and texts are folded from the log, and of
-    progress a closed iteration leaves only its number.
+      progress a closed iteration leaves only its number.
     - A write is atomic and durable: temporary file, sync, rename, sync of the folder. Nothing is compressed:
-    compression took longer than all the rest, and the files consist mostly of vectors, which hardly shrink.
+      compression took longer than all the rest, and the files consist mostly of vectors, which hardly shrink.
 """
 
 import hashlib

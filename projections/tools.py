@@ -3,7 +3,7 @@
 Rules
     - A tool stays stored for good. One that failed its examples was never active; one in quarantine is out of use.
     - A tool that is written again (same skill, name and source) counts as last written, and becomes the newest of its
-    skill.
+      skill.
 """
 
 from typing import Any, ClassVar

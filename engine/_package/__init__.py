@@ -8,7 +8,7 @@
 
 Rules
     - Each verb has an async form, `await mage_es.aevolve(...)`, which calls models in the running loop. The sync form
-    works everywhere, even in a notebook's cell.
+      works everywhere, even in a notebook's cell.
     - A run is given as an object, by its folder, or by its name in the folder `runs`.
     - A name is imported when it is first used: `import mage_es` itself loads no data library.
     - What is not listed here is not public, and may change without notice.

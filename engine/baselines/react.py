@@ -5,7 +5,7 @@ Source: ysymyth/ReAct, hotpotqa.ipynb and wikienv.py.
 
 Rules
     - Search[title] opens a page and shows its first five sentences, or names similar titles. Lookup[words] shows the
-    next sentence of the open page with these words; other words start from the top. Finish[answer] ends the course.
+      next sentence of the open page with these words; other words start from the top. Finish[answer] ends the course.
     - If a reply does not separate an action from its thought, the model is asked once more, only for the action.
 """
 

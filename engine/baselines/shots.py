@@ -2,7 +2,7 @@
 
 Rules
     - `shots.toml` holds rationales, which end in the answer; the questions come from the user's data. If that lacks
-    some of them, there are fewer examples.
+      some of them, there are fewer examples.
     - A question is identified by its id, or by the hash of its normal form if upstream's records have no ids. A variant
       of a benchmark (`hotpotqa-fullwiki`) uses the benchmark's examples.
     - A benchmark without rationales takes the first evolution questions with a solution, in seeded order.

@@ -3,10 +3,9 @@ each.
 
 Rules
     - A task set is drawn with the run's seed, and divided by the run. `size` is how many tasks are drawn, each text
-    counting once; all other options are the generator's, and are passed on unchanged.
+      counting once; all other options are the generator's, and are passed on unchanged.
     - The generator's verifier scores, in a separate process with a time limit, since some evaluate what a model wrote.
-    A
-      reply is right if it gets full marks.
+      A reply is right if it gets full marks.
     - A run stores the tasks, since some generators give different ones each time.
     - A generator whose verifier rejects its own answers, or accepts anything, is refused: nothing could be learned.
 """

@@ -1,6 +1,6 @@
 """Reading the records of one file, all or none: a JSON array, JSON lines, CSV or Parquet, also gzipped.
 
-JSON arrays and JSON lines are told apart by their content; CSV, TSV and Parquet are recognised by their names.
+JSON arrays and JSON lines are distinguished by their content; CSV, TSV and Parquet are recognised by their names.
 
 Rules
     - A file has a limit (`most_bytes`), against which a record counts at least 1 KiB, its size in memory.

@@ -9,8 +9,8 @@ Rules
     - Work on a cell needs its lock, which is released when the process that holds it ends; so several processes, or
       machines with a shared folder, may share a matrix.
     - If a step outlives the process that started it, the next process waits for it, since it does what is needed
-    anyway. In its first seconds, before it has the run's lock, it cannot be noticed: of two such steps the second
-    fails, and the cell with it.
+      anyway. In its first seconds, before it has the run's lock, it cannot be noticed: of two such steps the second
+      fails, and the cell with it.
 """
 
 from __future__ import annotations

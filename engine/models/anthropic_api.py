@@ -7,11 +7,11 @@ Rules
     - A batch is one call of many requests whose replies are fetched when it has ended;
       engine/session/batches.py makes them.
     - Newer models decide for themselves how much to think, or do not think (`thinking` on, off); a token budget is for
-    models before Opus 4.7.
+      models before Opus 4.7.
     - Current models take no temperature; it is sent only if the spec says `temperature=send`. A reply is recorded, so a
       replay does not depend on whether the provider would give it again.
     - A schema is sent as the SDK would send it: what the provider does not accept in it (bounds, say) goes into its
-    descriptions.
+      descriptions.
 """
 
 from __future__ import annotations

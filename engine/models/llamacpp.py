@@ -4,10 +4,10 @@ Rules
     - A model is loaded when it is opened, so that an error in its file shows before a run starts. All tiers with the
       same file and options share it.
     - With one slot, the default, calls take turns, and nothing is left of a prompt when the next one comes: on one
-    machine a request always gets the same reply, whatever was asked before, and digests of two runs are equal. A
-    different number of threads changes the last bits.
+      machine a request always gets the same reply, whatever was asked before, and digests of two runs are equal. A
+      different number of threads changes the last bits.
     - More slots answer that many calls at once and keep the beginnings of prompts. Computing them together changes the
-    last bits, so a reply may depend on its neighbours; replies are recorded, so a replay does not.
+      last bits, so a reply may depend on its neighbours; replies are recorded, so a replay does not.
     - No port is opened: calls go through the library. Its server requires an address, and gets a socket file that is
       removed as soon as the model is loaded.
     - A reply is read as it is written: one that repeats itself is ended there, as if its limit had cut it.

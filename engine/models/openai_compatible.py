@@ -7,7 +7,7 @@ Rules
       and a proxy that ends silent connections has nothing to end. If a reply repeats itself, the connection is closed
       as if the reply's limit had cut it: the server stops, and the tokens are unknown.
     - With `context` given, or named by a server that refused a request, a reply's limit is lowered to what its prompt
-      leaves. A prompt that leaves too little is refused here, as some servers would cut it silently.
+      leaves. A prompt that leaves too little is refused here, because some servers would cut it silently.
     - `RetryingClient` limits the calls in flight: the HTTP client limits no connections and keeps idle ones.
 """
 

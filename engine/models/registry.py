@@ -104,7 +104,7 @@ class Models(NamedTuple):
         return {tier: model.name for tier, model in self.by_tier().items()}
 
     def named_in(self, config: Config) -> Config:
-        """Return a configuration that names these models by tier, as a run with them records it."""
+        """Return a configuration that names these models by tier, as a run with these models records it."""
         return msgspec.structs.replace(config, **self.names())
 
 

@@ -20,7 +20,7 @@ Rules
     - A provider that has never answered counts as unreachable after `reach_s` seconds: its address is wrong, or it was
       not started. For one that has answered before, the whole policy applies.
     - If the first `pause_after` calls are all rejected, the calls themselves are at fault: the run stops rather than
-    lose every question. If none of their replies has text, that is announced.
+      lose every question. If none of their replies has text, that is announced.
     - A request to stop waits for calls in flight, but not for pauses between attempts.
 """
 

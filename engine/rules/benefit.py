@@ -12,12 +12,12 @@ Rules
       at most FEW pairs in all no test is needed: they cannot show a gain of 20 points, so the nearest cases are served
       until more pairs are lost than won.
     - So if what was learned has no effect at all, each of the two tests still lets it be served, at any one marker with
-    more pairs than FEW, with a probability of at most `gate_p`, and at no cost; if it does harm, far less often, and a
-      type that it harms is stopped by its own losses, not carried by types that it helps. The price is small gains on
+      more pairs than FEW, with a probability of at most `gate_p`, and at no cost; if it does harm, far less often, and
+      a type that it harms is stopped by its own losses, not carried by types that it helps. The price is small gains on
       few anchors: two pairs won and none lost are the least that pass at 0.25, four at 0.1. How often it is served at
       which effect, with how many anchors and types: tests/bench/benefit.py.
     - An anchor that the guard did not need to ask again keeps its last answer, given with what had been learned by
-    then: it counts, and `stale` says how many there are. At the last snapshot of a run all are asked.
+      then: it counts, and `stale` says how many there are. At the last snapshot of a run all are asked.
     - If too few anchors leave it open at the last snapshot (SURE), at most MORE questions that were learned from make
       further pairs, at the price of a call each: those of the last iteration are asked bare as well, and those of the
       first, which were asked when nothing had been learned, are asked again, without their own cases. Otherwise the

@@ -4,7 +4,7 @@ Rules
     - `seen` is the only place where a right answer or the data set's own solution gets into a brief.
     - A brief that is too long shows less of every text, then fewer questions. The cut is recorded as an event.
     - When a context is cut, the passages that hold the answer (if it is known) stay first, then those that share the
-    rarest words with the question.
+      rarest words with the question.
 """
 
 import re

@@ -4,12 +4,12 @@ Rules
     - An arm is offered if it gives something that no earlier arm in the table gives; the order of memories makes no
       difference. The route is drawn after the search arm, whose memories can make a route idle.
     - An answer is credited to the arm that was named: an arm that coincides with it here has not been tried where they
-    differ. If only one arm was offered, nothing was chosen (the probability is 1) and nothing is credited.
+      differ. If only one arm was offered, nothing was chosen (the probability is 1) and nothing is credited.
     - No question sees what was made from it (rules/own.py); only `revisit_self = include` shows it.
     - All choices of one phase read the state as it is at the phase's start, in question-id order; earlier pulls planned
       in the same phase count. Every draw is keyed by (seed, bandit, iteration, question).
     - A donor (the shuffled control of an exam) gives memories and principles, except those from a case that the
-    question would have got itself; arms, chain and tool stay the question's.
+      question would have got itself; arms, chain and tool stay the question's.
 """
 
 from collections import defaultdict

@@ -5,10 +5,9 @@ Rules
       if all have one type, unlike the question: not in the half whose texts are nearest to it. None of the cases that
       the question itself would have got is among them.
     - `permuted`: the memories that it would have got, each with the answer (and what led to it) of another memory of
-    the same index, whose answer has the same form. Every case's answer is used once, and none comes with its own
-    question, so
-      that the possible answers and their frequencies are still shown, and only the pairing of question and answer is
-      lost.
+      the same index, whose answer has the same form. Every case's answer is used once, and none comes with its own
+      question, so that the possible answers and their frequencies are still shown, and only the pairing of question and
+      answer is lost.
     - Only `permuted` is a null: memories of unlike questions can mislead, and make things worse than at the start.
     - Principles, strategies, tools and what a skill was taught hold no case's answer: `permuted` leaves them alone, and
       so does `shuffled` if there is only one skill.

@@ -8,7 +8,7 @@ Rules
     - A question counts once among the pairs and in the association: as it was last asked. What was asked again says
       nothing about an earlier prompt of the same question.
     - All else of a prompt that is asked again stays: its other cases, the skill's text, the route. The place that
-    becomes free is not filled, so a pair says what a memory adds to the others that were shown beside it.
+      becomes free is not filled, so a pair says what a memory adds to the others that were shown beside it.
     - Each toss counts, as all are independent. By intention to treat: what did not fit the model's context was let in
       by the coin all the same. It is the only number of the three that needs no call and no assumption.
     - The association also has the difference between questions that are near to a memory and those that are not.

@@ -10,7 +10,7 @@ Rules
       instead of 46 right of 100 is chosen in 87 of 100, one that brings 70 instead of 50 in 45 (tests/bench/forms.py):
       the trial finds a form that is far better, not one that is slightly better.
     - Quoted sections are not tried: a second rival would halve the pairs, and no model that was measured did best with
-    them.
+      them.
     - Where form cannot matter, nothing is tried: episodes, anchors that have no case or were recalled, a served run,
       whose layout is settled when it begins, and a run without anchors.
 """

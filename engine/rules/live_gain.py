@@ -9,7 +9,7 @@ Rules
       which holds near 0 and 1 as well. With fewer than `LEAST` sessions with a value on either side there is no
       interval: both would cover too little.
     - A session without feedback is in no mean. If one side has less feedback, the means are of different people: so
-    both shares are reported, with the interval of their difference.
+      both shares are reported, with the interval of their difference.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mage_es.engine.rules.holdback import is_held_back
 from mage_es.events.vocabulary import MICRO, FeedbackGiven, InferenceClosed, InferenceOpened, ServingStarted
 
 LEAST = 20
-"""Sessions with a value that each side needs for an interval."""
+"""How many sessions with a value each side needs for an interval."""
 LEVEL = 0.95
 WELCH, NEWCOMBE = "Welch's t on session means", "Newcombe's score interval on sessions"
 

@@ -2,11 +2,11 @@
 
 Rules
     - Every passage of a text is compared with the question: a text that quotes a question is longer, so the similarity
-    of the whole would not show it.
+      of the whole would not show it.
     - Every question that can be near is compared, through an inverted index: nothing is missed. The cost grows
       quadratically if many share their rarest shingles: 40,000 generated word problems take 5 s.
     - If what a type's questions have in common makes up most of each, it is their form, not their content, and is not
-    compared: otherwise all of them would be near-duplicates, and every text that quotes the form would be a leak.
+      compared: otherwise all of them would be near-duplicates, and every text that quotes the form would be a leak.
 """
 
 import hashlib

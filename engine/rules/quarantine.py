@@ -5,7 +5,7 @@ Rules
     - What is in quarantine stays there until it is released; what is released is in use again unless something newer
       took its place, or it was pruned.
     - A proposal that no anchor can judge waits in quarantine for a review, and only that brings it out: approved, it is
-    taken into use by the next publish; rejected, it stays for good.
+      taken into use by the next publish; rejected, it stays for good.
     - An episode asks the graph at every step, and a resumed one must find it as it was: while one is under way, nothing
       is taken out or brought back. The prompt of a question follows from its plan.
 """

@@ -4,10 +4,10 @@ Rules
     - A memory of the question itself is left out everywhere (`revisit_self = exclude`): by its id and, if a question
       has no context, so that its text is everything, also by its normalised text under another id.
     - A type strategy is matched by its type first: for the quarter of its type's questions that are nearest to it, as
-    judged by those in memory, it goes before the corrections of single questions. A run with a floor of its own (the
+      judged by those in memory, it goes before the corrections of single questions. A run with a floor of its own (the
       paper's 0.55) lets it compete by its cosine, if at or above the floor.
     - A type with fewer memories in an index than a bundle takes borrows, after its own, from types that were merged
-    into it: corrections and examples only. A retrieval recipe may require a least cosine of every memory.
+      into it: corrections and examples only. A retrieval recipe may require a least cosine of every memory.
     - Among the nearest, cases that may have been solved by chance (`guess`, rules/harvest.py) come last.
     - A question that was missed and later solved is shown once, by its correction.
     - If a metric was learned from the cases (rules/metric.py) it ranks them; floors are always cosines.

@@ -188,7 +188,7 @@ def _tool(route: Route) -> Course:
 
 
 def _recall(route: Route) -> Course:
-    """No call: the answer is the nearest case's (rules/recall.py says where)."""
+    """No call: the answer is the nearest case's (rules/recall.py says when)."""
     nearest = nearest_answer(route.state, route.planned.memories)
     assert nearest is not None
     yield from ()

@@ -3,9 +3,8 @@
 Rules
     - The first snapshot has nothing to compare with and is accepted; with the guard off every snapshot is.
     - Anchors that see the same as when they were last asked keep their verdicts (agents/learner.py). The others are
-    asked in
-      quarters, in random order, and no further once the drop among those asked is within the guard's. So a rollback is
-      only decided on all of them: no error is spent on looking early.
+      asked in quarters, in random order, and no further once the drop among those asked is within the guard's. So a
+      rollback is only decided on all of them: no error is spent on looking early.
     - An anchor that was not asked stays as it was at the last accepted snapshot.
     - What the anchors show of what was learned, against the bare prompt, is decided in each snapshot
       (rules/benefit.py). For that, all anchors are asked in a run's last snapshot.

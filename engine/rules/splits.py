@@ -4,14 +4,13 @@ Rules
     - No question text is in two splits, neither word for word (after normalising) nor nearly (some passage of it has
       five-word shingles like another's, Jaccard at least 0.8, apart from the form of a type's questions).
     - If the data has its own test questions, they stay test questions: what would be in two splits is left out of
-    evolution first, then of the anchors, and is named.
+      evolution first, then of the anchors, and is named.
     - If it has none, the test split is made here: near-duplicates go into one split together, and none is left out.
     - The form is found in the questions that are not the data's own test questions, and the run commits to it beside
-    them.
+      them.
     - A run that continues another keeps every question on the side where the other had it: what may have been learned
-    from is never examined, and what was held out or an anchor is never learned from. New near-duplicates follow; those
-    of
-      questions on both sides are left out.
+      from is never examined, and what was held out or an anchor is never learned from. New near-duplicates follow;
+      those of questions on both sides are left out.
     - The splits depend only on (questions, seed, sizes, the parent's splits).
 """
 

@@ -2,8 +2,7 @@
 
 Rules
     - A child inherits mastery, prompt template and (if none is authored for it) strategy of its parent, and needs all
-    that the
-      parent needs; until it has its own, it has the parent's tool and posteriors (rules/bandits.py).
+      that the parent needs; until it has its own, it has the parent's tool and posteriors (rules/bandits.py).
     - It resolves a task type with a greater weight than its parent, so `skill_for_task` gives the child. The parent
       keeps the types that no child takes. A child that takes none is refused: it would never have a question of its
       own, and would fill the cap. So a skill of one task type is never split.

@@ -2,9 +2,9 @@
 
 Rules
     - A wrapped question asks the same thing: it has the words that people and applications put around a question, or is
-    written with less care. No form depends on the meaning, so they are the same for every run.
+      written with less care. No form depends on the meaning, so they are the same for every run.
     - A long prefix or suffix that nearly all questions of a kind share is their template. What is asked lies in
-    between.
+      between.
     - A turn can be read as a whole, without what its client adds to each request, and by its paragraphs: a mail has its
       question in one of them. The reading that is nearest to a memory shows what the turn is about.
 """

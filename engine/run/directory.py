@@ -1,14 +1,15 @@
 """Run directories: one run, one folder, that can be copied, zipped and read without this program.
 
-<runs-dir>/<run>/log/          the event log, with the questions: everything else follows from it
-<runs-dir>/<run>/snapshots/    folds kept to start faster; may be deleted <runs-dir>/<run>/replays/      what `replay`
-rebuilt; may be deleted <runs-dir>/<run>/keys          of subjects whose texts are encrypted, for the owner alone; never
-in a backup <runs-dir>/<run>/erasures/     a receipt for each subject whose key was destroyed; the run's log has them
-too <runs-dir>/<run>/exams/<n>/    one log for each exam; the run's own log names them all
+<runs-dir>/<run>/log/              the event log, with the questions: everything else follows from it
+<runs-dir>/<run>/snapshots/        folds kept to start faster; may be deleted
+<runs-dir>/<run>/replays/          what `replay` rebuilt; may be deleted
+<runs-dir>/<run>/keys              of subjects whose texts are encrypted, for the owner alone; never in a backup
+<runs-dir>/<run>/erasures/         a receipt for each subject whose key was destroyed; the run's log has them too
+<runs-dir>/<run>/exams/<n>/        one log for each exam; the run's own log names them all
 <runs-dir>/<run>/effects/reasked/  the log of what `effect` asked again; without it the same calls are made once more
-<runs-dir>/<run>/beginning how to start the run, until the first session ends; may be deleted once the log has an event
-<runs-dir>/<run>/examining the lock of whoever takes an exam; may be deleted when no exam is under way
-<runs-dir>/<run>/in-flight     how many calls are under way; may be deleted
+<runs-dir>/<run>/beginning         how to start the run; may be deleted once the log has an event
+<runs-dir>/<run>/examining         the lock of an exam under way; may be deleted when there is none
+<runs-dir>/<run>/in-flight         how many calls are under way; may be deleted
 """
 
 from __future__ import annotations

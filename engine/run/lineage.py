@@ -4,9 +4,9 @@ Rules
     - Derived is what a model wrote from it: its origin has a verdict on, or a reply to, a prompt that showed it, or a
       reply of guidance to a brief that has the answer to such a prompt.
     - The case of a missed question, with the right answer and solution of the data set, is not derived: it would read
-    the same anyway.
+      the same anyway.
     - Only one generation is followed. What was made from answers that saw something derived is counted, but does not
-    count as derived: with five cases in each prompt that would soon be all that a run learned.
+      count as derived: with five cases in each prompt that would soon be all that a run learned.
     - Shown together is what was in one prompt with it and is not derived.
 """
 

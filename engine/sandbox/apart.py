@@ -2,13 +2,13 @@
 
 Rules
     - A function with an importable name runs in a fresh interpreter, which imports it. One that this process was given
-    (from a notebook, the running script, a closure) runs in a fork, with everything that it refers to as of the fork.
-    On macOS, where forking is not safe, it runs in a thread of this process: past its limit the thread is abandoned,
-    since it cannot be killed, and a function that exits or eats memory takes this process with it.
+      (from a notebook, the running script, a closure) runs in a fork, with everything that it refers to as of the fork.
+      On macOS, where forking is not safe, it runs in a thread of this process: past its limit the thread is abandoned,
+      since it cannot be killed, and a function that exits or eats memory takes this process with it.
     - A process is started at the first call and kept for the next; as many calls run at once as there are cores. One
       that does not return in time is killed, with whatever it started, and the next call starts another.
     - It has no terminal: its input is empty, what it prints goes to standard error, and Ctrl-C is for this process. It
-    ends when this process ends, however that happens.
+      ends when this process ends, however that happens.
 """
 
 from __future__ import annotations

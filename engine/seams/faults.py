@@ -1,7 +1,7 @@
 """What can go wrong in a call, by kind, and what the engine does about each kind.
 
 kind         HTTP status           what it is                                        what follows
-timeout                            no whole reply in time, even if part of it came    retried
+timeout                            no whole reply in time, even if part of it came   retried
 connection                         refused, reset, or closed within the reply        retried
 busy         408 409 425 429 529   too many requests, or the provider is overloaded  retried, fewer calls at once
 server       500 and above         the provider failed                               retried

@@ -7,7 +7,7 @@ one trial after another.
 
 Rules
     - A method is a function of what it observed: rebuilt from the log, it prepares the same, which is how a run is
-    resumed and a prompt is shown. So it reads no clock or file, and derives its random draws from the run's seed.
+      resumed and a prompt is shown. So it reads no clock or file, and derives its random draws from the run's seed.
     - `prepare` is given no gold answer, `observe` what the teacher may see of it (`--teacher-sees`).
     - All methods share templates, extraction and scorer; a method says only what comes with a question.
 """

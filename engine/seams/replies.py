@@ -5,7 +5,7 @@ Rules
     - Of several values that fit the last counts, as with answers: a model may draft before it settles. A value with
       none of a form's fields does not fit it.
     - A reply that the model itself ended is repaired: quotes, commas, Python's literals, brackets missing at the very
-    end. One that was cut off is not: half a list would pass for all of it. In a cut reply only complete values count.
+      end. One that was cut off is not: half a list would pass for all of it. In a cut reply only complete values count.
     - A tool call, in any model family's form, is read as its arguments.
 """
 

@@ -2,9 +2,9 @@
 
 Rules
     - Text files (`.txt`, `.md`) are one page each, named by their title line (`# ...`) or their file; `.jsonl` files
-    hold one page per line, as `title` and `text`.
+      hold one page per line, as `title` and `text`.
     - If pages share a title, the first keeps it, in the order of file names; the others are numbered, as in `Title
-    (2)`.
+      (2)`.
     - The index lives in memory: nothing is written beside the user's documents.
 """
 

@@ -42,7 +42,7 @@ from mage_es.projections.fold import State
 
 _FIRST = "What is first looked up is computed then."
 _KEPT = 4
-"""Closed iterations of a served run whose states are kept."""
+"""How many closed iterations of a served run have their states kept."""
 
 
 class BundleMember(msgspec.Struct, frozen=True, kw_only=True):

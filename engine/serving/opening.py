@@ -2,7 +2,8 @@
 
 Rules
     - It begins, in one commit, with everything that its parent had learned at a marker (engine/run/inheriting.py),
-    closed at that marker. So it can be replayed, verified and asked without the parent, and starting it calls no model.
+      closed at that marker. So it can be replayed, verified and asked without the parent, and starting it calls no
+      model.
     - Its iterations are publishes. It learns in no other way.
     - One process writes it. What the parent does later changes nothing here.
 """

@@ -4,13 +4,13 @@ Rules
     - A session keeps the marker that it began at, and its side of the coin. A turn keeps the note that it got first,
       even if that was none: later turns of the conversation have it in their prompt, and the provider in its cache.
     - A conversation is found by its session's name or an inference of it, or else by a reply: the id of the reply that
-    it continues, or an earlier turn with everything before it and the first reply to it. Many conversations begin with
-      the same turn; each is separate, with its own coin and notes. A turn whose reply was not read (a client hung up, a
-      process was killed) leads to its conversation if only one waits there. Everything belongs to a key: no client
-      reaches another's conversation.
+      it continues, or an earlier turn with everything before it and the first reply to it. Many conversations begin
+      with the same turn; each is separate, with its own coin and notes. A turn whose reply was not read (a client hung
+      up, a process was killed) leads to its conversation if only one waits there. Everything belongs to a key: no
+      client reaches another's conversation.
     - If two are the same to the letter up to a reply, it makes no difference which continues: one that has not
-    continued comes first. What a client rewrote is a new conversation from the first reply that no client was given,
-    and keeps its bytes before that.
+      continued comes first. What a client rewrote is a new conversation from the first reply that no client was given,
+      and keeps its bytes before that.
     - Bounded: the newest are kept, and little of each. All of it is in the log and is read back from there (`recall`).
 """
 

@@ -6,13 +6,12 @@ Rules
     - Anything but such a request as JSON in UTF-8 has no turns; it is sent as it came.
     - If a key is given twice, the last one counts, as in the servers' own parsers.
     - A turn is named by the conversation up to and with it: role and content of each message, and what tools were asked
-    and replied, decoded. What clients change later is left out: `cache_control`, thoughts, ids, and whether a text is
+      and replied, decoded. What clients change later is left out: `cache_control`, thoughts, ids, and whether a text is
       written as one string or as a part. `system`, `instructions` and tools are left out too. The name begins with who
       asks, if the request says so.
     - Cases go before a turn as separate turns only if that turn begins the conversation, which thus stays in one piece:
-    put
-      before a later turn's whole conversation, they would cost it the provider's cache, and nothing may come between a
-      tool call and its result. Any other turn has everything at the start of its text.
+      put before a later turn's whole conversation, they would cost it the provider's cache, and nothing may come
+      between a tool call and its result. Any other turn has everything at the start of its text.
     - A conversation with the first reply to a turn is named by the turn and what the reply said: its words and its
       first tool call. Surrounding blanks do not count, nor do thoughts, which many clients cut out.
 """

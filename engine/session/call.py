@@ -4,11 +4,10 @@ Rules
     - A failed attempt is recorded before the next one is made. The outcome (the reply, or the last failure) is left to
       the caller of `make_call`, which commits it together with what follows from it.
     - A typed reply in the wrong form is recorded as `reply.rejected`; the model is shown the problem and asked again,
-    at
-      most `MOST_REPAIRS` times. After that, or if a call failed for good, the caller gets None: an iteration goes on
+      at most `MOST_REPAIRS` times. After that, or if a call failed for good, the caller gets None: an iteration goes on
       without it.
     - A typed reply that was cut at its limit is asked for once more with a higher one; if it is cut again it is given
-    up, and one that repeats itself is given up at once.
+      up, and one that repeats itself is given up at once.
     - A recorded call is never made again, repairs included: each attempt's prompt follows from the replies before it.
       That holds even if this program would now word it differently.
     - Texts of models and data sets enter a prompt only inside JSON strings, where they cannot close a fence.

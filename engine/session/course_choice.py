@@ -23,7 +23,7 @@ from mage_es.projections.fold import State
 from mage_es.projections.progress import CallKey
 
 NOTES = "notes"
-"""The purpose of a call of a method's writer."""
+"""The purpose recorded for calls to a method's writer."""
 _Yielded = TypeVar("_Yielded")
 
 

@@ -96,7 +96,7 @@ class Effects:
 
     async def _look(self, phase: Phase, planned: QuestionPlanned, move: Look, causation: int) -> Sequence[Draft]:
         if self._searches is None:
-            raise LogError("This session has nothing to search in; so it cannot look anything up.")
+            raise LogError("This session has nothing to search in, so it cannot look anything up.")
         search = self._searches.of(move.question)
 
         def found() -> tuple[Sequence[Page], Sequence[str], str]:

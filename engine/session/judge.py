@@ -2,10 +2,10 @@
 
 Rules
     - The rule comes first. What it finds right is final; what it leaves undecided goes to the judge, as does a near
-    miss, or anything that it finds wrong if the benchmark says that this question is cross-checked.
+      miss, or anything that it finds wrong if the benchmark says that this question is cross-checked.
     - The judge sees the question, the expected and the given answer, as data inside JSON strings, and nothing else.
     - A reply cut at its limit is wrong, whatever it says so far, and no judge is asked: the model had not settled on an
-    answer.
+      answer.
     - A reply without a score in [0, 1] and a reason (in the strict form: without yes or no) is rejected, and the judge
       is asked again at most twice. Without a usable reply, or without a judge, the rule's verdict is final; an
       undecided answer then stays undecided.

@@ -2,8 +2,8 @@
 
 Rules
     - Shingles are blind to a text without every fifth word: no run of five words is left. So this is the measure: a
-    question is a paraphrase of a guarded one if, by the run's embedder, it is at least as near to it as the guarded one
-    is to itself without every fifth word, counted from where that is least near.
+      question is a paraphrase of a guarded one if, by the run's embedder, it is at least as near to it as the guarded
+      one is to itself without every fifth word, counted from where that is least near.
     - Questions of which each has a number that the other lacks ask for different answers, however alike their words.
     - A guarded question to which another guarded one is as near cannot be told apart by this embedder, and is not
       compared.

@@ -2,12 +2,12 @@
 
 Rules
     - The course of each planned question is led again through what the log has of it, on the state that the log gives
-    up to its plan (for an exam: at its marker). So every prompt follows from that state, every reply answers such a
-    prompt, only what was rightly recalled is answered without a reply, and the verdict is the one that the rule, or the
-    judge's recorded reply, gives.
+      up to its plan (for an exam: at its marker). So every prompt follows from that state, every reply answers such a
+      prompt, only what was rightly recalled is answered without a reply, and the verdict is the one that the rule, or
+      the judge's recorded reply, gives.
     - An exam asks the questions that its size and the seed give, with the plans that its state gives (if texts can be
-    embedded here), has one verdict for each, and replies only of the models that it names. What a stand-in
-      replies is a function of the request, and is computed again.
+      embedded here), has one verdict for each, and replies only of the models that it names. What a stand-in replies is
+      a function of the request, and is computed again.
     - What cannot be checked here is counted with its reason, and leaves a doubt: a copy without right answers, a scorer
       or a benchmark that is not installed, erased texts, another release of this package.
 """

@@ -6,8 +6,7 @@ Rules
     - A fixed way of prompting learns nothing, and only a method that writes has a guidance model. Like any run it can
       be stopped, resumed, shown and verified, and repeats no recorded call.
     - A method is shown evolution questions first, in blocks, the same ones for all methods, in the run's seeded order.
-    What
-      it learned is only in the log: the plan, reply and verdict of each question that it answered.
+      What it learned is only in the log: the plan, reply and verdict of each question that it answered.
 """
 
 from __future__ import annotations

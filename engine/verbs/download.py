@@ -201,7 +201,7 @@ def _opened(request: urllib.request.Request, part: Path) -> HTTPResponse:
 
 
 def _extent(response: HTTPResponse, asked: int) -> tuple[int, int | None]:
-    """Return the position of the body in the file, and the size of the whole file if the server says it."""
+    """Return the position of the body in the file, and the size of the whole file if the server gives it."""
     if response.status == 206:
         found = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
         if not found or int(found[1]) != asked:

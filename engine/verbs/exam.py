@@ -7,7 +7,7 @@ Rules
     - Exams of one run that are requested at the same time, by any process, are taken one after another.
     - A sample of the held-out questions is part of every larger one: they have one order, by the seed and their ids.
     - The controls `shuffled` and `permuted` (rules/controls.py) show memories that can teach a question nothing: any
-    gain that remains is not due to what the memories say. `bare` shows none.
+      gain that remains is not due to what the memories say. `bare` shows none.
 """
 
 from __future__ import annotations

@@ -4,12 +4,12 @@ Rules
     - Only GET, and only what is listed: the application and the chunks of the runs, by their names. A request never
       becomes a path of the file system.
     - Chunks are scripts, which a page of any origin may include. So the address holds a secret, other origins are
-    recognised by `Sec-Fetch-Site` and `Host`, and browsers are asked to pass none of it on.
+      recognised by `Sec-Fetch-Site` and `Host`, and browsers are asked to pass none of it on.
     - The list of runs is rebuilt when it is asked for. A run that grows is read again when its index is asked for:
       when its page is loaded.
     - The address of a chunk names what it was made from, so a browser keeps it and asks once. Anything that shows texts
-    of subjects is not kept.
-    - A log that takes long to read is read in the background; meanwhile its index says which share of it was.
+      of subjects is not kept.
+    - A log that takes long to read is read in the background; meanwhile its index says how much has been.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ Rules
     - The event `signer.named` names the key before the first head is signed with it, so every signed head covers it.
       From there on, each event of a type that is `signed` in the vocabulary needs a signed head after it.
     - Witnesses can add lines to a file beside the log without changing the log. Anyone who can write to the folder can
-    also remove the file: only a head kept elsewhere, or a key known from elsewhere, shows that.
+      also remove the file: only a head kept elsewhere, or a key known from elsewhere, shows that.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Rules
     - The prefix is made of segments that are what was sealed, then of frames that continue the chain. Nothing after the
-    first missing or damaged event belongs to it, however sound it is in itself.
+      first missing or damaged event belongs to it, however sound it is in itself.
     - Nothing is changed here. What opening the log fixes by itself is not damage: an unfinished append at the end, or a
       damaged segment whose write-ahead file is still there.
 """

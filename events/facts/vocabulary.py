@@ -2,10 +2,10 @@
 read.
 
 Rules
-    - Adding a field with a default is no new version. Renaming, retyping or removing one is: raise the class's
+    - Adding a field with a default makes no new version. Renaming, retyping or removing one does: raise the class's
       `version` by one and give the vocabulary a pure function from the old payload to the next version's.
     - Sealed bytes are never rewritten; upcasting happens on reading. Rows that are still in the write-ahead file when a
-    new release opens the log are sealed in the current version.
+      new release opens the log are sealed in the current version.
     - A type or version that this release does not know stops a reader only if it asks for that type.
     - What can be declared on a field is declared there, and is not repeated here: which texts are a subject's, which
       bytes are a vector (form.py).

@@ -5,7 +5,7 @@ Rules
     - Both are durable before that event is. Without that event a file means nothing.
     - The golds may be missing: a copy can be made without them. The texts may not.
     - The digest of each row only serves to name what was altered. Digests of golds are salted with a hash of all golds,
-    kept in their file, so that a short answer cannot be guessed from the log without it.
+      kept in their file, so that a short answer cannot be guessed from the log without it.
 """
 
 import hashlib

@@ -5,7 +5,7 @@ Rules
       the text that a model returned), so that a fold only assigns and a later change of a formula never
       rewrites history.
     - There is no event that deletes or edits a principle, a failure memory or a success memory. So it is a property of
-    this file that the protected memory only grows (Theorem 1).
+      this file that the protected memory only grows (Theorem 1).
     - Rewards and posteriors are integers in millionths (`_micro`): sums of integers do not depend on order.
     - Field types are limited to what a typed Parquet column can hold: str, int, float, bool, bytes, and
       tuples of these or of `Part` structs.

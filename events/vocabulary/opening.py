@@ -97,11 +97,11 @@ class RunInherited(Event, frozen=True, kw_only=True, tag="run.inherited"):
     digests: tuple[Digest, ...]
     """Digest of each projection of the parent."""
     evolution: tuple[str, ...]
-    """Ids of the questions that the parent may have learned from: never examined here."""
+    """Ids of the questions that the parent may have learned from; they are never in an exam of this run."""
     anchors: tuple[str, ...]
-    """Ids of its anchors: never learned from here."""
+    """Ids of its anchors; this run never learns from them."""
     held_out: tuple[str, ...]
-    """Ids of the questions that it held out: never learned from here."""
+    """Ids of the questions that it held out; this run never learns from them."""
     resembling: tuple[str, ...]
     """Ids of new questions that are in no split here, because they resemble something that the parent had written."""
     calls: int
@@ -239,7 +239,7 @@ class TaskTypeRetired(Event, frozen=True, kw_only=True, tag="task_type.retired")
     stream: ClassVar[str] = "task_type/{0.task_type}"
     task_type: str
     into: str
-    """The type that could not be told from it and whose retrieval finds its memories; empty for none."""
+    """The type that it could not be distinguished from, whose retrieval now finds its memories; empty for none."""
     reason: str
     """The counts that led to this."""
 

@@ -67,7 +67,7 @@ def gold_of(kind: str, answer: Label) -> str:
         return _VEHICLES[text]
     if kind in ("option", "vehicle") and not isinstance(answer, list) and (number := _FIRST_INTEGER.search(text)):
         return str(int(number[0][:9]))
-    raise ValueError(f"Answer: {answer!r} is no answer of the kind {kind}")
+    raise ValueError(f"Answer: {answer!r} is not an answer of the kind {kind}")
 
 
 def _question(name: str, file: str, split: Split, found: STBenchType, position: int, row: _Row) -> Question:

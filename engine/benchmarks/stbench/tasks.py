@@ -85,7 +85,7 @@ TASK_TYPES: tuple[STBenchType, ...] = (
 )
 """In the order of the benchmark's table: knowledge, reasoning, computation, application, then the extension.
 
-[section 4, STBench, task types] A file is a type, and the eight of navigation are one.
+[section 4, STBench, task types] Each file is a type, except that the eight navigation files are one.
 """
 
 _ALIASES = {

@@ -4,7 +4,7 @@
     contains    the final answer contains a right one, word for word
     f1          HotpotQA's F1 of common words; one half is right
     number      the final number equals the right one
-    choice the letter of the right option; with labels, the right label
+    choice      the letter of the right option; with labels, the right label
     judge       exact; other answers go to the judge model, if one is set (--judge)
     regex, json, sql, python    see structured.py
     MODULE:FUNCTION a user's function of the reply and the question: a score, right or wrong

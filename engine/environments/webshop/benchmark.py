@@ -1,8 +1,8 @@
 """The benchmarks `webshop-100` and `webshop-1000`: what to buy in the first 100 or all products of the small catalogue.
 
-    -rich       the same goals, shown in rich mode: a line for each piece, and marks on what can be clicked and what has
-    been -by-index   the same goals, divided by their number alone, as upstream and RetroAgent do -human      (of 1,000
-    only) the goals that people wrote, which are a handful, half of them the test
+    -rich       the same goals, shown in rich mode: a line for each piece, and marks on what can be or was clicked
+    -by-index   the same goals, divided by their number alone, as upstream and RetroAgent do
+    -human      (of 1,000 only) the goals that people wrote, which are a handful, half of them the test
 
 By product (the default) no product has goals in both splits: whole products are drawn for the test until it has its
 size. The task type is the number of options in the instruction: the product's category would give away a part of the

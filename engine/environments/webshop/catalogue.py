@@ -3,7 +3,7 @@
 Rules
     - File order; the first entry of each product number; numbers without a product are skipped.
     - `num_products` counts raw entries of the file, so a catalogue may hold fewer; the search index has that many
-    loaded products, so it may have others (hits outside the catalogue are dropped).
+      loaded products, so it may have others (hits outside the catalogue are dropped).
     - Effective prices are drawn once for a catalogue, in its order.
 """
 

@@ -2,7 +2,8 @@
 
 Rules
     - A search works from every page and starts afresh: no product, no options. So does going back from a product to its
-    results, which lists them again; only choosing another product keeps the options. Back to Search clears everything.
+      results, which lists them again; only choosing another product keeps the options. Back to Search clears
+      everything.
     - One value for each option name, the last that was clicked.
     - An impossible action changes nothing. After the purchase nothing can be done.
 """

@@ -4,7 +4,7 @@ Rules
     - A reply is an action if it has the grammar's form; an impossible one costs its step and changes nothing.
     - An episode is a success with reward 1 only, the official success rate; its score is the reward.
     - In the mode `react` a page of results shows three products, `think[...]` is an action that is answered "OK.", and
-    an impossible action is answered "Invalid action!".
+      an impossible action is answered "Invalid action!".
     - A transcript has one line for a step, free of brackets, so that it never reads as another action.
 """
 

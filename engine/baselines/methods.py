@@ -33,11 +33,11 @@ from mage_es.engine.seams.method import PreparedTask, RunView, ShownCase, Writin
 from mage_es.events.vocabulary import ModelCalled, Span
 
 NEAREST = 5
-"""Cases of a nearest-neighbour prompt: the best number found on two small models."""
+"""How many cases a nearest-neighbour prompt has: the best number on two small models."""
 MOST = 40
-"""Cases of a full history."""
+"""Most cases of a full history."""
 BLOCK = 8
-"""Questions that a method answers at a time, if it learns from its own answers."""
+"""How many questions a method answers at a time if it learns from its own answers."""
 _LONGEST = 2000
 
 

@@ -26,7 +26,7 @@ from mage_es.events.errors import PrerequisiteError
 CALLS = 3
 """Metric calls per question to learn from."""
 MINIBATCH = 3
-"""Questions to reflect on together; the package's default."""
+"""How many questions to reflect on together; the package's default."""
 INSTALL = "python -m pip install 'mage-es[gepa]'"
 _COMPONENT, _PLAIN = "instruction", "Answer the question."
 _MOST_TOKENS = 512

@@ -35,9 +35,9 @@ from mage_es.projections.fold import State
 _PATIENCE = 0.05
 """Seconds for which an event that no caller waits for may be held back, to share another's sync."""
 _MOST = 1024
-"""Entries of one commit, which bounds how long the lock is held."""
+"""Most entries of one commit, which bounds how long the lock is held."""
 _MOST_WAITING = 100_000
-"""Entries that may wait in memory. Only a hanging disk lets so many gather."""
+"""Most entries that may wait in memory. Only a hanging disk lets so many gather."""
 RETRY_S = 5.0
 """Seconds after which a log that refused an event is opened again."""
 

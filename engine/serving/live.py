@@ -72,7 +72,7 @@ from mage_es.events.vocabulary import (
 Learn = Literal["off", "log", "propose"]
 Wish = Literal["on", "off", "shadow"]
 _NOTES = 2_048
-"""Rendered notes that are kept."""
+"""How many rendered notes are kept."""
 _LONGEST_NAME, _LONGEST_QUESTION, LONGEST_TEXT = 128, 8_000, 32_000
 """Most characters of a session's name, of a recorded model or reply id, of a turn to look up, and of a recorded text,
 so that no client can quickly fill memory or the disk."""

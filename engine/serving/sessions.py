@@ -35,7 +35,7 @@ _MOST_OPEN = 50_000
 _MOST_SAME = 64
 """Most conversations to keep of those that are the same to the letter so far."""
 _READ_BACK = 100_000
-"""Events to read back from the log's end: an inference leaves two."""
+"""How many events to read back from the log's end: an inference leaves two."""
 
 _BYTES = 15
 """Bytes kept of a SHA-256: with these an entry takes 48 bytes, Python's overhead included; with one more it takes

@@ -10,7 +10,7 @@ from collections import OrderedDict, deque
 from mage_es.engine.rules.wording import shared
 
 _TURNS, _KEYS, _END = 12, 1_000, 1_000
-"""Turns kept per key, keys whose turns are kept, and characters kept of either end of a turn."""
+"""How many turns are kept per key, for how many keys, and how many characters of either end of a turn."""
 _LEAST = 3
 """How many other turns must begin or end alike."""
 

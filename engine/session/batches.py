@@ -35,7 +35,7 @@ from mage_es.projections.fold import State
 from mage_es.projections.progress import CallKey
 
 Caller = tuple[str, str]
-"""A caller by what it asks: purpose and subject of the call."""
+"""A caller, identified by the purpose and subject of its call."""
 Result = TypeVar("Result")
 
 _POLL_S = 0.2

@@ -32,7 +32,7 @@ from mage_es.engine.session.batches import BatchQueue, CallRecorder, Client, cal
 from mage_es.events.vocabulary import BriefCut, Draft, ModelCalled, Phase, Tier
 
 MOST_REPAIRS = 2
-"""Attempts after the first; each is shown what was wrong with the one before."""
+"""Most attempts after the first; each is shown what was wrong with the one before."""
 _SHOWN = 1500
 """Characters of a rejected reply that the next attempt shows."""
 

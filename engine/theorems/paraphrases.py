@@ -32,7 +32,7 @@ from mage_es.events.vocabulary import QuestionPlanned
 
 NAME, BOUND = "paraphrases", "0 pairs"
 _AT_ONCE = 256
-"""Guarded questions of a block: with 10,000 learned ones 10 MB of cosines."""
+"""How many guarded questions a block has: with 10,000 learned ones, that is 10 MB of cosines."""
 _TOLD = 3
 _ROUNDING = 1e-5
 """The most by which a cosine in 32 bits differs with the order of its sum."""

@@ -112,7 +112,7 @@ class BaselineReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 LEARNED = 120
-"""Questions that a method learns from by default."""
+"""How many questions a method learns from by default."""
 SPLITS: tuple[Split, ...] = ("evolution", "test")
 
 

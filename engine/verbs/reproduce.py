@@ -42,7 +42,7 @@ from mage_es.events.errors import MageError, PrerequisiteError, UsageError
 SHARE = 0.05
 """The share of the calls to repeat."""
 AT_ONCE = 8
-"""Calls in flight."""
+"""Most calls in flight."""
 NAME = "asked again"
 _P = 0.001
 """The p value below which a model is worse than its recorded replies."""

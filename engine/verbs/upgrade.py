@@ -52,9 +52,9 @@ from mage_es.projections.questions import EVOLVING
 from mage_es.projections.scores import START
 
 SAMPLE = 40
-"""Default number of questions to learn from that are asked again: with the anchors enough for the gate."""
+"""How many of the questions learned from are asked again by default: with the anchors, enough for the gate."""
 QUESTIONS = 60
-"""Questions of each exam if the old run has taken none."""
+"""How many questions each exam has if the old run has taken none."""
 _LONGEST_GAP_US = 60_000_000
 """A longer time between two replies counts as a pause, not as a model's pace."""
 _NAME = re.compile(r"[^A-Za-z0-9.-]+")

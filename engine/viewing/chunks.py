@@ -68,7 +68,7 @@ _SIZES: Mapping[str, int] = {
     "askings": 4000,
 }
 _SIZE = 20_000
-"""Rows of a chunk for any other table."""
+"""How many rows a chunk of any other table has."""
 _WAITED_FOR = {"answers": 20}
 """The same on a server, where someone is waiting for a prompt."""
 _TOLD = 5000

@@ -17,7 +17,7 @@ from mage_es.engine.seams.answer_form import answer_in_form
 from mage_es.engine.seams.extraction import plain_answer, read_answer, trimmed
 
 TOLERANCE = Decimal("0.01")
-"""Relative; the paper's 1 %."""
+"""The relative tolerance; the paper's 1 %."""
 _SLACK = 1 + Decimal("1e-9")
 _NEAR_ZERO = Decimal("1e-6")
 _LONGEST = 64

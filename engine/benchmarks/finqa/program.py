@@ -37,7 +37,7 @@ GREATER = "greater"
 OPERATIONS = {*ARITHMETIC, *OF_A_ROW, GREATER}
 
 _DIGITS = 5
-"""Decimals that upstream rounds a result to."""
+"""How many decimals upstream rounds a result to."""
 _PART = re.compile(r"[^()]*\(|[^()]+|\)")
 
 

@@ -27,7 +27,7 @@ Numeric = Any
 DIGITS = 40
 MOST_DIGITS = 640
 MOST_WORK = 120_000
-"""Units of work that a decision may cost, about two microseconds each."""
+"""How many units of work a decision may cost, about two microseconds each."""
 _GUARD_BITS, _ROUNDED_BITS = 100, 20
 """How many bits must remain below the smallest term, and how many of the last ones rounding may have changed."""
 _MOST_TERMS = 500

@@ -43,7 +43,7 @@ _PAIR = re.compile(rf"[(\[]\s*({_DECIMAL.pattern})\s*,\s*({_DECIMAL.pattern})[^(
 _FIGURE = r"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?"
 _FLOW = re.compile(rf"(?<![\w.]){_FIGURE}(?:\s*+,\s*+{_FIGURE}){{{STEPS - 1}}}")
 _LONGEST_NUMBER = 3
-"""Digits of the longest option number that is read."""
+"""Most digits of an option number that is read."""
 
 
 def stub_of(question: str) -> str:

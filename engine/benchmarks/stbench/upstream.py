@@ -40,11 +40,11 @@ def distance(longitude: float, latitude: float, other_longitude: float, other_la
 
 
 FARTHEST = 100_000.0
-"""Metres from which a predicted point counts as an exception, not as an error."""
+"""From this many metres on, a predicted point counts as an exception, not as an error."""
 LONGITUDES, LATITUDES = (105.0, 110.0), (30.0, 36.0)
 """The region where predicted points may lie: around Xi'an, where all trajectories are."""
 STEPS = 6
-"""The numbers of a predicted flow."""
+"""How many numbers a predicted flow has."""
 
 _YES_NO = re.compile(r"Yes|No", re.IGNORECASE)
 _ANOMALY = re.compile(r"Normal|Anomalous|Anomaly|Abnormal", re.IGNORECASE)

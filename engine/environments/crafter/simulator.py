@@ -28,7 +28,7 @@ _MAP = (9, 7)
 _DAYLIGHT = 0.5
 """Below this daylight the picture is noisy."""
 _WORLDS = 64
-"""Generated worlds to keep, about 35 kB each."""
+"""How many generated worlds to keep, about 35 kB each."""
 
 
 class SimulatorState(NamedTuple):

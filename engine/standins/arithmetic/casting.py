@@ -18,7 +18,7 @@ from mage_es.engine.standins.arithmetic.equations import Equation
 from mage_es.engine.standins.arithmetic.quantities import Problem
 
 _UNNEEDED_WEIGHT = 0.6
-"""Weight of a part that the chain does not need in the assignment."""
+"""The assignment's weight for a part that the chain does not need."""
 _IMPLAUSIBLE = 0.12
 _UNTIED = 0.12
 _MOST_EXCHANGES = 30

@@ -22,7 +22,7 @@ _NEAREST = 3
 _TIMED = ("when", "what year", "how many", "how much", "how old", "which year", "in which year")
 
 Weights = dict[str, float]
-"""Answers and the support for each."""
+"""Each answer's support."""
 
 
 def words(text: str) -> frozenset[str]:

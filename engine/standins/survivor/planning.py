@@ -20,14 +20,14 @@ from mage_es.engine.standins.survivor.walking import DIRECTIONS, Walker, situati
 _LOW, _TOPPED_UP = 3, 6
 """Levels of vitals below which it looks for more, or takes more in passing."""
 _EARLY = 120
-"""Steps in which it tries achievements that leave no trace."""
+"""How many steps it tries achievements for that leave no trace."""
 _NEARBY = 4
 """How many steps away something may be to be taken in passing."""
 _FAR, _RARE, _DEEPEST = 40, 8, 6
 _MOST = 9
 """Most of an item that can be carried."""
 _HEALTHY = 4
-"""Least health to begin a fight with."""
+"""The least health with which it begins a fight."""
 
 
 def _choose(prompt: StepPrompt, dice: str, is_trial: bool) -> tuple[str, str]:

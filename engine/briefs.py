@@ -47,7 +47,8 @@ class TaskTypeSample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class OntologyBrief(Brief, frozen=True, kw_only=True, tag="ontology"):
-    """Phase 0: induce skills, prerequisites and who resolves what from a sample of evolution questions."""
+    """Phase 0: induce skills, their prerequisites and the task types that they resolve from a sample of evolution
+    questions."""
 
     benchmark: str
     task_types: tuple[TaskTypeSample, ...]
@@ -116,7 +117,7 @@ class FailureReply(Doubting, frozen=True, kw_only=True):
 
 
 class PrinciplesBrief(Brief, frozen=True, kw_only=True, tag="principles"):
-    """EVOLVE: abstract rules from this iteration's failures and their solutions, none that exists already."""
+    """EVOLVE: abstract rules from this iteration's failures and their solutions, except those that already exist."""
 
     task_type: str
     skill: str
@@ -142,7 +143,7 @@ class PrinciplesReply(Doubting, frozen=True, kw_only=True):
 
 class SkillStanding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A skill and the learner's record on it: answers so far, what it resolves and needs, which skills need it, some
-    questions that are open failures, and the brief that it had last."""
+    questions that are open failures, and its last brief."""
 
     skill: str
     description: str = ""
@@ -251,7 +252,8 @@ class BundleOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class AuthoredRecipe(msgspec.Struct, frozen=True, kw_only=True):
-    """A retrieval recipe: `query_template` holds `{question}`; quotas of each index; the least cosine; why."""
+    """A retrieval recipe: `query_template` holds `{question}`; the quotas of both indexes, the least cosine, and
+    why."""
 
     query_template: str
     success_quota: int

@@ -134,7 +134,7 @@ class Call(NamedTuple):
 
     @classmethod
     def of(cls, move: Ask, iteration: int, phase: Phase, model: str, *, purpose: str = "", causation: int = 0) -> Call:
-        """Return the call that a move makes to a model; `purpose` is for a move that names none."""
+        """Return the call that a move makes to a model; `purpose` applies to a move that names none."""
         why, request = move.purpose or purpose, move.request.sha256
         pieces = in_pieces(move.request, move.spans)
         where = (iteration, phase, move.tier, move.agent, why, move.about, move.attempt, request, model, causation)

@@ -159,7 +159,7 @@ async def open_run(session: Session) -> None:
 
 
 async def induce_types(session: Session, evolution: Sequence[Question]) -> Sequence[TaskTypeCreated]:
-    """Return the task types that guidance sees in the texts of questions; none if the benchmark has its own."""
+    """Return the task types that guidance finds in the texts of questions; none if the benchmark has its own."""
     if not session.world.typing.is_induced:
         return ()
     found: dict[str, TaskTypeCreated] = {}
@@ -280,7 +280,7 @@ async def snapshot(session: Session, k: int) -> None:
 
 
 async def compare(session: Session, k: int) -> None:
-    """Let the guard judge the state by its anchors, which also show what it adds to the bare prompt."""
+    """Let the guard judge the state by its anchors, which also show what the state adds to the bare prompt."""
     if not session.state.progress.is_completed(k, "snapshot"):
         await ask_bare(session, k)
         anchors: dict[str, Purpose] = dict.fromkeys(session.world.setting.anchors, "anchor")

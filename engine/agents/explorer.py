@@ -23,7 +23,7 @@ from mage_es.projections.fold import State
 def choose_tasks(setting: Setting, state: State, iteration: int, task_types: Mapping[str, str]) -> list[str]:
     """Return the questions to explore. `task_types` maps each evolution question to its task type.
 
-    [agents, Explorer] Only evolution questions, following the Navigator's brief.
+    [agents, Explorer] Only evolution questions are explored, following the Navigator's brief.
     """
     plan = state.progress.iteration_plan
     wanted = {name for skill in (plan.frontier if plan else ()) for name in state.graph.task_types_of(skill)}
@@ -70,7 +70,7 @@ def _environment(state: State, explored: Sequence[Explored], trajectories: Seque
 
 
 class _Growth:
-    """What the graph has and what was yielded since, so that each node and edge is written once."""
+    """What the graph has and what has been yielded since, so that each node and edge is written once."""
 
     def __init__(self, state: State) -> None:
         self._graph = state.graph

@@ -1,8 +1,8 @@
 """Learner: chooses arms and a bundle for each question, and asks the frozen execution model.
 
 Rules
-    - What is chosen for a question is decided before any is asked (rules/choice.py): the number of workers changes
-      nothing.
+    - What is chosen for a question is decided before any question is asked (rules/choice.py), so the number of workers
+      changes nothing.
 """
 
 from itertools import compress
@@ -61,13 +61,13 @@ def plan_answers(setting: Setting, state: State, command: PlanAnswers) -> list[D
 
 
 def is_bare(state: State, asked: Asked) -> bool:
-    """Return whether a question gets the bare prompt: for comparison, or because nothing more was shown to help.
-    Learning and its anchors continue with what was learned, so that the record can recover."""
+    """Return whether a question gets the bare prompt: for comparison, or because it was not shown that anything more
+    helps. Learning and its anchors continue with what was learned, so that the record can recover."""
     return asked.purpose == "bare" or (asked.purpose in ("exam", "ask") and state.benefit.is_bare(asked.task_type))
 
 
 def course_of(setting: Setting, state: State, planned: QuestionPlanned, question: Question) -> Course:
-    """The skill's slots are read from the state, so it must be the one that the plan was made on."""
+    """The skill's slots are read from the state, which must be the one that the plan was made on."""
     return follow(Route(setting, state, planned, question))
 
 

@@ -104,7 +104,7 @@ def latest_failures(state: State) -> list[str]:
 def refined_frontier(frontier: Sequence[str], reply: NavigatorReply | None) -> tuple[list[str], dict[str, str]]:
     """Return the frontier in the reply's order and the brief of each skill; skills that it leaves out come last.
 
-    [agents, Navigator] Stage 1, the frontier, needs no model; an unreadable reply changes nothing about it.
+    [agents, Navigator] Stage 1, the frontier, needs no model; an unreadable reply does not change it.
     """
     briefs: dict[str, str] = {}
     for each in reply.briefs if reply else ():

@@ -266,7 +266,8 @@ class _Asking:
         )
 
     def _splitting(self, task_type: str, skill: str) -> BriefOf | None:
-        """Return the brief about splitting a skill; None if it has only one task type, or others need the room."""
+        """Return the brief about splitting a skill; None if it has only one task type, or if others take up the room
+        for new skills."""
         if len(self.state.graph.task_types_of(skill)) < LEAST_CHILDREN:
             return None
         limit = min(MOST_CHILDREN, room(self.state) - MOST_CHILDREN * (len(self.done) - 1))

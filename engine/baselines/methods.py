@@ -92,7 +92,8 @@ class Cases:
         ]
 
     def _reply_of_case(self, task: Question, right: str) -> str:
-        """Return the reply of a case, "" if no right one is known; `right` is the learner's own, if it was."""
+        """Return the reply of a case, "" if no right one is known; `right` is the learner's own reply if that was
+        right."""
         form = self.around.answer_format
         if self.around.are_episodes:
             return capped(right, _LONGEST)

@@ -142,7 +142,7 @@ class PlaybookLine(msgspec.Struct):
 
 
 class Ace:
-    """A reflector names what helped and what harmed, a curator adds lines; code merges them.
+    """A reflector says what helped and what harmed, a curator adds lines, and code merges them.
 
     A line whose harm outweighs its help is no longer shown, and a near-duplicate is not added: the paper's
     grow-and-refine, by the run's embedder.

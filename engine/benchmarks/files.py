@@ -20,7 +20,8 @@ _LONGEST_SETTINGS, _DEEPEST_SETTINGS = 64 * 2**10, 32
 
 
 def most_bytes(mib: int = _DEFAULT) -> int:
-    """Return how many bytes a file may hold, unpacked: `mib` unless the environment says. Raises `UsageError`."""
+    """Return how many bytes a file may hold, unpacked: `mib` unless the environment sets another limit. Raises
+    `UsageError`."""
     said = os.environ.get(VARIABLE) or str(mib)
     if not (said.isascii() and said.isdigit() and int(said[:9]) > 0 and len(said) < 9):
         raise UsageError(f"{VARIABLE}: {said!r} does not fit. Give a whole number of MiB, such as 1024.")

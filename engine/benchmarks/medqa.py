@@ -37,7 +37,7 @@ _BARE = r"([{0}])(?![\w'’])"
 _NO_ARTICLE = r"(?!A(?!\s*(?:$|[.):,;*–—-]|(?:or|and|since|because|as)\b)))"
 """A bare A counts only at the end or before a sign or a conjunction (elsewhere it may be the article)."""
 _BETWEEN = r"\s*(?:,|/|&|\bor\b|\band\b)+\s*"
-"""What separates the letters of a reply that names several."""
+"""The separators between letters in a reply that names several."""
 _SHORT = 4
 _CLEAR, _AHEAD = 0.6, 0.2
 """The least F1 of common words with which a text names an option, and the least lead over the next one."""
@@ -195,7 +195,7 @@ def _patterns(letters: str) -> _Patterns:
 
 @cache
 def _patterns_in_form(letters: str) -> _Patterns:
-    """Return what names an option in the required form: a bare A counts only at the end or before . ) :"""
+    """Return the text that names an option in the required form: a bare A counts only at the end or before . ) :"""
     wrapped, bare, never = _WRAPPED.format(letters), _BARE.format(letters), re.compile(r"(?!)")
     letter = rf"(?:{wrapped}|(?!A(?!\s*(?:$|[.):]))){bare})"
     said = rf"\b(?:(?i:answer\s+is)\s*(?::\s*)?{letter}|(?i:option)\s+(?:{wrapped}|{bare}))"

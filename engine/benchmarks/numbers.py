@@ -132,7 +132,7 @@ def number_of(text: str) -> str | None:
 
 
 def score_number(gold: str, reply: str) -> Verdict:
-    """`gold` has the official form, no commas. Never raises."""
+    """`gold` is in the official form, without commas. Never raises."""
     strict_answer = official_answer(reply)
     if strict_answer == gold:
         return Verdict(answer=strict_answer, score=1.0, strict=True)

@@ -277,7 +277,7 @@ def _raise(problem: str) -> NoReturn:
 
 
 def _parquet_rows(path: Path, raw: bytes, kind: type[RecordT], most: int) -> Iterator[_Piece[RecordT]]:
-    """Yield the rows; texts are read from their dictionary, since a text of a megabyte may be repeated at no cost."""
+    """Yield the rows; texts are read from their dictionary, since a file may repeat a text of a megabyte at no cost."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

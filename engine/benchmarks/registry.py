@@ -141,7 +141,7 @@ def given_name(benchmark: Benchmark) -> str:
     if missing := [name for name in needed if isinstance(benchmark, type) or not hasattr(benchmark, name)]:
         what = f"the class {benchmark.__name__} itself" if isinstance(benchmark, type) else repr(benchmark)
         raise UsageError(
-            f"{what[:80]} is not a benchmark: it has no {', '.join(missing)}. Give an object with all that "
+            f"{what[:80]} is not a benchmark: it has no {', '.join(missing)}. Give an object with everything that "
             "`mage_es.Benchmark` lists, or name a benchmark in the configuration."
         )
     if not benchmark.name or names_tasks(benchmark.name) or benchmark.name in names():
@@ -213,8 +213,8 @@ def names() -> list[str]:
 
 
 def open_benchmark(name: str, *, seed: int, data_dir: Path | str | None = None) -> Benchmark:
-    """`name` is one of `names()`, some with options (`private-labels?labels=4`), or own tasks as `FILE?option=value`;
-    benchmarks read from files ignore `seed`.
+    """`name` is one of `names()`, some with options (`private-labels?labels=4`), or the user's own tasks as
+    `FILE?option=value`; benchmarks read from files ignore `seed`.
 
     Raises `UsageError` (the near matches are listed), or `PrerequisiteError` if its data is missing or malformed.
     """

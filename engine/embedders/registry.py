@@ -23,7 +23,7 @@ def metered(spec: str) -> dict[str, str]:
 
 
 def open_embedder(spec: str, *, retry_policy: RetryPolicy = DEFAULT_RETRIES) -> Embedder:
-    """Return the embedder that a spec names, ready to use (for `paper` maybe another, see `replacement`).
+    """Return the embedder that a spec names, ready to use (for `paper` it may be another, see `replacement`).
 
     `retry_policy` is for an embedder on a server.
 
@@ -85,7 +85,7 @@ class LateEmbedder:
         opened = open_embedder(self.name)
         if (opened.dimension, opened.sha256) != (self.dimension, self.sha256):
             raise PrerequisiteError(
-                f"The embedder {self.name} gives other vectors than when the run was started "
+                f"The embedder {self.name} gives different vectors than when the run was started "
                 f"({opened.sha256[:16]}, not {self.sha256[:16]}): restore its model, or start a new run."
             )
         return opened

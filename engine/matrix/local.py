@@ -1,4 +1,4 @@
-"""Run the cells of a matrix on this machine, several at a time, each in a process; a failure does not stop the
+"""Run the cells of a matrix on this machine, several at a time, each in its own process; a failure does not stop the
 others."""
 
 from __future__ import annotations

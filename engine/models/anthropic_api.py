@@ -55,7 +55,7 @@ DEFAULT_URL = "https://api.anthropic.com"
 _CHOICES = {"structured": ("json_schema", "tool", "none"), "temperature": ("omit", "send"), "cache": ("send", "omit")}
 """Options with a fixed choice of values, the default first."""
 _LEAST_BUDGET = 1024
-"""In tokens: the provider refuses a smaller thinking budget."""
+"""The smallest thinking budget that the provider accepts, in tokens."""
 _STATUSES = {
     "invalid_request_error": 400,
     "authentication_error": 401,

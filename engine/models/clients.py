@@ -113,7 +113,8 @@ def http_client(kind: type[Form], **options: Any) -> Form:
     """Return an HTTP client for a provider, of the synchronous or the asynchronous `kind`.
 
     It follows no redirect, which could take prompts and key to another host, or from TLS to plain text; and it reads no
-    reply of more than `MOST_BYTES`. Replies are requested uncompressed, so that what is counted is what has to be held.
+    reply of more than `MOST_BYTES`. Replies are requested uncompressed, so that the bytes counted are those held in
+    memory.
     """
     import httpx2
 

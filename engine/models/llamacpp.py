@@ -77,7 +77,7 @@ class Took(NamedTuple):
     written_s: float = 0.0
 
     def after(self, timings: Mapping[str, float]) -> Took:
-        """Return the sum with one more call, from what llama.cpp reports."""
+        """Return the sum with one more call, as llama.cpp reports it."""
         read, written = int(timings.get("prompt_n", 0)), int(timings.get("predicted_n", 0))
         read_s, written_s = (timings.get(name, 0.0) / 1e3 for name in ("prompt_ms", "predicted_ms"))
         return Took(*map(add, self, (1, read, written, read_s, written_s)))

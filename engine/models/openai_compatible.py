@@ -96,7 +96,7 @@ class _Function(msgspec.Struct, frozen=True):
 
 
 class _Call(msgspec.Struct):
-    """A tool call: to `reply`, which `structured=tool` offers, it is the reply; any other was not asked for."""
+    """A tool call: a call to `reply`, which `structured=tool` offers, is the reply; no other was asked for."""
 
     function: _Function | None = None
 
@@ -365,7 +365,7 @@ def read_completion(reply: object, *, asked: str = "", key: str = "") -> Complet
 
 
 def _reply_form(form: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields that ask for a typed reply, none if only the prompt's words ask for it."""
+    """Return the fields that ask for a typed reply, none if it is asked for only in the prompt's words."""
     match form:
         case "json_schema":
             return {"response_format": {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema}}}

@@ -197,7 +197,7 @@ def _options_by_provider() -> Mapping[str, Sequence[str] | None]:
 
 
 def _is_installed(package: str) -> bool:
-    """Return whether a package can be imported, without the seconds that importing it takes."""
+    """Return whether a package can be imported, without taking the seconds to import it."""
     try:
         return find_spec(package) is not None
     except (ImportError, ValueError):  # it was removed from the table of modules

@@ -91,7 +91,7 @@ class ProviderDown(PrerequisiteError):
 class RetryingClient:
     """Calls to one model, from any number of tasks of one event loop.
 
-    [beyond the paper, outages] Failures of calls in flight together count once. A server that answered before is given
+    [beyond the paper, outages] Failures of calls in flight together count once. A server that answered before gets some
     minutes; then the run stops and can be resumed.
     """
 

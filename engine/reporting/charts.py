@@ -17,7 +17,7 @@ _WIDTH, _HEIGHT = 480, 300
 _ROW, _PANEL = 26, 220
 """Pixels of a bar with its gap, and width of a panel of bars."""
 _LONGEST_NAME = 260
-"""Pixels of a name beside a bar or in a legend; a longer one is cut."""
+"""Most pixels of a name beside a bar or in a legend; a longer one is cut."""
 _COLOURS = ("#3b82f6", "#e08600", "#10a37f", "#d1495b", "#9b6dd6", "#7a8793", "#2aa7c9", "#a8900c")
 """Most colour-blind readers can tell them apart; with the dashes, everyone can."""
 _DASHES = ((1, 0), (7, 3), (2, 3), (9, 3, 2, 3))

@@ -24,7 +24,7 @@ MOST_LINES = 8
 _FEW = ("skills", "principles", "task types", "task types covered")
 """Small counts have a separate chart: there are a hundred times as many memories."""
 LONGEST_NAME = 80
-"""Characters of a title in a file name; file systems allow 255 bytes in all."""
+"""Most characters of a title in a file name; file systems allow 255 bytes in all."""
 
 
 def figures(study: Study) -> dict[str, Chart]:

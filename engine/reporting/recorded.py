@@ -150,7 +150,8 @@ class RecordedRun:
         return self.answers.filter(purpose=purpose).group_by("iteration").agg(mean).sort("iteration")
 
     def anchors(self, score: str) -> pl.DataFrame:
-        """Return the mean of `score` over all anchors at each iteration, in percent; carried ones keep theirs."""
+        """Return the mean of `score` over all anchors at each iteration, in percent; carried anchors keep their
+        scores."""
         kept = ("iteration", "question_id", "value")
         put = self.answers.filter(purpose="anchor").with_columns(value=pl.col(score).cast(pl.Float64)).select(kept)
         carried = self._carried.with_columns(value=pl.col("correct").cast(pl.Float64)).select(kept).sort("iteration")

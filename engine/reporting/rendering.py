@@ -155,7 +155,7 @@ def _in_markdown(text: str) -> str:
 
 
 def _note_in_markdown(note: str) -> str:
-    """Return a note, keeping what is in backticks literal: no HTML begins there."""
+    """Return a note, keeping what is in backticks literal: no HTML can begin there."""
     parts = note.removeprefix("- ").split("`")
     ends = len(parts) - len(parts) % 2  # an unpaired mark does not begin code
     return "`".join(part if at % 2 and at < ends else part.replace("<", "&lt;") for at, part in enumerate(parts))

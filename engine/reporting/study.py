@@ -150,7 +150,7 @@ class Study(Places):
 
 
 def _taken_again(run: RecordedRun) -> list[str]:
-    """Return a note for each state with several of the run's own exams, naming the one that counts."""
+    """Return a note for each state with several of the run's own exams, which names the one that counts."""
     notes = []
     for state, counting in (("start", run.initial), ("end", run.final)):
         taken = run.taken_of(state)  # type: ignore[arg-type]

@@ -51,7 +51,7 @@ BASELINES: Mapping[str, str] = {
 FEW_SHOT = "few_shot_cot"
 """The baseline whose name has the number of its examples."""
 ORACLE = "reflexion_oracle"
-"""Reflexion as in the original, which stops at the gold answer; shown only if it was run."""
+"""Reflexion as in the original, which stops at the gold answer; it is shown only if it was run."""
 METHODS: Mapping[str, str] = {
     "zero_shot": "0-shot",
     "nearest_label": "nearest label",
@@ -71,7 +71,7 @@ NAMES: Mapping[str, str] = {**BASELINES, ORACLE: "Reflexion, gold stop", **METHO
 
 
 class Placement(NamedTuple):
-    """A run's placement in every table; `setting` has what else distinguishes its configuration here."""
+    """A run's placement in every table; `setting` is what else distinguishes its configuration from others here."""
 
     benchmark: str
     learner: str

@@ -17,7 +17,7 @@ MOST = 10
 
 
 def in_words(study: Study) -> list[str]:
-    """Return one line on the runs, one for each full system if there is room, and two on cost and words."""
+    """Return one line on the runs, one on each full system if there is room, and two on cost and words."""
     learning = [run for run in study.counted if not run.baseline]
     runs, baselines = len(learning), len(study.counted) - len(learning)
     exams = sum(len(run.exams) for run in learning)

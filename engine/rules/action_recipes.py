@@ -78,7 +78,7 @@ def milestones(steps: Sequence[EpisodeStepped]) -> list[Milestone]:
     """Return the milestones of an episode, in order; steps that named no action are left out.
 
     [section 4, Crafter, success memories] An episode without a goal is neither right nor wrong: each achievement in
-    EVALUATE becomes a success memory, found by the observation before it.
+    EVALUATE becomes a success memory, which is found by the observation before it.
     """
     found = []
     acted: list[int] = []

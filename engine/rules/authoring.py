@@ -50,13 +50,13 @@ LEAST_SUPPORT = 2  # questions that a principle must name: what a single questio
 
 
 def source_of(item: AuthoredFailure, question: Question) -> str:
-    """Return the text that represents a failure memory in its embedding: its question, and what a strategy is
-    recognised by."""
+    """Return the text that represents a failure memory in its embedding: its question and, for a strategy, how to
+    recognise its questions."""
     return f"{item.recognise}\n{question.question}" if item.kind == "type_strategy" else question.question
 
 
 def sources_of(authored: Authored, questions: Mapping[str, Question]) -> list[str]:
-    """Return every text that has to be embedded before what was authored can be written."""
+    """Return every text that has to be embedded before the authored writings can be recorded."""
     match authored.reply:
         case FailureReply(memories=memories):
             return [source_of(item, questions[item.question_id]) for item in memories if item.question_id in questions]

@@ -80,7 +80,8 @@ def choose_frozen(posteriors: Mapping[str, Posterior], *, warmup: int, default: 
 
 
 def posterior_of(config: Config, state: State, bandit: Literal["search", "routing"], key: str, arm: str) -> Posterior:
-    """Return the posterior of an arm; for a split skill that was never rewarded for it the parent's, discounted."""
+    """Return the posterior of an arm; for a split skill that was never rewarded for it, the parent's posterior,
+    discounted."""
     own = state.bandits.posterior(bandit, key, arm)
     parent = state.graph.parent(key) if bandit == "routing" and not own.pulls else ""
     return discounted(posterior_of(config, state, bandit, parent, arm), config.split_discount) if parent else own

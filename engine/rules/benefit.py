@@ -45,7 +45,7 @@ FEW = 20
 """Up to this many pairs what was learned gets the benefit of the doubt, as it does without any: a run of some fifteen
 questions."""
 SURE = 0.05
-"""One-sided p at or below which the anchors settle the matter, for or against what was learned."""
+"""The anchors settle the matter, for or against what was learned, if the one-sided p is at most this."""
 
 
 class Pair(NamedTuple):

@@ -57,7 +57,7 @@ def cascade(setting: Setting, state: State, skill: str) -> Cascade:
 
 
 def next_skill(setting: Setting, state: State, skill: str) -> str:
-    """Return the first frontier skill that needs a mastered one, "" if it is not mastered or none does."""
+    """Return the first frontier skill that needs a mastered one, "" if that is not mastered, or no skill needs it."""
     threshold, mastery = setting.config.mastery_threshold, estimated_mastery(setting, state)
     if mastery.get(skill, 0.0) < threshold:
         return ""

@@ -144,7 +144,8 @@ class Choosing:
     def offered(
         self, asked: Asked, skill: str, arms: Sequence[str], candidates: Candidates | None = None
     ) -> Mapping[str, Given]:
-        """Return the search arms that differ for a question, with what each gives it, in the order that decides ties.
+        """Return the search arms that differ for a question, with what each gives it, in the order by which ties are
+        broken.
 
         [section 3.2, search bandit]
         """
@@ -192,7 +193,7 @@ class Choosing:
         return Given(bundle, self._cascade(asked.question, skill) if arm == "cascade" else Cascade())
 
     def _difference(self, arm: str, asked: Asked, skill: str, given: Given) -> object:
-        """Return what distinguishes an arm: equal values are the same arm to this question."""
+        """Return what distinguishes an arm: arms with equal values are the same to this question."""
         bundle, added, graph, slots = given.bundle, given.cascade, self._state.graph, self._state.slots
         seen: object = frozenset(hit.memory_id for hit in (*bundle.success, *bundle.failure))
         if asked.opening is not None:

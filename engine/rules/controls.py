@@ -55,9 +55,8 @@ def donors(asked: Sequence[Asked], seed: int) -> Mapping[str, Asked]:
 
 
 def permutation(memory: Memory, seed: int) -> Mapping[str, str]:
-    """Return by the id of each memory in use the id of the one whose answer it is to show, "" for none.
-
-    Only memories of one case are in it: a type strategy has no answer.
+    """Return by the id of each memory in use the id of the one whose answer it is to show, "" for none. It has only
+    memories of a single case: a type strategy has no answer.
     """
     groups = defaultdict[tuple[str, str], list[MemoryRow]](list)
     for row in memory.rows():

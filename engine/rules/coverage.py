@@ -114,7 +114,7 @@ class EffectiveBound(NamedTuple):
 def effective_bound(
     history: Sequence[Selection], *, signal: Signal, recency_weight: Fraction, targets: int
 ) -> EffectiveBound:
-    """Return the bound for a run as a whole; each single gap has one at most as long."""
+    """Return the bound for a run as a whole; the bound of any single gap is at most as long."""
     # w and N over the whole run, so this may be looser than the bound of each gap, which the check goes by.
     waits = gaps(history, signal)
     largest = max((n_fail(c, signal) for choice in history for c in choice.candidates), default=Fraction(0))

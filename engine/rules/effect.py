@@ -28,12 +28,12 @@ from mage_es.engine.rules.step_prompt import STEP_TEMPLATES
 from mage_es.events.vocabulary import AnswerJudged, BundleTrimmed, Phase, QuestionPlanned, Record
 
 LEAST_PAIRS = 30
-"""Pairs that an interval needs: with as many, the standard error is 6 points where one pair in nine differs."""
+"""How many pairs an interval needs: with this many, the standard error is 6 points if one pair in nine differs."""
 _APART = ("bare", "form")
 """Purposes of prompts that are made for a comparison."""
 
 PromptKey = tuple[int, str, str]
-"""Iteration, purpose and question."""
+"""An asking, by iteration, purpose and question."""
 
 
 class Prompted(NamedTuple):
@@ -55,7 +55,7 @@ class Prompted(NamedTuple):
 
 
 class Without(NamedTuple):
-    """An asking without some of the memories that it showed."""
+    """A repeated asking without some of the memories that the first one showed."""
 
     asking: Prompted
     removed: frozenset[str]

@@ -42,8 +42,8 @@ def draft_of(event: FeedbackGiven | MemoryProposed) -> Draft:
 
 
 def given(said: Feedback, *, key: str, session: str) -> FeedbackGiven:
-    """Return what to record, not yet trusted; `session` is the inference's, or the one named. Raises `UsageError` for
-    an invalid value, or a text that is too long or not valid Unicode."""
+    """Return feedback to record, which is not yet trusted; `session` is the inference's, or the one named. Raises
+    `UsageError` for an invalid value, or a text that is too long or not valid Unicode."""
     names = {"metric": said.metric, "idempotency_key": said.idempotency_key}
     about = {"inference_id": said.inference_id, "session_id": said.session_id}
     if bool(said.inference_id) == bool(said.session_id):

@@ -22,7 +22,7 @@ from mage_es.engine.seams.embedder import Vectors
 from mage_es.projections.memory import Memory
 
 _MOST = 256
-"""Wrapped questions of all types together, which bounds the calls to a served embedder when a run is opened."""
+"""Most wrapped questions of all types together, which bounds the calls to a served embedder when a run is opened."""
 _ENOUGH = 20
 _MISSED = 0.05
 _IN_TEMPLATE = 0.9
@@ -30,7 +30,7 @@ _IN_TEMPLATE = 0.9
 
 
 class Floors(NamedTuple):
-    """By task type the least cosine of a memory of a case, and that for any other type; 0 means none."""
+    """The least cosine of a memory of a case by task type, and for any other type; 0 means no floor."""
 
     by_type: Mapping[str, float]
     other: float

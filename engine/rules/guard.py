@@ -88,7 +88,7 @@ def decide_raw(
     """Return the verdict of the paper's guard: the same two drops, of raw accuracies, without a test (p is 1).
 
     `previous` is the iteration before, accepted or not; `restore` is the accepted snapshot that a drop against it
-    brings back. Exact in fractions: 6 of 200 is a drop of 0.03 and not of more. [Algorithm 1, line 6]
+    brings back. Exact in fractions: 6 of 200 is a drop of exactly 0.03. [Algorithm 1, line 6]
     """
     # `str` first: 0.03 as a float is not 3/100, and a drop of exactly delta must not count as larger.
     fall, catastrophe = _exact(previous) - _exact(now), _exact(best) - _exact(now)

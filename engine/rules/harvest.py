@@ -117,7 +117,8 @@ class Met:
         self._times: dict[str, int] = {}
 
     def again(self, memory: MemoryAppended) -> MemoryAppended | MemoryReinforced:
-        """Return the memory itself the first time it is met, a reinforcement with its count every time after."""
+        """Return the memory itself the first time it is met, and a reinforcement with its count every time after
+        that."""
         if not self._count(memory.memory_id):
             self._times[memory.memory_id] = 1
             return memory

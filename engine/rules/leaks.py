@@ -144,7 +144,7 @@ def _texts_in(value: Event | Part) -> Iterator[str]:
 
 
 def id_of(event: Event) -> str:
-    """Return the id that something remembered has, the name of a skill or task type, a plan's marker."""
+    """Return the id of something remembered, the name of a skill or task type, or a plan's marker."""
     if isinstance(event, IterationPlanned):
         return f"iter-{event.iteration}"
     # A tool has a skill as well, so the more specific ids come first.

@@ -141,7 +141,7 @@ def welch(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
 
 
 def newcombe(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
-    """Return the interval of share(one) - share(other); all values are 0 or 1. [Newcombe 1998, method 10]"""
+    """Return the interval of share(one) - share(other); all values must be 0 or 1. [Newcombe 1998, method 10]"""
     (p, low, high), (q, below, above) = _wilson(one), _wilson(other)
     return p - q - sqrt((p - low) ** 2 + (above - q) ** 2), p - q + sqrt((high - p) ** 2 + (q - below) ** 2)
 

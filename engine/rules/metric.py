@@ -46,7 +46,7 @@ _Floats = NDArray[np.float64]
 
 
 class Metric(NamedTuple):
-    """A linear map of vectors of dimension d: of their part along each of the r `axes`, `lost` is removed.
+    """A linear map of vectors of dimension d: the share `lost` of their part along each of the r `axes` is removed.
 
     `mean` is [d], `axes` [r, d] with orthonormal rows, `lost` [r].
     """
@@ -61,7 +61,7 @@ class Metric(NamedTuple):
         return moved
 
     def similarity(self, rows: Slice, vector: Vector) -> Vector:
-        """Return the cosine of a vector and each row of a slice after both were moved."""
+        """Return the cosine of a vector and each row of a slice, with the map applied to both."""
         own = self.moved(vector)
         # The map is symmetric: it is applied to the single vector twice, and only the lengths of the rows are kept.
         twice = own - (own @ self.axes.T * self.lost) @ self.axes

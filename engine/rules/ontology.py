@@ -74,7 +74,7 @@ def _ordering(skills: Sequence[AuthoredSkill], created: Sequence[SkillCreated]) 
 
 
 def ordering_edge(graph: Graph, kind: str, source: str, target: str, problem: str) -> EdgeAdded | EdgeRefused:
-    """Return an edge between two skills, which joins the graph, or its refusal: for a problem, or as a cycle."""
+    """Return an edge between two skills, which joins the graph, or its refusal, because of a problem or a cycle."""
     a, b = f"skill/{source}", f"skill/{target}"
     if not problem and graph.would_close_cycle(a, b):
         problem = "it would close a cycle of prerequisites"

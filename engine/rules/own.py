@@ -16,7 +16,7 @@ normal_form = lru_cache(maxsize=1 << 14)(normalise)
 
 
 def is_own_principle(row: MemoryRow | MemoryAppended, question_id: str, question: str) -> bool:
-    """Return whether a principle was made from this question alone, or quotes it ("": its text is unknown)."""
+    """Return whether a principle was made from this question alone, or quotes it ("" if its text is unknown)."""
     return row.question_id == question_id or quotes(row.reasoning, question)
 
 

@@ -224,7 +224,7 @@ def _form(answer_format: str) -> tuple[str, str]:
 
 
 def _by_example(answer_format: str) -> str:
-    """Return how an answer is asked for, as a model sees it: with an example, as a placeholder would be copied."""
+    """Return how an answer is asked for, as a model sees it: with an example, since a placeholder would be copied."""
     return _FORM.sub(r'"\1\2\3"', answer_format)
 
 

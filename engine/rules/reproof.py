@@ -27,7 +27,7 @@ from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow
 
 HARM_P = 0.1
-"""One-sided p of the sign test at or below which a memory counts as harmful."""
+"""A memory counts as harmful if the sign test's one-sided p is at most this."""
 GATE = "gate"
 """The name under which a re-proof takes a harmful memory out of use."""
 
@@ -103,7 +103,7 @@ def proof_of_words(found: Sequence[Showing], others: frozenset[str]) -> Proof:
 
 
 def in_others_words(memory: MemoryRow | MemoryAppended, learner: str) -> bool:
-    """Return whether a memory quotes how a learner other than this one reasoned."""
+    """Return whether a memory quotes the reasoning of a learner other than this one."""
     # A missed question's case has the data set's own solution, and what guidance wrote is no learner's words either.
     has_words = bool(memory.reasoning or memory.steps)
     return memory.outcome == "success_memory" and has_words and memory.origin.writer not in ("", learner)
@@ -122,7 +122,7 @@ def harmful(found: Sequence[Showing], others: frozenset[str]) -> Mapping[str, st
 
 
 def words_of_others(state: State) -> Mapping[str, MemoryRow]:
-    """Return the memories in use, by id, that are not in the words of the model which answered in this iteration."""
+    """Return the memories in use, by id, that are not in the words of the model that answered in this iteration."""
     progress = state.progress
     # By the replies, not the configuration, as the point is who wrote and who answered.
     replied = (each for each in progress.verdicts("evaluate") if progress.is_replied("evaluate", each.question_id))

@@ -247,7 +247,7 @@ def retrieve(
 
 
 def within_reach(arm: str, query: Query, memory: Memory, terms: Terms) -> tuple[object, ...]:
-    """Return what distinguishes an arm whatever the query, as in an episode, which retrieves at every step."""
+    """Return what distinguishes an arm for any query, as in an episode, which retrieves at every step."""
     most = quotas(arm, query, terms)
     sizes = tuple(len(memory.slice(index, query.task_type).ids) for index in get_args(Index))
     is_choosing = any(0 < count < size for count, size in zip(most, sizes, strict=True))
@@ -368,8 +368,8 @@ def sampled(memory: Memory, task_type: str, most: int) -> list[SampledCase]:
 
 
 def nearest_of(memory: Memory, task_type: str, vectors: Vectors, question_ids: Sequence[str]) -> list[float]:
-    """Return for each vector the cosine of the nearest memory of a task type's cases, -1 if there is none; one of the
-    vector's own question does not count."""
+    """Return for each vector the cosine of the nearest memory of a task type's cases, -1 if there is none; a memory of
+    the vector's own question does not count."""
     places: dict[str, list[int]] = defaultdict(list)
     for place, name in enumerate(question_ids):
         places[name].append(place)

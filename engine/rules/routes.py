@@ -196,7 +196,7 @@ def _recall(route: Route) -> Course:
 
 
 class RoutingArm(NamedTuple):
-    """A way to ask: the template of its first call, that of a step where questions are episodes, and its course."""
+    """A way to ask: the template of its first call, that of a step if questions are episodes, and its course."""
 
     template: str
     step_template: str = "act_cot"

@@ -86,8 +86,8 @@ def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list
 def looks(setting: Setting, state: State, iteration: int) -> list[Sequence[str]]:
     """Return the planned anchors in the parts in which they are asked.
 
-    They are asked all at once for the first snapshot, as there is nothing to compare with, and in a publish: there an
-    anchor that sees something new is one of the few that can judge it.
+    They are asked all at once for the first snapshot, since there is nothing to compare with, and in a publish, where
+    an anchor that sees something new is one of the few that can judge it.
     """
     planned = [plan.question_id for plan in state.progress.plans("snapshot")]
     if setting.is_served or not _accepted_before(state, iteration):
@@ -98,7 +98,7 @@ def looks(setting: Setting, state: State, iteration: int) -> list[Sequence[str]]
 def is_decided(setting: Setting, state: State, iteration: int, asked: Sequence[str]) -> bool:
     """Return whether the answers to some anchors show no drop against either snapshot that they are compared with.
 
-    Never in the last iteration if what is served depends on them.
+    This is never so in the last iteration if what is served depends on them.
     """
     if iteration == setting.end - 1 and setting.config.gate == "paired":
         return False

@@ -30,7 +30,8 @@ RELATIONS = 24  # most relations in a prompt, the nearest first
 
 
 class Consulted(NamedTuple):
-    """What the graph is asked about: a task type, and entities by their names. A control's are another task's."""
+    """What the graph is asked about: a task type, and entities by their names. In a control, both belong to another
+    task."""
 
     task_type: str
     entities: Sequence[str]

@@ -27,7 +27,7 @@ from mage_es.projections.fold import State
 
 MOST_TYPES = 16
 BATCHES, BATCH = 3, 64
-"""Briefs in which evolution questions are sorted into types, and how many questions each shows."""
+"""How many briefs sort evolution questions into types, and how many questions each shows."""
 _TEXT_LENGTH = 400  # characters of a text in the brief; part of a text is enough to tell its type
 _LEAST_EXAMPLES = 2
 _LEAST_PLACED = 6  # with fewer questions in an iteration, nothing is concluded about telling a type apart

@@ -22,7 +22,7 @@ from mage_es.projections.memory import Memory
 LEAST = 2
 """How many anchors must be able to judge a proposal."""
 _NEAREST = 3
-"""Anchors that are recorded with a proposal even if they were not asked with it."""
+"""How many anchors are recorded with a proposal even if they were not asked with it."""
 _SAMPLE, _ENOUGH = 256, 20
 """How many memories of a type have their nearest looked up, and how many are enough to decide what is near."""
 

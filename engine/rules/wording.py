@@ -17,7 +17,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _LEAST_WORDS, _MOST_PARAGRAPHS = 5, 6
 _LEAST_SHARED = 24
-"""Least characters of a prefix or suffix that is more than a habit of the language."""
+"""How many characters a prefix or suffix needs to be more than a habit of the language."""
 
 WRAPPINGS: Sequence[Callable[[str], str]] = (
     lambda text: f"{text} Thanks!",
@@ -58,7 +58,7 @@ EVERYDAY = (
     "How do I remove a red wine stain?",
     "Plan a weekend in Rome.",
 )
-"""Everyday questions to assistants, about anything."""
+"""Everyday questions to assistants, on any topic."""
 
 
 def wrapped(text: str, number: int) -> str:

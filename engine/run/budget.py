@@ -173,7 +173,7 @@ class Budget:
             )
 
     def _is_short(self, most: float) -> bool:
-        """Return whether a call that may cost this much no longer fits beside what is spent and held."""
+        """Return whether a call that may cost this much no longer fits with what is spent and held."""
         max_usd = self._limits.max_usd
         return max_usd > 0 and self._usd + self._held + most > max_usd
 

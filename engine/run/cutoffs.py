@@ -18,7 +18,7 @@ SHOWN = 5
 def cutoffs(config: Config, splits: Iterable[SplitCommitted], *, has_guard: bool = True) -> tuple[str, ...]:
     """Return a sentence for each split that is smaller than was asked for.
 
-    Only the guard, which compares anchors, misses them; a baseline has none.
+    Only the guard, which compares anchors, lacks them; a baseline has no guard.
     """
     sizes, found = {split.split: split.size for split in splits}, []
     if (held_out := sizes["held_out"]) < config.held_out:
@@ -30,7 +30,8 @@ def cutoffs(config: Config, splits: Iterable[SplitCommitted], *, has_guard: bool
 
 
 def gone_on(world: World) -> tuple[str, ...]:
-    """Return a sentence on what a new run continues from, and what its splits keep apart; () if it does not."""
+    """Return a sentence on what a new run continues from, and what its splits keep separate; () if it does not continue
+    another."""
     if not (parent := world.parent):
         return ()
     event, known = parent.event, next(parent.reader.of(QuestionsStored)).ids

@@ -33,11 +33,11 @@ from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import RunRegistered
 
 RUNS_DIR = "runs"
-"""The default folder of runs, within the process's folder."""
+"""The default folder of runs, below the current folder."""
 NAME_OF_ORDINAL = "{benchmark}-s{seed}-{ordinal:03d}"
 _OURS = ("log", "snapshots", "replays", "exams", "effects", "examining", "in-flight", "keys", "beginning", "erasures")
 FLOOR_MIB = 256
-"""Free space below which no iteration starts; a long iteration writes a few MiB, its snapshot as much again."""
+"""The free space that an iteration needs to start; a long iteration writes a few MiB, its snapshot as much again."""
 
 
 class Beginning(msgspec.Struct, frozen=True):
@@ -84,8 +84,8 @@ class Run(NamedTuple):
         return self.path / "examining"
 
     def exams(self) -> list[Run]:
-        """Return the exams in the order in which they were set, each as a run whose log is the exam's. The folder of
-        one killed before it had a log is skipped."""
+        """Return the exams in the order in which they were taken, each as a run whose log is the exam's. The folder of
+        an exam that was killed before it had a log is skipped."""
         return [self.exam(log.parent.name) for log in sorted(self.exams_path.glob("*/log")) if _holds_log(log)]
 
     def exam(self, name: str) -> Run:
@@ -310,7 +310,7 @@ def find_run(runs_dir: Path | str = RUNS_DIR, name: str | None = None) -> Run:
 
 
 def as_run(run: Run | Path | str) -> Run:
-    """Return a run given as itself, by its folder, or by its name in `RUNS_DIR`. Raises `UsageError`."""
+    """Return a run that is given as an object, by its folder, or by its name in `RUNS_DIR`. Raises `UsageError`."""
     return run if isinstance(run, Run) else find_run(RUNS_DIR, str(run))
 
 

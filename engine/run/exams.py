@@ -38,11 +38,11 @@ from mage_es.projections.fold import fold_into
 from mage_es.projections.ledger import Ledger
 
 RULE = "rule"
-"""The judge of an answer that the rule decided."""
+"""What is recorded as the judge of an answer that the rule decided."""
 ANSWERED = ("iteration", "purpose", "question_id", "task_type", "score_micro", "correct", "strict", "judge", "reason")
 LOST = ("iteration", "purpose", "question_id", "task_type", "problem")
 PLAYED = ("iteration", "purpose", "episode_id", "steps", "score_micro", "achievements", "unparsed")
-"""The fields that reports use of answers, of questions left without one, and of episodes."""
+"""The fields that reports use: of answers, of questions without one, and of episodes."""
 
 _READS: Reads = {
     AnswerJudged: ANSWERED,

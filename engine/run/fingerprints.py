@@ -22,7 +22,7 @@ from mage_es.events.vocabulary import ExamOpened, ExamRejudged, RunStarted
 _LAYERS = ("mage_es.engine", "mage_es.events", "mage_es.projections")
 """What a number can depend on; the command line only prints it."""
 _PROBED = 8
-"""Questions whose replies probe a scorer."""
+"""How many questions are used to probe a scorer."""
 
 
 class Fingerprints(NamedTuple):

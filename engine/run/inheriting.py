@@ -55,7 +55,7 @@ OF_THE_LEARNER = frozenset({"bandits", "benefit", "recall"})
 
 
 def inheritance(reader: LogReader) -> RunInherited | None:
-    """Return what a run says about the one that it continues, None for one that began with nothing."""
+    """Return what a run says about the one that it continues, None if it began with nothing."""
     return next(reader.of(RunInherited, until=2), None)
 
 

@@ -78,8 +78,8 @@ class _Log:
                     self.calls.append(record)
 
     def facts(self, names: Collection[str]) -> Iterator[str]:
-        """Yield the ids of facts that come of prompts which showed one of these, or of briefs which have the answer to
-        such a prompt."""
+        """Yield the ids of facts that came of prompts that showed one of these, or of briefs with the answer to such a
+        prompt."""
         saw = {key for key, shown in self.shown.items() if not shown.isdisjoint(names)}
         for record in self.verdicts:
             if asking_of(record.event) in saw:

@@ -80,7 +80,7 @@ class Quoted(NamedTuple):
 
 
 class Uses:
-    """How often prompts showed each item, by the numbers of their askings. A plan that was never asked showed
+    """The askings, by number, whose prompts showed each item. A plan that was never asked showed
     nothing."""
 
     reads = (QuestionPlanned, EpisodeStepped, BundleTrimmed, AnswerJudged, AnswerCarried)
@@ -141,7 +141,7 @@ def asking_of(event: Any) -> tuple[int, str, str]:
 CURATIONS = (MemoryQuarantined, MemoryReleased, MemorySuperseded, PatternPruned, ProposalReviewed)
 """The events that take something learned into or out of use."""
 LEAST_PREFIX = 4
-"""Digits of an id that suffice if they are unambiguous."""
+"""How many digits of an id suffice if they are unambiguous."""
 
 _TEXT_WIDTH = 120
 _SEPARATOR = " · "

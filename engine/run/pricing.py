@@ -37,7 +37,7 @@ _CACHE_WRITE = 1.25
 """The price of writing a token into a cache for five minutes, relative to input, if a table does not say."""
 _DATED = re.compile(r"-\d{8}$")
 _ENVELOPE = 256
-"""Tokens that a provider may add to a prompt for its own form, generously."""
+"""How many tokens a provider may add to a prompt for its own format, generously estimated."""
 _OWN_PRICE = """[[price]]
 models = ["{model}"]
 input = 0.0
@@ -90,7 +90,7 @@ class Rate(NamedTuple):
         cache_write_tokens: float = 0,
         batched: bool = False,
     ) -> float:
-        """Return dollars. Cached tokens, and those written into a cache, are among those of the input."""
+        """Return dollars. Cached tokens, and those written into a cache, are among the input tokens."""
         fresh = input_tokens - cached_tokens - cache_write_tokens
         given = fresh * self.input + cached_tokens * self.cached + cache_write_tokens * self.cache_write
         return (given + output_tokens * self.output) * (self.batch if batched else 1.0) / _MILLION

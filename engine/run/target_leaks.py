@@ -37,12 +37,12 @@ from mage_es.engine.seams.benchmark import Benchmark, Question, column_roles_of,
 from mage_es.events.facts.private import is_erased
 
 CHANCE = 0.001
-"""The p value below which a finding does not count as chance."""
+"""Below this p value a finding does not count as chance."""
 LEAST_SHARE = 0.05
-"""The least share of questions whose answer is given away."""
+"""The least share of questions that must have their answer given away."""
 ALL_BUT_A_FEW = 0.95
 _MOST = 2000
-"""Most questions of a side to compare: more would show effects too small to matter to an exam."""
+"""Most questions to compare on a side: with more, effects too small to matter to an exam would show."""
 _BY_PLACE = re.compile(r"(test-)?row-\d+\+*")
 _DIGITS, _WORDS = re.compile(r"\d+"), re.compile(r"[^\W\d_]+|\d+")
 

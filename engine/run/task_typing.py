@@ -48,7 +48,7 @@ _NUMBER, _STOP = re.compile(r"\d[\d.,]*"), re.compile(r"[.?!](?=\s|$)")
 _CLOSE = UNIT // 50
 """How much nearer, in the sum of two cosines, the nearest type must be than the next to differ from it."""
 _ROWS = 256
-"""Texts compared at once, which bounds the memory of one comparison."""
+"""How many texts are compared at once, which bounds the memory of a comparison."""
 
 
 class TaskTyping:
@@ -84,8 +84,8 @@ class TaskTyping:
     def types_of(self, questions: Sequence[Question], induced: Induced) -> list[str]:
         """Return the task type of each question of the benchmark; `induced` are a state's induced types in use.
 
-        [section 4, MedQA, task types] A question whose metadata lacks the type gets it from its text, by those that
-        have one.
+        [section 4, MedQA, task types] A question whose metadata lacks the type gets it from its text, judged by
+        questions that have one.
         """
         if self.is_induced:
             return self.predict([question.question for question in questions], induced, ids=())

@@ -92,7 +92,7 @@ class World(NamedTuple):
         vectors: Vectors | None = None,
     ) -> list[Asked]:
         """Return questions about to be asked on a state, with the vectors needed to choose their bundles. `vectors` are
-        those of the questions' texts, if known; an episode has more to go by."""
+        those of the questions' texts, if known; for an episode there is more than that."""
         openings: dict[str, Opening] = {}
         if is_sequential(self.benchmark):
             openings = {question.id: opening_of(self.benchmark, question) for question in questions}
@@ -201,7 +201,7 @@ def reopen_world(
     if benchmark is not None and (name := given_name(benchmark)) != started.benchmark:
         raise UsageError(f"The run {started.run_id} was started with {started.benchmark}, not with {name}.")
     if embedder is not None and not hasattr(embedder, "dimension"):
-        raise UsageError(f"embedder is {embedder!r:.80}: give an object with all that `mage_es.Embedder` lists.")
+        raise UsageError(f"embedder is {embedder!r:.80}: give an object with everything that `mage_es.Embedder` lists.")
     # What `paper` meant then, since what can be loaded may have changed.
     embedder = embedder or open_embedder(started.embedder if config.embedder == PAPER else config.embedder)
     opened, has_gold = recorded_benchmark(reader, started, data_dir=data_dir)

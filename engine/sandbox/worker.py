@@ -151,7 +151,7 @@ def evaluate(source: str, arguments: dict[str, Any], limits: dict[str, Any]) -> 
 
 
 def _databases(limits: dict[str, Any]) -> list[Any]:
-    """Return two empty in-memory databases, which open system files only at their start."""
+    """Return two empty in-memory databases, which open system files only when they start."""
     import duckdb
 
     options: dict[str, Any] = {

@@ -50,7 +50,7 @@ TEST_SHARE = 0.3
 LONGEST_REPLY = 1_000_000
 """Most characters of a reply that is scored by rule."""
 FAILED = "scorer failed"
-"""The kind of reason for a scorer that gave no score."""
+"""The kind of reason that is given if a scorer gave no score."""
 _LONGEST_ANSWER, _LONGEST_WHY, _SHOWN = 20_000, 400, 1500
 ContextRole = Literal["material", "instruction", "question"]
 
@@ -93,15 +93,14 @@ class Repeat(msgspec.Struct, frozen=True):
 
 
 def is_test(question_id: str) -> bool:
-    """[section 4, STBench, the split] By the hash of file and position: three tenths are the test split.
-
-    So the division is the same on every machine, and adding questions moves none to another split.
+    """[section 4, STBench, the split] The hash of file and position decides: three tenths are the test split. So the
+    division is the same on every machine, and adding questions moves no other question to another split.
     """
     return hash_share(question_id) < TEST_SHARE
 
 
 def hash_share(question_id: str) -> float:
-    """Return where the hash of an id lies among all hashes, from 0 to 1."""
+    """Return the position of an id's hash among all hashes, from 0 to 1."""
     return int.from_bytes(hashlib.sha256(question_id.encode()).digest()[:8], "big") / 2**64
 
 

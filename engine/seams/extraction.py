@@ -137,14 +137,14 @@ AS_WRITTEN = (*((mark, mark) for mark in ("**", "__", "*", "_")), *_QUOTES.items
 """The pairs of emphasis and quotation that may surround an answer."""
 _WITH_MATH = (*AS_WRITTEN, ("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"))
 _LONGEST = 4000
-"""Characters of a mark's content that are read."""
+"""How many characters of a mark's content are read."""
 _SEARCHED = 50_000
 """Characters at the end of a text that are searched for marks (at its start for the first mark)."""
 _MOST_PAIRS = 1000
 _UNKNOWNS = ("X", "x", "N", "n", "?")
 _LONGEST_PLACEHOLDER = 120
 _LONGEST_LINE = 8000
-"""Characters of the last line that are read, from its end."""
+"""How many characters of the last line are read, from its end."""
 _MOST_MARKS = 64
 """How many marks are tried, from the last one backwards."""
 

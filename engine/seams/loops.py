@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 
 _READ = 24_000
-"""Characters at the end of a reply that are read: the longest stretch that is noticed is a quarter of them."""
+"""How many characters at the end of a reply are read: the longest stretch that can be noticed is a quarter of them."""
 _COUNTED = re.compile(r"^([ \t>#*(\-]*(?:[^\W\d_]+[ ])?)\d{1,5}(?=[*_]*[.):])", re.MULTILINE)
 _TOKEN = re.compile(r"\w{1,16}|[^\w\s]")
 _WORD = re.compile(r"[^\W\d_]{2}|\d{3}|[^\w,;:.|&\\()\[\]{}+*\"'-]")

@@ -16,7 +16,7 @@ from mage_es.engine.seams.model import Completion, Request
 __all__ = ["EmbeddingAttempt", "EmbeddingPurpose", "Meter", "Metered", "SpendingGuard"]
 
 EmbeddingPurpose = Literal["fingerprint", "vectors"]
-"""What vectors are requested for: to fingerprint the embedder by fixed texts, or a run's own texts."""
+"""Why vectors are requested: to fingerprint the embedder by fixed texts, or for a run's own texts."""
 
 
 class EmbeddingAttempt(NamedTuple):
@@ -41,7 +41,7 @@ class SpendingGuard(Protocol):
     """Decides before an attempt whether the budget allows it, and afterwards books what it cost."""
 
     async def room(self, model: str, request: Request) -> bool:
-        """Wait while a call fits the budget only once calls in flight return. True if that took any time."""
+        """Wait while a call has to wait for calls in flight to fit the budget; return whether that took any time."""
 
     def holding(
         self, model: str, request: Request, *, in_batch: bool = False

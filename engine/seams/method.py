@@ -57,7 +57,7 @@ class PromptTrial(NamedTuple):
 
 
 class TrialAnswer(NamedTuple):
-    """The outcome of a question of a trial; without a verdict it has no answer that can be scored."""
+    """The outcome of a trial's question; without a verdict there is no answer that can be scored."""
 
     reply: str = ""
     verdict: Verdict | None = None
@@ -71,7 +71,8 @@ class Reflection(NamedTuple):
 
 
 PromptSearch = Generator[PromptTrial | Reflection, Any, None]
-"""Is sent a text for a reflection, and for a trial a mapping of each question's id to its `TrialAnswer`."""
+"""A search: it is sent a text for a reflection and, for a trial, a mapping from each question's id to its
+`TrialAnswer`."""
 
 
 class RunView(NamedTuple):
@@ -118,7 +119,7 @@ class Searching(Preparing, Protocol):
     """A way to learn that chooses for itself what to ask next, until its search or the run's budget ends."""
 
     def search(self, tasks: Sequence[Question]) -> PromptSearch:
-        """Search with these questions, as a teacher may see them; `prepare` then goes by the best found so far."""
+        """Search with these questions, as a teacher may see them; `prepare` then uses the best result so far."""
 
 
 def blind(question: Question) -> Question:

@@ -38,14 +38,14 @@ __all__ = [
 MAX_TOKENS = 4096
 """Tokens of a reply, thinking included: enough for a small model's median of 900 and for the long tail."""
 RAISE = 2
-"""Factor by which a limit that cut a reply is raised, once."""
+"""A limit that cut a reply is raised once, by this factor."""
 LONGEST_REPLY, MOST_TOKENS = 2_000_000, 2**40
 """Characters and tokens of a reply: far more than any call's `max_tokens` gives, far fewer than an event may hold."""
 BETWEEN_TURNS = "\n\n"
 """What ends a message in a prompt of several; it is not part of the message."""
 _LENGTH, _LOOP = "length", "loop"
 _REACHED = 0.9
-"""Share of its limit at which a cut reply counts as cut by that limit, not by the model's context."""
+"""From this share of its limit on, a cut reply counts as cut by that limit and not by the model's context."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):

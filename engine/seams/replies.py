@@ -30,7 +30,7 @@ _BEGINS = re.compile(r"""\{(?=\s*(?:["'“}]|[A-Za-z_]\w*\s*:))|\[(?=\s*["'“{]
 """Where a JSON value may begin, as opposed to a brace or bracket in prose or TeX."""
 _WRAPPED = ("```", "</")
 _DELIMITED = re.compile(r"""\s*(?:[:\]}`<]|/[/*]|\Z|,\s*(?:["'“{}\[\]\d/-]|\Z|(?i:true|false|null|none)\b|\w+\s*:))""")
-"""What follows the end of a quoted text, and rarely a quotation mark within one."""
+"""What follows the end of a quoted text, but rarely a quotation mark within one."""
 _MARK = re.compile(r'(?<!\\)"')
 _PARAMETER, _PARAMETER_ENDS = re.compile(r"""<parameter(?:\s+name)?=["']?([\w.-]+)["']?>"""), "</parameter>"
 """The tags around a parameter in Claude's `<invoke>` and Qwen's `<function=...>`."""

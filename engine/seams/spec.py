@@ -22,7 +22,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class ModelSpec(NamedTuple):
-    """A spec in parts. `text` is the whole of it as it was given."""
+    """A spec in parts. `text` is the whole spec as it was given."""
 
     provider: str
     model: str

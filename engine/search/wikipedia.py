@@ -54,7 +54,7 @@ class _Error(msgspec.Struct):
 class _Answer(msgspec.Struct):
     query: _Found = msgspec.field(default_factory=_Found)
     error: _Error | None = None
-    """A MediaWiki reports an error with status 200."""
+    """A MediaWiki reports errors with status 200."""
 
 
 class _Refused(ValueError):

@@ -174,7 +174,7 @@ class App:
         await answer(send, 200, self._health(guest)[1])
 
     async def _readyz(self, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
-        """Report the same, with status 503 while the upstream fails or a run records nothing."""
+        """Report the same, but with status 503 while the upstream fails or a run records nothing."""
         await self.proxy.probe()
         is_well, health = self._health(guest)
         await answer(send, 200 if is_well else 503, health)
@@ -201,7 +201,7 @@ class App:
 
 
 class _AccessLine:
-    """A line of the access log: who asked for what, and the outcome; no key, text or query string."""
+    """A line of the access log: who asked for what, and the outcome; without keys, texts or query strings."""
 
     def __init__(self, send: Any, scope: Any) -> None:
         self._send, self._scope, self._began = send, scope, time.perf_counter()

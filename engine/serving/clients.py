@@ -97,8 +97,8 @@ class OpenedRun(FrozenRun):
 def wrapped(client: SDK, source: LiveRun | FrozenRun, *, patience_s: float = PATIENCE_S) -> SDK:
     """Return a copy of an SDK's client whose requests get memories; both share their connections.
 
-    A `LiveRun` records each inference, a `FrozenRun` none. A request that is not ready within `patience_s` seconds goes
-    on without memories.
+    A `LiveRun` records each inference, a `FrozenRun` none. A request that is not ready within `patience_s` seconds is
+    sent without memories.
 
     Raises `UsageError` for anything but a client of the two SDKs, and for one already wrapped.
     """
@@ -229,14 +229,14 @@ def _wish(given: Mapping[str, str]) -> Wish:
 
 
 class _Desk:
-    """What all requests of a wrapped client pass through."""
+    """The desk that all requests of a wrapped client pass."""
 
     def __init__(self, notes: _Recorded | _Unrecorded, paths: Mapping[str, RequestShape], patience_s: float) -> None:
         self.notes, self.patience_s, self._paths = notes, patience_s, paths
         self.pool = ThreadPoolExecutor(4, thread_name_prefix="mage-notes")
 
     def passage(self, request: Any) -> _Passage | None:
-        """Begin to open a request; None for one that is not about a conversation."""
+        """Begin to open a request; None if it is not about a conversation."""
         shape = next((shape for end, shape in self._paths.items() if request.url.path.endswith(end)), None)
         if shape is None or request.method != "POST":
             return None

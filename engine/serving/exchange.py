@@ -71,7 +71,7 @@ class Asker:
             self._watch = None
 
     def close(self) -> None:
-        """Forget that the task was cancelled, if the client hanging up did that."""
+        """Forget that the task was cancelled, if it was because the client hung up."""
         self.rest()
         if self.is_gone and self._task:
             while self._task.cancelling():

@@ -89,7 +89,7 @@ class Recalled(NamedTuple):
     floor: float = 0.0
     read_from: int = 0
     read_to: int = 0
-    """The part of the text that was nearest to a memory, in characters; 0 and 0 if nothing was looked up."""
+    """Where the part of the text is that was nearest to a memory, in characters; 0 and 0 if nothing was looked up."""
     is_bare: bool = False
 
     @property

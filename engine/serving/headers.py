@@ -1,4 +1,4 @@
-"""Headers: which of a client's go on to the upstream, which of its reply's come back, and our own."""
+"""Headers: which of the client's are sent to the upstream, which of the reply's come back, and our own."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from mage_es.events.vocabulary import Draft, Event
 from mage_es.projections.fold import State
 
 _PATIENCE = 0.05
-"""Seconds for which an event that no caller waits for may be held back, to share another's sync."""
+"""How many seconds an event that no caller waits for may be held back, to share another's sync."""
 _MOST = 1024
 """Most entries of one commit, which bounds how long the lock is held."""
 _MOST_WAITING = 100_000
@@ -152,7 +152,7 @@ class Journal:
             self._add(_Entry([event], None))
 
     def close(self) -> None:
-        """Record what waits and end the thread; the log stays open."""
+        """Record what is still waiting and end the thread; the log stays open."""
         with self._changed:
             self._is_closing = True
             self._changed.notify()

@@ -171,7 +171,7 @@ class LiveRun:
         retry_s: float = RETRY_S,
         signer: Signer | None = None,
     ) -> LiveRun:
-        """Start serving what a run had learned at a marker, in a run of its own (engine/serving/opening.py)."""
+        """Start serving what a run had learned at a marker, in a separate run (engine/serving/opening.py)."""
         opened = open_served(
             run,
             at,
@@ -234,7 +234,7 @@ class LiveRun:
         task_type: str | None = None,
         is_retry: bool = False,
     ) -> Prepared:
-        """Return what to put into a request. A repeated one stays in its session, with its coin.
+        """Return what to put into a request. A repeated request stays in its session, on the same side of the coin.
 
         Raises `UsageError` for a task type that the run does not have, or a session's name that is too long.
         """
@@ -418,8 +418,8 @@ class LiveRun:
             return has_session(self._reader, key, session)
 
     def memory(self, memory_id: str, *, curates: bool = True) -> MemoryReport:
-        """Return a memory as it is now. Raises `NotFound`, and does so for a memory that is given to no model, unless
-        the key `curates`."""
+        """Return a memory as it is now. Raises `NotFound` for an unknown memory and, unless the key `curates`, for one
+        that is given to no model."""
         try:
             with self.lock:
                 found, until = item_of(self.state, memory_id), self.state.seq
@@ -448,7 +448,7 @@ class LiveRun:
         self.marker = closed
 
     async def aclose(self) -> None:
-        """Record what waits, sign the head if there is a key, and close the log."""
+        """Record what is still waiting, sign the head if there is a key, and close the log."""
         await asyncio.to_thread(self.close)
 
     def close(self) -> None:

@@ -197,7 +197,7 @@ def _parent(
 
 
 def _form(config: Config, parent: Parent) -> str:
-    """Return how a run shows cases at a marker; a trial's choice is a served run's own setting."""
+    """Return how a run shows cases at a marker; the choice of a trial becomes the served run's own setting."""
     tried = [draft.event.form for draft in parent.drafts if isinstance(draft.event, FormDecided)]
     return (tried or [USUAL])[-1] if config.form == "auto" else config.form
 

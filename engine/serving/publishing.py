@@ -170,7 +170,8 @@ async def _finish(session: Session, k: int) -> Published:
 
 
 def _settling(session: Session, reader: LogReader, k: int, rewarded: Sequence[BanditUpdated]) -> SettlePublish:
-    """Return the command that settles an iteration, with what shows which anchors are near to what was tried."""
+    """Return the command that settles an iteration, with the vectors that show which anchors are near to what was
+    tried."""
     if not tried(session.state, k):
         return SettlePublish(k, rewarded)
     world = session.world

@@ -164,7 +164,7 @@ def _wholes(shape: RequestShape, reply: dict[str, Any]) -> Iterator[str]:
 
 
 def _calls(shape: RequestShape, reply: dict[str, Any], event: dict[str, Any]) -> Iterator[str]:
-    """Yield the ids of calls of tools in a reply, or in an event of it."""
+    """Yield the ids of tool calls in a reply, or in one of its events."""
     if shape == "chat":
         choice = _first(reply.get("choices"))
         held = [_inside(choice, "message"), _inside(choice, "delta")]
@@ -198,7 +198,7 @@ def _said(content: object) -> Iterator[str]:
 
 
 def _first(choices: object) -> object:
-    """Return the first choice: the events of a stream name theirs."""
+    """Return the first choice; each event of a stream names its choice."""
     found = choices if isinstance(choices, list) else []
     return next((choice for choice in found if _inside(choice, "index") in (0, None)), None)
 

@@ -15,7 +15,7 @@ class SeenThrough:
     desk: Any
 
     def __del__(self) -> None:
-        """Close nothing: the connections are those of the client that this one is a view of."""
+        """Close nothing: the connections belong to the client that this one is a view of."""
 
 
 class _SyncPassing(SeenThrough):

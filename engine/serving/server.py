@@ -18,7 +18,7 @@ from mage_es.events.errors import PrerequisiteError, UsageError
 HEAD_S = 30.0
 """Longest time that a request's head may take."""
 GRACE_S = 30
-"""Seconds that streams have to end, once the server is asked to stop."""
+"""How many seconds streams have to end once the server is asked to stop."""
 _IDLE_S = 75
 _MOST_CONNECTIONS = 4000
 _TURN_S = 0.1

@@ -33,7 +33,7 @@ _LATEST = 2_048
 """How many inferences to keep whole at least, for a demonstration that comes soon; others are read from the log."""
 _MOST_OPEN = 50_000
 _MOST_SAME = 64
-"""Most conversations to keep of those that are the same to the letter so far."""
+"""How many conversations to keep that are the same to the letter so far."""
 _READ_BACK = 100_000
 """How many events to read back from the log's end: an inference leaves two."""
 
@@ -46,7 +46,7 @@ V = TypeVar("V")
 
 
 class TurnChoice(NamedTuple):
-    """What was chosen for a turn when it was first the latest; the names are those of `InferenceOpened`."""
+    """What was chosen for a turn when it first was the latest; the names are as in `InferenceOpened`."""
 
     marker: int
     treatment: Treatment

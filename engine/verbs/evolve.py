@@ -175,7 +175,7 @@ def given(
     scorer: str | Scoring | None,
     benchmark: Benchmark | None,
 ) -> tuple[Config, Benchmark | None]:
-    """Return the configuration and the benchmark of a run on what Python gives it."""
+    """Return the configuration and the benchmark of a run on data given from Python."""
     if benchmark is not None:
         if tasks is not None or scorer is not None:
             raise UsageError("A benchmark has its own questions and scorer: give it, or tasks and a scorer.")

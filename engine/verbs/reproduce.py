@@ -45,7 +45,7 @@ AT_ONCE = 8
 """Most calls in flight."""
 NAME = "asked again"
 _P = 0.001
-"""The p value below which a model is worse than its recorded replies."""
+"""Below this p value a model counts as worse than its recorded replies."""
 
 
 class AskedAgain(msgspec.Struct, frozen=True, kw_only=True):

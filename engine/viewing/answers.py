@@ -348,5 +348,5 @@ def _about(event: Event) -> str:
             return name
     name = getattr(event, "question_id", "")
     if not isinstance(name, str):
-        raise LogError(f"{type(event).__name__} is about {name!r}, which is no question.")
+        raise LogError(f"{type(event).__name__} is about {name!r}, which is not a question.")
     return name

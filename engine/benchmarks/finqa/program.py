@@ -66,7 +66,7 @@ def tokens_of(program: str) -> list[str]:
 
 
 def steps_of(tokens: Sequence[str]) -> list[ProgramStep]:
-    """Return the closed steps; the last token is always taken for the end mark. Raises `InvalidProgram`."""
+    """Return the closed steps; the last token always counts as the end mark. Raises `InvalidProgram`."""
     body = list(tokens[:-1])
     for place, token in enumerate(body):
         if place % 4 == 0 and token.strip("(") not in OPERATIONS:

@@ -1,7 +1,7 @@
 """Scoring answers and supporting facts of HotpotQA, as upstream does, and also with answers found in prose.
 
-The corpus is all gold ids, and a missing prediction counts 0. If no prediction has supporting facts, their figures are
-left out (strict: never).
+The corpus is all gold ids, and a missing prediction counts as 0. If no prediction has supporting facts, their figures
+are left out (strict: never).
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _expected(question: Question, *, strict: bool) -> tuple[frozenset[PredictedF
 
 
 def _fact(entry: object) -> PredictedFact:
-    """Return a hashable value; anything but a list of plain values equals no gold fact."""
+    """Return a hashable value; anything but a list of plain values differs from every gold fact."""
     if isinstance(entry, list | tuple) and all(isinstance(value, str | int | float) for value in entry):
         return tuple(entry)
     return (repr(entry),)

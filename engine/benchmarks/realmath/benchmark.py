@@ -101,8 +101,8 @@ def verdict(question: Question, reply: str) -> Verdict:
 def measure(question: Question, prediction: Prediction, strict: bool) -> Measured:
     """Return `accuracy` by rule, and the share that is left to a judge as `undecided`.
 
-    Upstream's own metric is a judge's verdict, which a prediction may have as its part `is_correct`. Strict, that is
-    the accuracy; without it, the official final answer must be the gold's text, except for layout.
+    Upstream's own metric is a judge's verdict, which a prediction may have as its part `is_correct`. In the strict form
+    that is the accuracy; without a verdict, the official final answer must be the gold's text, except for layout.
     """
     opinion = prediction.parts.get("is_correct")
     if strict:

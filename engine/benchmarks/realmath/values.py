@@ -22,7 +22,7 @@ from mage_es.engine.benchmarks.realmath.expressions import MAYBE_APPLIED, Applic
 from mage_es.events.errors import PrerequisiteError
 
 Numeric = Any
-"""A Fraction if exact, else a real or complex number of `_arithmetic`."""
+"""A Fraction if it is exact, else a real or complex number of `_arithmetic`."""
 
 DIGITS = 40
 MOST_DIGITS = 640
@@ -107,7 +107,8 @@ class Evaluation:
         return result
 
     def _note(self, head: str, args: list[Numeric], result: Numeric) -> None:
-        """Note the size of what was rounded; not of a sum, which may be nothing but the rounding of its terms."""
+        """Note the size of a rounded value, except a sum, which may consist of nothing but the rounding of its
+        terms."""
         noted = [self._mp.mag(self._real(each)) for each in args if isinstance(each, Fraction) and each]
         if head != "add" and result:
             size = self._mp.mag(result)

@@ -127,7 +127,7 @@ def stbench(
 ) -> Definition:
     """Define the benchmark, possibly with a different partition into task types or different thresholds.
 
-    [section 4, STBench, task types] Six types have one constant answer, which any memory of the type gives away:
+    [section 4, STBench, task types] Six types have a constant answer, which any memory of the type gives away:
     `stbench-merged` merges them into two. `has_extension` includes the three tasks of 2025.
     """
     scorer = STBenchScorer(thresholds or Thresholds())

@@ -93,7 +93,7 @@ def compared(golds: Sequence[T], given: Sequence[T], is_same: Callable[[T, T], b
 
 
 def answers_in(answer: str, golds: Sequence[str]) -> list[str]:
-    """Split an answer in prose into its list, unless the whole equals a gold."""
+    """Split an answer in prose into its list, unless the whole equals a gold answer."""
     whole = _form(answer)
     if any(_is_same(whole, _form(gold)) for gold in golds):
         return [answer]

@@ -98,6 +98,5 @@ RULES = "\n".join(
 )
 """One line for each achievement, and one on where to walk.
 
-[section 4, Crafter, guidance] There is no reference solution; the guidance tier, and only it, gets the published rules
-instead.
+[section 4, Crafter, guidance] There is no reference solution; only the guidance tier gets the published rules instead.
 """

@@ -80,7 +80,7 @@ class Simulator:
         self._engine.noise = self._noise
 
     def step(self, action: int, *, renders: int = 2) -> SimulatorState:
-        """Do an action by its number. `renders` counts the pictures after it, the engine's own included."""
+        """Do an action by its number. `renders` counts the pictures drawn after it, including the engine's own."""
         _, reward, _, info = self._engine.step(action)
         for _ in range(renders - 1):
             self._engine.render()

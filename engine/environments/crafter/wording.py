@@ -103,7 +103,7 @@ def in_view(scene: Scene, look: ViewOptions = USUAL) -> list[Thing]:
 
 
 def faced_thing(scene: Scene, look: ViewOptions = USUAL) -> str:
-    """Return what is in the cell in front; `nothing` outside the view and for a kind that is left out."""
+    """Return what is in the cell in front; `nothing` outside the view, or for a kind that is left out."""
     name = _named(_view(scene), _ACROSS + scene.facing[0], _DOWN + scene.facing[1])
     return "nothing" if name is None or name in look.skip_items else name
 

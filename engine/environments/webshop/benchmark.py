@@ -56,7 +56,7 @@ PAPER = ShopSetting("webshop-100", 100, 100)
 RETROAGENT = ShopSetting("webshop-1000", None, 500)
 """The setting of RetroAgent's released code: the whole file of 1,000 products, 500 test goals."""
 HUMAN = ShopSetting("webshop-1000-human", None, 4)
-"""People's goals for the whole file, thirteen upstream: four are the test. The first 100 products have one."""
+"""People's goals for the whole file, thirteen upstream: four are for the test. The first 100 products have only one."""
 
 
 class WebShop:
@@ -132,7 +132,7 @@ class WebShop:
         return play_actions(self.environment(question), reply)
 
     def measure(self, question: Question, prediction: Prediction, *, strict: bool) -> Measured:
-        """Return the reward, success and info fields of a list of actions, or of a text with one on each line.
+        """Return the reward, success and info fields for a list of actions, or for a text with one per line.
 
         With `strict` each must be exactly an action, and the reward is upstream's to the letter.
         """

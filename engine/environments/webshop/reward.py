@@ -80,7 +80,7 @@ NO_NOUN = 0.2
 
 
 class Reward(NamedTuple):
-    """In [0, 1], with upstream's info fields about how it came about: without shares of what the goal lacks."""
+    """In [0, 1], with upstream's info fields on how it came about, except shares of what the goal lacks."""
 
     value: float
     info: Mapping[str, float | bool]
@@ -98,7 +98,7 @@ def purchase_reward(
 ) -> Reward:
     """`options` maps name to value; the price is the product's effective one.
 
-    [section 4, WebShop, scores] An episode is correct with reward 1 only; its score is the reward.
+    [section 4, WebShop, scores] An episode is correct only with reward 1; its score is the reward.
     """
     kind = type_factor(product, goal, nouns=nouns)
     attributes = attribute_hits(product, goal)
@@ -130,7 +130,7 @@ def attribute_hits(product: Product, goal: Goal) -> int:
 
 
 def option_hits(goal: Goal, options: Mapping[str, str], *, strict: bool = False) -> int:
-    """Count the wanted options that a chosen value resembles; one value may meet several.
+    """Count the wanted options that a chosen value resembles; one value may match several.
 
     [section 4, WebShop, scores] An equal value is a hit. To the letter (`score --strict`), upstream turns `black1901`
     into `black` on one side only, and one goal in twelve is out of reach.

@@ -94,7 +94,7 @@ class Visit:
         return True
 
     def _click(self, name: str, piece: PagePiece) -> None:
-        """Follow a click; like upstream by its text first, and only then by what was clicked."""
+        """Follow a click: as upstream does, first by its text, and only then by what was clicked."""
         if name == pages.BUY.lower():
             self._buy()
         elif name == pages.BACK.lower():

@@ -62,7 +62,7 @@ _NAMES = ("search", "click")
 
 class Shopping:
     passing = 1.0
-    """Only the whole goal counts as success (strict success); the rest shows in the mean score."""
+    """Only the whole goal counts as success (strict success); everything else shows only in the mean score."""
 
     def __init__(
         self, store: Store, goal: Goal, *, mode: Mode = "text", steps: int = STEPS, strict: bool = False
@@ -112,7 +112,7 @@ class Shopping:
 
     @property
     def reward(self) -> Reward | None:
-        """With upstream's info fields; None before the purchase."""
+        """The reward with upstream's info fields; None before the purchase."""
         return self._visit.bought
 
     def _effect(self, action: Action) -> str:

@@ -33,7 +33,7 @@ from mage_es.events.vocabulary.serving import RequestShape
 _TEXTS = ("text", "input_text", "output_text")
 _THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
 _FLEETING = ("cache_control", "id", "status")
-"""What a client may leave out when it gives an item back."""
+"""What a client may leave out when it sends an item back."""
 _SYSTEMS = ("system", "developer")
 _SAYING = ("user", *_SYSTEMS)
 """Roles of messages that are not replies: a turn is new until there is a reply."""
@@ -107,7 +107,7 @@ _bytes_of = msgspec.json.Encoder(order="deterministic").encode
 
 
 def read(shape: RequestShape, body: bytes) -> Reading:
-    """Return what a request says; one that is not understood has no turns."""
+    """Return what a request says; a request that is not understood has no turns."""
     try:
         if not body.isascii():
             body.decode()  # the decoder does not look into strings that it skips
@@ -275,5 +275,5 @@ def _is(raw: msgspec.Raw, first: bytes) -> bool:
 
 
 def _address(buffer: bytes | msgspec.Raw) -> int:
-    """Return where a buffer lies in memory: a decoded `Raw` is a view into the body."""
+    """Return a buffer's address in memory: a decoded `Raw` is a view into the body."""
     return int(np.frombuffer(buffer, np.uint8).__array_interface__["data"][0])

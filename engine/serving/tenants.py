@@ -60,7 +60,8 @@ class Key(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     upstream_key_env: str = ""
     """Variable that holds the key sent to the upstream in its place; empty for none."""
     trust: Trust = "scores"
-    """What its feedback may do: `full` rates and writes (demonstrations), `scores` rates, `none` is recorded only."""
+    """What its feedback may do: with `full` it rates and writes (demonstrations), with `scores` it rates, with `none`
+    it is only recorded."""
     curates: bool = False
     """Whether it may take memories of its run out of use and bring them back."""
     rate: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0
@@ -82,7 +83,7 @@ class KeyRing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def read_keys(path: Path) -> KeyRing:
-    """Return a TOML file of keys. Raises `UsageError` for one that is not valid."""
+    """Return the keys in a TOML file. Raises `UsageError` for a file that is not valid."""
     try:
         keys = msgspec.convert(read_toml(path, SMALL), KeyRing)
     except OSError as error:

@@ -41,13 +41,13 @@ Result = TypeVar("Result")
 _POLL_S = 0.2
 """Seconds between two checks for a stop."""
 _GROWTH = 1.5
-"""Factor by which the wait between two polls of a batch grows."""
+"""The wait between two polls of a batch grows by this factor."""
 _MOST_S = 25 * 3600.0
 """Seconds until a batch counts as lost; the provider ends it after 24 hours."""
 
 
 class CallRecorder(Protocol):
-    """What a caller needs of a session (its `Recorder`): the live state, and a way to make facts durable."""
+    """What a caller needs from a session (its `Recorder`): the live state, and a way to make facts durable."""
 
     state: State
 
@@ -64,8 +64,8 @@ class _WaitingCall(NamedTuple):
 class BatchQueue:
     """Calls of one tier to a model whose provider takes batches; `client` makes the direct calls.
 
-    [section 3.3, EVOLVE] A batch's id is durable before the run waits for it. Digests equal those of single calls:
-    batches and cache writes enter none.
+    [section 3.3, EVOLVE] A batch's id is durable before the run waits for it. Digests are the same as with single
+    calls: batches and cache writes enter none.
     """
 
     def __init__(self, client: RetryingClient, model: Batching, *, is_on: bool, recorder: CallRecorder) -> None:

@@ -34,7 +34,7 @@ from mage_es.events.vocabulary import BriefCut, Draft, ModelCalled, Phase, Tier
 MOST_REPAIRS = 2
 """Most attempts after the first; each is shown what was wrong with the one before."""
 _SHOWN = 1500
-"""Characters of a rejected reply that the next attempt shows."""
+"""How many characters of a rejected reply the next attempt shows."""
 
 RecordCommand = Callable[[Command], object]
 """Decides a command and makes the events durable."""
@@ -59,7 +59,7 @@ class TypedCall(NamedTuple):
 async def make_call(call: Call, move: Ask, *, client: Client, record: RecordCommand) -> RecordCall | RecordFailure:
     """Return the command that records the outcome of a move's call: its reply, or the failure that ended it.
 
-    Raises `ProviderDown` and `Interrupted` as the client does.
+    Raises `ProviderDown` and `Interrupted` like the client.
     """
 
     def report(failed: FailedAttempt) -> None:

@@ -66,7 +66,7 @@ def is_learned(state: State) -> bool:
 
 
 def view_of(world: World) -> RunView:
-    """Return what a method may know of a run: it reasons where MAGE would."""
+    """Return what a method may know of a run; it is to reason if MAGE would."""
     is_reasoned = world.setting.route == "cot"
     sees_gold, traits = world.setting.config.teacher_sees in ("answers", "solutions"), world.setting.traits
     return RunView(

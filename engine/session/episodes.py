@@ -48,7 +48,7 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.fold import State
 
 MOST_SAID = 1_000
-"""Characters of an earlier reply, or of its reasoning, that the next prompts show."""
+"""How many characters of an earlier reply, or of its reasoning, the next prompts show."""
 
 
 class EpisodeContext(NamedTuple):

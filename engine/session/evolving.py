@@ -54,7 +54,7 @@ async def author_all(session: Session, iteration: int, assigned: Sequence[Assign
 
 
 async def author(session: Session, iteration: int, assignment: Assignment) -> Authored:
-    """Return the result of an assignment; a recorded reply is not asked for again. Raises as `author_all` does."""
+    """Return the result of an assignment; a recorded reply is not asked for again. Raises what `author_all` raises."""
     task_type, action, brief, idle, cut = assignment
     if brief is None:
         return Authored(task_type, action, None, idle=idle)

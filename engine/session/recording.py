@@ -55,7 +55,7 @@ class Recorder:
         return self._plan_seq.get((phase, question_id), 0)
 
     def remember_plans(self, records: Iterable[Record]) -> None:
-        """Take over the plans that an earlier process recorded, as causes of what is recorded next."""
+        """Take over the plans that an earlier process recorded: they are causes of what is recorded next."""
         for record in records:
             self._remember_plan(record.phase, record.event, record.seq)
 

@@ -107,7 +107,8 @@ class Session:
         return self._recorder.lock
 
     def share_log(self, lock: AbstractContextManager[object]) -> None:
-        """Change log and state only while this lock is held, as another thread of this process writes the log, too."""
+        """Change log and state only while this lock is held, since another thread of this process writes the log
+        too."""
         self._recorder.lock = lock
 
     def announce_continuation(self, words: str) -> None:

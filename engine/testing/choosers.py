@@ -63,7 +63,7 @@ def check_bandit(choose: Bandit, posteriors: Mapping[str, Posterior], *, draws: 
 def check_curriculum(
     select: Curriculum, failures: Failures, *, signal: Signal, recency_weight: Fraction, targets: int
 ) -> None:
-    """Check that a curriculum keeps the bound of Theorem 2 on how long a task type waits.
+    """Check that a curriculum stays within Theorem 2's bound on how long a task type waits.
 
     Between two selections of a type at most floor(w / lambda) + ceil(N / M) iterations pass (rules/coverage.py). As in
     EVOLVE, each iteration's failures are known before its targets are selected.

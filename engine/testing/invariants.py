@@ -65,7 +65,7 @@ def check_folds(make: Make[P], events: Sequence[Event], random: Random) -> None:
 
 
 def check_columns(make: Make[P], events: Sequence[Event], random: Random) -> None:
-    """Check that events of a type as columns, cut anywhere, equal the same events one by one."""
+    """Check that a type's events as columns, cut anywhere, have the same effect as the same events one by one."""
     view, one_by_one = make(), make()
     if not isinstance(view, Columnar):
         return
@@ -84,7 +84,8 @@ def check_columns(make: Make[P], events: Sequence[Event], random: Random) -> Non
 
 
 def check_dump_and_load(make: Make[P], events: Sequence[Event], *, cut: int) -> None:
-    """Check that a state dumped after `cut` events and loaded elsewhere continues the same: snapshot + tail = fold."""
+    """Check that a state dumped after `cut` events and loaded elsewhere continues in the same way: snapshot + tail =
+    fold."""
     before, restored = _applied(make(), events[:cut]), make()
     _applied(restored, events[: cut // 2])  # loading must replace an earlier state
     restored.load(round_trip(before.dump()))

@@ -57,7 +57,7 @@ _TYPES: set[type[Event]] = {
 def check_growth(reader: LogReader) -> Check:
     """Return whether protected ids and contents only grow, event by event and from one closed iteration to the next.
 
-    [Theorem 1] Unconditional here: the vocabulary has no event that could take a protected memory away.
+    [Theorem 1] It holds unconditionally here: the vocabulary has no event that could take a protected memory away.
     """
     kinds: dict[str, str] = {}
     # With subjects ids are keyed: by the run's secret, which a copy may lack.

@@ -98,7 +98,7 @@ def _baseline(reader: LogReader, begun: BaselineStarted) -> Check:
 
 
 def _leaked(reader: LogReader, begun: BaselineStarted) -> tuple[str, int]:
-    """Return what a method's prompt shows that it must not, and the event; ("", 0) for nothing."""
+    """Return what a method's prompt shows but must not, and the event; ("", 0) for nothing."""
     questions, _ = stored_questions(reader, first_event(reader).benchmark)
     evolution = recorded_splits(list(reader.of(SplitCommitted)), questions).evolution
     if questions and (others := sorted({*begun.learned} - {*evolution})):

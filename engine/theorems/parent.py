@@ -1,4 +1,4 @@
-"""What a run inherited is what its parent has: event by event, if the parent is there to compare with."""
+"""What a run inherited is what its parent has: event by event, if the parent is at hand."""
 
 from __future__ import annotations
 

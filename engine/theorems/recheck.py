@@ -122,7 +122,7 @@ def check_replay(reader: LogReader, snapshots: Path) -> Check:
 
 
 def _not_the_parents(reader: LogReader, begun: RunInherited) -> str:
-    """Return where what a run began with differs from what its parent had learned, "" if nowhere."""
+    """Return where what a run began with differs from what its parent had learned, "" if it does not."""
     try:
         state = fold(reader, until=last_inherited(reader))
     except (KeyError, LogError) as error:

@@ -215,7 +215,8 @@ async def aresume_baseline(
     """Continue a baseline where it stopped; a finished one is returned as it is.
 
     Raises:
-        UsageError: `config` or `tasks`, a file of own tasks, is given and differs from the run's; the message lists the
+        UsageError: `config` or `tasks`, a file of the user's own tasks, is given and differs from the run's; the
+        message lists the
             differences.
         RunLocked: Another process is writing the run.
     """

@@ -39,7 +39,7 @@ _CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-\d+/(\d{1,18})")
 class BusyServerPolicy(NamedTuple):
     """How often to ask a busy server, and the first and longest pause between attempts, in seconds.
 
-    If the server itself asks for a pause above `longest_s`, the command ends with that message.
+    If the server itself asks for a pause above `longest_s`, the command ends and says so.
     """
 
     attempts: int = 5
@@ -112,7 +112,7 @@ def _complete(url: str, part: Path, policy: BusyServerPolicy, *, announce: Calla
 
 
 def _with_retries(url: str, part: Path, policy: BusyServerPolicy, *, announce: Callable[[str], None]) -> int:
-    """Make a request, and repeat it while the server is busy; raises as `_receive` does."""
+    """Make a request, and repeat it while the server is busy; raises what `_receive` raises."""
     import tenacity
 
     def busy(state: tenacity.RetryCallState) -> _Busy:

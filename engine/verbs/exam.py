@@ -69,7 +69,7 @@ from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
 
 _TURN_S = 0.05
-"""Seconds after which a waiting exam checks whether it is its turn."""
+"""Seconds after which a waiting exam checks again whether it is its turn."""
 
 
 @typed
@@ -254,7 +254,7 @@ class _Sitting(NamedTuple):
             turn.release()
 
     def _take_lock(self) -> Lock | None:
-        """Take the lock held by whoever takes an exam of the run; None while another holds it."""
+        """Take the lock of the run's exam under way; None while another process holds it."""
         try:
             return LocalFileSystem().lock(self.run.examining_path)
         except BlockingIOError:
@@ -276,7 +276,7 @@ class _Sitting(NamedTuple):
 
 
 def _new_name(run: Run, wanted: ExamOpened) -> str:
-    """Return the name of the next exam. Raises `UsageError` if an exam unknown to the run is in its way."""
+    """Return the name of the next exam. Raises `UsageError` if an exam that the run does not know has that number."""
     reader = LogReader(run.log_path)
     number = 1 + max((record.number for record in exam_records(reader)), default=0)
     while begun := [exam for exam in run.exams() if number_of(exam.path.name) == number and exam.events]:

@@ -166,7 +166,7 @@ def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_
 
 
 def _count_shown(log: LogReader, names: Collection[str]) -> tuple[int, int, int]:
-    """Return how many of these questions saw nothing that was learned, how many a control's memories, and how many
+    """Return how many of these questions saw nothing that was learned, how many saw a control's memories, and how many
     were answered by their nearest cases."""
     bare, donated, controlled, recalled = set[str](), set[str](), set[str](), set[str]()
     # An episode retrieves memories at each step, and its first prompt may have none yet.

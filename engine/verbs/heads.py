@@ -1,4 +1,4 @@
-"""The verbs on signed heads: sign a run's current head, cosign the newest, and issue a receipt of what a head
+"""The verbs on signed heads: sign a run's current head, cosign the newest, and issue a receipt for what a head
 proves."""
 
 from __future__ import annotations

@@ -90,7 +90,8 @@ class RingReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Sat(NamedTuple):
-    """A method's exam of one seed: right by question, and what was used for the exam and before it, by tier."""
+    """A method's exam of one seed: which questions it got right, and what was used for the exam and before it, by
+    tier."""
 
     right: Mapping[str, bool]
     examined: Sequence[Usage]
@@ -194,7 +195,7 @@ class _Ring(NamedTuple):
         )
 
     def _sized(self, config: Config) -> Config:
-        """Return the configuration under which MAGE sees as many questions as the others, its anchors among them."""
+        """Return the configuration with which MAGE sees as many questions as the others, including its anchors."""
         # With few questions a benchmark's usual anchors would leave none to learn from.
         anchors = min(config.anchors, max(1, int(ANCHOR_SHARE * self.learned)))
         config = msgspec.structs.replace(config, anchors=anchors)

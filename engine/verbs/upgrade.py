@@ -83,7 +83,7 @@ class UpgradePrice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Taken(NamedTuple):
-    """What questions cost a model, as the mean for each kind."""
+    """What questions cost a model, on average for each kind."""
 
     questions: int = 0
     calls: int = 0
@@ -241,7 +241,8 @@ def upgrade_name(run: Run, execution: str) -> str:
 
 
 def _config(config: Config, execution: str) -> Config:
-    """Return the configuration of a run that only asks again: as clients are served, and without its own case."""
+    """Return the configuration of a run that only asks again: as clients are asked, and each question without its own
+    case."""
     return msgspec.structs.replace(config, execution=execution, iterations=1, coin=0.0, revisit_self="exclude")
 
 

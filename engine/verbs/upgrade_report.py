@@ -195,7 +195,7 @@ def _showings(reader: LogReader) -> list[Showing]:
 def _old_exam(run: Run, reader: LogReader, digests: Sequence[Digest], *, is_bare: bool) -> tuple[str, dict[str, bool]]:
     """Return the name and the answers of the newest exam by which the old model can be compared, ("", {}) without one.
 
-    Bare means at the start, or under the control; with memories on the state that the new model began with.
+    Bare means at the start, or under the control; with memories means on the state that the new model began with.
     """
     learner = learner_of(reader)
     for record in reversed(exam_records(reader)):

@@ -46,7 +46,7 @@ _SECRET = "The texts of subjects leave this machine encrypted, so no prompt of t
 
 
 class _Asking(NamedTuple):
-    """A row of `askings`: its plan (None for a carried verdict), the facts after it, their events."""
+    """A row of `askings`: its plan (None for a carried verdict), the facts after that, and their events."""
 
     row: int
     plan: Record | None

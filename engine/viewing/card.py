@@ -20,8 +20,8 @@ from mage_es.projections.fold import State
 
 
 def card_of(run: Run, prices: Prices, state: State | None = None) -> dict[str, Any]:
-    """Return the row of a run: `card` in engine/viewing/tables.py; `state` is its final state, if available. What
-    cannot be read says why."""
+    """Return the row of a run: `card` in engine/viewing/tables.py; `state` is its final state, if available. If
+    something cannot be read, the row says why."""
     try:
         return _card(run, prices, state) if run.events else {"state": "empty"}
     except (MageError, OSError) as error:

@@ -72,7 +72,7 @@ _SIZE = 20_000
 _WAITED_FOR = {"answers": 20}
 """The same on a server, where someone is waiting for a prompt."""
 _TOLD = 5000
-"""Events between two reports of how much was read."""
+"""How many events are read between two reports of progress."""
 _LEVEL = 3
 _LONGEST_BYTES = 64
 """Most bytes of a field that a payload shows; for longer ones it gives the length."""
@@ -437,12 +437,12 @@ def _payload(event: Event) -> dict[str, Any]:
 
 @functools.cache
 def _bytes_in(cls: type[Event]) -> list[str]:
-    """Return the fields of a type that hold bytes; JSON has every other as it is."""
+    """Return the fields of a type that hold bytes; JSON has all others as they are."""
     return [name for name, shape in shapes_of(cls).items() if "bytes" in str(shape) or shape.kind == "vector"]
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it; of long bytes (a vector, a table of hashes) only their number."""
+    """Return a value as JSON has it; for long bytes (a vector, a table of hashes) only their number."""
     if isinstance(value, bytes):
         return value.hex() if len(value) <= _LONGEST_BYTES else {"bytes": len(value)}
     if isinstance(value, tuple | list):

@@ -184,7 +184,7 @@ class Learned:
 
 
 def line(text: str) -> str:
-    """Return the beginning of a text on one line; for a subject's text without its key, only that it is one."""
+    """Return the beginning of a text on one line; for a subject's text without its key, only say that it is one."""
     if text.startswith(PREFIX):
         return "(encrypted)"
     whole = " ".join(text[: 4 * TITLE].split())

@@ -80,7 +80,7 @@ class Viewer(ThreadingHTTPServer):
         self._readings, self._lock = dict[str, _Reading](), threading.Lock()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Stay silent about a browser that went away before its answer."""
+        """Stay silent about a browser that left before it got its answer."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 

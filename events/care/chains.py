@@ -39,7 +39,7 @@ def heads(about: Description, records: Sequence[Record], vocabulary: Vocabulary)
 
 
 class HeadSearch:
-    """Looks among all heads that a log ever had for one that was printed earlier, or for its first digits.
+    """Looks through all heads that a log ever had for one that was printed earlier, or for its first digits.
 
     `found` is that head; `untold` are the sealed ranges whose heads this release cannot compute.
     """

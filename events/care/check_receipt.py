@@ -28,7 +28,7 @@ def root(leaf: bytes, index: int, size: int, path: list[str]) -> bytes:
 
 
 def has_signed(key: str, note: str) -> bool:
-    """Return whether a key (C2SP signed-note, tlog-cosignature) signed or cosigned a note; a false line is fatal."""
+    """Return whether a key (C2SP signed-note, tlog-cosignature) signed or cosigned a note; exits on a false line."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 

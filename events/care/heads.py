@@ -93,7 +93,7 @@ def root_of(path: Path, fs: FileSystem | None = None, *, vocabulary: Vocabulary 
 
 
 def naming(signer: Signer) -> Draft:
-    """Return the fact that names a signer, which a log records once."""
+    """Return the fact that names a signer; a log records it once."""
     return Draft(event=SignerNamed(verifier=str(signer.verifier)), iteration=-1, phase="log")
 
 

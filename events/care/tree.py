@@ -63,7 +63,7 @@ def inclusion(leaves: Sequence[bytes], index: int) -> list[bytes]:
 
 
 def root_through(leaf: bytes, index: int, size: int, path: Sequence[bytes]) -> bytes:
-    """Return the root of `size` leaves to which a path leads from a leaf's hash, b"" for a path of another length."""
+    """Return the root of `size` leaves that a path from a leaf's hash leads to, b"" for a path of another length."""
     found, place, last = leaf, index, size - 1
     for beside in path:
         if last == 0:

@@ -139,7 +139,7 @@ class _Verification:
         raise LogError(f"the files in {self._layout.wals} change faster than they can be read: verify again later.")
 
     def _frames(self, first: int, data: bytes) -> list[wal.Frame]:
-        """Return the frames of a write-ahead file up to the first that is not whole, which is a finding."""
+        """Return the frames of a write-ahead file up to the first that is not whole, which becomes a finding."""
         start = wal.decode(data)
         frames, broken = wal.scan(data, first=first, previous=start.previous if isinstance(start, wal.Frame) else b"")
         if broken is not None:

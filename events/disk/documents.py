@@ -11,7 +11,7 @@ from mage_es.events.errors import LogDamaged
 T = TypeVar("T", bound=msgspec.Struct)
 
 UNREADABLE = (msgspec.MsgspecError, RecursionError)
-"""What decoding raises for invalid bytes; the second if they are nested too deeply."""
+"""What decoding raises for invalid bytes, and for bytes that are nested too deeply."""
 
 
 Chain = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{64})?$")]

@@ -19,7 +19,7 @@ from mage_es.engine.standins.arithmetic.strategies import parse_role
 _ORDER = 1e-3
 """The cost of each place away from the parameter's own: less than any feature counts."""
 LEAST_FIT = 0.7
-"""Share of the meanings that must hold, on average, to call the tool."""
+"""The share of the meanings that must hold, on average, for the tool to be called."""
 UNDESCRIBED = 0.75
 """How well any number fits a meaning that says nothing about numbers."""
 DECLINED = "none"

@@ -26,7 +26,7 @@ class Ingredients(NamedTuple):
 
 
 class Beliefs:
-    """Counts of what texts say; each answer is the most frequent one."""
+    """Counts of what texts say; every answer is what they say most often."""
 
     def __init__(self, text: str) -> None:
         self._places: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -82,7 +82,7 @@ class Beliefs:
         return ranked[0] if ranked else None
 
     def ingredients(self, thing: str) -> Ingredients | None:
-        """With amounts if any text gives them; None if no text says."""
+        """With amounts if a text gives them; None if no text says anything."""
         told = self._recipes.get(thing)
         if told:
             return max(sorted(told), key=lambda ingredients: told[ingredients])

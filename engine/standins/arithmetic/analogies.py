@@ -1,7 +1,7 @@
 """Analogies: a worked example's chain of operations, or a strategy's, carried out on another question.
 
-The score of an analogy is the likeness of the quantities and of what is asked, minus costs: numbers left over, numbers
-beside the point, implausible results, unexplained constants.
+The score of an analogy is the likeness of the quantities and of what is asked, minus costs: for numbers left over,
+irrelevant numbers, implausible results and unexplained constants.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ASKED = 0.3
 UNUSED = 0.12
 """Cost of each number of the question that the chain does not use, beyond those that it did not use in the example."""
 APART = 0.02
-"""Cost of each number used that seems beside the point."""
+"""Cost of each number that is used but seems beside the point."""
 CUT = 0.1
 """Cost of a chain that ends at an earlier step than the example's."""
 LESS = 0.12

@@ -1,7 +1,7 @@
 """Which quantity of a question plays which part of a chain: an assignment by likeness.
 
 The assignment is optimal for the sum of likenesses (scipy's Hungarian solver), then improved by exchanges if the
-chain's results are implausible: negative, or broken where the example's was whole.
+chain's results are implausible: negative, or fractional where the example's was whole.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class Lookup(NamedTuple):
 
 
 def is_offered(request: Request) -> bool:
-    """Return whether a request asks for actions of this form, and does not just quote some."""
+    """Return whether a request asks for actions of this form, rather than just quoting some."""
     return all(form in request.system for form in _FORMS)
 
 

@@ -1,5 +1,5 @@
 """Tickets to teams by a rule that changes: from a certain day, each product belongs to a different team. Every ticket
-states its day, so that each has one right answer whenever it is asked."""
+states its day, so each has one right answer, whenever it is asked."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ Options = Mapping[str, int]
 
 
 class Posed(NamedTuple):
-    """One question and its answer. `phase` is the part of a stream that it belongs to, `time` its moment there."""
+    """One question and its answer. `phase` is the part of a stream that it belongs to, `time` its place in it."""
 
     text: str
     gold: str

@@ -81,7 +81,7 @@ class LandType(NamedTuple):
 
 
 ROUTES = ("cot", "chain", "tool", "cot_principles")
-"""The routes of which each task type has a favourite; `direct` never is one."""
+"""The routes of which each task type has a favourite; `direct` is never the favourite."""
 _LEAST_BASELINE, _BASELINE_SPAN = 20, 16
 """Success without any memory, in percent: the least, and the span above it."""
 

@@ -73,7 +73,7 @@ def _values(task_type: ProblemType, family: Family, key: str, dice: Dice) -> dic
 
 
 def _apply(step: ProblemStep, values: dict[str, int]) -> bool:
-    """Add a step's result to the values; return False if it is not a positive integer, or a huge one."""
+    """Add a step's result to the values; return False if it is not a positive integer, or is a huge one."""
     left, right = operand(step.left, values), operand(step.right, values)
     if step.operator == "/" and (right == 0 or left % right):
         return False

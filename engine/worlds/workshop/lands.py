@@ -40,7 +40,7 @@ class Land(NamedTuple):
     tools: Mapping[str, str]
     recipes: Mapping[str, Recipe]
     tiers: tuple[tuple[str, ...], ...]
-    """Things by their distance from bare hands: supplies, tools, works."""
+    """Things in order of their distance from bare hands: supplies, tools, works."""
 
 
 @lru_cache(maxsize=64)

@@ -76,7 +76,7 @@ def _goal(dice: Dice, tier: tuple[str, ...]) -> _Goal:
 
 
 def _situation(dice: Dice, rules: Land, goal: _Goal, given: int) -> WorkshopSituation:
-    """Each thing on the way to the goal is already there with a probability of `given` percent."""
+    """Each thing on the way to the goal is already there at the start with a probability of `given` percent."""
     carried: dict[str, int] = {}
     built: dict[str, str] = {}
     for thing in closure(rules, goal.thing)[:-1]:

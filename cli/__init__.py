@@ -78,7 +78,7 @@ def _require_files() -> None:
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if 0 <= allowed < _FILES:
         raise PrerequisiteError(
-            f"A process may have only {allowed} files open here, and mage-es needs {_FILES}: raise that with "
+            f"A process may have only {allowed} files open here, and mage-es needs {_FILES}: raise the limit with "
             "`ulimit -n 1024`, or in limits.conf or LimitNOFILE, then run the same command again."
         )
 

@@ -31,7 +31,7 @@ def backup(
     without_gold: Annotated[
         bool,
         typer.Option(
-            "--without-gold", help="Leave the right answers out. The copy can be neither examined nor resumed."
+            "--without-gold", help="Leave out the right answers. The copy can then be neither examined nor resumed."
         ),
     ] = False,
 ) -> None:

@@ -45,7 +45,7 @@ def exam(
             "--questions",
             min=1,
             max=MOST,
-            help="Number of held-out questions; those of a smaller exam are among them. [default: all of the run]",
+            help="Number of held-out questions; those of a smaller exam are among them. [default: all of the run's]",
         ),
     ] = None,
     control: Annotated[

@@ -18,7 +18,7 @@ _ASKED = "\nFinishing the calls in flight, then stopping. {} stops now; nothing 
 
 
 class SecondTermination(KeyboardInterrupt):
-    """A second SIGTERM: like a second Ctrl-C, with an exit code of its own."""
+    """A second SIGTERM: like a second Ctrl-C, but with another exit code."""
 
 
 class Interrupts:

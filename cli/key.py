@@ -30,7 +30,7 @@ def new(
         bool, typer.Option("--witness", help="A witness's key, which says when it saw a head that another key signed.")
     ] = False,
 ) -> None:
-    """Make an Ed25519 key, and print its verifier key: give that to those who will check."""
+    """Make an Ed25519 key, and print its verifier key: give that key to those who will check."""
     from mage_es.events.care.notes import make_key
 
     verifier = str(make_key(file, name=name, is_witness=witness))

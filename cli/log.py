@@ -21,7 +21,7 @@ EXAMPLES = examples("mage-es log", "mage-es log RUN --follow -n 5", "mage-es log
 
 POLL_SECONDS = 0.2
 LINE = 200
-"""Characters of a line; `show seq:N` has the whole."""
+"""How many characters of a line to show; `show seq:N` shows all."""
 
 
 @takes("runs_dir")

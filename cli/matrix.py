@@ -208,7 +208,7 @@ def _amounts(values: Sequence[float]) -> tuple[str, str, str]:
 def _conclude(
     out: Output, outcomes: Sequence[CellOutcome], settings: Settings, *, again: str, stop: type[Interrupted]
 ) -> None:
-    """Name the command that continues each unfinished cell, all of them, and the report."""
+    """Name the commands that continue each unfinished cell, continue all of them, and make the report."""
     left = [outcome for outcome in outcomes if outcome.end not in ("done", "skipped")]
     if left:
         counts = Counter(outcome.end for outcome in left)

@@ -23,7 +23,7 @@ EVERY = 15.0
 """Seconds between plain lines within one phase."""
 
 _WIDE = 100
-"""Columns that a terminal needs to have room for a bar."""
+"""How many columns a terminal needs to have room for a bar."""
 
 _PHASES = ("open", "plan", "explore", "evaluate", "update", "evolve", "snapshot", "form")
 _ASKING = frozenset(("explore", "evaluate", "snapshot", "form", "exam"))

@@ -40,7 +40,7 @@ DATA_VARIABLE = "MAGE_ES_DATA"
 LIMITS = ("max_usd", "max_calls", "max_iterations")
 """Settings where 0 means no limit. A flag may not be 0: a user who types that means to spend nothing."""
 NO_LIMIT = "none"
-"""The word that lifts a limit when given as a flag."""
+"""The word that lifts a limit when it is given as a flag."""
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):

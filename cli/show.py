@@ -51,7 +51,7 @@ def show(
 ) -> None:
     """Show a question as a run or an exam asked it, or an inference as it was served: memories, exact text, outcome.
 
-    Of an event it shows every field.
+    For an event, show every field.
     """
     from mage_es.engine.verbs.show import has_served, show_inference
     from mage_es.engine.verbs.show import show as show_question

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mage_es.events.vocabulary import FormDecided, Paired
 
 DIGEST_DIGITS = 16
-"""Digits of a digest to show; `--json` has all of them."""
+"""How many digits of a digest to show; `--json` has all of them."""
 
 
 def overview(summary: RunSummary) -> str:
@@ -141,7 +141,7 @@ def _iteration(row: IterationRow) -> tuple[str, ...]:
 
 
 def _level(mean_score: float | None, right: int, total: int) -> str:
-    """Return a mean score in percent, or the share of right answers where there is no score."""
+    """Return a mean score in percent, or the share of right answers if there is no score."""
     return percent(right, total) if mean_score is None else f"{100 * mean_score:.1f} %"
 
 

@@ -68,7 +68,7 @@ class State:
                 self._readers.setdefault(event_type, []).append(projection.apply)
 
     def digested(self) -> tuple[Projection, ...]:
-        """Return the projections that a run is compared by, in the order of their digests."""
+        """Return the projections by which runs are compared, in the order of their digests."""
         # The order is that of the digests in every closed iteration: a new projection goes last.
         return (
             self.graph,

@@ -54,7 +54,7 @@ SUBGRAPHS = {
     "observation": "environment",
     "context": "environment",
 }
-"""The subgraph of a node by the first part of its name."""
+"""The subgraph of a node, given by the first part of its name."""
 
 _Digraph: TypeAlias = "rx.PyDiGraph[str, tuple[str, float, str]]"
 

@@ -39,7 +39,7 @@ _INTEGERS = frozenset({"iteration", "ordinal", "met"})
 def write_tables(path: Path, memory: Memory) -> None:
     """Write the memory into a new or empty folder, one table for each outcome that occurs.
 
-    Raises `PrerequisiteError` without LanceDB, for an embedding that is not a vector of numbers, and if the disk
+    Raises `PrerequisiteError` without LanceDB, for an embedding that is not a vector of numbers, or if the disk
     refuses.
     """
     require_lance()

@@ -37,9 +37,8 @@ class Projection(Protocol):
 
 @runtime_checkable
 class Columnar(Projection, Protocol):
-    """A projection that also takes many events of one type at once, those types that `columnar` names.
-
-    Even if its order is `global` these may come before the others of a stretch, because events that refer to them come
+    """A projection that also takes many events of one type at once, for the types that `columnar` names. Even if its
+    order is `global`, these events may come before the others of a stretch, because events that refer to them come
     later.
     """
 

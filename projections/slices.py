@@ -35,7 +35,7 @@ class Slice(NamedTuple):
     kinds: list[str]
     births: list[Birth]
     computed: dict[str, Any]
-    """What readers have computed from these memories, by a name that they choose; gone with the next change."""
+    """What readers have computed from these memories, by a name that they choose; it is dropped at the next change."""
 
     @classmethod
     def empty(cls) -> Slice:

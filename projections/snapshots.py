@@ -84,8 +84,8 @@ def latest_snapshot(folder: Path, source: Source, *, until: int | None = None) -
 
 
 def disowned(folder: Path, source: Source) -> list[Path]:
-    """Return the snapshots that claim the log's digests for another state, which no crash can cause. One that is torn,
-    or ahead of what the disk kept of its log, claims nothing and is skipped."""
+    """Return the snapshots that claim the log's digests for another state, which no crash can cause. A snapshot that is
+    torn, or ahead of what the disk kept of its log, claims nothing and is skipped."""
     claims = ((path, _claimed(path, source)) for path in _files(folder))
     return [path for path, claimed in claims if claimed and _loaded(path, *claimed, source) is None]
 
@@ -149,7 +149,7 @@ def _loaded(path: Path, content: _Content, closed: IterationClosed, source: Sour
 
 
 def _claimed(path: Path, source: Source) -> tuple[_Content, IterationClosed] | None:
-    """Return what a whole snapshot of this fold has, and the mark in the log whose digests it claims."""
+    """Return what a whole snapshot of this fold contains, and the mark in the log whose digests it claims."""
     content = _contained(path)
     if content is None or content.seq != _seq_of(path) or content.fingerprint != fold_fingerprint():
         return None
@@ -161,7 +161,7 @@ def _claimed(path: Path, source: Source) -> tuple[_Content, IterationClosed] | N
 
 
 def _covered(state: State) -> list[Projection]:
-    """Return the projections whose every field a digest covers; the others are folded anew."""
+    """Return the projections whose every field a digest covers; the others are folded again."""
     return [view for view in state.digested() if view not in (state.ledger, state.slots)]
 
 

@@ -45,7 +45,7 @@ def induce_ontology(setting: Setting, state: State, command: InduceOntology) -> 
 
 
 def active_skills(skills: Iterable[str]) -> list[str]:
-    """Return the active skills: `general`, then the others by name, at most the cap."""
+    """Return the active skills: `general`, then the others by name, up to the cap."""
     return sorted(set(skills), key=lambda name: (name != GENERAL, name))[:SKILL_CAP]
 
 

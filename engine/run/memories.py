@@ -151,7 +151,7 @@ _SEPARATOR = " · "
 def report_of(run_id: str, marker: str, reader: LogReader, state: State, name: str) -> MemoryReport:
     """Return an item of a state in full, with its history and its use in prompts until then.
 
-    `name` is an id or an unambiguous prefix of one; `UsageError` otherwise.
+    `name` is an id or an unambiguous prefix of one. Raises `UsageError` otherwise.
     """
     return reported(run_id, marker, reader, *item_of(state, name), until=state.seq)
 
@@ -231,14 +231,14 @@ def lesson_of(memory: MemoryRow) -> str:
 
 
 def curation(reader: LogReader, state: State, name: str, *, action: Curation, reason: str, by: str) -> Curate:
-    """Return the command that acts on an item; raises `UsageError` as `report_of` does."""
+    """Return the command that acts on an item. Raises what `report_of` raises."""
     found = named(name, dict(things_of(state)))
     ordinal = 1 + sum(1 for _ in curations(reader, found))
     return Curate(memory_id=found, action=action, reason=reason, by=by, ordinal=ordinal)
 
 
 def named(name: str, known: Collection[str]) -> str:
-    """Return the id that `name` is or abbreviates; `UsageError` if there is none, or more than one."""
+    """Return the id that `name` is or abbreviates. Raises `UsageError` if there is none, or more than one."""
     if name in known:
         return name
     found = sorted(each for each in known if each.startswith(name)) if len(name) >= LEAST_PREFIX else []

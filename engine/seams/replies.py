@@ -39,7 +39,8 @@ _PAYLOADS = ("arguments", "parameters", "input", "function", "tool_calls")
 _MOST_REPAIRS, _LONGEST_REPAIR = 8, 30_000
 """How many values of a reply are repaired at most, and their characters in total; whatever comes after must be JSON."""
 _MOST_BROKEN, _LONGEST = 200, 100_000
-"""After this many false starts a reply counts as holding no value; and how many characters of its end are read."""
+"""How many false starts a reply may have before it counts as holding no value, and how many characters of its end are
+read."""
 _DECODER = json.JSONDecoder(strict=False)
 
 

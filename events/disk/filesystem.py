@@ -189,9 +189,8 @@ def boot_of_machine(source: Path) -> str:
 
 
 def sync_fully(fd: int, full: int | None = getattr(fcntl, "F_FULLFSYNC", None)) -> None:
-    """Bring a file to stable storage. On macOS fsync alone leaves data in the drive's cache, and `full` does not.
-
-    fdatasync skips timestamps, which saves a journal write per commit; the size is included.
+    """Bring a file to stable storage. On macOS fsync alone leaves data in the drive's cache, while `full` does not.
+    fdatasync skips timestamps, which saves a journal write per commit, but includes the size.
     """
     if full is not None:
         try:

@@ -50,7 +50,7 @@ class _Document(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def key_file(log: Path) -> Path:
-    """Return where the keys for a log are: in the folder of its run, for the logs within it too."""
+    """Return where the keys for a log are: in the folder of its run, also for the other logs in that folder."""
     parents = log.absolute().parents
     is_within = len(parents) > 2 and parents[1].name in _WITHIN
     return parents[2 if is_within else 0] / "keys"
@@ -130,7 +130,7 @@ def _write(file: Path, document: _Document) -> None:
 
 
 class Keys:
-    """The keys of a run. `salt` is the secret with which ids are salted."""
+    """The keys of a run. `salt` is the secret that ids are salted with."""
 
     def __init__(self, document: _Document, file: str) -> None:
         self.document, self.salt, self._file = document, document.salt, file
@@ -156,7 +156,7 @@ class Keys:
         return row
 
     def as_stored(self, row: Sealed) -> Sealed:
-        """Return a row with tokens in the place of its private texts."""
+        """Return a row with tokens in place of its private texts."""
         return mapped(self.sealed(row), lambda text: token_of(text) if isinstance(text, Private) else text)
 
     def opened(self, value: Opened) -> Opened:

@@ -41,7 +41,7 @@ class Listing(NamedTuple):
 
     @property
     def tail(self) -> list[int]:
-        """The write-ahead files that hold what no segment holds."""
+        """The write-ahead files whose events are in no segment."""
         return [first for first in self.wals if first > self.sealed]
 
 

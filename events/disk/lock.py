@@ -40,7 +40,7 @@ class WriterLock:
 
 
 def watermark(fs: FileSystem, path: Path) -> int:
-    """Return the last sequence number that a writer called durable since this machine started, 0 if none did."""
+    """Return the last sequence number that a writer has called durable since this machine started, 0 if none has."""
     # A process that is killed leaves a true watermark behind; after a power cut the boot id differs, and HEAD counts.
     text = fs.read(path, 0, _SIZE) if fs.exists(path) else b""
     # Written without a sync and in place: the checksum tells a torn one from a true one.

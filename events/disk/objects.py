@@ -103,7 +103,7 @@ class FolderObjects:
 
 
 def create_once(objects: Objects, name: str, data: bytes) -> bool:
-    """Store an object, or find that the same is there already; return whether it is new.
+    """Store an object, unless the same one is already there; return whether it is new.
 
     Raises `SequenceConflict` if other bytes have this name, and what `Objects.create` raises.
     """

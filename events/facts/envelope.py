@@ -44,8 +44,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """An event with its place in a log.
 
-    `seq` counts from 1 without gaps and is the only order; `ts_us` is microseconds since 1970 (UTC),
-    information only; `commit` is the first `seq` of the atomic batch that the event was committed in.
+    `seq` counts from 1 without gaps and is the only order; `ts_us` is microseconds since 1970 (UTC), for information
+    only; `commit` is the first `seq` of the atomic batch that the event was committed in.
     """
 
     seq: int

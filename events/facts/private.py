@@ -119,7 +119,7 @@ def under_of(*values: object) -> frozenset[str]:
 
 
 def is_sealed(text: str) -> bool:
-    """Return whether a text is a subject's, in clear or not."""
+    """Return whether a text belongs to a subject, whether or not it can be read."""
     return isinstance(text, Private) or text.startswith(PREFIX)
 
 
@@ -139,12 +139,12 @@ def recorded(text: str) -> str:
 
 
 def beginning(text: str, most: int) -> str:
-    """Return at most so many characters of a text; a subject's is whole, since a part of it has no token."""
+    """Return at most so many characters of a text; a subject's text stays whole, since a part of it has no token."""
     return text if is_sealed(text) else text[:most]
 
 
 def clear_vector(vector: bytes, *beside: str) -> bytes:
-    """Return an event's vector in clear, given its private texts, in order, none of which is erased."""
+    """Return an event's vector decrypted, given its private texts in order; none of them may be erased."""
     for text in beside:
         if isinstance(text, Private) and text.cipher:
             return text.cipher.decrypt(vector[:NONCE], vector[NONCE:], b"")

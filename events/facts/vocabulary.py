@@ -29,7 +29,8 @@ OWN: tuple[type[Event], ...] = (SegmentSealed, SignerNamed, LogRepaired)
 
 
 class QuestionTypes(NamedTuple):
-    """Types of questions that lie beside a log (segments/questions.py): the event that binds them, and their rows."""
+    """Types of questions that are stored beside a log (segments/questions.py): the event that binds them, and their
+    rows."""
 
     stored: type[Any]
     text: type[Part]

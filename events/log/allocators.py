@@ -12,7 +12,7 @@ _LARGE = 1 << 20
 
 
 def give_back_large() -> None:
-    """Make this process return large blocks as soon as they are freed, for one that runs for weeks."""
+    """Make this process return large blocks as soon as they are freed, since it may run for weeks."""
     # Otherwise the C library treats a block as large only if it exceeds everything freed so far.
     if tune := getattr(ctypes.CDLL(None), "mallopt", None):
         tune(_M_MMAP_THRESHOLD, _LARGE)

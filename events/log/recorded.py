@@ -16,7 +16,7 @@ _NOTHING: dict[Coordinates, int] = {}
 
 class RecordedFacts:
     def __init__(self, sealed: SealedEvents, once: frozenset[str]) -> None:
-        """Facts of the types in `once` are not indexed, and so never found."""
+        """Facts of the types in `once` are not indexed, so they are never found."""
         self._sealed = sealed
         self._once = once
         self._seqs: dict[int, dict[Coordinates, int]] = {}

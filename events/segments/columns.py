@@ -22,7 +22,7 @@ VECTOR = pa.list_(pa.float32())
 
 
 def arrow_type(shape: Shape) -> pa.DataType:
-    """Return the Arrow type of a shape; a vector has none here, as it is stored separately."""
+    """Return the Arrow type of a shape; a vector has none here, since it is stored separately."""
     if shape.item is not None:
         return pa.list_(arrow_type(shape.item))
     if shape.part is not None:

@@ -42,7 +42,7 @@ class QuestionFiles(NamedTuple):
 
 
 class Differing(NamedTuple):
-    """Ids of rows that are missing, altered, or not the log's."""
+    """Ids of rows that are missing, altered, or from another log."""
 
     missing: Sequence[str]
     altered: Sequence[str]

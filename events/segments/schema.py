@@ -36,7 +36,7 @@ HEADER = pa.schema(
         pa.field("commit", pa.uint64(), nullable=False),
     ]
 )
-"""`stream` is the event's subject; `commit` the first `seq` of its atomic batch; the others as in `Record`."""
+"""`stream` is the event's subject; `commit` the first `seq` of its atomic batch; the others are as in `Record`."""
 
 # Vectors have a separate file, one row each: they do not compress and are rarely wanted.
 VECTORS = pa.schema(

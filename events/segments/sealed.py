@@ -48,7 +48,7 @@ def seals_in(frames: Iterable[wal.Frame]) -> dict[int, SegmentSealed]:
 
 
 class _File(NamedTuple):
-    """The bytes of a segment, their CRC32C, and their SHA-256 unless bytes with this CRC32C were found right before."""
+    """The bytes of a segment, their CRC32C, and their SHA-256, unless bytes with this CRC32C were verified before."""
 
     data: bytes
     checksum: int

@@ -32,7 +32,7 @@ class Retrieved(Part, frozen=True, kw_only=True):
 
     memory_id: str
     similarity: float
-    """Cosine between the question and the memory, both moved by the metric of the task type, if it has one."""
+    """Cosine between the question and the memory, with the task type's metric, if any, applied to both."""
     answer_of: str = ""
     """Memory whose answer is shown in place of its own (the permuted control of an exam); else empty."""
 
@@ -74,7 +74,7 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     template: str
     """Name of the prompt's template."""
     prompt_sha256: SubjectText
-    """SHA-256 of the exact prompt, that of the first call if there are several."""
+    """SHA-256 of the exact prompt, or of the first call's if there are several calls."""
     spans: tuple[Span, ...]
     """Where the retrieved texts are in the prompt."""
     chain: tuple[str, ...] = ()
@@ -142,7 +142,8 @@ class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
     batched: bool = False
     """Whether the reply came in a batch."""
     served_by: str = ""
-    """What the provider called the model, if not by the name that was asked for (an alias may move); else empty."""
+    """What the provider called the model, if that is not the name that was asked for (an alias may move); else
+    empty."""
     sent: Sent = Sent()
     """The request."""
 
@@ -183,7 +184,7 @@ class EmbeddingCalled(Event, frozen=True, kw_only=True, tag="embedding.called"):
     purpose: str
     """`fingerprint` for the fixed texts that identify an embedder, `vectors` for any other."""
     number: int
-    """Place among the calls of the embedder in this log, from 1."""
+    """Number of the call among the embedder's in this log, from 1."""
     texts: int
     """Number of texts in the request."""
     tries: int

@@ -90,9 +90,9 @@ class Searched(Part, frozen=True, kw_only=True):
     """A store that was searched for unencrypted texts of a subject."""
 
     store: str
-    """What it is: log, snapshots, a backup, the provider's records."""
+    """Kind of store: log, snapshots, a backup, the provider's records."""
     place: str
-    """Its folder or file; inside the run, relative to the run's folder."""
+    """Its folder or file, relative to the run's folder if it is inside."""
     files: int
     """Files that were read."""
     found: int

@@ -37,9 +37,9 @@ class ExamOpened(Event, frozen=True, kw_only=True, tag="exam.opened"):
     package_sha256: str = ""
     """SHA-256 of the package's modules and prompts."""
     scorer_sha256: str = ""
-    """SHA-256 of the file of a scorer that is not the package's; empty for one that is, or without a source."""
+    """SHA-256 of the file of a scorer from outside the package; empty for the package's own, or one without a source."""
     probes_sha256: str = ""
-    """SHA-256 of the scorer's verdicts on fixed replies; empty if no rule of the package's scores."""
+    """SHA-256 of the scorer's verdicts on fixed replies; empty if the scoring rule is not the package's."""
 
 
 class ExamClosed(Event, frozen=True, kw_only=True, tag="exam.closed"):
@@ -98,9 +98,9 @@ class ExamRejudged(Event, frozen=True, kw_only=True, tag="exam.rejudged"):
     package_sha256: str
     """SHA-256 of the package's modules and prompts."""
     scorer_sha256: str
-    """SHA-256 of the file of a scorer that is not the package's; empty for one that is, or without a source."""
+    """SHA-256 of the file of a scorer from outside the package; empty for the package's own, or one without a source."""
     probes_sha256: str
-    """SHA-256 of the scorer's verdicts on fixed replies; empty if no rule of the package's scores."""
+    """SHA-256 of the scorer's verdicts on fixed replies; empty if the scoring rule is not the package's."""
 
 
 class NoteWritten(Event, frozen=True, kw_only=True, tag="note.written"):
@@ -136,4 +136,5 @@ class BaselineStarted(Event, frozen=True, kw_only=True, tag="baseline.started"):
     budget_tokens: int = 0
     """Tokens after which it stops learning; 0: no limit."""
     questions: int = 0
-    """Held-out questions that it answers after that; 0 for one that learns nothing, whose plans exist at once."""
+    """Number of held-out questions that it answers after that; 0 for one that learns nothing, whose plans exist at
+    once."""

@@ -30,10 +30,10 @@ class Origin(Part, frozen=True, kw_only=True):
     writer: str = ""
     """Model that wrote it."""
     saw: str = "nothing"
-    """What its writer was shown of right answers: errors, answers or solutions; `nothing`: a verdict chose it among
-    replies to questions."""
+    """What its writer was shown: errors, answers or solutions; `nothing` if a verdict chose it among replies to
+    questions."""
     by: str = ""
-    """Person or key that gave it; empty: the run itself."""
+    """Person or key that gave it; empty for the run itself."""
 
 
 class Sent(Part, frozen=True, kw_only=True):

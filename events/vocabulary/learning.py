@@ -29,7 +29,7 @@ class MemoryAppended(Event, frozen=True, kw_only=True, tag="memory.appended"):
     task_type: str
     skill: str
     question_id: str
-    """Id of the question; for a principle, of the only case that it was made from, else empty."""
+    """Id of the question; for a principle, that of the only case that it was made from, else empty."""
     question: LearnedSubjectText
     """Its text."""
     recognise: LearnedSubjectText

@@ -56,7 +56,7 @@ class Paired(Part, frozen=True, kw_only=True):
     served: ServedPrompt = "bare"
     """What its questions are asked with from here on, if nothing is to be learned from them."""
     is_own: bool = False
-    """Whether its own record decided, and not that of all types together."""
+    """Whether its own record decided, rather than that of all types together."""
 
 
 class BenefitDecided(Event, frozen=True, kw_only=True, tag="benefit.decided"):
@@ -135,7 +135,7 @@ class IterationClosed(Event, frozen=True, kw_only=True, tag="iteration.closed"):
 
 
 class RunResumed(Event, frozen=True, kw_only=True, tag="run.resumed"):
-    """The run was continued; information only, read by no projection that has a digest."""
+    """The run was continued. For information only: no projection that has a digest reads it."""
 
     package_version: str
     attempt: int
@@ -143,8 +143,8 @@ class RunResumed(Event, frozen=True, kw_only=True, tag="run.resumed"):
 
 
 class BudgetSet(Event, frozen=True, kw_only=True, tag="budget.set"):
-    """What the run may use in all sessions together, from here on; 0 for no limit. Read by no projection that has a
-    digest."""
+    """What the run may use in all sessions together, from here on; 0 for no limit. No projection that has a digest
+    reads it."""
 
     max_usd_micro: int
     """Millionths of a dollar."""

@@ -68,9 +68,10 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     package_sha256: str = ""
     """SHA-256 of the package's modules and prompts."""
     scorer_sha256: str = ""
-    """SHA-256 of the file of a scorer that is not the package's; empty for one that is, or without a source."""
+    """SHA-256 of the file of a scorer from outside the package; empty for the package's own, or one without a source
+    file."""
     probes_sha256: str = ""
-    """SHA-256 of the scorer's verdicts on fixed replies; empty if no rule of the package's scores."""
+    """SHA-256 of the scorer's verdicts on fixed replies; empty if the scoring rule is not the package's."""
     templates: tuple[Template, ...] = ()
     """The templates of its prompts."""
 
@@ -86,7 +87,7 @@ class RunInherited(Event, frozen=True, kw_only=True, tag="run.inherited"):
     parent: str
     """Id of the parent."""
     path: str
-    """Where the parent was, seen from the folder of the runs; a hint only."""
+    """Where the parent was, relative to the folder of the runs; only a hint."""
     seq: int
     """Event of the parent's log up to which it was read."""
     head_seq: int
@@ -109,12 +110,12 @@ class RunInherited(Event, frozen=True, kw_only=True, tag="run.inherited"):
     usd_micro: int
     """What they cost, in millionths of a dollar; -1 if a price is unknown."""
     is_served: bool = False
-    """Whether the run serves what it began with, and learns by publishing only."""
+    """Whether the run serves what it began with, and learns only by publishing."""
     learner: str = ""
     """Model that the parent learned with, if this run has another: measurements of the parent's model are not
     inherited."""
     reproof: int = 0
-    """How many questions of the parent's are asked again in the first iteration, with what was learned and without."""
+    """How many of the parent's questions are asked again in the first iteration, with and without what was learned."""
 
 
 class RunRegistered(Event, frozen=True, kw_only=True, tag="run.registered"):
@@ -127,7 +128,7 @@ class RunRegistered(Event, frozen=True, kw_only=True, tag="run.registered"):
     exams: int
     """How many such exams will be taken; the first one counts."""
     seeds: tuple[int, ...]
-    """Seeds of the runs that are reported together, this one's among them."""
+    """Seeds of the runs that are reported together, including this one's."""
 
 
 class SplitCommitted(Event, frozen=True, kw_only=True, tag="split.committed"):
@@ -230,7 +231,7 @@ class TaskTypeCreated(Event, frozen=True, kw_only=True, tag="task_type.created")
     description: LearnedSubjectText
     # Only if the type was induced from texts: what a question is compared with to tell whether it is of this type.
     examples: tuple[str, ...] = ()
-    """Ids of evolution questions that an induced type was named for; else empty."""
+    """Ids of the evolution questions that an induced type was named for; else empty."""
 
 
 class TaskTypeRetired(Event, frozen=True, kw_only=True, tag="task_type.retired"):

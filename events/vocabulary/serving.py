@@ -55,7 +55,7 @@ class RecordingResumed(Event, frozen=True, kw_only=True, tag="serving.recording_
     interruption: int
     """Number of the interruption within the process; the first is 1."""
     lost: int
-    """Requests, feedback and ends of requests that are not on record."""
+    """How many requests, feedbacks and ends of requests are not on record."""
 
 
 class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):

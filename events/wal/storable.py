@@ -1,7 +1,7 @@
 """What an event must be to be stored: every value exactly of its field's type, and small enough for its column.
 
-Values that a reader would convert (a list for a tuple, 1 for 1.0) are not exact but not refused: the codec encodes and
-decodes them, and the event is the result.
+Values that a reader would convert (a list for a tuple, 1 for 1.0) are not exact, but are not refused either: the codec
+encodes and decodes them, and the event is the result.
 """
 
 # Checked before anything is written, because an event that cannot be sealed would stop its log for ever.
@@ -43,7 +43,7 @@ def coordinates_of(drafts: list[Draft], checks: Checks) -> list[Coordinates] | N
 
 
 def require_storable(event: Event) -> None:
-    """Raise `OverflowError` or `TypeError` if a field's value, though of the right type, fits no column."""
+    """Raise `OverflowError` or `TypeError` if a field's value, though of the right type, does not fit its column."""
     for name, shape in shapes_of(type(event)).items():
         _require_fitting(shape, getattr(event, name), f"{type(event).__name__}.{name}")
 

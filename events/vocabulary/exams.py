@@ -37,7 +37,7 @@ class ExamOpened(Event, frozen=True, kw_only=True, tag="exam.opened"):
     package_sha256: str = ""
     """SHA-256 of the package's modules and prompts."""
     scorer_sha256: str = ""
-    """SHA-256 of the file of a scorer from outside the package; empty for the package's own, or one without a source."""
+    """SHA-256 of the file of a scorer from outside the package; empty for its own, or without a source file."""
     probes_sha256: str = ""
     """SHA-256 of the scorer's verdicts on fixed replies; empty if the scoring rule is not the package's."""
 
@@ -98,7 +98,7 @@ class ExamRejudged(Event, frozen=True, kw_only=True, tag="exam.rejudged"):
     package_sha256: str
     """SHA-256 of the package's modules and prompts."""
     scorer_sha256: str
-    """SHA-256 of the file of a scorer from outside the package; empty for the package's own, or one without a source."""
+    """SHA-256 of the file of a scorer from outside the package; empty for its own, or without a source file."""
     probes_sha256: str
     """SHA-256 of the scorer's verdicts on fixed replies; empty if the scoring rule is not the package's."""
 

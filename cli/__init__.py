@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _open_streams() -> None:
-    """Replace a stream that the caller closed: otherwise the next file opened would take its number, and our
+    """Replace a stream that the caller closed: otherwise the next file that is opened would get its number, and our
     messages."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
@@ -78,13 +78,13 @@ def _require_files() -> None:
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if 0 <= allowed < _FILES:
         raise PrerequisiteError(
-            f"A process may have only {allowed} files open here, and mage-es needs {_FILES}: raise that with "
+            f"A process may have only {allowed} files open here, and mage-es needs {_FILES}: raise the limit with "
             "`ulimit -n 1024`, or in limits.conf or LimitNOFILE, then run the same command again."
         )
 
 
 def _show_traceback(error: Exception) -> None:
-    """Print the traceback as Python would, without terminal escapes that a provider's text may have put in it."""
+    """Print the traceback as Python would, but without terminal escapes from a provider's text."""
     import traceback
 
     from mage_es.cli.output import message

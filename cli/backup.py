@@ -31,11 +31,11 @@ def backup(
     without_gold: Annotated[
         bool,
         typer.Option(
-            "--without-gold", help="Leave the right answers out. The copy can be neither examined nor resumed."
+            "--without-gold", help="Leave out the right answers. The copy can then be neither examined nor resumed."
         ),
     ] = False,
 ) -> None:
-    """Back up a run's logs, also while it is working.
+    """Back up a run's logs, even while it is working.
 
     Copies what is new, missing or damaged there. Without a destination, runs/first goes to runs-backups/first.
     For buckets, endpoint, region and credentials come from the AWS_* environment variables.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PROSE = 30
-"""Least width, in characters, to which a column of long texts may be folded."""
+"""The least width, in characters, that a column of long texts may be folded to."""
 NAME = 12
 """The same for a key column."""
 BESIDE = 3
@@ -34,7 +34,8 @@ COLOURS = {
 
 
 class Boxed(NamedTuple):
-    """A table of clean cells; `right` marks the columns set flush right, the first `keys` columns name a row."""
+    """A table of clean cells; `right` marks the columns that are set flush right; the first `keys` columns name a
+    row."""
 
     title: str
     columns: Sequence[str]
@@ -99,14 +100,15 @@ def _print_rows(table: Boxed, *, room: int) -> None:
 
 
 def _least(head: str, cells: Sequence[str], prose: int) -> int:
-    """Return the least readable width of a column: its head folds at spaces, its cells only if they are long texts."""
+    """Return the smallest readable width of a column: its head folds at spaces, its cells only if they are long
+    texts."""
     longest = max(map(len, cells), default=0)
     foldable = prose if any(" " in cell for cell in cells) else longest
     return max(*map(len, head.split()), 1, min(longest, foldable))
 
 
 def _fits(widths: Sequence[int], *, keys: int, room: int) -> bool:
-    """Return whether the key columns fit beside the widest other one."""
+    """Return whether the key columns fit beside the widest of the others."""
     return _needed([*widths[:keys], *sorted(widths[keys:])[-1:]]) <= room
 
 

@@ -1,4 +1,4 @@
-"""What a shell completes: commands and options by Typer, names of runs and benchmarks by what is here."""
+"""What a shell completes: commands and options through Typer, names of runs and benchmarks from what exists."""
 
 import os
 from collections.abc import Callable
@@ -32,7 +32,7 @@ ShowOption = Annotated[
 
 
 def _when_asked(complete: Callable[..., list[str]]) -> Callable[..., list[str]] | None:
-    """Return the function when a shell asks: Typer looks into it with pydantic, which would slow every help text."""
+    """Return the function only when a shell asks: Typer inspects it with pydantic, which would slow every help text."""
     return complete if "_MAGE_ES_COMPLETE" in os.environ else None
 
 

@@ -1,4 +1,4 @@
-"""`mage-es config`: every setting, its value and where that comes from; and a file of them all to begin with."""
+"""`mage-es config`: every setting, its value and where that comes from; or a file with all of them, to start from."""
 
 import json
 import textwrap
@@ -46,7 +46,7 @@ def config(
             with Path(FILE).open("x", encoding="utf-8") as file:
                 file.write(_template(settings))
         except FileExistsError:
-            raise UsageError(f"There is a {FILE} here already, and it stays. Edit it, or move it away.") from None
+            raise UsageError(f"There is already a {FILE} here; it was not changed. Edit it, or move it away.") from None
         out.report({"written": FILE}, f"Wrote {FILE}: take away the # before a setting, and change it.")
         out.next("mage-es config")
         return
@@ -54,7 +54,7 @@ def config(
     document = {entry.name: {"value": entry.value, "origin": entry.origin} for entry in entries}
     rows = [(entry.name, "none" if entry.value is None else str(entry.value), entry.origin) for entry in entries]
     out.report(document, TextTable("", ("setting", "value", "origin"), rows))
-    options = tuple(each for each in settings.entries if each != "benchmark")  # that one is no option
+    options = tuple(each for each in settings.entries if each != "benchmark")  # which is not an option
     out.next(settings.again("evolve", str(name or "wordmath"), names=options))
 
 

@@ -1,9 +1,9 @@
-"""`mage-es demo`: a learner improves in under a minute, with nothing but the package; a language model, in minutes.
+"""`mage-es demo`: a learner improves in under a minute, with nothing but the package, or a language model in minutes.
 
 Rules
-    - A language model learns what it cannot know, under the usual settings, except for recall: with it the nearest
-      cases would answer without the model, and nothing would show what the model itself gained. Those cases alone are a
-      row of the table.
+    - A language model learns what it cannot know, under the usual settings, except that recall is off: with it, the
+      nearest cases would answer without the model, and nothing would show what the model itself gained. Those cases
+      alone are a row of the table.
     - It is a ring like that of `try`, with an exam on shuffled memories: the same command continues where it stopped.
 """
 
@@ -45,7 +45,8 @@ EPISODES = Config(benchmark="workshop", seed=42, iterations=4, pool=12, held_out
 
 LESSON = Config(benchmark="private-labels", seed=42, pool=17, held_out=24, anchors=9, recall=False, max_tokens=24)
 LEARN_FROM = 60
-"""Questions that a language model learns from; `LESSON` holds those of its exam. SmolLM2 reads them in minutes."""
+"""How many questions a language model learns from; `LESSON` has the number for its exam. SmolLM2 reads them in
+minutes."""
 _ROWS = {
     "zero_shot": "the model alone",
     "mage": "with what MAGE learned",
@@ -152,7 +153,7 @@ def _teach(learner: str, settings: Settings, out: Output) -> None:
 def teach(config: Config, settings: Settings, out: Output, *, learn_from: int) -> LessonReport:
     """Let a language model learn, examine it and its rivals, and rebuild the run from its log.
 
-    Raises `PrerequisiteError` before anything begins where the model, or a package that it needs, is missing.
+    Raises `PrerequisiteError` before anything begins if the model, or a package that it needs, is missing.
     """
     from mage_es.engine.models.registry import open_model
     from mage_es.engine.verbs.exam import examine
@@ -211,7 +212,7 @@ def _evolve(config: Config, settings: Settings, runtime: Runtime) -> RunSummary:
     from mage_es.engine.run.runtime import Runtime
     from mage_es.engine.verbs.evolve import evolve
 
-    # The user's budget and prices are meant for paid runs: they must not stop this one, which costs nothing.
+    # The user's budget and prices are for paid runs: they must not stop this one, which costs nothing.
     bare = Runtime(workers=runtime.workers, observer=runtime.observer, stop=runtime.stop)
     return evolve(config, runs_dir=settings.runs_dir, data_dir=None, runtime=bare)
 

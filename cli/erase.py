@@ -35,14 +35,14 @@ def erase(
     by: By = "user",
     also: Annotated[
         list[Path] | None,
-        typer.Option("--also", metavar="PLACE", help="Search this folder or file, too: an export, a page, a backup."),
+        typer.Option("--also", metavar="PLACE", help="Search this folder or file too: an export, a page, a backup."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Erase without asking.")] = False,
 ) -> None:
     """Erase a subject: destroy its key, so that no copy of the log reveals its texts any more, and print a receipt.
 
     What was learned from its questions goes into quarantine. Files that can be rebuilt are deleted if they hold its
-    texts in clear. The receipt lists every store that was searched, and what you must still do yourself.
+    texts unencrypted. The receipt lists every store that was searched, and what you must still do yourself.
     """
     from mage_es.engine.verbs.erase import REASON, plan_erasure
     from mage_es.engine.verbs.erase import erase as erase_subject

@@ -132,7 +132,7 @@ def _estimate(out: Output, config: Config, settings: Settings) -> None:
     )
     prices = (f"{tier.tier}: {tier.price or 'no known price for ' + tier.model}" for tier in found.tiers)
     out.report(found, _estimates(found), "Prices: " + "; ".join(prices))
-    options = tuple(name for name in settings.flags() if name != "benchmark")  # that one is an argument
+    options = tuple(name for name in settings.flags() if name != "benchmark")  # which is an argument
     out.next(settings.again("evolve", config.benchmark, names=options))
 
 

@@ -45,16 +45,16 @@ def exam(
             "--questions",
             min=1,
             max=MOST,
-            help="Number of held-out questions; those of a smaller exam are among them. [default: all of the run]",
+            help="Number of held-out questions; those of a smaller exam are among them. [default: all of the run's]",
         ),
     ] = None,
     control: Annotated[
         Literal["none", "shuffled", "permuted", "bare"],
         typer.Option(
             "--control",
-            help="Show memories that can teach nothing. shuffled: those that a question of another task type gets, or "
-            "one unlike it where all have one type. permuted: its own, each with the answer of another memory. bare: "
-            "none, as at the start.",
+            help="Show memories that can teach nothing. shuffled: those of a question of another task type, or of an "
+            "unlike one if all have one type. permuted: its own, each with the answer of another memory. bare: none, "
+            "as at the start.",
         ),
     ] = "none",
     execution: Annotated[
@@ -69,7 +69,7 @@ def exam(
     rejudge: Annotated[
         bool,
         typer.Option(
-            "--rejudge", help="First score all exams again from their recorded replies, where the scorer has changed."
+            "--rejudge", help="First score all exams again from their recorded replies, if the scorer has changed."
         ),
     ] = False,
 ) -> None:
@@ -133,7 +133,7 @@ def examined(report: ExamReport) -> str:
 
 
 def compared(report: ExamReport) -> Iterator[str]:
-    """Yield what a control showed, the differences to other exams, and that nothing was asked, where it applies."""
+    """Yield what a control showed, the differences to other exams, and a note if nothing was asked."""
     if report.control in ("shuffled", "permuted"):
         shown = {"shuffled": "Memories of other questions", "permuted": "Memories with the answers of others"}
         yield (
@@ -172,7 +172,7 @@ def _difference(what: str, other: ExamDifference) -> str:
 
 
 def _ahead(settings: Settings, run: Run) -> str:
-    """Return the exam that is missing to compare the run's first state with its last, or the report on both."""
+    """Return which exam is still needed to compare the run's first state with its last, or the report on both."""
     from mage_es.engine.run.exams import exam_records, is_own, learner_of
     from mage_es.events.log import LogReader
 

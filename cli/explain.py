@@ -1,4 +1,4 @@
-"""`mage-es explain`: a word of the screens, in plain words."""
+"""`mage-es explain`: a word used on the screens, in plain words."""
 
 import re
 from pathlib import Path
@@ -39,6 +39,6 @@ def glossary() -> dict[str, str]:
 
 
 def _plain(word: str) -> str:
-    """Return a word without case, hyphens and the end of a plural: `Held Out`, `memories` and `anchors` are found."""
+    """Return a word without case, hyphens and plural endings: `Held Out`, `memories` and `anchors` are found."""
     plain = re.sub(r"[-_\s]+", " ", word.casefold()).strip()
     return re.sub(r"s$", "", re.sub(r"ies$", "y", plain))

@@ -45,12 +45,13 @@ class PanelledGroup(TyperGroup):
     def get_help_option(self, ctx: Any) -> Any:
         option = super().get_help_option(ctx)
         if option is not None:
-            # Left at None, Typer loads pydantic to learn what None means for a switch: 0.1 s for every command.
+            # If this is left at None, Typer loads pydantic to find out what None means for a switch: 0.1 s for every
+            # command.
             option.default = False
         return option
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command. Raises `Interrupted` on Ctrl-C and SIGTERM, where Typer would exit without a word."""
+        """Run the command. Raises `Interrupted` on Ctrl-C and SIGTERM; Typer itself would exit silently."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stopped:

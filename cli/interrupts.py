@@ -18,7 +18,7 @@ _ASKED = "\nFinishing the calls in flight, then stopping. {} stops now; nothing 
 
 
 class SecondTermination(KeyboardInterrupt):
-    """A second SIGTERM: like a second Ctrl-C, with an exit code of its own."""
+    """A second SIGTERM: like a second Ctrl-C, but with another exit code."""
 
 
 class Interrupts:
@@ -28,7 +28,7 @@ class Interrupts:
         self._asked = False
         self._before: dict[signal.Signals, object] = {}
         self.kind: type[Interrupted] = Interrupted
-        """The error that the requested stop ends in."""
+        """The error that the requested stop will raise."""
 
     def asked(self) -> bool:
         return self._asked

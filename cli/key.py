@@ -1,4 +1,4 @@
-"""`mage-es key`: keys that sign heads, the present head signed, a signed head witnessed."""
+"""`mage-es key`: make keys that sign heads, sign the current head, and witness a signed one."""
 
 from pathlib import Path
 from typing import Annotated
@@ -24,13 +24,13 @@ def new(
     settings: Settings,
     out: Output,
     name: Annotated[
-        str, typer.Option(metavar="NAME", help="What the key is called in what it signs, such as example.org/audit.")
+        str, typer.Option(metavar="NAME", help="Name of the key in what it signs, such as example.org/audit.")
     ] = "mage-es",
     witness: Annotated[
         bool, typer.Option("--witness", help="A witness's key, which says when it saw a head that another key signed.")
     ] = False,
 ) -> None:
-    """Make an Ed25519 key, and print its verifier key: give that to those who will check."""
+    """Make an Ed25519 key, and print its verifier key: give that key to those who will check."""
     from mage_es.events.care.notes import make_key
 
     verifier = str(make_key(file, name=name, is_witness=witness))
@@ -42,7 +42,7 @@ def new(
 
 @takes("sign", "runs_dir")
 def sign(run: RunArgument = None, *, settings: Settings, out: Output) -> None:
-    """Sign the present head of a run, with the key of --sign."""
+    """Sign the current head of a run, with the key of --sign."""
     from mage_es.engine.verbs.heads import sign as sign_run
 
     signer = settings.signer()
@@ -64,7 +64,8 @@ def cosign(
         Path, typer.Option("--with", metavar="FILE", help="The witness's key, of `mage-es key new --witness`.")
     ],
 ) -> None:
-    """Check a run's signed heads as a witness, and add to the newest that you saw it now. The log does not change."""
+    """Check a run's signed heads as a witness, and add to the newest one that you saw it now. The log does not
+    change."""
     from mage_es.engine.verbs.heads import cosign as cosign_run
     from mage_es.events.care.notes import read_signer
 

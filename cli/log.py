@@ -1,4 +1,4 @@
-"""`mage-es log`: read the last events of a run, also while it is written."""
+"""`mage-es log`: read the last events of a run, even while it is being written."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXAMPLES = examples("mage-es log", "mage-es log RUN --follow -n 5", "mage-es log
 
 POLL_SECONDS = 0.2
 LINE = 200
-"""Characters of a line; `show seq:N` has the whole."""
+"""How many characters of a line to show; `show seq:N` shows all."""
 
 
 @takes("runs_dir")
@@ -54,7 +54,7 @@ def log(
         )
         _print(records, as_json=out.as_json)
     except KeyboardInterrupt:
-        out.say(f"Stopped following; the run itself goes on. Read on with: {again}")
+        out.say(f"Stopped following; the run itself continues. Read on with: {again}")
         raise typer.Exit(Interrupted.exit_code) from None
     out.next(again)
 

@@ -33,10 +33,10 @@ EXAMPLES = (
     + f"\n\n\b\nA matrix file:\n{_FILE}"
 )
 PROGRAM = (sys.executable, "-c", "from mage_es.cli import main; main()")
-"""What starts this program in another process."""
+"""The command that starts this program in another process."""
 _LEFT = {"failed": "failed", "stopped": "stopped", "taken": "at work in another process"}
 _UNSAID = ("default", "benchmark")
-"""The origins of a setting that the user left alone."""
+"""The origins of settings that the user left alone."""
 
 
 @takes("workers", "sign", "runs_dir", "data_dir", "prices")
@@ -55,7 +55,7 @@ def matrix(
 
     Each cell has one run directory with a fixed name, so the same command continues where it stopped and leaves
     finished cells alone. A failed cell does not stop the others; the exit code is then 1. Several processes may work on
-    a matrix, each on cells of its own, on one machine or in a shared folder whose file system has locks.
+    a matrix, each on different cells, on one machine or in a shared folder whose file system has locks.
     """
     from mage_es.engine.matrix.plan import cells, read_matrix
 
@@ -81,7 +81,7 @@ def matrix(
 def _run(
     out: Output, jobs_: Sequence[Job], settings: Settings, *, jobs: int
 ) -> tuple[list[CellOutcome], type[Interrupted]]:
-    """Return the end of each cell, and the error that a requested stop raises."""
+    """Return how each cell ended, and the error that a requested stop raises."""
     from mage_es.engine.matrix.local import Stops, run_here
     from mage_es.engine.matrix.working import Desk
 
@@ -208,7 +208,7 @@ def _amounts(values: Sequence[float]) -> tuple[str, str, str]:
 def _conclude(
     out: Output, outcomes: Sequence[CellOutcome], settings: Settings, *, again: str, stop: type[Interrupted]
 ) -> None:
-    """Name the command that continues each unfinished cell, all of them, and the report."""
+    """Name the commands that continue each unfinished cell, continue all of them, and make the report."""
     left = [outcome for outcome in outcomes if outcome.end not in ("done", "skipped")]
     if left:
         counts = Counter(outcome.end for outcome in left)

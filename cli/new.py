@@ -36,7 +36,7 @@ def new(
     from mage_es.events.errors import UsageError
 
     if kind in ("benchmark", "environment") and name in names():
-        raise UsageError(f"There is a benchmark {name} already, which would hide yours: choose another name.")
+        raise UsageError(f"There is already a benchmark {name}, which would hide yours: choose another name.")
     written = write_skeleton(kind, name, to)
     out.report([str(path) for path in written], "\n".join(str(path) for path in written))
     out.next(f"cd {shlex.quote(str(to / name))} && python -m pip install -e . pytest && python -m pytest")

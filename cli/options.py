@@ -57,7 +57,7 @@ MinSimilarityOption = Annotated[
     typer.Option(
         "--min-similarity",
         metavar="auto|COSINE",
-        help="Leave out memories less similar than this: auto measures the bound on the run's own questions, 0 is off.",
+        help="Leave out memories less similar than this: auto measures the limit on the run's own questions, 0 is off.",
     ),
 ]
 
@@ -102,8 +102,9 @@ def takes(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command `--json` and an option for each named setting.
 
-    It receives its two streams as `out`, and all settings, resolved, as `settings`. Its help omits the options for
-    `unlisted` settings. With `own_tasks` it has those options too, and they become part of the benchmark's name.
+    The command receives its two streams as `out` and all resolved settings as `settings`. Its help omits the options
+    for `unlisted` settings. With `own_tasks` it also has the options for tasks of the user's own, which become part of
+    the benchmark's name.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -139,7 +140,7 @@ def examples(*lines: str) -> str:
 
 
 def similarity(given: str) -> "MinSimilarity":
-    """Return what `--min-similarity` was given."""
+    """Return the value of `--min-similarity`."""
     try:
         return "auto" if given == "auto" else float(given)
     except ValueError:

@@ -24,7 +24,7 @@ import msgspec
 from mage_es.events.errors import hidden, redacted
 
 _ESCAPES = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor, erase; also with their eight-bit form
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor, erase; also in their eight-bit form
     # Operating system commands, device controls and other strings: titles, links, clipboard, graphics.
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\n]*?(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]+[0-~]"  # character sets
@@ -140,7 +140,7 @@ def _print_table(table: TextTable) -> None:
 
 def _cleaned(lines: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Return the lines with clean cells of one line each."""
-    # Joined, because searching the environment once per cell took most of a long table's time.
+    # Joined first, because searching the environment for each cell took most of a long table's time.
     text = hidden("\0".join(_printable(cell) for line in lines for cell in line))
     cells = iter(text.replace("\n", " ").split("\0"))
     return [tuple(islice(cells, len(line))) for line in lines]

@@ -1,4 +1,5 @@
-"""Own tasks on a command line: the same options wherever a benchmark is named, and the name that they form."""
+"""Tasks of the user's own on a command line: the same options wherever a benchmark is named, and the name that they
+form."""
 
 import inspect
 from collections.abc import Mapping
@@ -56,8 +57,8 @@ def parameter(name: str) -> inspect.Parameter:
 
 
 def named(benchmark: str | None, given: Mapping[str, Any], *, like: str = "") -> str | None:
-    """Return the benchmark that an argument and the options name; other own tasks (`like`) lend their options. Raises
-    `UsageError` if they do not fit."""
+    """Return the benchmark that an argument and the options name; other tasks of the user's own (`like`) lend their
+    options. Raises `UsageError` if they do not fit."""
     from mage_es.engine.benchmarks.tasks.spec import parse, specified
 
     options = {name: value for name, value in given.items() if value is not None}
@@ -86,8 +87,8 @@ def named(benchmark: str | None, given: Mapping[str, Any], *, like: str = "") ->
 
 
 def with_learner(config: Config) -> Config:
-    """Return a configuration that says which model does the user's own tasks: a terminal asks the user, elsewhere it
-    stays open."""
+    """Return a configuration that names the model for the user's own tasks: on a terminal the user is asked, elsewhere
+    it stays open."""
     from mage_es.engine.benchmarks.registry import needs_learner, own_models
     from mage_es.engine.models.registry import own_learner
 
@@ -99,9 +100,9 @@ def with_learner(config: Config) -> Config:
 
 
 def _text_of(given: str) -> str:
-    """Return the text of a file of that name, else the argument itself: a run records the text, not a file that may
-    change."""
+    """Return the text of the file with that name, or else the argument itself: a run records the text, not a file that
+    may change."""
     try:
         return read_text(Path(given))
-    except (OSError, ValueError):  # a ValueError: it holds characters that no file name can
+    except (OSError, ValueError):  # a ValueError: it has characters that no file name can have
         return given

@@ -23,7 +23,7 @@ EVERY = 15.0
 """Seconds between plain lines within one phase."""
 
 _WIDE = 100
-"""Columns that a terminal needs to have room for a bar."""
+"""How many columns a terminal needs to have room for a bar."""
 
 _PHASES = ("open", "plan", "explore", "evaluate", "update", "evolve", "snapshot", "form")
 _ASKING = frozenset(("explore", "evaluate", "snapshot", "form", "exam"))
@@ -31,7 +31,7 @@ _ASKING = frozenset(("explore", "evaluate", "snapshot", "form", "exam"))
 
 
 class TimeLeft:
-    """The time left of an evolution or an exam, extrapolated from its progress since its first note."""
+    """The time that an evolution or an exam has left, extrapolated from its progress since its first note."""
 
     def __init__(self) -> None:
         self._work = ("", False)
@@ -39,7 +39,7 @@ class TimeLeft:
         self._sizes: dict[str, int] = {}
 
     def seconds_left(self, note: ProgressNote, *, now: float) -> float | None:
-        """Return the seconds left, None before the first hundredth is done, and at the end."""
+        """Return the seconds left; None before the first hundredth is done, and at the end."""
         work = (note.run_id, note.phase == "exam")
         if work != self._work:  # a ring has many runs, each with an exam
             self._work, self._start, self._sizes = work, None, {}
@@ -64,7 +64,7 @@ class TimeLeft:
 
 
 class ProgressDisplay:
-    """An observer of a run, for a `with` block. `run_id` is that of the last note, "" before the first."""
+    """An observer of a run, for a `with` block. `run_id` is that of the last note, "" before the first one."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic, is_publish: bool = False) -> None:
         self.run_id, self._is_publish = "", is_publish

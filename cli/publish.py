@@ -27,12 +27,12 @@ def publish(
     out: Output,
     model: Annotated[
         str | None,
-        typer.Option("--execution", metavar="MODEL", help="Address where the run's execution model is served now."),
+        typer.Option("--execution", metavar="MODEL", help="Address at which the run's execution model is served now."),
     ] = None,
 ) -> None:
     """Publish what clients said about a served run: proposed memories, and rewards of the ways to search them.
 
-    Each key's part is tried on the anchors, with it and without. What the guard passes is in the next marker, which new
+    Each key's part is tried on the anchors, with and without it. What the guard passes is in the next marker, which new
     sessions see; what it refuses goes into quarantine, and what no anchor can judge waits for `mage-es memory review`.
     The same command continues a publish that was stopped.
     """

@@ -30,7 +30,7 @@ def receipt(
         Path | None, typer.Option("--to", metavar="FILE", help="Write the document to this file instead.")
     ] = None,
 ) -> None:
-    """Prove one answer, or the result of an exam, to somebody who has neither the run nor this package.
+    """Prove one answer, or the result of an exam, to someone who has neither the run nor this package.
 
     The document has the events as they are recorded, the hashes that lead from each to a head, and the head with its
     signatures. `check_receipt.py` checks it, in plain Python (`python -m mage_es.events.care.check_receipt`), and the

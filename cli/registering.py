@@ -1,4 +1,4 @@
-"""What a command registers before the first call: options, and what they add up to."""
+"""What a command registers before the first call: the options, and the registration that they give."""
 
 from __future__ import annotations
 
@@ -51,5 +51,5 @@ def registration(
         numbers = tuple(int(each) for each in seeds.split(",")) if seeds else (seed,)
         told = {"type": "run.registered", "metric": metric, "questions": questions, "exams": exams, "seeds": numbers}
         return msgspec.convert(told, RunRegistered)
-    except ValueError as error:  # msgspec's is one, too
+    except ValueError as error:  # msgspec's error is one too
         raise UsageError(f"This cannot be registered: {error}. See --help for what can.") from error

@@ -28,11 +28,13 @@ EXAMPLES = examples(
 def report(
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="[DIR]", help="Folder of runs, also nested. [default: runs]", show_default=False),
+        typer.Argument(
+            metavar="[DIR]", help="Folder of runs, which may be nested. [default: runs]", show_default=False
+        ),
     ] = None,
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TABLE]...", help="Tables to show. [default: all that have data]", show_default=False),
+        typer.Argument(metavar="[TABLE]...", help="Tables to show. [default: all with data]", show_default=False),
     ] = None,
     *,
     settings: Settings,
@@ -40,7 +42,7 @@ def report(
     form: Annotated[
         Literal["text", "csv", "markdown", "latex"], typer.Option("--format", help="Format of the tables.")
     ] = "text",
-    to: Annotated[Path | None, typer.Option("--to", help="Folder for one file per table.")] = None,
+    to: Annotated[Path | None, typer.Option("--to", help="Folder to write to, one file per table.")] = None,
     figures: Annotated[
         bool, typer.Option("--figures", help="Also write the figures there, as SVG, PNG and PDF.")
     ] = False,

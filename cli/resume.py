@@ -29,7 +29,7 @@ def resume(
     out: Output,
     tasks: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Say what changed in this file of tasks since.", show_default=False),
+        typer.Option(metavar="FILE", help="Say what has changed in this file of tasks since.", show_default=False),
     ] = None,
 ) -> None:
     """Continue a run where it stopped, or begin one that was stopped before its first event.
@@ -59,7 +59,7 @@ def resume(
 
 
 def _asked_for(run: Run, flags: Mapping[str, object]) -> Config | None:
-    """Return the recorded configuration as the flags of this command would have it, None without such flags."""
+    """Return the recorded configuration with the flags of this command applied, None without such flags."""
     changed = {name: flags[name] for name in CONFIG if name in flags}
     if not changed:
         return None

@@ -45,7 +45,7 @@ def session(out: Output, settings: Settings) -> Iterator[Runtime]:
 def watched(
     out: Output, settings: Settings, progress: ProgressDisplay, *, way_back: Callable[[], str]
 ) -> Iterator[Runtime]:
-    """Show progress and handle Ctrl-C; if an error ends the work after it began, say `way_back`."""
+    """Show progress and handle Ctrl-C; if an error ends the work after it began, print `way_back`."""
     try:
         with Interrupts() as interrupts, progress:
             yield settings.runtime(progress.observe, interrupts.asked)
@@ -63,7 +63,7 @@ def watched(
 
 @contextmanager
 def repeatable(out: Output, settings: Settings) -> Iterator[Runtime]:
-    """Do what `watched` does, for a command that works on several runs and continues when it is repeated."""
+    """Do what `watched` does, for a command that works on several runs and continues if it is repeated."""
     kept = "Every answer so far is kept. The same command goes on."
     try:
         with watched(out, settings, ProgressDisplay(), way_back=lambda: kept) as runtime:
@@ -85,7 +85,7 @@ def _show_stopped(out: Output, settings: Settings, run_id: str) -> None:
     from mage_es.engine.verbs.runs import summarise
 
     summary = summarise(settings.find_run(run_id))
-    # A baseline has no iterations; a run has none before its first ends.
+    # A baseline has no iterations, and a run none before its first one ends.
     each = (iterations(summary),) if summary.rows else ()
     out.report(summary, overview(summary), *each, *episodes(summary.episodes))
 

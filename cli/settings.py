@@ -40,7 +40,7 @@ DATA_VARIABLE = "MAGE_ES_DATA"
 LIMITS = ("max_usd", "max_calls", "max_iterations")
 """Settings where 0 means no limit. A flag may not be 0: a user who types that means to spend nothing."""
 NO_LIMIT = "none"
-"""The word that lifts a limit when given as a flag."""
+"""The word that lifts a limit when it is given as a flag."""
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +74,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 SERVE = "serve_"
 SERVING = tuple(SERVE + name for name in Serving.__struct_fields__)
 GROUPS: Mapping[type[msgspec.Struct], str] = {Config: "", Starting: "", Machine: "", Serving: SERVE}
-"""The structs of all settings, and what the names of each begin with."""
+"""The structs of all settings, and the prefix of the names in each."""
 
 
 class ResolvedSetting(NamedTuple):
@@ -148,7 +148,7 @@ class Settings:
         return find_run(self.runs_dir, name)
 
     def signer(self) -> Signer | None:
-        """Return the key that heads are signed with, None where no file is named. Raises `PrerequisiteError`."""
+        """Return the key that heads are signed with, None if no file is named. Raises `PrerequisiteError`."""
         from mage_es.events.care.notes import read_signer
 
         file = str(self.entries["sign"].value)
@@ -228,7 +228,7 @@ def resolve(flags: Mapping[str, object], *, environment: Mapping[str, str], fold
             own = own_defaults(str(entries[name].value))
     benchmark = str(entries["benchmark"].value)
     for name, model in own_models(benchmark)._asdict().items():
-        # Which model does the user's own tasks is for the user to say.
+        # It is for the user to say which model does the user's own tasks.
         if entries[name].value == BENCHMARK and not (name == "execution" and needs_learner(benchmark)):
             entries[name] = entries[name]._replace(value=model)
     return Settings(entries)

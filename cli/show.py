@@ -51,7 +51,7 @@ def show(
 ) -> None:
     """Show a question as a run or an exam asked it, or an inference as it was served: memories, exact text, outcome.
 
-    Of an event it shows every field.
+    For an event, show every field.
     """
     from mage_es.engine.verbs.show import has_served, show_inference
     from mage_es.engine.verbs.show import show as show_question
@@ -92,7 +92,7 @@ def _event(run: Run, marker: str, *, settings: Settings, out: Output) -> None:
 
 
 def put_in(report: InferenceReport) -> list[str]:
-    """Return what was put into a request: cases as turns, of which the first begins with the notes, or a note alone."""
+    """Return what was put into a request: cases as turns, the first of which begins with the notes, or a note alone."""
     turns = [f"User:\n{question}\n\nAssistant:\n{reply}" for question, reply in report.turns]
     return turns + ([f"Note:\n{report.note}"] if report.note else [] if turns else ["Note: none"])
 
@@ -155,7 +155,7 @@ def _texts(number: int, move: MoveReport) -> list[str]:
 
 
 def _fields(document: dict[str, object], indent: str = "") -> Iterator[str]:
-    """Yield the fields of a record in lines; a text of several lines goes below its name."""
+    """Yield the fields of a record line by line; a text of several lines goes below its name."""
     for name, value in document.items():
         if isinstance(value, dict):
             yield f"{indent}{name}"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mage_es.events.vocabulary import FormDecided, Paired
 
 DIGEST_DIGITS = 16
-"""Digits of a digest to show; `--json` has all of them."""
+"""How many digits of a digest to show; `--json` has all of them."""
 
 
 def overview(summary: RunSummary) -> str:
@@ -78,7 +78,7 @@ def _unguided(lost: MissingGuidance) -> str:
 
 
 def _served(names: Mapping[str, int]) -> str:
-    """Return which model the provider says answered, in capitals if that changed during the run."""
+    """Return the model that, by the provider's account, answered, in capitals if that changed during the run."""
     counts = ", ".join(f"{name} ({_counted(calls, 'call')})" for name, calls in names.items())
     return f"MORE THAN ONE MODEL answered: {counts}" if len(names) > 1 else f"answered by {counts}"
 
@@ -141,7 +141,7 @@ def _iteration(row: IterationRow) -> tuple[str, ...]:
 
 
 def _level(mean_score: float | None, right: int, total: int) -> str:
-    """Return a mean score in percent, or the share of right answers where there is no score."""
+    """Return a mean score in percent, or the share of right answers if there is no score."""
     return percent(right, total) if mean_score is None else f"{100 * mean_score:.1f} %"
 
 
@@ -194,7 +194,7 @@ def benefit_in_words(records: Sequence[Paired]) -> str:
 
 
 def agents(title: str, *summaries: RunSummary) -> TextTable:
-    """Return what each of the six agents did, in one run or several side by side: a row for each kind of result."""
+    """Return what each of the six agents did, for one run or several side by side: a row for each kind of result."""
     rows = []
     for cells in zip(*(summary.agents for summary in summaries), strict=True):
         counts = [{"calls": cell.calls, **cell.left} for cell in cells]
@@ -250,7 +250,7 @@ def _used(rows: list[LedgerRow]) -> tuple[str, ...]:
     after = [
         sum(getattr(row, name) for row in rows) for name in ("output_tokens", "thinking_tokens", "cache_write_tokens")
     ]
-    # No cached tokens may mean that nothing was cached, or that the provider does not report it: show nothing.
+    # Zero cached tokens may mean that nothing was cached, or that the provider does not say: show nothing.
     hits = f"{before[-1] / before[-2]:.0%}" if before[-1] else "-"
     known = [row.usd for row in rows if row.usd is not None]
     dollars = f"{sum(known):.4f}" if len(known) == len(rows) else "unpriced"

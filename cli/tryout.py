@@ -34,7 +34,7 @@ def tryout(
     settings: Settings,
     out: Output,
     questions: Annotated[
-        int, typer.Option("--questions", min=1, max=MOST, help="The most held-out questions to ask each method.")
+        int, typer.Option("--questions", min=1, max=MOST, help="Most held-out questions to ask each method.")
     ] = 60,
     learn_from: LearnFromOption = None,
     name: NameOption = None,

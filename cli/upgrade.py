@@ -27,7 +27,7 @@ EXAMPLES = examples(
     "mage-es upgrade RUN --execution anthropic/claude-haiku-4-5 --sample 80 --max-usd 2",
 )
 _OF_THE_MODEL = ("max_tokens", "recall", "gate")
-"""The settings that another model may need to change."""
+"""The settings that may have to change for another model."""
 _LIMITS = ("max_usd", "max_calls")
 _SHOWN = 10
 
@@ -113,7 +113,7 @@ def _config(settings: Settings, begun: Config) -> Config:
 
 
 def priced(price: UpgradePrice) -> str:
-    """Return in one sentence what an upgrade will take, and how that adds up."""
+    """Return in one sentence what an upgrade will take, and what that consists of."""
     if not price.calls:
         return f"{price.run_id} is complete: no model is called."
     usd = "dollars unknown, no price is on record" if price.usd is None else f"${price.usd:.2f}"

@@ -54,7 +54,7 @@ def view(
     prices = settings.prices()
 
     def look(name: str, run: Run, tell: Callable[[float], None] | None = None) -> Viewed:
-        # Like any other export, what leaves this machine holds no subject's text.
+        # As in any other export, what leaves this machine holds no subject's text.
         leaves, where = to is not None, settings.data_dir
         return Viewed(run, name=name, opened=not leaves, whole=leaves, prices=prices, data_dir=where, tell=tell)
 

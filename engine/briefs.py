@@ -12,7 +12,7 @@ import msgspec
 
 
 class Brief(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="brief"):
-    """What the guidance tier is asked with; subclasses carry a tag."""
+    """The question to the guidance tier, as data; subclasses carry a tag."""
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -34,7 +34,7 @@ class FailureCase(Case, frozen=True, kw_only=True):
 
 
 class SolvedCase(Case, frozen=True, kw_only=True):
-    """A question that the learner answered rightly, with its reply where that matters."""
+    """A question that the learner answered rightly, with its reply if that matters."""
 
     reply: str = ""
 
@@ -47,7 +47,8 @@ class TaskTypeSample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class OntologyBrief(Brief, frozen=True, kw_only=True, tag="ontology"):
-    """Phase 0: induce skills, prerequisites and who resolves what from a sample of evolution questions."""
+    """Phase 0: induce skills, their prerequisites and the task types that they resolve from a sample of evolution
+    questions."""
 
     benchmark: str
     task_types: tuple[TaskTypeSample, ...]
@@ -55,7 +56,8 @@ class OntologyBrief(Brief, frozen=True, kw_only=True, tag="ontology"):
 
 
 class AuthoredSkill(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill: the task types whose main skill it is, skills to be mastered before it, larger ones it is a part of."""
+    """A skill: the task types whose main skill it is, the skills to master before it, and the larger ones that it is
+    part of."""
 
     name: str
     description: str
@@ -115,7 +117,7 @@ class FailureReply(Doubting, frozen=True, kw_only=True):
 
 
 class PrinciplesBrief(Brief, frozen=True, kw_only=True, tag="principles"):
-    """EVOLVE: abstract rules from this iteration's failures and their solutions, none that exists already."""
+    """EVOLVE: abstract rules from this iteration's failures and their solutions, except those that already exist."""
 
     task_type: str
     skill: str
@@ -141,7 +143,7 @@ class PrinciplesReply(Doubting, frozen=True, kw_only=True):
 
 class SkillStanding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A skill and the learner's record on it: answers so far, what it resolves and needs, which skills need it, some
-    questions that are open failures, and the brief that it had last."""
+    questions that are open failures, and its last brief."""
 
     skill: str
     description: str = ""
@@ -177,7 +179,7 @@ class NavigatorReply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KnownTool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A tool that a skill has already; `problem` says why it is not used, "" if it is."""
+    """A tool that a skill already has; `problem` says why it is not used, "" if it is."""
 
     name: str
     source: str
@@ -196,7 +198,7 @@ class ToolsBrief(Brief, frozen=True, kw_only=True, tag="tools"):
 
 
 class AuthoredParameter(msgspec.Struct, frozen=True, kw_only=True):
-    """A parameter of a tool, of what type it is, and what a reader of a question has to find for it."""
+    """A parameter of a tool, its type, and what a reader of a question has to find for it."""
 
     name: str
     type: Literal["number", "text"] = "number"
@@ -204,7 +206,8 @@ class AuthoredParameter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AuthoredExample(msgspec.Struct, frozen=True, kw_only=True):
-    """A question of the brief with what the tool is called with (a JSON object) and what it must return, as text."""
+    """A question of the brief, the arguments that the tool is called with (a JSON object), and what it must return, as
+    text."""
 
     question_id: str
     arguments: str
@@ -228,7 +231,7 @@ class ToolsReply(Doubting, frozen=True, kw_only=True):
 
 
 class ShownMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory that a prompt was given: which kind, of what question, and how near that is (a cosine)."""
+    """A memory that was in a prompt: its kind, its question, and how near that is (a cosine)."""
 
     kind: Literal["solved", "corrected", "strategy"]
     question: str
@@ -236,7 +239,8 @@ class ShownMemory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BundleOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An answer of this iteration: the memories that it was given, nearest first of each kind, and was it right."""
+    """An answer of this iteration: the memories in its prompt, the nearest of each kind first, and whether it was
+    right."""
 
     question_id: str
     question: str
@@ -248,7 +252,8 @@ class BundleOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class AuthoredRecipe(msgspec.Struct, frozen=True, kw_only=True):
-    """A retrieval recipe: `query_template` holds `{question}`; quotas of each index; the least cosine; why."""
+    """A retrieval recipe: `query_template` holds `{question}`; the quotas of both indexes, the least cosine, and
+    why."""
 
     query_template: str
     success_quota: int
@@ -328,7 +333,7 @@ class AuthoredChild(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SplittingReply(msgspec.Struct, frozen=True, kw_only=True):
-    """The children (none: the skill is best left whole), and why."""
+    """The children (none if the skill is best left whole), and why."""
 
     children: tuple[AuthoredChild, ...]
     reason: str = ""
@@ -342,7 +347,7 @@ class KnownType(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskTypesBrief(Brief, frozen=True, kw_only=True, tag="task_types"):
-    """Before the ontology, where a benchmark has no task types: sort questions into `known` types and new ones, at most
+    """Before the ontology, if a benchmark has no task types: sort questions into `known` types and new ones, at most
     `limit` in all."""
 
     benchmark: str
@@ -352,8 +357,8 @@ class TaskTypesBrief(Brief, frozen=True, kw_only=True, tag="task_types"):
 
 
 class InducedType(msgspec.Struct, frozen=True, kw_only=True):
-    """A task type: its name, what its questions ask and how they are recognised (not needed of a known one), and the
-    ids of the brief's questions that are of it."""
+    """A task type: its name, what its questions ask and how they are recognised (not needed for a known type), and the
+    ids of the brief's questions that belong to it."""
 
     name: str
     examples: tuple[str, ...]

@@ -63,7 +63,7 @@ class OpenRun(NamedTuple):
 class InduceOntology(NamedTuple):
     """Create the skills and task types that the guidance tier named (None: its reply could not be read).
 
-    `induced` are the task types if the benchmark has none of its own.
+    `induced` are the task types for a benchmark without its own.
     """
 
     task_types: Sequence[str]
@@ -88,8 +88,8 @@ class PlanIteration(NamedTuple):
 class Asked(NamedTuple):
     """A question about to be asked, with its task type, its unit vector and the reason for asking it.
 
-    `recipe_vector` is that of the text that the task type's retrieval recipe makes of the question, if it has one.
-    `opening` is how an episode begins; both vectors then cover the question and what is observed there.
+    `recipe_vector` is the vector of the text that the task type's retrieval recipe, if there is one, makes of the
+    question. `opening` is how an episode begins; both vectors then cover the question and what is observed there.
     """
 
     question: Question
@@ -116,8 +116,8 @@ class PlanAnswers(NamedTuple):
 
 
 class Call(NamedTuple):
-    """Identifies a call: who asks which model about what, and where in the run. `causation` is what led to it.
-    `sources` are the questions whose texts the prompt is about, `pieces` what it consists of."""
+    """Identifies a call: which agent asks which model about what, and where in the run. `causation` is the event that
+    led to it. `sources` are the questions whose texts the prompt is about, `pieces` what it consists of."""
 
     iteration: int
     phase: Phase
@@ -134,7 +134,7 @@ class Call(NamedTuple):
 
     @classmethod
     def of(cls, move: Ask, iteration: int, phase: Phase, model: str, *, purpose: str = "", causation: int = 0) -> Call:
-        """Return the call that a move makes to a model; `purpose` is for a move that names none."""
+        """Return the call that a move makes to a model; `purpose` applies to a move that names none."""
         why, request = move.purpose or purpose, move.request.sha256
         pieces = in_pieces(move.request, move.spans)
         where = (iteration, phase, move.tier, move.agent, why, move.about, move.attempt, request, model, causation)
@@ -154,7 +154,7 @@ class RecordFailure(NamedTuple):
 
 
 class RecordTrimming(NamedTuple):
-    """Record that a prompt did not fit, and what is left out of the next one for the same question."""
+    """Record that a prompt did not fit, and what the next one for the same question leaves out."""
 
     call: Call
     failed: FailedAttempt
@@ -220,7 +220,7 @@ class LearnFromAnswers(NamedTuple):
     """UPDATE: ratchet, both bandits and the harvest, over this iteration's verdicts.
 
     `vectors` holds the questions' vectors by id, `observed` those of the observations before milestones by text,
-    `doubtful`, by question id, another type that a question is about as near to as its own.
+    `doubtful`, by question id, another type that a question is about as near to as to its own.
     """
 
     iteration: int
@@ -231,7 +231,7 @@ class LearnFromAnswers(NamedTuple):
 
 
 class CheckedTool(NamedTuple):
-    """A tool, and what the sandbox found wrong with it on its own examples ("": it passes all of them)."""
+    """A tool, and what went wrong with it on its own examples in the sandbox ("" if it passes all of them)."""
 
     tool: AuthoredTool
     problem: str
@@ -328,10 +328,10 @@ class GiveFeedback(NamedTuple):
 
 
 class Publish(NamedTuple):
-    """UPDATE of a publish, for one key: its proposals become memories, its feedback rewards. `words` is all its
-    feedback ever, in the log's order; `inferences` are its own that can be rewarded, `proposals` those without a final
-    decision, including another key's of the same memory; `rewarded` is what these inferences were rewarded with so far.
-    With `reviews`, by memory, those that a person approved are taken into use, and nothing else."""
+    """UPDATE of a publish, for one key: its proposals become memories, its feedback rewards. `words` is all of the
+    key's feedback so far, in the log's order; `inferences` are its own that can be rewarded, `proposals` those without
+    a final decision, including another key's of the same memory; `rewarded` is what these inferences were rewarded with
+    so far. With `reviews`, by memory, those that a person approved are taken into use, and nothing else."""
 
     iteration: int
     key: str

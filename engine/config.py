@@ -1,7 +1,7 @@
 """The configuration of a run: every constant of the paper with its symbol and place, and our own.
 
-One struct, frozen, canonical as JSON; its hash is in the run's first event, and a resumed run with a different one is
-refused, showing the difference.
+One struct, frozen, canonical as JSON; its hash is in the run's first event, and a run cannot be resumed with a
+different one: the error shows the difference.
 """
 
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ from mage_es.events.digests import sha256_text
 from mage_es.events.errors import UsageError
 
 MOST = 10_000_000
-"""More questions, iterations, tokens or passages than anybody wants: a typing error, caught here."""
+"""More questions, iterations, tokens or passages than anyone needs: a larger number is a typing error."""
 Count = Annotated[int, msgspec.Meta(ge=1, le=MOST)]
 MOST_WORKERS = 4096
-"""Questions worked on at the same time: each takes memory of this process, whatever the provider allows."""
+"""Most questions worked on at the same time: each takes memory in this process, whatever the provider allows."""
 Seed = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Amount = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -58,9 +58,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     `solutions` (and the data set's own: worked solutions, oracle paths, gold paragraphs, programs); `model`: what it
     needs, which is `solutions` for embedded teachers and `answers` for all others."""
     guidance_context: Amount = 12_000
-    """Most tokens of a prompt for the guidance model, by an upper estimate; fewer where its server has less room."""
+    """Most tokens of a prompt for the guidance model, by an upper estimate; fewer if its server has less room."""
     scorer_seconds: Annotated[float, msgspec.Meta(gt=0, le=3600)] = 10.0
-    """How long a scorer of yours, MODULE:FUNCTION or a function of Python's, may take for one reply; a resumed run may
+    """How long a scorer of yours, MODULE:FUNCTION or a Python function, may take for one reply; a resumed run may
     be given another."""
     search: str = ""
     """What is looked up for each question before it is answered, and where ReAct looks: record (a question's own
@@ -97,20 +97,21 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     bundle: Amount = 5
     """K, section 3.5: most memories in a prompt; the paper's is 3."""
     retrieval: Literal["nearest", "cosine", "quotas"] = "nearest"
-    """What is retrieved where no bandit chooses: the nearest cases, right or missed alike, or the paper's quotas of
+    """What is retrieved if no bandit chooses: the nearest cases, right or missed alike, or the paper's quotas of
     success and failure memories (`balanced`), section 3.5. `nearest` is by a metric that is learned from the cases
     where answers are labels or short and it was shown to be better, else by the cosine, as `cosine` always is."""
     form: Literal["turns", "lines", "sections", "auto"] = "turns"
     """How a prompt shows cases: as turns of the chat, each a question and its right answer, as plain `Q:` and `A:`
-    lines in one message, or quoted under headings, as the paper has them; `auto`: lines where a trial of at most 30
-    calls on anchors shows that they are better, else turns. Episodes always have sections."""
+    lines in one message, or quoted under headings, as the paper has them; `auto`: lines if a trial of at most 30 calls
+    on anchors shows that they are better, else turns. Episodes always have sections."""
     route: Literal["auto", "direct", "cot"] = "auto"
-    """How a question is asked where no bandit chooses: for the answer alone, or with reasoning; `auto`: for the answer
-    alone where answers are labels, or short answers by a rule of your own that no worked solution tells."""
+    """How a question is asked if no bandit chooses: for the answer alone, or with reasoning; `auto`: for the answer
+    alone if answers are labels, or short answers by a rule of your own that no worked solution states."""
     long_context: Amount = 500
     """Characters of context above which the bundle is failure-heavy, section 3.5; hyperparameter table."""
     strategy_floor: Share = 0.0
-    """Least cosine for a type strategy; the paper's is 0.55; 0: by how near its own type's questions are to it."""
+    """Least cosine for a type strategy; the paper's is 0.55; 0: relative to how near its own type's questions are to
+    it."""
     reasoning_cap: Count = 2000
     """Characters of the learner's reasoning kept in a success memory, cut at a line border."""
 
@@ -121,34 +122,35 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     cascade_plan: bool = False
     """Cascade part C: the goal's sub-skills as an explicit plan."""
     cascade_frontier: bool = False
-    """Cascade part D: the next frontier skill takes the place of a mastered one. A, C and D had no effect that could be
-    measured (tests/bench/parts.py) and are the preset `paper`'s."""
+    """Cascade part D: the next frontier skill takes the place of a mastered one. A, C and D had no measurable effect
+    (tests/bench/parts.py) and are on only in the preset `paper`."""
 
     recall: bool = True
-    """Answer a question by its nearest cases, without a call, where answers are shared by many questions and theirs was
-    right, on the questions learned from, at least as often as the model's."""
+    """Answer a question by its nearest cases, without a call, if many questions share their answers and the cases were
+    right on the questions learned from at least as often as the model."""
     bandits: bool = False
     """Learn which arm to pull, section 3.2, from rewards of different questions; off: always `retrieval` and `route`.
     Principles, tools and retrieval recipes are read, and so written, only by arms of the bandits."""
     coin: Share = 0.0
     """Share of the memories retrieved for an evolution question that are left out of its prompt, at random and on
-    record, so that what a memory is worth can be told without bias; not in episodes, which retrieve at every step."""
+    record, so that a memory's worth can be measured without bias; not in episodes, which retrieve at every step."""
     exploration: Share = 0.02
     """Probability of a uniform arm."""
     warmup: Amount = 0
     """Pulls of each arm before Thompson sampling; the paper's is 20; 0: a quarter of the key's expected pulls."""
     split_discount: Share = 0.5
-    """Weight of a skill's posteriors in those that the skills split from it begin with."""
+    """How much of a skill's posteriors the skills that are split from it begin with."""
 
     guard: Literal["paired", "paper", "off"] = "paired"
     """What a snapshot is rolled back by: answers to the same anchors, or raw accuracies of consecutive iterations on
     different questions (Algorithm 1)."""
     early_stopping: bool = True
-    """End the run once all anchors, 20 or more, were right at two iterations in a row: the guard could see no gain."""
+    """End the run once all anchors, 20 or more, were right in two iterations in a row: the guard could not see a
+    gain."""
     guard_drop: Share = 0.03
     """delta, Algorithm 1: drop against the previous accepted snapshot."""
     guard_p: Share = 0.04
-    """One-sided p of the paired test at or below which a drop counts."""
+    """A drop counts if the paired test's one-sided p is at most this."""
     catastrophic_drop: Share = 0.05
     """Catastrophic-rollback threshold, hyperparameter table: drop against the best accepted snapshot."""
     catastrophic_p: Share = 0.001
@@ -158,13 +160,13 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What is served, in exams too, where the anchors have not shown that what was learned helps: `paired`: the bare
     prompt; `off`: what was learned all the same, as in the paper. See rules/benefit.py."""
     gate_p: Share = 0.25
-    """One-sided p of the paired test at or below which what was learned counts as shown to help, with over 20 pairs."""
+    """With over 20 pairs, what was learned counts as helpful if the paired test's one-sided p is at most this."""
 
     revisit_cap: Amount = 0
     """Most earlier failures asked again in an iteration, and at most half of the pool; appendix, table of revisits.
-    Without, questions are asked again only when all were asked."""
+    If this is 0, questions are asked again only once all have been asked."""
     revisit_self: Literal["exclude", "include"] = "exclude"
-    """Whether a revisited question may retrieve the memories of itself (the paper's practice)."""
+    """Whether a revisited question may retrieve memories of itself (the paper's practice)."""
 
     explore_episodes: Amount = 8
     """Episodes that the Explorer plays in an iteration of a sequential benchmark."""
@@ -178,16 +180,16 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     exploration_temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.3
     """Temperature of the Explorer's calls; paper, hyperparameter table (training)."""
     max_tokens: Count = 4096
-    """Most tokens of a reply, thinking included; twice as many once one was cut."""
+    """Most tokens of a reply, thinking included; twice as many once a reply was cut."""
 
     cases: bool = True
-    """Keep every question that was missed as a case with its right answer, as far as `teacher_sees` shows that; off: as
-    in the paper, only what guidance corrects."""
+    """Keep every question that was missed as a case with its right answer, as far as `teacher_sees` shows it; off: only
+    what guidance corrects, as in the paper."""
     success_memories: bool = True
     """Harvest correct answers as success memories, section 3.2; off: the paper's ablation."""
     decompositions: bool = False
-    """Keep the steps of an answer that was reached as a chain, and show them with it, section 3.2; no effect found,
-    kept for the preset `paper`."""
+    """Keep the steps of an answer that was reached as a chain, and show them with it, section 3.2; it had no measurable
+    effect, and is kept for the preset `paper`."""
     failure_memories: bool = True
     """Author failure memories from wrong answers, section 3.2."""
     principles: bool = True
@@ -216,7 +218,8 @@ def parse(text: str) -> Config:
 
 
 def checked(config: Config) -> Config:
-    """Return the configuration if every value is within its bounds, else raise `UsageError` naming the first."""
+    """Return the configuration if every value is within its bounds; else raise `UsageError`, which names the first that
+    is not."""
     try:
         return parse(canonical(config))
     except (msgspec.ValidationError, TypeError) as error:
@@ -244,7 +247,7 @@ def require_same(begun: Config, asked: Config | None) -> None:
 
 
 def cautions(config: Config) -> list[str]:
-    """Return warnings about a configuration, a sentence or two each, to show before a run with it starts."""
+    """Return warnings about a configuration, a sentence or two each, to show before a run starts with it."""
     found = []
     if config.failure_signal == "cumulative":
         found.append(
@@ -327,7 +330,7 @@ PRESETS: Mapping[Preset, Mapping[str, object]] = {"default": {}, "paper": PAPER}
 
 
 def configured(preset: Preset, **explicit: Any) -> Config:
-    """Return the configuration of a preset with the settings given explicitly, which win over it.
+    """Return the configuration of a preset with explicit settings, which take precedence over it.
 
     [hyperparameters] The preset `paper` sets every literal reading at once.
 

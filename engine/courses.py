@@ -2,12 +2,12 @@
 
 A course yields moves (ask the model, run a tool, look something up) and is sent the fact that each one left in the log.
 Everything that it does follows from those facts, so the same log leads it down the same path again: a resumed run sends
-it what is recorded and goes on from there, and `show` walks through it without any model.
+it what is recorded and continues from there, and `show` walks through it without any model.
 
 Rules
     - A course reads nothing of a fact that may differ between runs (such as its latency).
-    - The fact of a move is durable before the next move is made (of a step of an episode, before the one after that).
-      Scoring leaves none.
+    - The fact of a move is durable before the next move is made (for an episode's step, before the move after that).
+      Scoring leaves no fact.
 """
 
 from collections.abc import Callable, Generator
@@ -32,7 +32,7 @@ class Ask(NamedTuple):
     """Call a model. `about` is the question's id for the last call of a course, and `q17/1`, `q17/2`... for earlier
     ones; `spans` are the places of retrieved texts in the prompt. An empty `purpose` means the plan's. `typed` is the
     form that the reply must have; any other is recorded as rejected and sent to the course all the same, to ask again
-    as the next `attempt`. `droppable` are the ids of what the prompt can do without, in the order of dropping: if it
+    as the next `attempt`. `droppable` are the ids of what can be dropped from the prompt, in that order: if it
     does not fit the model's context, the course is sent what to leave out. A course continues without the reply to a
     move that `is_spare`: it is sent the failure."""
 
@@ -49,7 +49,7 @@ class Ask(NamedTuple):
 
 
 class Use(NamedTuple):
-    """Run a dynamic tool on a JSON object of arguments. Problems while running it are part of its fact."""
+    """Run a dynamic tool on a JSON object of arguments. Problems while it runs are part of the fact."""
 
     tool_id: str
     arguments: str
@@ -79,9 +79,8 @@ class Grade(NamedTuple):
 
 
 class Finish(NamedTuple):
-    """The end of a course: the text that the Critic scores, and its verdict once that is given.
-
-    `lost` says why there is neither, if a call failed for good; `reason` what the reply lacks (`reason_of`).
+    """The end of a course: the text that the Critic scores, and the verdict once it is given. `lost` says why there is
+    neither, if a call failed for good; `reason` says what the reply lacks (`reason_of`).
     """
 
     reply: str
@@ -134,7 +133,7 @@ def begin(course: Course) -> Move | Finish:
 
 
 def advance(course: Course, fact: Fact | Verdict) -> Move | Finish:
-    """Send a course the fact of its last move, or the verdict, and return the next move."""
+    """Send a course the fact of its last move, or the verdict, and return its next move."""
     return _next(course, fact)
 
 

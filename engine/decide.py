@@ -1,8 +1,8 @@
 """`decide(setting, state, command) -> drafts`: the only place where domain events come from.
 
-Pure: the same setting, state and command give the same events. All that a model, a clock or a file has to contribute is
-    in the command. Most commands are decided by an agent or a rule, named below; facts whose every field the shell
-    knows (`RecordFact`) only pass through, so that they too are searched for leaks.
+Pure: the same setting, state and command give the same events. Everything that comes from a model, a clock or a file is
+in the command. Most commands are decided by an agent or a rule, named below; facts of which the shell knows every field
+(`RecordFact`) only pass through, so that they too are searched for leaks.
 """
 
 from typing import Any, assert_never
@@ -66,7 +66,8 @@ from mage_es.projections.progress import trial_of
 
 
 def decide(setting: Setting, state: State, command: Command) -> list[Draft]:
-    """Return the events that a command leads to in this state; what would leak is refused, whoever wrote it."""
+    """Return the events that a command leads to in this state; anything that would leak is refused, no matter what
+    wrote it."""
     drafts = without_leaks(setting.guarded, _decided(setting, state, command))
     return private(setting, state, command, drafts) if setting.subjects else drafts
 
@@ -143,7 +144,7 @@ def _record_call(command: RecordCall) -> list[Draft]:
 
 def _record_failure(state: State, command: RecordFailure) -> list[Draft]:
     call, (fault, latency_us, is_lost) = command.call, command.failed
-    # Counted over every process that worked on the run, so that each process's failures are separate facts.
+    # Counted over all processes that worked on the run, so that each process's failures are separate facts.
     before = state.progress.failures(call.tier, call.purpose, call.about, call.attempt)
     failed = CallFailed(
         **_shared(call),

@@ -26,9 +26,9 @@ verdict together with the reply that it judges. What a phase learns from them is
 the phase, so it is in the log as a whole or not at all. `CloseIteration` records the digests of the state: a replay,
 an exam and a snapshot refer to such a point.
 
-How a resumed run goes on. It enters the first iteration that is not closed and runs through all of its phases. One
+How a resumed run continues. It enters the first iteration that is not closed and runs through all of its phases. One
 whose mark is in the log returns at once. Any other asks for the same things again, because its requests follow from the
-state that it began with; what the log has already (plans, calls, verdicts) is looked up, not made again. So the only
+state that it began with; what the log already has (plans, calls, verdicts) is looked up, not made again. So the only
 work done twice is what was in flight when the process ended.
 """
 
@@ -113,7 +113,7 @@ async def iterate(session: Session, k: int) -> None:
 
 
 async def reprove(session: Session, k: int) -> None:
-    """Ask a new learner what another one was asked, with and without what that one learned; guidance takes no part."""
+    """Ask a new learner another one's questions, with and without what the other learned; guidance takes no part."""
     if not session.state.progress.is_completed(k, "plan"):
         session.do(PlanIteration(k))
     if not session.state.progress.is_completed(k, "evaluate"):
@@ -129,7 +129,7 @@ async def reprove(session: Session, k: int) -> None:
 async def open_run(session: Session) -> None:
     """Commit to configuration and splits, induce the ontology, answer the anchors once.
 
-    A run that continues another has that one's ontology; only types that it lacked are new.
+    A run that continues another has the other's ontology; only types that this lacked are new.
     """
     setting = session.world.setting
     if session.state.seq == 0:
@@ -159,7 +159,7 @@ async def open_run(session: Session) -> None:
 
 
 async def induce_types(session: Session, evolution: Sequence[Question]) -> Sequence[TaskTypeCreated]:
-    """Return the task types that guidance sees in the texts of questions; none if the benchmark has its own."""
+    """Return the task types that guidance finds in the texts of questions; none if the benchmark has its own."""
     if not session.world.typing.is_induced:
         return ()
     found: dict[str, TaskTypeCreated] = {}
@@ -280,7 +280,7 @@ async def snapshot(session: Session, k: int) -> None:
 
 
 async def compare(session: Session, k: int) -> None:
-    """Let the guard judge the state by its anchors, which also show what it adds to the bare prompt."""
+    """Let the guard judge the state by its anchors, which also show what the state adds to the bare prompt."""
     if not session.state.progress.is_completed(k, "snapshot"):
         await ask_bare(session, k)
         anchors: dict[str, Purpose] = dict.fromkeys(session.world.setting.anchors, "anchor")
@@ -330,11 +330,11 @@ def close(session: Session, k: int) -> None:
     with session.lock:
         digests = session.state.digests()
         session.do(CloseIteration(k, digests))
-        keep(session, digests)  # before another thread's event, since the fold is kept under these digests
+        keep(session, digests)  # before any other thread's event, since the fold is kept under these digests
 
 
 def keep(session: Session, digests: Sequence[Digest]) -> None:
-    """Write the cached fold, so that a later start reads only what comes after it."""
+    """Write the cached fold, so that a later start need only read what comes after it."""
     write_snapshot(session.run.snapshots_path, session.state, chain=session.log.head.chain, digests=digests)
 
 

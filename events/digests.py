@@ -12,7 +12,8 @@ import msgspec
 
 
 def token_of(value: object) -> str:
-    """Return what is encoded of a private text (facts/private.py): the `enc_hook` of encoders of what is kept."""
+    """Return the form in which a private text is encoded (facts/private.py): the `enc_hook` of encoders for what is
+    stored."""
     if token := getattr(value, "token", ""):
         return str(token)
     # The value is left out, as it may be private.

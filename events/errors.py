@@ -1,4 +1,4 @@
-"""Every error that the package raises on purpose, with the exit code that the command line gives it.
+"""Every error that the package raises on purpose, with its exit code on the command line.
 
     MageError                       1   a check failed, or anything else that we foresaw
     |-- UsageError                  2   the request itself is wrong: unknown name, bad value, differing config
@@ -131,8 +131,8 @@ _LEAST_SECRET = 8
 
 def hidden(text: str) -> str:
     """Return a text without the environment's secrets, which have telling names (AWS_SESSION_TOKEN) or are the password
-    of an address (HTTPS_PROXY), as they are and as a header sends them."""
-    if len(text) < _LEAST_SECRET:  # most cells of a table, for which searching the environment takes longest
+    in an address (HTTPS_PROXY), both as they are and as a header sends them."""
+    if len(text) < _LEAST_SECRET:  # true of most cells of a table, where searching the environment would take longest
         return text
     known = list[str]()
     for name, value in os.environ.items():
@@ -163,13 +163,13 @@ _PART = 3
 
 
 def nearest(name: str, known: list[str]) -> str:
-    """Return ` Did you mean a, b?` for the names in `known` that hardly differ from `name`, else all, or the first few.
-    Case is ignored, and so is a prefix that all names share (MAGE_ES_)."""
+    """Return ` Did you mean a, b?` for the names in `known` that hardly differ from `name`, or else list all, or the
+    first few. Case is ignored, and so is a prefix that all names share (MAGE_ES_)."""
     from difflib import get_close_matches
 
     unlike = (at for at, letters in enumerate(zip(name, *known, strict=False)) if len(set(letters)) > 1)
     common = next(unlike, len(name))
-    common = common if len(name) - common >= _PART else 0  # otherwise what is left of `iter-33` says too little
+    common = common if len(name) - common >= _PART else 0  # otherwise the rest of `iter-33` says too little
     typed, others = name[common:].casefold(), {other[common:].casefold(): other for other in known}
     near = get_close_matches(typed, others, n=3, cutoff=_NEAR)
     near += [other for other in others if min(len(typed), len(other)) >= _PART and (typed in other or other in typed)]

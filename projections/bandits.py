@@ -1,4 +1,4 @@
-"""The posteriors of both bandits, exactly as the updates state them, in integer millionths.
+"""The posteriors of both bandits, exactly as the updates give them, in integer millionths.
 
 The rule that computes an update is in engine/rules/bandits.py; here it is only assigned.
 """
@@ -44,7 +44,7 @@ class Bandits:
                 raise unread(self, event)
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
-        # An update carries the posterior after it, so the last update of an arm says all that its others said.
+        # An update carries the resulting posterior, so the last update of an arm says all that earlier ones said.
         arms = columns.grouped("bandit", "key", "arm")
         after = (columns.column(name).at(arms.last) for name in ("alpha_after", "beta_after", "pulls_after"))
         self._posteriors.update(zip(arms.keys, zip(*after, strict=True), strict=True))
@@ -62,7 +62,7 @@ class Bandits:
         return digest(self.dump())
 
     def dump(self) -> Any:
-        # Nested, because msgpack has no tuples as keys of a map; the digest is of this form too.
+        # Nested, because msgpack allows no tuples as keys; the digest is of this form too.
         dumped: dict[str, dict[str, dict[str, tuple[int, ...]]]] = {}
         for (bandit, key, arm), posterior in self._posteriors.items():
             dumped.setdefault(bandit, {}).setdefault(key, {})[arm] = posterior

@@ -16,7 +16,7 @@ from mage_es.projections.protocol import Order, unread
 
 
 class Benefit:
-    """`last` is the last decision, `form` the last on the form of prompts; None before the first."""
+    """`last` is the last decision, `form` the last one about the form of prompts; None before the first."""
 
     name: ClassVar[str] = "benefit"
     reads: ClassVar[Reads] = {
@@ -44,7 +44,7 @@ class Benefit:
         return record is not None and record.served == "bare"
 
     def record(self, task_type: str) -> Paired | None:
-        """Return the record that decides what a task type is served: its own, else that of all; None without
+        """Return the record that decides what a task type is served: its own, or else that of all types; None without
         anchors."""
         if self.last is None:
             return None

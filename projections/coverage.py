@@ -18,11 +18,11 @@ class Covered(NamedTuple):
 
 
 class Coverage:
-    """Every observed task type. One never selected counts as selected just before it was first seen."""
+    """Every observed task type. One that was never selected counts as selected just before it was first seen."""
 
     name: ClassVar[str] = "coverage"
     reads: ClassVar[Reads] = {TargetsSelected: ("iteration", "targets", "newly_observed")}
-    # A rollback does not undo it: the same types would get their turn again (Theorem 2).
+    # A rollback does not undo this, or the same types would get their turn again (Theorem 2).
     order: ClassVar[Order] = "by_type"
 
     def __init__(self) -> None:

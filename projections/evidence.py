@@ -1,6 +1,6 @@
 """What is counted beside the mastery ratchet: successes and failures of every skill, without its upward bias.
 
-Protected: a rollback takes back what was concluded, not what was seen.
+It is protected: a rollback takes back what was concluded, not what was seen.
 """
 
 from typing import Any, ClassVar, NamedTuple

@@ -70,7 +70,7 @@ class State:
                 self._readers.setdefault(event_type, []).append(projection.apply)
 
     def digested(self) -> tuple[Projection, ...]:
-        """Return the projections that a run is compared by, in the order of their digests."""
+        """Return the projections by which runs are compared, in the order of their digests."""
         # The order is that of the digests in every closed iteration: a new projection goes last.
         return (
             self.graph,
@@ -119,13 +119,13 @@ class State:
 
 
 class Source(Protocol):
-    """What a fold needs of a log; `LogReader` is one."""
+    """What a fold needs from a log; `LogReader` has it."""
 
     def batches(self, reads: Reads, *, since: int = 1, until: int | None = None) -> Iterator[Batches]:
-        """Return events of these types by type, stretch after stretch; fields not asked for may be None."""
+        """Return events of these types by type, stretch after stretch; fields that were not asked for may be None."""
 
     def events(self, reads: Reads, *, since: int = 1, until: int | None = None) -> Iterator[tuple[int, Event]]:
-        """Return (seq, event) of these types in order of seq; fields not asked for may be None."""
+        """Return (seq, event) of these types in order of seq; fields that were not asked for may be None."""
 
     def last(self, cls: type[Event], *, since: int = 1, until: int | None = None) -> int:
         """Return the sequence number of the last event of a type, 0 if there is none."""
@@ -147,7 +147,7 @@ def _union(reads: Iterable[Reads]) -> Reads:
 
 
 def fold(source: Source, *, until: int | None = None, state: State | None = None) -> State:
-    """Return the state after event `until` (default: the last), continuing from `state` if one is given.
+    """Return the state after event `until` (default: the last), continuing from `state` if it is given.
 
     Raises `UsageError` when `state` is already past `until`.
 
@@ -157,7 +157,7 @@ def fold(source: Source, *, until: int | None = None, state: State | None = None
     state = state or State()
     until = source.head.seq if until is None else until
     if state.seq > until:
-        raise UsageError(f"The state is at event {state.seq}, past the wanted {until}; fold into a new state.")
+        raise UsageError(f"The state is at event {state.seq}, past event {until}; fold into a new state.")
     fold_into(state.projections(), source, since=state.seq + 1, until=until)
     # Not the last event read: a fold skips types that no projection reads, and they count as folded.
     state.seq = until
@@ -165,7 +165,7 @@ def fold(source: Source, *, until: int | None = None, state: State | None = None
 
 
 def fold_into(views: tuple[Projection, ...], source: Source, *, since: int = 1, until: int) -> None:
-    """Give each view what it reads from event `since` to `until`; passing events only of the iteration still open."""
+    """Give each view what it reads from event `since` to `until`, but passing events only of the open iteration."""
     # Two stretches: up to the last closed iteration the passing events (most of a log: plans, calls, steps) are not
     # even read from disk, because closing the iteration would drop what they leave.
     closed = source.last(IterationClosed, since=since, until=until)
@@ -181,7 +181,7 @@ def fold_into(views: tuple[Projection, ...], source: Source, *, since: int = 1, 
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Keep the garbage collector from searching a growing state again and again, as it holds no garbage."""
+    """Keep the garbage collector from searching a growing state again and again: it holds no garbage."""
     # A collection walks every object of the state, and a fold allocates enough to trigger one after another.
     was_enabled = gc.isenabled()
     gc.disable()
@@ -195,7 +195,7 @@ def uncollected() -> Iterator[None]:
 def _give(view: Projection, batches: Batches) -> None:
     others = []
     for cls, batch in batches.items():
-        # Columns first, also where order is `global`: what refers to a memory always comes after it in the log.
+        # Columns first, also where order is `global`: events that refer to a memory always come after it in the log.
         if isinstance(view, Columnar) and cls in view.columnar:
             view.apply_columns(cls, batch.columns)
         else:
@@ -205,7 +205,7 @@ def _give(view: Projection, batches: Batches) -> None:
 
 
 def merged(batches: Sequence[Batch]) -> Iterator[Event]:
-    # A single batch is already in order, so most views never sort.
+    # A single batch is already in order, so most views never need to sort.
     if len(batches) < 2:
         return chain.from_iterable(batch.events for batch in batches)
     events = list(chain.from_iterable(batch.events for batch in batches))

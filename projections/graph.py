@@ -1,14 +1,14 @@
 """EvoKG, the typed directed multigraph of the four subgraphs, on rustworkx.
 
 Rules
-    - A node is known by its own name (`skill/x`, `task_type/y`, `memory/<id>`): rustworkx reuses an index after
+    - A node is identified by its own name (`skill/x`, `task_type/y`, `memory/<id>`): rustworkx reuses an index after
       a removal, so no index leaves this file.
-    - No place in it is ever freed: a pruned pattern drops out of every answer and count, and its pruning is one more
+    - No place in it is ever freed: a pruned pattern disappears from every answer and count, and its pruning is one more
       fact. The digest is that of a set of facts (created nodes, edges, an edge that was added twice counting twice,
-      prunings), so it does not depend on the order in which they came.
+      prunings), so it does not depend on the order in which they arrived.
     - An edge may name a node before the event that creates it.
     - Only edges that something reads are here. What a memory is about, which skill it exercises, where it came from and
-      what took its place are fields of the memory (projections/memory.py).
+      what replaced it are fields of the memory (projections/memory.py).
     - A task type that goes out of use stays stored, and its retirement is one more fact.
 """
 
@@ -54,16 +54,16 @@ SUBGRAPHS = {
     "observation": "environment",
     "context": "environment",
 }
-"""The subgraph of a node by the first part of its name."""
+"""The subgraph of a node, given by the first part of its name."""
 
 _Digraph: TypeAlias = "rx.PyDiGraph[str, tuple[str, float, str]]"
 
 
 class Graph:
-    """The graph, and what the engine asks of it. Skills and task types go in and out by their plain names.
+    """The graph, and what the engine asks of it. Skills and task types are passed in and out by their plain names.
 
     [section 3.1, graph] Every edge has a reader; the paper's edges from a memory are its fields.
-    Task types have no dependency edges (appendix, EvoKG): no effect found of lending memories along them.
+    Task types have no dependency edges (appendix, EvoKG): lending memories along them had no effect.
     """
 
     name: ClassVar[str] = "graph"
@@ -126,7 +126,7 @@ class Graph:
             case TaskTypeRetired():
                 self._retired[event.task_type] = event.into
             case PatternPruned():
-                # The node keeps its edges, and `_pruned_nodes` says what no longer counts: nothing is ever removed.
+                # The node keeps its edges, and `_pruned_nodes` says which no longer count: nothing is ever removed.
                 self._pruned[f"memory/{event.memory_id}"] = None
             case EntitySeen():
                 self._create(f"entity/{event.entity_id}", event.kind)
@@ -176,13 +176,13 @@ class Graph:
         }
 
     def merged_types(self, task_type: str) -> list[str]:
-        """Return the task types that went out of use into one, by name."""
+        """Return the task types that were merged into one, by name."""
         return sorted(name for name, other in self._retired.items() if other == task_type)
 
     def description(self, name: str) -> str:
         """Return the detail of a node, by its own name (`skill/x`, `task_type/y`, `observation/z`); "" if none. For a
         memory it is the outcome, for a tool its name, for an action recipe the achievement, for an entity its kind."""
-        # A skill's detail is its parent (see `parent`), so its description is kept apart.
+        # A skill's detail is its parent (see `parent`), so its description is kept separately.
         if name.startswith("skill/"):
             return self._descriptions.get(name, "")
         return self._details.get(name, "")
@@ -211,7 +211,7 @@ class Graph:
     def skill_for_task(self, task_type: str) -> str:
         """Return the skill with the largest `resolves` weight, ties by name; `general` if there is none.
 
-        [section 3.1, skill for a task] From task type to skill; the arrow in the paper points the other way.
+        [section 3.1, skill for a task] The edge leads from task type to skill; the paper's arrow points the other way.
         """
         resolvers = self._resolvers.get(task_type)
         return resolvers[0][1] if resolvers else GENERAL
@@ -244,11 +244,11 @@ class Graph:
         # Facts are never changed, so those hashed at an earlier close are not hashed again.
         self._hashes.extend(bytes.fromhex(digest(fact)) for fact in self._unhashed())
         self._hashed = (len(self._details), self._graph.num_edges(), *map(len, self._later_facts()))
-        self._hashes.sort()  # nearly sorted from the last time, which the sort makes use of
+        self._hashes.sort()  # nearly sorted from the last time, which makes the sort fast
         return digest_of_set(self._hashes)
 
     def dump(self) -> Any:
-        """Return nodes in order of appearance and their details; for each edge, once, where it leads and what it is.
+        """Return nodes in order of appearance and their details; for each edge, once, its ends and what it is.
         Then the details of skills, the examples of induced types, and what was pruned or went out of use."""
         names = self._graph.nodes()
         numbers = {edge: number for number, edge in enumerate(dict.fromkeys(self._graph.edges()))}
@@ -305,7 +305,7 @@ class Graph:
 
     def _shared(self, kind: str, weight: float = 1.0, label: str = "") -> tuple[str, float, str]:
         edge = (kind, weight, label)
-        return self._edges.setdefault(edge, edge)  # equal ones are kept once
+        return self._edges.setdefault(edge, edge)  # equal edges are kept once
 
     def _unhashed(self) -> Iterator[tuple[object, ...]]:
         """Yield the facts since the last digest: no place is ever freed, so places in the graph are in order.

@@ -1,4 +1,4 @@
-"""Things kept by id for good, each in use or in quarantine, with a digest for which only what changed is hashed."""
+"""Things kept by id for good, each in use or in quarantine, with a digest that hashes only what changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Kept(Generic[T]):
-    """Rows of one struct type. Quarantine is noted for ids held here; other projections keep the other ids."""
+    """Rows of one struct type. Quarantine is noted for ids held here; other projections hold the other ids."""
 
     def __init__(self) -> None:
         self._rows: dict[str, T] = {}
@@ -73,6 +73,6 @@ class Kept(Generic[T]):
     def of(cls, dumped: Any, row_type: type[T]) -> Kept[T]:
         kept, (rows, quarantined) = cls(), dumped
         for key, row in rows.items():
-            kept.put(key, msgspec.convert(row, row_type))  # so every row counts as changed, and is hashed once
+            kept.put(key, msgspec.convert(row, row_type))  # so that every row counts as changed and is hashed once
         kept._quarantined = set(quarantined)
         return kept

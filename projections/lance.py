@@ -3,9 +3,9 @@
 Rules
     - The tables are an export of `Memory`, never a source: no part of a run reads them.
     - What is read back has the digest of the memory it came from, the vectors bit for bit.
-    - Memories of subjects, which are ciphertext in the log, are in no table: `open_to_all` are the others.
+    - Memories of subjects, which are ciphertext in the log, are in no table: `open_to_all` gives the others.
     - There is no vector index. It would be trained at random, so no two exports would find the same neighbours; exact
-      search over one task type, of which there are few and which have a bitmap index, always does.
+      search within one task type, through a bitmap index, always does.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _INTEGERS = frozenset({"iteration", "ordinal", "met"})
 def write_tables(path: Path, memory: Memory) -> None:
     """Write the memory into a new or empty folder, one table for each outcome that occurs.
 
-    Raises `PrerequisiteError` without LanceDB, for an embedding that is not a vector of numbers, and if the disk
+    Raises `PrerequisiteError` without LanceDB, for an embedding that is not a vector of numbers, or if the disk
     refuses.
     """
     require_lance()
@@ -67,7 +67,7 @@ def _write(path: Path, memory: Memory) -> None:
     from lancedb.index import Bitmap
 
     database = _connect(path)
-    # A run of principles alone has no vectors, but their column must have a width.
+    # A run that has only principles has no vectors, but their column must have a width.
     schema = _schema(max((len(row.embedding) for row in open_to_all(memory)), default=0) // 4)
     for outcome, name in TABLES.items():
         if rows := [row for row in open_to_all(memory) if row.outcome == outcome]:
@@ -85,7 +85,7 @@ def read_rows(path: Path) -> list[MemoryRow]:
     rows: list[MemoryRow] = []
     for name in database.list_tables(limit=len(TABLES)).tables:
         rows.extend(_from_arrow(database.open_table(name).to_arrow()))
-    # The tables come by name, which says nothing about the memories.
+    # The tables are listed by name, which says nothing about the memories.
     return sorted(rows, key=lambda row: row.memory_id)
 
 
@@ -104,7 +104,7 @@ def _connect(path: Path) -> Any:
 def _schema(dimension: int) -> pa.Schema:
     import pyarrow as pa
 
-    # Spelt out, so that a table of one kind has the columns of all: one query can go over several tables.
+    # Spelt out, so that every table has the same columns: one query can go over several tables.
     step = pa.struct([("skill", pa.string()), ("output", pa.string())])
     origin = pa.struct([("facts", pa.list_(pa.string())), *((name, pa.string()) for name in ("writer", "saw", "by"))])
     special = {"steps": pa.list_(step), "origin": origin, _VECTOR: pa.list_(pa.float32(), max(1, dimension))}

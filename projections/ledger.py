@@ -2,11 +2,11 @@
 
 Rules
     - One recorded reply is one call. Latency is summed for display and enters no digest.
-    - A failed attempt is not a call, and no provider says what it cost in tokens; it is counted apart and enters no
-      digest, because a provider's bad day changes nothing that was learned.
+    - A failed attempt is not a call, and no provider says what it cost in tokens; it is counted separately and enters
+      no digest, because a provider's bad day changes nothing that was learned.
     - Calls that came in batches are accounts of their own, because they cost less, and so are those served by a model
-      other than the one asked for. That, and what was written into a cache, is for prices and audits only: the digest
-      adds them to the others.
+      other than the one asked for. That, and what was written into a cache, matters to prices and audits only: the
+      digest adds them to the others.
     - Calls to a server of embeddings are a tier of their own, which no agent uses. They enter no digest: how often
       vectors are asked for depends on how often a run was stopped, and a replay asks for none.
 """
@@ -36,9 +36,9 @@ class Account(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """Calls, tokens by kind, the sum of the latencies in microseconds; failed attempts, and those made again; tokens
-    that were written into a cache, which are among those of the input like the cached ones; and replies that a limit
-    cut."""
+    """Calls, tokens by kind, the sum of the latencies in microseconds; failed attempts, and those that were made again;
+    tokens that were written into a cache, which, like those read from one, are among the input's; and replies that a
+    limit cut."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -133,8 +133,8 @@ class Ledger:
             self._book(account, use)
 
     def _book(self, account: tuple[Any, ...], use: Sequence[int]) -> None:
-        # Totals are kept beside the accounts, because progress is shown after every answer and a budget checked before
-        # every call.
+        # Totals are kept beside the accounts, because progress is shown after every answer and a budget is checked
+        # before every call.
         tier, _, _, iteration, *_ = account
         _add(self._accounts, account, use)
         _add(self._totals, (tier, iteration), use)

@@ -5,8 +5,8 @@ Rules
       each by an event of its own. Equal ids are equal contents, so a second append of an id adds nothing.
     - A slice holds the active memories of one index and task type, in order of birth, in one contiguous float32
       matrix: a search is one `matrix @ query`, exact, with the same sums on every call.
-    - Principles are found by skill and are in no slice; nor is what is superseded or quarantined. A release brings
-      a memory back at its place by birth, unless a newer one took its place meanwhile.
+    - Principles are found by skill and are in no slice; nor are superseded or quarantined ones. A release brings a
+      memory back at its place by birth, unless a newer one has replaced it meanwhile.
 """
 
 from bisect import insort
@@ -80,7 +80,7 @@ class MemoryRow(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Memory:
-    """All memories by id, and the views that retrieval and EVOLVE look at. [section 3.1, protected nodes]"""
+    """All memories by id, and the views that retrieval and EVOLVE read. [section 3.1, protected nodes]"""
 
     name: ClassVar[str] = "memory"
     reads: ClassVar[Reads] = {
@@ -124,7 +124,7 @@ class Memory:
                     self._replace(self._rows[event.memory_id], status="quarantined")
             case MemoryReleased():
                 if event.memory_id in self._rows:
-                    # Whatever took its place meanwhile keeps it.
+                    # Whatever replaced it meanwhile stays in its place.
                     row = self._rows[event.memory_id]
                     self._replace(row, status="superseded" if row.superseded_by else "active")
             case _:
@@ -174,7 +174,8 @@ class Memory:
         return [row for row in rows if row.is_shown]
 
     def latest_failure(self, question_id: str) -> MemoryRow | None:
-        """Return the latest failure memory about this very question (type strategies are not) out of quarantine."""
+        """Return the latest failure memory about this very question that is not in quarantine; type strategies are
+        about no question."""
         return self._latest(self._failures.get(question_id, ()))
 
     def latest_strategy(self, task_type: str) -> MemoryRow | None:
@@ -225,7 +226,7 @@ class Memory:
             vectors.add(row.memory_id, vector, question_id=row.question_id, kind=row.kind, birth=row.birth)
 
     def _latest(self, births: Sequence[tuple[Birth, str]]) -> MemoryRow | None:
-        # A superseded one may be the latest: only quarantine makes way for an older memory.
+        # The latest may be superseded: only quarantine makes way for an older memory.
         rows = (self._rows[memory_id] for _, memory_id in reversed(births))
         return next((row for row in rows if row.status != "quarantined"), None)
 
@@ -247,7 +248,8 @@ class Memory:
 
 def _row_of(event: MemoryAppended) -> MemoryRow:
     """Return the row of a new memory; the few words that all memories share are kept once."""
-    # The decoder makes a new string for each event, and all rows together have only a few different ones here.
+    # The decoder makes a new string for each event, but all rows together have only a few different ones in these
+    # fields.
     fields = list(msgspec.structs.astuple(event))
     for place in _SHARED:
         fields[place] = intern(fields[place])

@@ -1,4 +1,4 @@
-"""The skills and the edges that order them: what a skill needs first, acyclic, on a small graph of its own.
+"""The skills and the edges that order them: what a skill needs first, without cycles, on a small graph of its own.
 
 It is rebuilt after a skill or an ordering edge is added, which is rare compared with queries.
 """
@@ -15,7 +15,7 @@ _Digraph: TypeAlias = "rx.PyDiGraph[str, str]"
 
 
 class Ordering:
-    """Skills by their plain names; queries about an unknown skill have answers too."""
+    """Skills by their plain names; queries about an unknown skill get an answer too."""
 
     def __init__(self, skills: Sequence[str], edges: Iterable[tuple[str, str, str]]) -> None:
         self._graph: _Digraph = rx.PyDiGraph(multigraph=True)

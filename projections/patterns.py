@@ -1,8 +1,8 @@
-"""The patterns abstracted from trajectories, with how often they held; the only nodes that pruning may take.
+"""The patterns abstracted from trajectories, with how often they held; the only nodes that may be pruned.
 
 Rules
-    - A pruned pattern is out of use for good. What is stored of it stays, and it is still counted, so that it is not
-      abstracted again.
+    - A pruned pattern is out of use for good. It stays stored, and is still counted, so that it is not abstracted
+      again.
 """
 
 from typing import Any, ClassVar

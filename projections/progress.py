@@ -2,14 +2,14 @@
 
 Rules
     - Recorded work is not done again: after a crash, a planned question, a call with its reply, and an answer with its
-      verdict (or without hope of one) are found here by key.
+      verdict (or with no hope of one) are looked up here by key.
     - The purpose of a question tells its phase: fresh and revisited ones belong to EVALUATE, anchors to SNAPSHOT (also
       before iteration 0), those that are asked without what was learned to the opening of an iteration, those that try
       another form of prompts to a separate phase, the rest to the exam. EVALUATE's part stays until the iteration is
       closed, because UPDATE and EVOLVE read it.
     - A trial has its own iteration as well: a method that searches asks the same question again and again, and each
       outcome stays.
-    - Closing an iteration drops all of it: memory does not grow with the number of iterations.
+    - Closing an iteration drops all of this: memory does not grow with the number of iterations.
 """
 
 from typing import Any, ClassVar, NamedTuple, get_args
@@ -41,7 +41,7 @@ from mage_es.events.vocabulary import (
 )
 from mage_es.projections.protocol import Order, unread
 
-NOTHING_CLOSED = -2  # `closed` before the start, which is iteration -1, is closed
+NOTHING_CLOSED = -2  # the value of `closed` until the start, iteration -1, is closed
 
 PHASE_OF_PURPOSE: dict[str, Phase] = {
     "fresh": "evaluate",
@@ -72,7 +72,7 @@ class CallKey(NamedTuple):
     request_sha256: str
 
 
-# A dump holds these as they are, and a fold of closed iterations reads none of them.
+# A dump holds these events as they are, and a fold of closed iterations reads none of them.
 _Work = (
     BaselineStarted
     | IterationPlanned
@@ -167,8 +167,8 @@ class Progress:
                 self._failures.setdefault((event.tier, event.purpose, event.about, event.attempt), []).append(event)
             case BatchSubmitted():
                 self._batches.append(event)
-                # Keyed by the tries so far, as a call that failed in this batch may go into a later one under the same
-                # key.
+                # Keyed by the attempts so far, since a call that failed in this batch may go into a later one under the
+                # same key.
                 for call in event.calls:
                     key = CallKey(event.tier, call.purpose, call.about, call.attempt, call.request_sha256)
                     self._batched.setdefault((key, call.tries), (event.batch_id, call.custom_id))
@@ -223,9 +223,9 @@ class Progress:
     def batched(self, key: CallKey) -> tuple[str, str]:
         """Return (batch, custom id) under which a call of the open iteration waits for its reply, else ("", "").
 
-        A call that failed after its batch was submitted no longer waits: the batch's word on it is known.
+        A call that failed after its batch was submitted no longer waits: the batch's outcome for it is known.
         """
-        # Without the tries a call that failed in its batch would wait for that same batch for ever.
+        # Without the number of attempts, a call that failed in its batch would wait for that same batch for ever.
         tries = self.failures(key.tier, key.purpose, key.about, key.attempt)
         return self._batched.get((key, tries), ("", ""))
 
@@ -241,8 +241,8 @@ class Progress:
         return self._calls.get(key)
 
     def call_at(self, iteration: int, key: CallKey) -> ModelCalled | None:
-        """Return the call with a key or, for execution and guidance, one that differs only in its request hash: another
-        version of this program worded it."""
+        """Return the call with a key or, for execution and guidance, one that differs only in its request hash, as
+        another version of this program worded it."""
         # A judge may be asked about two answers to a question, in two phases of an iteration.
         other = self._calls_at.get((iteration, *key[:-1])) if key.tier != "judge" else None
         return self._calls.get(key) or other
@@ -284,7 +284,7 @@ class Progress:
         return ""
 
     def dump(self) -> Any:
-        # As events, so that `load` is `apply` once more and there is one way to build the indexes.
+        # As events, so that `load` just repeats `apply` and there is one way to build the indexes.
         plan = [event for event in (self.baseline, self.iteration_plan) if event]
         steps = (step for episode in self._steps.values() for step in episode.values())
         particular = [*self._tool_runs.values(), *self._searches.values(), *steps, *self._episodes.values()]

@@ -5,8 +5,8 @@ Rules
       a random number, calls a model or touches a file.
     - `reads` names the event types, and the fields of each, that `apply` looks at. A fold over sealed segments reads
       only those columns; every other field of the event is then `None`.
-    - The state is a function of the facts, not of their sequence numbers: answers of one iteration may come in
-      any order, so what depends on order must depend on birth or on question ids.
+    - The state is a function of the facts, not of their sequence numbers: answers of one iteration may come in any
+      order, so whatever has an order must take it from births or question ids.
 """
 
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
@@ -37,16 +37,16 @@ class Projection(Protocol):
 
 @runtime_checkable
 class Columnar(Projection, Protocol):
-    """A projection that also takes many events of one type at once, those types that `columnar` names.
-
-    Even if its order is `global` these may come before the others of a stretch, because events that refer to them come
+    """A projection that also takes many events of one type at once, for the types that `columnar` names. Even if its
+    order is `global`, these events may come before the others of a stretch, because events that refer to them come
     later.
     """
 
     columnar: ClassVar[frozenset[type[Event]]]  # for the few types that make up most of a log
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
-        """Take in events of one type in order, each field in `reads` as one column: the same as applying each."""
+        """Take in events of one type in order, each field in `reads` as one column, with the same result as applying
+        each event."""
 
 
 # A fold up to the last closed iteration does not read these types at all, which saves most of its time.
@@ -59,7 +59,7 @@ class Passing(Projection, Protocol):
 
 @runtime_checkable
 class Typed(Projection, Protocol):
-    """A projection that may be given its dump back as values of the type `dumped`, which saves making builtins."""
+    """A projection that can load its dump as values of the type `dumped`, which saves converting to builtins."""
 
     dumped: ClassVar[Any]
 

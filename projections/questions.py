@@ -1,10 +1,11 @@
-"""The history of each evolution question: how often asked, how it went last, in which epochs it was fresh.
+"""The history of each evolution question: how often it was asked, how it went last, in which epochs it was fresh.
 
 Rules
     - A wrong answer is kept until the question is answered rightly. A question whose right answer the teacher doubts is
       not an open failure: nothing can be learned from missing it.
     - Only fresh questions and revisits count; anchors and exam questions have no history here.
-    - Of two verdicts the later iteration's counts; within one iteration a wrong answer outweighs a right one.
+    - Of two verdicts, the one from the later iteration counts; within one iteration a wrong answer outweighs a right
+      one.
 """
 
 from collections import Counter
@@ -24,7 +25,7 @@ _LONGEST = 1000  # characters of a wrong answer that are kept
 
 
 class History(NamedTuple):
-    """One question: answers judged so far, the last verdict, the iteration of that verdict."""
+    """One question: how many answers were judged, the last verdict, and the iteration of that verdict."""
 
     attempts: int
     correct: bool
@@ -47,7 +48,7 @@ class Questions:
         # Wrong answers of open failures, kept beside the histories because every PLAN asks for them.
         self._open: dict[str, str] = {}
         self.doubtful: set[str] = set()
-        # Many questions have few different histories: each is kept once and shared.
+        # There are many questions but few different histories: each is kept once and shared.
         self._known: dict[tuple[int, bool, int], History] = {}
 
     def apply(self, event: Event) -> None:
@@ -64,7 +65,7 @@ class Questions:
                 raise unread(self, event)
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
-        # Most questions of a stretch are asked once, so their first history depends on three columns only.
+        # Most questions of a stretch are asked once, so their first history depends only on three columns.
         verdicts = columns.grouped("purpose", "iteration", "correct")
         first = [
             self._shared(1, correct, iteration) if purpose in EVOLVING else None
@@ -100,7 +101,8 @@ class Questions:
         return digest([self._histories, sorted(self._fresh.items()), sorted(self._open.items()), sorted(self.doubtful)])
 
     def dump(self) -> Any:
-        """Return the questions, the distinct histories, which one each question has; then what is kept as it is."""
+        """Return the questions, the distinct histories and which one each question has; then what is dumped as it
+        is."""
         # Compact: each question id once, and a small number for its history.
         numbers = {history: number for number, history in enumerate(dict.fromkeys(self._histories.values()))}
         return [
@@ -122,7 +124,7 @@ class Questions:
 
     def _judge(self, question_id: str, answer: str, *, iteration: int, correct: bool) -> None:
         attempts, last_correct, last = self._histories.get(question_id) or (0, True, iteration)
-        # No rule about arrival: a fold by type may bring the verdicts of two iterations in any order.
+        # The order of arrival does not count: a fold by type may bring the verdicts of two iterations in any order.
         known = "" if iteration > last else self._open.get(question_id, "")
         if iteration > last:
             last, last_correct = iteration, correct

@@ -41,7 +41,7 @@ class Recipes:
     def apply(self, event: Event) -> None:
         match event:
             case ActionRecipeHarvested():
-                # Filed once: a second filing of an id would list it twice under its skill.
+                # Filed once: filing an id again would list it twice under its skill.
                 if event.recipe_id not in self._actions:
                     self._actions.put(event.recipe_id, event)
                     self._file_actions(event)
@@ -59,7 +59,7 @@ class Recipes:
                 raise unread(self, event)
 
     def retrieval(self, task_type: str) -> RetrievalRecipeAuthored | None:
-        # Not only the last, because in quarantine it makes way for the one before.
+        # Not just the last one, because in quarantine it makes way for the one before.
         newest_first = [recipe_id for _, recipe_id in reversed(self._by_type.get(task_type, []))]
         return next(self._retrieval.in_use(newest_first), None)
 
@@ -96,7 +96,7 @@ class Recipes:
         retrieval, actions = dumped
         self._retrieval = Kept.of(retrieval, RetrievalRecipeAuthored)
         self._actions = Kept.of(actions, ActionRecipeHarvested)
-        # Rebuilt, not dumped: the order is that of birth, which each recipe says itself.
+        # Rebuilt, not dumped: the order is that of birth, which each recipe holds itself.
         self._by_type, self._by_skill = {}, {}
         for recipe_id in self._retrieval:
             self._file_retrieval(self._retrieval[recipe_id])

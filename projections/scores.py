@@ -2,12 +2,12 @@
 
 Rules
     - Fresh questions, revisits and anchors are separate series and are never added up.
-    - A question without an answer, because a call for it failed for good, was asked, and reports count it as wrong.
-      Whatever learns from answers does not see it: it is not evidence about a skill, and would look like a decline to
-      the guard. So it is counted apart, and `asked` adds it.
-    - An undecided answer is neither right nor wrong: it is counted apart, and enters no total.
+    - A question without an answer, because a call for it failed for good, was asked all the same, and reports count it
+      as wrong. What learns from answers does not see it: it is not evidence about a skill, and would look like a
+      decline to the guard. So it is counted separately, and `asked` adds it.
+    - An undecided answer is neither right nor wrong: it is counted separately, and enters no total.
     - Anchors of the start (iteration -1) were asked bare: nothing had been learned. A run that begins with what another
-      learned asks its anchors bare once, under a purpose of its own.
+      one learned asks its anchors bare once, under a separate purpose.
     - Which snapshots were accepted is what the guard's verdicts say; this file compares nothing.
 """
 
@@ -60,7 +60,7 @@ class Scores:
     order: ClassVar[Order] = "by_type"
 
     def __init__(self) -> None:
-        # purpose -> iteration -> task type -> [correct, total]: every question asked of it fixes the purpose.
+        # purpose -> iteration -> task type -> [correct, total]: every query gives the purpose.
         self._counts: dict[str, dict[int, dict[str, list[int]]]] = {}
         self._anchors: dict[int, dict[str, bool]] = {}
         self._last: dict[str, LastAsked] = {}
@@ -144,7 +144,7 @@ class Scores:
         return self._last.keys()
 
     def last_asked(self, question_id: str) -> LastAsked | None:
-        """Return the last time that an anchor was asked and not carried."""
+        """Return the iteration in which an anchor was last asked rather than carried."""
         return self._last.get(question_id)
 
     def bare_answers(self) -> Mapping[str, bool]:
@@ -199,7 +199,7 @@ class Scores:
         self._last[question_id] = max(asked, self._last.get(question_id, asked))
 
     def _add(self, purpose: str, iteration: int, task_type: str, correct: int, total: int) -> None:
-        # Nearly always there, so three lookups with a default would cost more than a rare exception.
+        # The entry nearly always exists, so three lookups with a default would cost more than a rare exception.
         try:
             score = self._counts[purpose][iteration][task_type]
         except KeyError:

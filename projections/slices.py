@@ -1,7 +1,7 @@
 """A growing contiguous matrix of vectors with its parallel columns, in order of birth.
 
 A list of vectors would have to be stacked for every search; a matrix that doubles when it is full is one block of
-memory, and a search one product. It is filled when first looked at: a fold alone does not need it.
+memory, and a search is one product. It is filled when first looked at: a fold alone does not need it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mage_es.events.vocabulary import Phase
 
 Birth = tuple[int, int, int]
-"""(iteration, place of the phase in the iteration, ordinal): compares as the run goes."""
+"""(iteration, place of the phase in the iteration, ordinal): ordered as the run proceeds."""
 
 # The order of the phases is that in which the vocabulary lists them.
 _PHASE_RANK = {phase: rank for rank, phase in enumerate(get_args(Phase))}
@@ -35,7 +35,7 @@ class Slice(NamedTuple):
     kinds: list[str]
     births: list[Birth]
     computed: dict[str, Any]
-    """What readers have computed from these memories, by a name that they choose; gone with the next change."""
+    """What readers have computed from these memories, by a name that they choose; it is dropped at the next change."""
 
     @classmethod
     def empty(cls) -> Slice:
@@ -64,7 +64,7 @@ class VectorSlice:
         return Slice(self._ids, vectors, self._question_ids, self._kinds, self._births, self._computed)
 
     def add(self, memory_id: str, embedding: bytes, *, question_id: str, kind: str, birth: Birth) -> None:
-        """Put a memory at its place by birth. Raises `ValueError` for another dimension."""
+        """Put a memory at its place by birth. Raises `ValueError` for a vector of another dimension."""
         if self._ids and len(embedding) != self._bytes:
             raise ValueError(f"the vector of memory {memory_id} has {len(embedding)} bytes, others {self._bytes}")
         self._bytes, self._computed = len(embedding), {}

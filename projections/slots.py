@@ -4,8 +4,8 @@ Rules
     - A rollback assigns the values remembered at a snapshot. It equals replaying the history with the updates
       between the snapshot and the rollback left out (the masks computed from the last rollback backwards).
     - A skill created after that snapshot gets its initial values: its creation is never masked.
-    - What was remembered stays remembered, so that a later rollback may go to any snapshot, and enters no
-      digest: after a rollback the digest is that of the snapshot (where no skill was created since).
+    - What was remembered is kept, so that a later rollback may go to any snapshot, but enters no digest: after a
+      rollback the digest is that of the snapshot (where no skill was created since).
 """
 
 from typing import Any, ClassVar

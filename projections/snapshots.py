@@ -3,15 +3,15 @@
     <snapshots>/<seq:020d>.<fold fingerprint, 8 digits>.msgpack
 
 Rules
-    - A snapshot is a cache and never trusted: with other projection code or event schema, a flipped bit, or a log that
-      does not agree, it is skipped and the log is folded instead.
+    - A snapshot is a cache and never trusted: if projection code or event schema differ, a bit flipped, or the log does
+      not agree, it is skipped and the log is folded instead.
     - It agrees with a log if the event at its sequence number closes an iteration with exactly the digests that the
       state in it has, and, at the log's head, the hash chain is the one it was taken at. The file's own hash only says
-      that it is whole: whoever changes a snapshot can also change that.
-    - What no digest covers is not taken from a snapshot: ledger, slots and texts are folded from the log, and a closed
-      iteration leaves only its number in progress.
-    - A write is atomic and durable: temporary file, sync, rename, sync of the folder. Nothing is compressed: that took
-      longer than all the rest, for a few files that consist mostly of vectors, which hardly shrink.
+      that it is whole: anyone who changes a snapshot can change that too.
+    - What no digest covers is not taken from a snapshot: ledger, slots and texts are folded from the log, and of
+      progress a closed iteration leaves only its number.
+    - A write is atomic and durable: temporary file, sync, rename, sync of the folder. Nothing is compressed:
+      compression took longer than all the rest, and the files consist mostly of vectors, which hardly shrink.
 """
 
 import hashlib
@@ -49,9 +49,8 @@ class _Content(msgspec.Struct, frozen=True, array_like=True):
 
 
 def write_snapshot(folder: Path, state: State, *, chain: str, digests: Sequence[Digest] = ()) -> Path:
-    """Keep the current state; `chain` is that of the log at `state.seq`. Returns the file written.
-
-    `digests` are the state's, if known: computing them takes longer than all the rest.
+    """Keep the current state, and return the file written; `chain` is that of the log at `state.seq`. `digests` are the
+    state's, if known: computing them takes longer than all the rest.
     """
     # Encoding makes many short-lived objects beside a large state, in which there is no garbage to find.
     known = tuple(digests) or state.digests()
@@ -74,7 +73,7 @@ def kept_as(body: bytes) -> bytes:
 
 
 def latest_snapshot(folder: Path, source: Source, *, until: int | None = None) -> State | None:
-    """Return the newest kept state of this very log at or before event `until` (default: its head), if any."""
+    """Return the newest kept state of this very log at or before event `until` (default: its head), or None."""
     last = source.head.seq if until is None else min(until, source.head.seq)
     for path in reversed(_files(folder)):
         if _seq_of(path) <= last:
@@ -85,21 +84,21 @@ def latest_snapshot(folder: Path, source: Source, *, until: int | None = None) -
 
 
 def disowned(folder: Path, source: Source) -> list[Path]:
-    """Return the snapshots that claim the log's digests for another state, which no crash can cause. One that is torn,
-    or ahead of what the disk kept of its log, claims nothing and is skipped."""
+    """Return the snapshots that claim the log's digests for another state, which no crash can cause. A snapshot that is
+    torn, or ahead of what the disk kept of its log, claims nothing and is skipped."""
     claims = ((path, _claimed(path, source)) for path in _files(folder))
     return [path for path, claimed in claims if claimed and _loaded(path, *claimed, source) is None]
 
 
 def damaged_snapshots(folder: Path) -> list[Path]:
-    """Return files that are named like snapshots but are not, or not whole; nothing uses them."""
+    """Return files that are named like snapshots but are none, or are not whole; nothing uses them."""
     return [path for path in _files(folder) if _contained(path) is None]
 
 
 def kept_dump(folder: Path, seq: int, projection: str) -> Any:
     """Return one projection's state at event `seq` as it was kept live, None if that is missing. Unlike
-    `latest_snapshot` this requires no fingerprint and no agreement: it is a witness, not a state to continue, for
-    finding out what a fold by other code does differently."""
+    `latest_snapshot` this requires no fingerprint and no agreement: it is not a state to continue from, but a witness,
+    which shows what a fold by other code does differently."""
     for path in _files(folder):
         if _seq_of(path) == seq:
             content = _contained(path)
@@ -150,11 +149,11 @@ def _loaded(path: Path, content: _Content, closed: IterationClosed, source: Sour
 
 
 def _claimed(path: Path, source: Source) -> tuple[_Content, IterationClosed] | None:
-    """Return what a whole snapshot of this fold has, and the mark in the log whose digests it claims."""
+    """Return what a whole snapshot of this fold contains, and the mark in the log whose digests it claims."""
     content = _contained(path)
     if content is None or content.seq != _seq_of(path) or content.fingerprint != fold_fingerprint():
         return None
-    # The chain of the log is known at its head only; further back the recorded digests have to do.
+    # The chain of the log is known at its head only; further back, the recorded digests must suffice.
     if content.seq == source.head.seq and content.chain != source.head.chain:
         return None
     closed = _closed_at(content.seq, source)
@@ -162,19 +161,19 @@ def _claimed(path: Path, source: Source) -> tuple[_Content, IterationClosed] | N
 
 
 def _covered(state: State) -> list[Projection]:
-    """Return the projections whose every field a digest covers; the others are folded anew."""
+    """Return the projections whose every field a digest covers; the others are folded again."""
     return [view for view in state.digested() if view not in (state.ledger, state.slots)]
 
 
 def _contained(path: Path) -> _Content | None:
     try:
         with opened(path, LARGEST) as file:
-            magic = file.read(len(_MAGIC))  # first, so that anything else, however large, is not read
+            magic = file.read(len(_MAGIC))  # first, so that any other file, however large, is not read
             data = magic + file.readall() if magic == _MAGIC else b""
     except OSError:  # another process may have replaced it with a newer one, or it is something else
         return None
     magic, digest, body = data[:4], data[4:36], memoryview(data)[36:]
-    # The hash first: what it does not cover is never decoded.
+    # The hash comes first: what it does not cover is never decoded.
     if magic != _MAGIC or hashlib.sha256(body).digest() != digest:
         return None
     try:

@@ -2,7 +2,8 @@
 
 Rules
     - A tool stays stored for good. One that failed its examples was never active; one in quarantine is out of use.
-    - A tool written again (same skill, name and source) is as last written, and the newest of its skill.
+    - A tool that is written again (same skill, name and source) counts as last written, and becomes the newest of its
+      skill.
 """
 
 from typing import Any, ClassVar
@@ -57,7 +58,7 @@ class Tools:
         return self._tools.is_quarantined(tool_id)
 
     def digest(self) -> str:
-        # The order of writing decides which tool is used, so it is part of the state; a set of rows would not show it.
+        # The order of writing decides which tool is used, so it is part of the state; a set of rows would lose it.
         return digest([self._tools.digest(), self._written()])
 
     def dump(self) -> Any:

@@ -1,4 +1,4 @@
-"""What a served run must know of its traffic: processes, the coin's salt, proposals that are open, and counts.
+"""What a served run must know about its traffic: processes, the coin's salt, open proposals, and counts.
 
 Rules
     - Never a row for a request: what needs rows (`gain`, `publish`, `show`) reads the log.
@@ -28,8 +28,9 @@ _FINAL = ("published", "refused", "rejected")
 
 
 class Traffic:
-    """`processes` is how many have served the run so far; `salt` and `holdback_micro` are the last one's, "" and 0 if
-    none. `treatments` and `outcomes` count inferences as they were opened and closed, `feedbacks` the feedback on them.
+    """`processes` is how many have served the run so far; `salt` and `holdback_micro` are those of the last one, "" and
+    0 if there is none. `treatments` and `outcomes` count inferences as they were opened and closed, `feedbacks` the
+    feedback on them.
     """
 
     name: ClassVar[str] = "traffic"
@@ -85,7 +86,7 @@ class Traffic:
         return [self._open[name] for name in sorted(self._open) if self.verdict(name) in verdicts]
 
     def verdict(self, memory_id: str) -> ProposalVerdict:
-        """Return the last decision on a proposal; "" if it was not tried yet, or never made."""
+        """Return the last decision on a proposal; "" if it has not been tried yet, or was never made."""
         return self._settled.get(memory_id, "")
 
     def digest(self) -> str:

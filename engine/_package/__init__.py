@@ -8,10 +8,10 @@
 
 Rules
     - Each verb has an async form, `await mage_es.aevolve(...)`, which calls models in the running loop. The sync form
-      works everywhere, in a notebook's cell too.
-    - A run is given as such, by its folder, or by its name in the folder `runs`.
+      works everywhere, even in a notebook's cell.
+    - A run is given as an object, by its folder, or by its name in the folder `runs`.
     - A name is imported when it is first used: `import mage_es` itself loads no data library.
-    - What is not listed here is not for users; it may change without notice.
+    - What is not listed here is not public, and may change without notice.
 """
 
 from __future__ import annotations
@@ -192,9 +192,9 @@ _HOMES = {
 }
 """The module of each name; a test compares it with the imports above, which are for type checkers."""
 _OWN_NAMES = {"Score": "TaskScore", "Scorer": "Scoring", "Task": "TaskRow", "baseline": "run_baseline"}
-"""The names in their modules, if different."""
+"""Names that are different in their modules."""
 
-if not TYPE_CHECKING:  # a type checker that saw it would take any misspelt name for one of these
+if not TYPE_CHECKING:  # a type checker that saw this would accept any misspelt name
 
     def __getattr__(name: str) -> object:
         from importlib import import_module
@@ -202,7 +202,7 @@ if not TYPE_CHECKING:  # a type checker that saw it would take any misspelt name
         for module, names in _HOMES.items():
             if name in names:
                 found = getattr(import_module(f"mage_es.{module}"), _OWN_NAMES.get(name, name))
-                globals()[name] = found  # the next look-up finds it without coming here
+                globals()[name] = found  # the next look-up finds it without a call of this function
                 return found
         raise AttributeError(f"module 'mage_es' has no attribute {name!r}")
 

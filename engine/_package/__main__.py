@@ -1,4 +1,4 @@
-"""`python -m mage_es`: the command `mage-es`, where its script is not on the path."""
+"""`python -m mage_es`: the command `mage-es`, for when its script is not on the path."""
 
 from mage_es.cli import main
 

@@ -1,11 +1,12 @@
-"""Curator: what an iteration's answers change. No model; everything follows from the verdicts.
+"""Curator: what an iteration's answers change. No model takes part; everything follows from the verdicts.
 
 Rules
     - Answers are taken in question-id order, not in order of arrival.
     - Mastery counts fresh questions only, and for the question's own skill: an answer through a chain or a guiding
-      skill says nothing by itself about those. Rewards count every answer of the iteration; without bandits none.
-    - Every correct answer becomes a success memory, a case: with the reasoning of its reply if it has any, else as
-      question and answer; met again, it is reinforced. A tool's result is not reasoning, nor is a cut reply.
+      skill says nothing in itself about the other skills. Rewards count every answer of the iteration; without bandits
+      there are none.
+    - Every correct answer becomes a success memory, a case: with the reasoning of its reply if there is any, or else as
+      question and answer; if it is met again, it is reinforced. A tool's result is not reasoning, nor is a cut reply.
     - Every wrong one also becomes a case at once, with the right answer if the run may show that to a teacher: a
       correction that guidance writes about it takes its place.
     - One of a few labels or options that is right without reasoning may be so by chance: `is_guess` says which are
@@ -110,7 +111,7 @@ def _rewards(setting: Setting, state: State, verdicts: Sequence[AnswerJudged]) -
             ("routing", planned.skill, planned.routing_arm, planned.routing_probability),
         )
         for bandit, key, arm, probability in pulled:
-            # Nothing was chosen, and questions without a choice differ from the others (they are the first of a run).
+            # Nothing was chosen, and questions without a choice (a run's first) differ from the others.
             if probability == 1:
                 continue
             before = posteriors.get((bandit, key, arm)) or posterior_of(setting.config, state, bandit, key, arm)
@@ -206,7 +207,7 @@ def _reached(state: State, command: LearnFromAnswers, verdict: AnswerJudged) -> 
 
 
 def given_of(verdicts: Iterable[AnswerJudged]) -> Mapping[tuple[str, str], TimesGiven]:
-    """Return by task type and answer how often an iteration gave it, and how often it was right."""
+    """Return by task type and answer how often the answer was given in an iteration, and how often it was right."""
     times, right = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for verdict in verdicts:
         times[verdict.task_type, verdict.answer] += 1

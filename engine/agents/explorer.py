@@ -23,7 +23,7 @@ from mage_es.projections.fold import State
 def choose_tasks(setting: Setting, state: State, iteration: int, task_types: Mapping[str, str]) -> list[str]:
     """Return the questions to explore. `task_types` maps each evolution question to its task type.
 
-    [agents, Explorer] Only evolution questions, following the Navigator's brief.
+    [agents, Explorer] Only evolution questions are explored, following the Navigator's brief.
     """
     plan = state.progress.iteration_plan
     wanted = {name for skill in (plan.frontier if plan else ()) for name in state.graph.task_types_of(skill)}
@@ -70,7 +70,7 @@ def _environment(state: State, explored: Sequence[Explored], trajectories: Seque
 
 
 class _Growth:
-    """What the graph has and what was yielded since, so that each node and edge is written once."""
+    """What the graph has and what has been yielded since, so that each node and edge is written once."""
 
     def __init__(self, state: State) -> None:
         self._graph = state.graph
@@ -81,7 +81,7 @@ class _Growth:
             yield from self._once((name,), event)
 
     def observed(self, node: str, context: str) -> Iterator[Event]:
-        # A context is nearly always new, and an entity is observed in more and more of them, so ask for the edge last.
+        # A context is nearly always new, and an entity is observed in more and more of them, so look up the edge last.
         if not self._graph.description(context) or context not in self._graph.observed_in(node):
             edge = EdgeAdded(kind="observed_in", source=node, target=context)
             yield from self._once((node, context), edge)

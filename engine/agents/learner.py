@@ -1,8 +1,8 @@
 """Learner: chooses arms and a bundle for each question, and asks the frozen execution model.
 
 Rules
-    - What is chosen for a question is decided before any is asked (rules/choice.py): the number of workers changes
-      nothing.
+    - What is chosen for a question is decided before any question is asked (rules/choice.py), so the number of workers
+      changes nothing.
 """
 
 from itertools import compress
@@ -30,10 +30,10 @@ from mage_es.projections.fold import State
 
 
 def plan_answers(setting: Setting, state: State, command: PlanAnswers) -> list[Draft]:
-    """Return one `question.planned` for each question, in question-id order; an anchor that would see what it saw when
-    last asked carries its verdict instead. A reply at temperature 0 is treated as a function of the prompt. If a server
-    is not quite so, or the temperature is higher, the old verdict is as good a draw as a new one, and chance alone can
-    no longer change it.
+    """Return one `question.planned` for each question, in question-id order; an anchor that would see the same as when
+    it was last asked keeps its verdict instead. A reply at temperature 0 is treated as a function of the prompt. If a
+    server does not quite behave like one, or the temperature is higher, the old verdict is as good a draw as a new one,
+    and chance alone can no longer change it.
 
     [agents, Learner] The learner never gets a guidance model.
     """
@@ -62,13 +62,13 @@ def plan_answers(setting: Setting, state: State, command: PlanAnswers) -> list[D
 
 
 def is_bare(state: State, asked: Asked) -> bool:
-    """Return whether a question gets the bare prompt: for comparison, or because nothing more was shown to help.
-    Learning and its anchors continue with what was learned, so that the record can recover."""
+    """Return whether a question gets the bare prompt: for comparison, or because it was not shown that anything more
+    helps. Learning and its anchors continue with what was learned, so that the record can recover."""
     return asked.purpose == "bare" or (asked.purpose in ("exam", "ask") and state.benefit.is_bare(asked.task_type))
 
 
 def course_of(setting: Setting, state: State, planned: QuestionPlanned, question: Question) -> Course:
-    """The skill's slots are read from the state, so it must be the one that the plan was made on."""
+    """The skill's slots are read from the state, which must be the one that the plan was made on."""
     return follow(Route(setting, state, planned, question))
 
 
@@ -146,9 +146,8 @@ def _seen(state: State, planned: QuestionPlanned, prompt: str) -> str:
 
 
 def _raised_limit(setting: Setting, state: State) -> int:
-    """Return the raised limit if replies of earlier phases were cut, 0 otherwise, or if calls were lost for good.
-
-    The provider may have refused the higher limit: then it is requested reply by reply, which loses none.
+    """Return the raised limit if replies of earlier phases were cut; 0 otherwise, or if calls were lost for good: the
+    provider may have refused the higher limit, and requesting it reply by reply loses none.
     """
     used = state.ledger.total("execution")
     return RAISE * setting.config.max_tokens if used.cut and used.failures == used.retries else 0
@@ -162,7 +161,7 @@ def _template(asked: Asked, chosen: Chosen) -> str:
 
 
 def _first_prompt(setting: Setting, state: State, planned: QuestionPlanned, asked: Asked, giver: Asked) -> Prompt:
-    """Return the prompt of a question's first move; "" if that is not a call. `giver` is the question whose memories it
+    """Return the prompt of a question's first move, "" if that is not a call. `giver` is the question whose memories it
     gets."""
     if asked.opening is not None:
         about = Consulted(giver.task_type, giver.opening.entities if giver.opening else ())

@@ -1,7 +1,7 @@
 """Navigator: the learnable frontier with exploration briefs, and which questions an iteration asks.
 
-Stage 1 needs no model: frontier, fresh questions from the seeded pool, and earlier failures again. Stage 2 is one
-call of the guidance tier, which orders the frontier and says what to look for; a bad reply leaves stage 1's.
+Stage 1 needs no model: frontier, fresh questions from the seeded pool, and earlier failures again. Stage 2 is one call
+of the guidance tier, which orders the frontier and says what to look for; if its reply is bad, stage 1's result stands.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -26,12 +26,11 @@ MOST_FAILURES = 60  # open failures that are looked through for those of the fro
 
 
 def plan(setting: Setting, state: State, command: PlanIteration) -> list[Draft]:
-    """Return the plan: at most half of the pool goes to open failures, longest unasked first, the rest is fresh.
+    """Return the plan: at most half of the pool goes to open failures, those longest unasked first; the rest is fresh.
 
     In a later epoch an open failure can be fresh again; then it is not a revisit, and one more fresh question is asked.
-    What another learner was asked is asked again in the order of rules/reproof.py.
-
-    [Algorithm 1, line 3] Earlier failures have a series of their own in every score.
+    Another learner's questions are asked again in the order of rules/reproof.py. [Algorithm 1, line 3] Earlier failures
+    are a separate series in every score.
     """
     config, iteration = setting.config, command.iteration
     if setting.reproves(iteration):
@@ -64,7 +63,7 @@ def plan(setting: Setting, state: State, command: PlanIteration) -> list[Draft]:
 def navigator_brief(
     setting: Setting, state: State, iteration: int, *, failed: Mapping[str, Sequence[Question]], last: Mapping[str, str]
 ) -> tuple[NavigatorBrief, BriefCut | None]:
-    """Return what the guidance tier is asked about the frontier; `failed` are open failures by task type, `last` the
+    """Return what to ask the guidance tier about the frontier; `failed` are open failures by task type, `last` the
     briefs of the last plan by skill. A skill without a task type is left out, as it has no questions."""
     threshold, graph = setting.config.mastery_threshold, state.graph
     frontier = [skill for skill in learnable(setting, state) if graph.task_types_of(skill)]
@@ -105,7 +104,7 @@ def latest_failures(state: State) -> list[str]:
 def refined_frontier(frontier: Sequence[str], reply: NavigatorReply | None) -> tuple[list[str], dict[str, str]]:
     """Return the frontier in the reply's order and the brief of each skill; skills that it leaves out come last.
 
-    [agents, Navigator] Stage 1, the frontier, needs no model; an unreadable reply changes nothing about it.
+    [agents, Navigator] Stage 1, the frontier, needs no model; an unreadable reply does not change it.
     """
     briefs: dict[str, str] = {}
     for each in reply.briefs if reply else ():
@@ -126,8 +125,8 @@ def briefs_of(planned: IterationPlanned) -> dict[str, str]:
 
 def next_fresh(setting: Setting, *, asked: Mapping[str, int], count: int, without: Collection[str] = ()) -> list[str]:
     """Return the next `count` questions of the pool, or as many as there are, each once. `asked` says how often each
-    question was fresh, and so in which epoch it is due: those behind come first. The first epoch is the committed
-    order; each later one reshuffles it.
+    question was fresh, and so in which epoch it is due: those that lag behind come first. The first epoch is the
+    committed order; each later one reshuffles it.
 
     [Algorithm 1, line 3] Questions of a later epoch are marked as repeats.
     """

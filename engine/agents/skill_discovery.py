@@ -150,7 +150,7 @@ class _Asking:
         self.verdicts = [each for each in state.progress.verdicts("evaluate") if each.question_id not in doubtful]
         self.done: set[str] = set()
         config = setting.config
-        is_chosen = config.bandits  # only their arms read principles, tools and recipes
+        is_chosen = config.bandits  # principles, tools and recipes are only read by their arms
         self.actions: dict[str, tuple[bool, type[Brief], Callable[[str, str], BriefOf | None]]] = {
             WRITE_FAILURES: (config.failure_memories, FailureBrief, self._failures),
             EXTRACT_PRINCIPLES: (config.principles and is_chosen, PrinciplesBrief, self._principles),
@@ -266,7 +266,8 @@ class _Asking:
         )
 
     def _splitting(self, task_type: str, skill: str) -> BriefOf | None:
-        """Return the brief about splitting a skill; None if it has only one task type, or others need the room."""
+        """Return the brief about splitting a skill; None if it has only one task type, or if others take up the room
+        for new skills."""
         if len(self.state.graph.task_types_of(skill)) < LEAST_CHILDREN:
             return None
         limit = min(MOST_CHILDREN, room(self.state) - MOST_CHILDREN * (len(self.done) - 1))
@@ -284,7 +285,7 @@ class _Asking:
         )
 
     def _existing(self, task_type: str, skill: str, detail: Detail) -> tuple[str, ...]:
-        """Return what a type's prompts already say: principles of the skill, failure memories of the type."""
+        """Return what a type's prompts already contain: principles of the skill, failure memories of the type."""
         memory, form = self.state.memory, self.setting.answer_format
         rows = [memory.row(name) for name in reversed(memory.slice("failure", task_type).ids)]
         strategies = [row for row in rows if row.kind == "type_strategy"]
@@ -300,7 +301,7 @@ class _Asking:
         return tuple(clipped(text, detail.text) for text in texts)
 
     def _is_due(self, latest: MemoryRow | None) -> bool:
-        if latest is None or latest.kind == CASE:  # no guidance wrote a case
+        if latest is None or latest.kind == CASE:  # a case was not written by guidance
             return True
         return self.iteration - latest.iteration >= self.setting.config.refresh_gap
 

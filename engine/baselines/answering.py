@@ -8,8 +8,8 @@
 Rules
     - Prompt, extraction and scorer are the Learner's, so that only the way of prompting differs.
     - Votes are the answers that the benchmark extracts: numbers compare by value, other answers without regard to case
-      and spaces. In a tie the first wins; a sample that was cut or has no answer has no vote; without votes the answer
-      is wrong.
+      and spaces. In a tie the first wins; a sample that was cut or has no answer does not vote; without any vote the
+      answer is wrong.
     - The critique sees no gold answer. Only `reflexion_oracle` stops as soon as the answer is right, as the original
       does: the gold answer is its stop signal, so do not compare its scores with those of other methods.
 """
@@ -65,11 +65,10 @@ class BaselineTrial(NamedTuple):
         before: str = "",
         task: str | None = None,
     ) -> Course:
-        """Ask with a template; `place` numbers the calls before the last one, which has the place 0.
-
-        `sampled_at` is the temperature of one of several samples, each a request by itself; without it, the call has
-        the Learner's temperature. `shown` are cases, turns of the chat or else text, of which the first are dropped if
-        the prompt does not fit; `before` precedes the question, and `task` replaces the benchmark's own.
+        """Ask with a template; `place` numbers the calls before the last one, whose place is 0. `sampled_at` is the
+        temperature of one of several samples, each a separate request; without it, the call has the Learner's
+        temperature. `shown` are cases, turns of the chat or else text, of which the first are dropped if the prompt
+        does not fit; `before` precedes the question, and `task` replaces the benchmark's own.
         """
         question, config = self.question, self.setting.config
         setting = self.setting
@@ -129,7 +128,7 @@ def self_consistency(trial: BaselineTrial) -> Course:
 
 
 def _ballot(answer: str) -> str:
-    """Return the number of an answer, else its words, so that equal answers are one vote."""
+    """Return the number of an answer, or else its words, so that equal answers count as the same vote."""
     number = read_number(answer)
     return " ".join(answer.casefold().split()) if number is None else f"{number.normalize():f}"
 

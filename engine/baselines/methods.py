@@ -10,8 +10,8 @@ Rules
     - A case is a question whose right answer is known: the gold answer if the teacher may see it, else the learner's
       own if right. If answers are reasoned it shows the learner's own right reasoning, or a worked solution.
     - Cases are compared by the cosines of the run's embedder. A question is never among its own cases, by id or text.
-    - A case of an episode is the transcript of a right one, quoted in the prompt of every step. For open-ended ones,
-      which are never right, it is one that got at least as far as half of those before it.
+    - A case of an episode is the transcript of a right one, quoted in the prompt of every step. For open-ended
+      episodes, which are never simply right, it is that of one that got at least as far as half of those before it.
     - A prompt that does not fit the model's context loses its first cases.
 """
 
@@ -33,11 +33,11 @@ from mage_es.engine.seams.method import PreparedTask, RunView, ShownCase, Writin
 from mage_es.events.vocabulary import ModelCalled, Span
 
 NEAREST = 5
-"""Cases of a nearest-neighbour prompt: the best number found on two small models."""
+"""How many cases a nearest-neighbour prompt has: the best number on two small models."""
 MOST = 40
-"""Cases of a full history."""
+"""Most cases of a full history."""
 BLOCK = 8
-"""Questions that a method answers at a time, if it learns from its own answers."""
+"""How many questions a method answers at a time if it learns from its own answers."""
 _LONGEST = 2000
 
 
@@ -82,7 +82,7 @@ class Cases:
         return verdict.score >= median(self._scores)
 
     def others(self, task: Question) -> list[ShownCase]:
-        if self.around.are_episodes:  # whose words may be the same for different worlds
+        if self.around.are_episodes:  # an episode, whose words may be the same for different worlds
             return [case for case in self.cases if case.question.id != task.id]
         own = normalise(f"{task.context} {task.question}")
         return [
@@ -92,7 +92,8 @@ class Cases:
         ]
 
     def _reply_of_case(self, task: Question, right: str) -> str:
-        """Return the reply of a case, "" if no right one is known; `right` is the learner's own, if it was."""
+        """Return the reply of a case, "" if no right one is known; `right` is the learner's own reply if that was
+        right."""
         form = self.around.answer_format
         if self.around.are_episodes:
             return capped(right, _LONGEST)
@@ -156,7 +157,7 @@ def asked_by(trial: BaselineTrial, prepared: PreparedTask, *, is_reasoned: bool)
         return Finish(prepared.reply)
     notes = prepared.notes
     if prepared.first is not None:
-        # Its sources are in the JSON as a whole, not at a particular place.
+        # The sources of its quotations are the JSON as a whole, not a place in it.
         spans = tuple(Span(offset=0, length=0, source=f"case/{name}") for name in prepared.drawn_from)
         ask = Ask(call_of(trial.question.id, 1), prepared.first, spans)
         called = yield from reply_to(ask, most=prepared.first.max_tokens)

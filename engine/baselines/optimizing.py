@@ -1,8 +1,8 @@
 """Reflective prompt evolution by the package `gepa` itself (GEPA, arXiv 2507.19457, section 3), of one instruction.
 
 The instruction takes the place of the benchmark's words for its task; how an answer ends, extraction and scorer stay
-those of all methods. Half of the questions are reflected on, three at a time, and the other half choose among the
-instructions on the Pareto front. The writer reflects, with the package's own prompt.
+those of all methods. Half of the questions are for reflection, three at a time; the other half serve to choose among
+the instructions on the Pareto front. The writer reflects, with the package's own prompt.
 
 Rules
     - A question is asked once with each instruction; if the package asks again, it gets the same answer.
@@ -24,13 +24,13 @@ from mage_es.engine.seams.model import Request
 from mage_es.events.errors import PrerequisiteError
 
 CALLS = 3
-"""Metric calls for each question to learn from."""
+"""Metric calls per question to learn from."""
 MINIBATCH = 3
-"""Questions to reflect on together; the package's default."""
+"""How many questions to reflect on together; the package's default."""
 INSTALL = "python -m pip install 'mage-es[gepa]'"
 _COMPONENT, _PLAIN = "instruction", "Answer the question."
 _MOST_TOKENS = 512
-"""For an instruction that the learner itself writes, as a small model writes on until it is cut."""
+"""The limit of an instruction that the learner itself writes, since a small model writes on until it is cut."""
 _ASKED, _REPLIED = 4000, 2000
 
 
@@ -82,12 +82,12 @@ class Gepa:
         )
 
     def on_valset_evaluated(self, event: Mapping[str, Any]) -> None:
-        """Keep the best instruction so far: the package's word for it, and its callback."""
+        """Keep the best instruction so far, by the package's judgement; this is its callback."""
         if event["is_best_program"]:
             self._best = event["candidate"][_COMPONENT]
 
     def _with(self, instruction: str) -> PreparedTask:
-        # The first prompt is every method's own.
+        # The first prompt is the one that every method starts from.
         return PreparedTask(task=self._own if instruction == self._first else instruction)
 
 
@@ -97,7 +97,7 @@ class _Silent:
 
 
 class _Adapter:
-    """The package's way to its answers (`GEPAAdapter`): missing answers are requested from the search's own caller."""
+    """How the package gets its answers (`GEPAAdapter`): missing answers are requested from the search's own caller."""
 
     propose_new_texts = None
 

@@ -1,11 +1,12 @@
-"""ReAct: thoughts and actions in turn, looking up pages until the answer; after seven steps the answer is empty.
+"""ReAct: thoughts and actions in turn, which look up pages until there is an answer; after seven steps the answer is
+empty.
 
 Source: ysymyth/ReAct, hotpotqa.ipynb and wikienv.py.
 
 Rules
     - Search[title] opens a page and shows its first five sentences, or names similar titles. Lookup[words] shows the
-      next sentence of the open page with these words; other words start again. Finish[answer] ends the course.
-    - If a reply has no action apart from its thought, the model is asked once more, only for the action.
+      next sentence of the open page with these words; other words start from the top. Finish[answer] ends the course.
+    - If a reply does not separate an action from its thought, the model is asked once more, only for the action.
 """
 
 import re

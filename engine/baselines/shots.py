@@ -1,8 +1,8 @@
 """The worked examples of few-shot prompts: evolution questions from the user's data, with our own rationales.
 
 Rules
-    - `shots.toml` holds rationales, which end in the answer; the questions come from the user's data. If some are
-      missing there, there are fewer examples.
+    - `shots.toml` holds rationales, which end in the answer; the questions come from the user's data. If that lacks
+      some of them, there are fewer examples.
     - A question is identified by its id, or by the hash of its normal form if upstream's records have no ids. A variant
       of a benchmark (`hotpotqa-fullwiki`) uses the benchmark's examples.
     - A benchmark without rationales takes the first evolution questions with a solution, in seeded order.
@@ -46,7 +46,7 @@ def worked(benchmark: str, questions: Mapping[str, Question], evolution: Sequenc
 def matched(
     texts: Mapping[str, str], questions: Mapping[str, Question], evolution: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """Return the evolution ids that have a rationale, with it."""
+    """Return the evolution ids that have a rationale, with the rationale."""
     named = {name: name for name in evolution}
     if any(map(_HASH.fullmatch, texts)):
         named |= {question_hash(normalise(questions[name].question)): name for name in evolution}

@@ -123,7 +123,8 @@ def planned(
     purpose: Purpose = "exam",
     iteration: int = -1,
 ) -> Draft:
-    """Return the plan of a held-out question, or of one to learn from, with nothing drawn; `make` gives its course."""
+    """Return the plan of a held-out question, or of one to learn from, with nothing drawn at random; `make` gives its
+    course."""
     plan = QuestionPlanned(
         iteration=iteration,
         purpose=purpose,

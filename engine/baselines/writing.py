@@ -35,7 +35,7 @@ MOST_TOKENS: Mapping[str, int] = {
     "playbook_update_v1": 128,
     "insight_votes_v1": 192,
 }
-"""For a text that the learner itself writes, by template, as a small model writes on until it is cut."""
+"""The limit, by template, of a text that the learner itself writes, since a small model writes on until it is cut."""
 _ASKED, _REPLIED = 4000, 2000
 _LINE = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(\S.*)$", re.MULTILINE)
 _ID = re.compile(r"\bb(\d+)\b")
@@ -43,7 +43,7 @@ _VOTE = re.compile(r"^[^\w\n]*(?:(AGREE|DISAGREE|EDIT)[^\w\n]+i(\d+)|ADD)\b[^\w\
 
 
 class AnswerShown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An answer as a writer is shown it, with the notes that came with the question."""
+    """An answer as it is shown to a writer, with the notes that came with the question."""
 
     notes: str = ""
     question: str
@@ -115,7 +115,7 @@ class CheatsheetRetrieval(NearestCases):
 
 
 class ReasoningBank(NearestCases):
-    """Insights from each answer, retrieved by the nearest question that they come from."""
+    """Insights from each answer; a prompt gets those that come from the nearest question."""
 
     is_writing, block, plays = True, 1, False
 
@@ -142,7 +142,7 @@ class PlaybookLine(msgspec.Struct):
 
 
 class Ace:
-    """A reflector names what helped and what harmed, a curator adds lines; code merges them.
+    """A reflector says what helped and what harmed, a curator adds lines, and code merges them.
 
     A line whose harm outweighs its help is no longer shown, and a near-duplicate is not added: the paper's
     grow-and-refine, by the run's embedder.
@@ -192,10 +192,9 @@ class Insight(msgspec.Struct):
 
 
 class Expel(NearestCases):
-    """A writer votes on insights: it agrees, disagrees, edits or adds; one without a vote is dropped.
-
-    It is shown each wrong answer beside the nearest right one, and the right ones by eights. Ours have one try each: in
-    the paper the learner first reflects and tries again.
+    """A writer votes on insights: it agrees, disagrees, edits or adds; an insight without a vote is dropped. The writer
+    is shown each wrong answer beside the nearest right one, and right ones in groups of eight. Our questions have one
+    try each: in the paper the learner first reflects and tries again.
     """
 
     is_writing, plays, listed = True, False, 8

@@ -15,8 +15,8 @@ The parts of a benchmark that is read from files, `gsm8k.py` being the shortest 
 
 Larger benchmarks are packages with the same parts: `benchmark.py` with the `Definition`, `scoring.py` or `matching.py`
 for verdicts, and modules for their own needs. `dataset.py` finds the files and divides the splits; `registry.py` opens
-benchmarks by name and says what each is run with. Generated ones are in `engine/worlds/`, games with real data or a
-simulator in `engine/environments/`.
+benchmarks by name and says what sizes and models each is run with. Generated ones are in `engine/worlds/`, games with
+real data or a simulator in `engine/environments/`.
 
 To add one:
     - own questions in a table: no code, `--benchmark tasks/FILE` (tasks/)

@@ -1,6 +1,6 @@
 """Benchmarks that are read from files: what defines one, and the benchmark made from its files.
 
-The test split wins: a question whose id is in it is not in evolution. Among equal records in a split the first counts;
+The test split wins: a question whose id is in it is not in evolution. Of equal records in a split, the first counts;
 one id for two questions is refused.
 """
 
@@ -34,7 +34,7 @@ from mage_es.events.errors import PrerequisiteError
 class DataFile(NamedTuple):
     """One file of a split: its names in order of preference, each also with `.gz`; an optional one may be missing.
 
-    `is_missed` is False for a file that only some forms of the data have, so that its absence is not reported.
+    `is_missed` is False for a file that only some forms of the data have, whose absence is not reported.
     """
 
     names: tuple[str, ...]
@@ -59,7 +59,7 @@ class Definition(NamedTuple):
     """(question, prediction, strict) -> metrics."""
     total: Callable[[Sequence[tuple[Question, Measured]]], Mapping[str, float]] = means
     extract: Callable[[str], str] = plain_answer
-    """Reads the final answer from a reply to any question, including those that users ask."""
+    """Reads the final answer from a reply to any question, including a user's."""
     judge_template: str = "judge_v1"
     """The prompt for the judge."""
     is_cross_checked: Callable[[Question], bool] = nowhere
@@ -69,9 +69,9 @@ class Definition(NamedTuple):
     instruction: str = Traits().instruction
     """How to work, in one sentence."""
     predictions: PredictionForm = "text"
-    """The form of predictions that were made elsewhere."""
+    """The form of predictions made elsewhere."""
     folder: str = ""
-    """The folder of its files, below that of all data sets; "" is its name."""
+    """The folder of its files, below that of all data sets; "" stands for its name."""
 
 
 class Dataset:
@@ -90,7 +90,7 @@ class Dataset:
         self.name, self.licence = definition.name, definition.licence
         self.task_type_source, self.answer_format = definition.task_type_source, definition.answer_format
         self.missing: list[str] = []
-        """The optional files that are missing, by their upstream names."""
+        """Optional files that are missing, by their upstream names."""
         self.judge_template, self.context_role = definition.judge_template, definition.context_role
         self.is_type_asked = definition.is_type_asked
         self.instruction, self.predictions = definition.instruction, definition.predictions

@@ -1,4 +1,4 @@
-"""Reading a file that somebody else wrote: at most up to a limit, however small it is when compressed."""
+"""Reading a file that someone else wrote: only up to a limit, however small it is when compressed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _LONGEST_SETTINGS, _DEEPEST_SETTINGS = 64 * 2**10, 32
 
 
 def most_bytes(mib: int = _DEFAULT) -> int:
-    """Return how many bytes a file may hold, unpacked: `mib` unless the environment says. Raises `UsageError`."""
+    """Return how many bytes a file may hold, unpacked: `mib` unless the environment sets another limit. Raises
+    `UsageError`."""
     said = os.environ.get(VARIABLE) or str(mib)
     if not (said.isascii() and said.isdigit() and int(said[:9]) > 0 and len(said) < 9):
         raise UsageError(f"{VARIABLE}: {said!r} does not fit. Give a whole number of MiB, such as 1024.")
@@ -35,7 +36,7 @@ def too_much(path: Path, found: str, most: int) -> PrerequisiteError:
 
 
 def contents(path: Path, most: int = 0) -> bytes:
-    """Return the bytes of a file, unpacked if gzipped. Raises `PrerequisiteError`; `most` is the limit if any."""
+    """Return the bytes of a file, unpacked if gzipped. Raises `PrerequisiteError`; `most` is the limit, if given."""
     most, pieces, held = most or most_bytes(), list[bytes](), 0
     try:
         with BufferedReader(opened(path)) as plain:
@@ -67,7 +68,8 @@ def read_text(path: Path, most: int = _LONGEST_SETTINGS) -> str:
 
 
 def read_toml(path: Path, most: int = _LONGEST_SETTINGS) -> dict[str, Any]:
-    """Return the content of a settings file. Raises as `read_text` does, also if it is malformed or deeply nested."""
+    """Return the content of a settings file. Raises what `read_text` raises, and `UsageError` if it is malformed or
+    deeply nested."""
     text = read_text(path, most)
     try:
         found = tomllib.loads(text)

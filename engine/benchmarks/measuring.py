@@ -80,7 +80,7 @@ _PARTS: Mapping[str, tuple[str, tuple[type, ...]]] = {
     "program": ("a text or a list of texts", (str, list)),
     "is_correct": ("true or false", (bool,)),
 }
-"""The further fields of predictions that benchmarks read."""
+"""Other fields of predictions that benchmarks read."""
 
 
 class Measured(NamedTuple):
@@ -91,7 +91,7 @@ class Measured(NamedTuple):
 
 
 class Measures(Protocol):
-    """The further methods of a benchmark that can measure predictions made elsewhere."""
+    """Additional methods of a benchmark that can measure predictions made elsewhere."""
 
     def measure(self, question: Question, prediction: Prediction, *, strict: bool) -> Measured:
         """Never raises: what cannot be read is wrong."""

@@ -24,7 +24,7 @@ from mage_es.engine.seams.extraction import read_answer, trimmed
 
 LETTERS = "ABCDE"
 LETTER_FORMAT = 'Finish with a line such as "Answer: [<Z>]", with the letter of one option.'
-"""Its example is not the letter of any option, so copying it chooses none."""
+"""Its example is not the letter of any option, so a copy of it chooses none."""
 TASK_TYPES: Mapping[str, str] = {"step1": "medqa_step1", "step2&3": "medqa_step2_3"}
 """The task type of a record's `meta_info`; a record without one is typed from its text."""
 
@@ -35,12 +35,12 @@ _WRAPPED = (
 )
 _BARE = r"([{0}])(?![\w'’])"
 _NO_ARTICLE = r"(?!A(?!\s*(?:$|[.):,;*–—-]|(?:or|and|since|because|as)\b)))"
-"""A bare A counts only at the end, before a sign or a conjunction (elsewhere it may be the article)."""
+"""A bare A counts only at the end or before a sign or a conjunction (elsewhere it may be the article)."""
 _BETWEEN = r"\s*(?:,|/|&|\bor\b|\band\b)+\s*"
-"""What separates the letters of a reply that names several."""
+"""The separators between letters in a reply that names several."""
 _SHORT = 4
 _CLEAR, _AHEAD = 0.6, 0.2
-"""The least F1 of common words for a text to name an option, and its least lead over the next."""
+"""The least F1 of common words with which a text names an option, and the least lead over the next one."""
 _FOLDERS = ("US/4_options/", "data_clean/questions/US/4_options/", "")
 
 
@@ -85,7 +85,7 @@ def read(path: Path, split: Split) -> Records[Question]:
 def labelled(text: str, letters: str) -> str:
     """Return the letter that the Medprompt parser reads, "" if none or several. [section 4, MedQA, the metric]
 
-    It looks for `[X]` after the first line that begins with "Answer: ", or everywhere without such a line.
+    It looks for `[X]` after the first line that begins with "Answer: ", or everywhere if there is no such line.
     """
     _, _, behind = text.partition(_MARK)
     shown = behind if _MARK in text else text
@@ -111,7 +111,8 @@ def chosen(reply: str, options: Mapping[str, str]) -> str:
 
 
 def chosen_in_form(reply: str, options: Mapping[str, str]) -> str:
-    """Return the one letter in brackets, else the one that the answer in form names by letter or text; else ""."""
+    """Return the only letter in brackets, or else the one that the answer in the required form names by letter or text,
+    or ""."""
     letters = "".join(options)
     named = labelled(without_leading_reasoning(reply), letters)
     return named or _named_in(answer_in_form(reply), options, _patterns_in_form(letters), _occurring) or ""
@@ -147,9 +148,9 @@ class _Patterns(NamedTuple):
     said: re.Pattern[str]
     several: re.Pattern[str]
     called_right: re.Pattern[str]
-    """An option called right after its name."""
+    """An option that is called right after its name."""
     called: re.Pattern[str]
-    """An option called right, chosen or labelled before its name."""
+    """An option that is called right, chosen or labelled before its name."""
 
 
 @cache
@@ -194,7 +195,7 @@ def _patterns(letters: str) -> _Patterns:
 
 @cache
 def _patterns_in_form(letters: str) -> _Patterns:
-    """Return what names an option in the required form: a bare A counts only at the end or before . ) :"""
+    """Return the text that names an option in the required form: a bare A counts only at the end or before . ) :"""
     wrapped, bare, never = _WRAPPED.format(letters), _BARE.format(letters), re.compile(r"(?!)")
     letter = rf"(?:{wrapped}|(?!A(?!\s*(?:$|[.):]))){bare})"
     said = rf"\b(?:(?i:answer\s+is)\s*(?::\s*)?{letter}|(?i:option)\s+(?:{wrapped}|{bare}))"
@@ -208,7 +209,7 @@ def _letter(match: re.Match[str]) -> str:
 
 
 def contained(span: str, options: Mapping[str, str]) -> str | None:
-    """Return the one option whose text occurs in the span, else that with most words in common.
+    """Return the only option whose text occurs in the span, or else the one with most words in common.
 
     "" if several occur, None if none does and none is ahead of the others.
     """
@@ -220,7 +221,8 @@ def contained(span: str, options: Mapping[str, str]) -> str | None:
 
 
 def _occurring(span: str, options: Mapping[str, str]) -> str | None:
-    """Return the one option whose text occurs, "" for several, None for none; a longer one hides one inside it."""
+    """Return the only option whose text occurs, "" for several, None for none; a longer one hides a shorter one inside
+    it."""
     rest, found = _folded(span), []
     for letter, text in sorted(options.items(), key=lambda option: -len(option[1])):
         words = re.compile(rf"(?<!\w){re.escape(_folded(text))}(?!\w)")

@@ -19,7 +19,7 @@ from decimal import Decimal, InvalidOperation
 from mage_es.engine.seams.benchmark import Verdict
 from mage_es.engine.seams.extraction import final_answer, marked, only_names, refuses, said, trimmed
 
-# A number in it would be copied, by SmolLM2-135M in three of seven replies.
+# A number in it would be copied: SmolLM2-135M did so in three of seven replies.
 ANSWER_FORMAT = 'Finish with a line that has "#### <>" and then the number alone.'
 INSTRUCTION = "Work step by step in equations."
 INVALID = "[invalid]"
@@ -86,7 +86,7 @@ def number_in(reply: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines or refuses(lines[-1]):
         return ""
-    # A number before a mark without one is not what the mark says.
+    # A number before a mark that has none is not what the mark says.
     ends = lines[-1:] if contents else reversed(lines[-_MOST_LINES:])
     found = next((found for line in ends if (found := number_of(line)) is not None), None)
     return final_answer(reply, marks) if found is None else found
@@ -132,7 +132,7 @@ def number_of(text: str) -> str | None:
 
 
 def score_number(gold: str, reply: str) -> Verdict:
-    """`gold` has the official form, no commas. Never raises."""
+    """`gold` is in the official form, without commas. Never raises."""
     strict_answer = official_answer(reply)
     if strict_answer == gold:
         return Verdict(answer=strict_answer, score=1.0, strict=True)
@@ -149,7 +149,8 @@ def _is_same(answer: str, gold: str) -> bool:
 
 
 def _values(text: str) -> list[Decimal]:
-    """Return what number a text may state: `3/4` a quotient, `2.5 million` 2.5 (of millions) or 2,500,000."""
+    """Return the numbers that a text may state: `3/4` is a quotient, `2.5 million` is 2.5 (of millions) or
+    2,500,000."""
     plain = _undressed(text.strip())
     if fraction := _FRACTION.fullmatch(plain.strip("$ ")):
         return [Decimal(fraction[1]) / Decimal(fraction[2])] if int(fraction[2]) else []
@@ -180,7 +181,7 @@ def read_number(text: str) -> Decimal | None:
 
 
 def _grouped(digits: str) -> str:
-    """Return digits without thousands separators; a comma before one or two last digits is a decimal comma."""
+    """Return digits without thousands separators; a comma before the last one or two digits is a decimal comma."""
     whole, _, rest = digits.rpartition(",")
     if whole.isdigit() and len(rest) in (1, 2) and rest.isdigit():
         return f"{whole}.{rest}"

@@ -3,10 +3,10 @@ each.
 
 Rules
     - A task set is drawn with the run's seed, and divided by the run. `size` is how many tasks are drawn, each text
-      counting once; all other options are the generator's, and passed on unchanged.
-    - The generator's verifier scores, in a separate process with a time limit, as some evaluate what a model wrote. A
-      reply is right if it gets full marks.
-    - A run stores the tasks, as some generators give different ones each time.
+      counting once; all other options are the generator's, and are passed on unchanged.
+    - The generator's verifier scores, in a separate process with a time limit, since some evaluate what a model wrote.
+      A reply is right if it gets full marks.
+    - A run stores the tasks, since some generators give different ones each time.
     - A generator whose verifier rejects its own answers, or accepts anything, is refused: nothing could be learned.
 """
 
@@ -32,7 +32,7 @@ FAMILY = "reasoning_gym"
 INSTALL = "python -m pip install 'mage-es[reasoning-gym]'"
 SIZE = 500
 _TRIED, _NO_ANSWER = 10, "?"
-"""How many tasks are tried when a set is drawn: the verifier must accept their answers, but not this one."""
+"""How many tasks are tried when a set is drawn: the verifier must accept their answers, and reject this one."""
 _KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 _SWITCH = {"true": True, "false": False}
 
@@ -109,7 +109,7 @@ def reopened(name: str, questions: Sequence[Question], data_sha256: str) -> Reas
 def verified(reply: str, task: Question) -> Verdict:
     """Return the verifier's verdict on the answer in a reply."""
     _, form, rest = reply.rpartition("Answer:")
-    # First as written, since a full stop or an underscore may be part of the answer.
+    # First as it is written, since a full stop or an underscore may be part of the answer.
     for formal in (rest.strip(), answer_in_form(reply)) if form else ():
         if _marks(task, formal) == 1:
             return Verdict(answer=formal, score=1.0, strict=True)
@@ -118,7 +118,8 @@ def verified(reply: str, task: Question) -> Verdict:
 
 
 class _Verifier:
-    """`verified`, with the package loaded before the first reply: that takes seconds, and no reply is to blame."""
+    """`verified`, with the package loaded before the first reply: that takes seconds, for which no reply is to
+    blame."""
 
     def __reduce__(self) -> tuple[Callable[[], _Verifier], tuple[()]]:
         return _loaded, ()
@@ -136,7 +137,7 @@ def _marks(task: Question, answer: str) -> float:
     generator, entry = _dataset(task.benchmark, 0), json.loads(task.meta["entry"])
     try:
         return float(generator.score_answer(answer, entry))
-    except Exception:  # some raise for an answer of another form
+    except Exception:  # some raise for an answer in another form
         return 0.0
 
 

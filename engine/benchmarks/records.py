@@ -1,6 +1,6 @@
-"""Reading the records of one file, all of them or none: a JSON array, JSON lines, CSV or Parquet, also gzipped.
+"""Reading the records of one file, all or none: a JSON array, JSON lines, CSV or Parquet, also gzipped.
 
-JSON arrays and JSON lines are told apart by their content; CSV, TSV and Parquet are recognised by their names.
+JSON arrays and JSON lines are distinguished by their content; CSV, TSV and Parquet are recognised by their names.
 
 Rules
     - A file has a limit (`most_bytes`), against which a record counts at least 1 KiB, its size in memory.
@@ -55,10 +55,9 @@ def read_records(
 ) -> Records[ItemT]:
     """Read every record of a file as `kind`: a msgspec struct, or `dict[str, Any]`.
 
-    `convert` makes an item of (0-based position, record); its `ValueError` begins with the field's name. `most` is the
-    limit in bytes, if not the usual one.
-    Raises `PrerequisiteError`: the file is unreadable, empty or too large, or has malformed records; the first five are
-    named.
+    `convert` makes an item from (0-based position, record); its `ValueError` begins with the field's name. `most` is
+    the limit in bytes, if not the usual one. Raises `PrerequisiteError`: the file is unreadable, empty or too large, or
+    has malformed records; the first five are named.
     """
     most = most or most_bytes()
     raw, used = contents(path, most), 0
@@ -203,7 +202,7 @@ def _values(text: bytes, brackets: bytes) -> Iterator[tuple[int, str, memoryview
 
 
 def _end_of_value(view: memoryview, at: int) -> int:
-    """Return the place of the next character after a JSON value, about which msgspec complains. Raises
+    """Return the place of the next character after a JSON value, which is where msgspec complains. Raises
     `msgspec.DecodeError`."""
     try:
         msgspec.json.decode(view[at:], type=msgspec.Raw)
@@ -269,7 +268,7 @@ def _require_text(raw: bytes) -> None:
 
 
 def _delimiter(header: str, ending: str) -> str:
-    """Return the delimiter, as many spreadsheets write semicolons or tabs into what they call CSV."""
+    """Return the delimiter, since many spreadsheets write semicolons or tabs into what they call CSV."""
     return "\t" if ending == ".tsv" else next((sign for sign in ",;\t" if sign in header), ",")
 
 
@@ -278,7 +277,7 @@ def _raise(problem: str) -> NoReturn:
 
 
 def _parquet_rows(path: Path, raw: bytes, kind: type[RecordT], most: int) -> Iterator[_Piece[RecordT]]:
-    """Yield the rows; texts are read from their dictionary, since a text of a megabyte may be repeated at no cost."""
+    """Yield the rows; texts are read from their dictionary, since a file may repeat a text of a megabyte at no cost."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -307,7 +306,7 @@ def _parquet_rows(path: Path, raw: bytes, kind: type[RecordT], most: int) -> Ite
 
 
 def _small(batch: Any) -> Iterator[tuple[Any, int]]:
-    """Yield (rows, bytes) so that only one record, or little, is held as Python values at a time."""
+    """Yield (rows, bytes), so that little is held as Python values at a time."""
     size = sum(map(_unfolded, batch.columns))
     if size <= _LONGEST_RECORD or batch.num_rows == 1:
         yield batch, size

@@ -1,4 +1,5 @@
-"""Benchmarks by name, looked up here first, then among own tasks, then among the plug-ins of other packages.
+"""Benchmarks by name, looked up here first, then among tasks of the user's own, then among the plug-ins of other
+packages.
 
 A benchmark's defaults (models, sizes) are known without reading or generating anything.
 """
@@ -38,8 +39,8 @@ class BenchmarkEntry(NamedTuple):
 
     `defaults` are settings of a run by name (`iterations`, `pool`, `episode_steps`) that the user may override.
     `records` opens a single file of a benchmark that is read from files; all of its questions are the test split.
-    `reopen` makes the benchmark from questions that a run has stored and the hash of their data; one with more than
-    questions (a world to play in) has none, and is opened again.
+    `reopen` makes the benchmark from questions that a run has stored and the hash of their data; a benchmark with more
+    than questions (a world to play in) has none, and is opened again.
     """
 
     open: Callable[[int, Path | None], Benchmark]
@@ -50,7 +51,8 @@ class BenchmarkEntry(NamedTuple):
 
 
 def _part(place: str) -> Any:
-    """Import `module:name` of the engine. Only now, so that a command that needs no benchmark starts without it."""
+    """Import `module:name` of the engine. Only when it is needed, so that a command without a benchmark starts without
+    it."""
     module, _, name = place.partition(":")
     return getattr(import_module(f"mage_es.engine.{module}"), name)
 
@@ -134,12 +136,12 @@ _GIVEN: dict[str, BenchmarkEntry] = {}
 
 def given_name(benchmark: Benchmark) -> str:
     """Return the name under which this process finds a benchmark object from now on. Raises `UsageError` for anything
-    but a benchmark, or one with another's name."""
+    but a benchmark, or one that has another's name."""
     needed = ("name", "task_type_source", "answer_format", "data_sha256", "questions", "score")
     if missing := [name for name in needed if isinstance(benchmark, type) or not hasattr(benchmark, name)]:
         what = f"the class {benchmark.__name__} itself" if isinstance(benchmark, type) else repr(benchmark)
         raise UsageError(
-            f"{what[:80]} is not a benchmark: it has no {', '.join(missing)}. Give an object with all that "
+            f"{what[:80]} is not a benchmark: it has no {', '.join(missing)}. Give an object with everything that "
             "`mage_es.Benchmark` lists, or name a benchmark in the configuration."
         )
     if not benchmark.name or names_tasks(benchmark.name) or benchmark.name in names():
@@ -154,7 +156,8 @@ def own_models(name: str) -> OwnModels:
 
 
 def with_own_models(config: Config) -> Config:
-    """Return a configuration as a run records it: with every model, what its teacher sees, own tasks in full."""
+    """Return a configuration as a run records it: with every model, what its teacher sees, and the user's own tasks in
+    full."""
     config = msgspec.structs.replace(config, benchmark=recorded_name(config.benchmark))
     own = own_models(config.benchmark)._asdict()
     named = msgspec.structs.replace(config, **{tier: own[tier] for tier in own if getattr(config, tier) == BENCHMARK})
@@ -170,7 +173,7 @@ def shown_to(guidance: str) -> Literal["solutions", "answers"]:
 
 
 def needs_learner(name: str) -> bool:
-    """Return whether the user must name the model for a benchmark's questions, as no stand-in can answer them."""
+    """Return whether the user must name the model for a benchmark's questions, because no stand-in can answer them."""
     return names_tasks(name) or _family(name) in _FAMILIES
 
 
@@ -210,8 +213,8 @@ def names() -> list[str]:
 
 
 def open_benchmark(name: str, *, seed: int, data_dir: Path | str | None = None) -> Benchmark:
-    """`name` is one of `names()`, some with options (`private-labels?labels=4`), or own tasks as `FILE?option=value`;
-    benchmarks read from files ignore `seed`.
+    """`name` is one of `names()`, some with options (`private-labels?labels=4`), or the user's own tasks as
+    `FILE?option=value`; benchmarks read from files ignore `seed`.
 
     Raises `UsageError` (the near matches are listed), or `PrerequisiteError` if its data is missing or malformed.
     """

@@ -1,7 +1,7 @@
 """The embedder `hash`: words, word pairs and letter triples hashed into 128 signed buckets.
 
 It needs no weights and no network, and it knows no meaning: two texts are near when they share words and parts of
-words. A number has no topic, so every run of digits counts as the same token.
+words. A number has no topic, so all runs of digits count as the same token.
 
 Rules
     - The same text gives the same bytes on every machine: all sums are over exact integers, and the only roundings are
@@ -45,7 +45,7 @@ class _Words(dict[str, int]):
         super().__init__()
         self.rows: list[bytes] = []
         self.codes: list[tuple[bytes, int]] = []
-        """A word's bytes, as second of a pair, and its checksum, as first."""
+        """A word's bytes, for its use as second of a pair, and its checksum, for its use as first."""
         self._growing = Lock()
 
     def __missing__(self, token: str) -> int:
@@ -86,7 +86,7 @@ def _buckets(words: _Words, text: str) -> NDArray[np.float64] | None:
     counts = Counter(found)
     rows = np.frombuffer(b"".join([words.rows[word] for word in counts]), dtype=np.int8).reshape(-1, DIMENSION)
     weights = np.array([_weight(count) for count in counts.values()])
-    # Plain numbers, since a text has few pairs: NumPy's overhead per call is more than all of them take.
+    # Plain numbers, since a text has few pairs: NumPy's overhead per call would cost more than all of them.
     sums, codes = [0.0] * DIMENSION, words.codes
     pairs = Counter([crc32(codes[second][0], codes[first][1]) for first, second in pairwise(found)])
     for code, count in pairs.items():

@@ -17,13 +17,13 @@ OPTIONS: Mapping[str, Sequence[str]] = {"openai": served.OPTIONS, "sentence-tran
 
 
 def metered(spec: str) -> dict[str, str]:
-    """Return an embedder by its tier if its calls may cost something, judging by its name; else nothing. Raises
+    """Return an embedder by its tier if, judging by its name, its calls may cost something; else nothing. Raises
     `UsageError` for an unknown name."""
     return {"embedder": spec} if spec not in ("hash", PAPER) and _parsed(spec).provider == "openai" else {}
 
 
 def open_embedder(spec: str, *, retry_policy: RetryPolicy = DEFAULT_RETRIES) -> Embedder:
-    """Return the embedder that a spec names, ready to use (for `paper` maybe another, see `replacement`).
+    """Return the embedder that a spec names, ready to use (for `paper` it may be another, see `replacement`).
 
     `retry_policy` is for an embedder on a server.
 
@@ -66,7 +66,7 @@ def _parsed(spec: str) -> ModelSpec:
 
 
 class LateEmbedder:
-    """The embedder of a run that is only looked at: it is opened at the first text, which most looks never need.
+    """The embedder of a run that is only read: it is opened for the first text, which most readings never need.
 
     It describes itself as the run's first event does, and checks that when it is needed."""
 
@@ -85,7 +85,7 @@ class LateEmbedder:
         opened = open_embedder(self.name)
         if (opened.dimension, opened.sha256) != (self.dimension, self.sha256):
             raise PrerequisiteError(
-                f"The embedder {self.name} gives other vectors than when the run was started "
+                f"The embedder {self.name} gives different vectors than when the run was started "
                 f"({opened.sha256[:16]}, not {self.sha256[:16]}): restore its model, or start a new run."
             )
         return opened

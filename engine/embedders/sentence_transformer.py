@@ -3,7 +3,7 @@
 Rules
     - The same text gives the same bytes, whatever else is in the call: each text goes through the model alone and on
       one thread, since the order of the sums in a matrix product depends on its number of rows and on the threads. On
-      small machines one thread is also faster: many wait for each other far longer than they work.
+      small machines one thread is also faster: several wait for each other far longer than they work.
     - Text beyond the model's own limit (all-MiniLM-L6-v2: 256 tokens) is ignored, as everywhere with these models.
 """
 
@@ -28,7 +28,7 @@ from mage_es.events.errors import PrerequisiteError
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer as Transformer
 
-OPTIONS = ("device",)  # `device`: where the model runs, as torch calls it; `cpu` unless told otherwise
+OPTIONS = ("device",)  # `device`: where the model runs, in torch's words; `cpu` by default
 
 
 class SentenceTransformer:

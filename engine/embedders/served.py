@@ -175,7 +175,7 @@ class EmbeddingsEndpoint:
 
 
 def request_of(texts: Sequence[str]) -> Request:
-    """Return a call in the seam's terms, from which its hash and highest cost are computed."""
+    """Return a call as a `Request` of the seam, from which its hash and highest cost are computed."""
     return Request(prompt="\0".join(texts), max_tokens=0)
 
 

@@ -1,4 +1,5 @@
-"""What embedders share: a cache by text, a fingerprint of what one does, and cosines that are the same everywhere.
+"""What embedders share: a cache by text, a fingerprint of an embedder's behaviour, and cosines that are the same
+everywhere.
 
 Rules
     - While a text is cached it keeps its vector, even if a server would return another one now. Threads may share the
@@ -36,7 +37,7 @@ PROBES = (
 )
 _SIDES = 64  # hyperplanes for each probe
 _OFFSET = 0.0101
-"""How far they lie off the origin: vectors of small integers would lie on planes through it."""
+"""How far they are from the origin: vectors of small integers would lie on planes through it."""
 
 
 class VectorCache:
@@ -54,7 +55,7 @@ class VectorCache:
         if new := [text for text in asked if text not in found]:
             fresh = dict(zip(new, unit(self._compute(new)), strict=True))
             with self._changing:
-                # What another thread has cached meanwhile stays.
+                # Vectors that another thread has cached meanwhile stay.
                 found |= {text: self._known.setdefault(text, vector) for text, vector in fresh.items()}
                 for text in list(self._known)[: max(0, len(self._known) - MOST)]:
                     del self._known[text]
@@ -66,7 +67,7 @@ class VectorCache:
 
 
 def unit(vectors: NDArray[np.float64]) -> Vectors:
-    """Return vectors, shape [n, dimension], at length one; one of zeros stays so."""
+    """Return vectors, shape [n, dimension], scaled to length one; a vector of zeros stays zero."""
     lengths = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
     scaled: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0).astype(np.float32)
     return scaled

@@ -19,7 +19,7 @@ _TRIMMED = " \t*_`\"'"
 
 
 def named_action(reply: str) -> str:
-    """Return the text after the last line-initial `Action:`, else the last line that is not empty; "" if none is.
+    """Return the text after the last `Action:` that begins a line, or else the last line that is not empty, or "".
 
     Emphasis, quotes and one full stop around it are dropped. A reasoning block that was never closed holds no action.
     """

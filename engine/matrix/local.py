@@ -1,4 +1,4 @@
-"""Run the cells of a matrix on this machine, several at a time, each in a process; a failure does not stop the
+"""Run the cells of a matrix on this machine, several at a time, each in its own process; a failure does not stop the
 others."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ EVERY = 30.0
 
 
 class Stops:
-    """How often a stop was requested: `look` reports the first time, a raised Ctrl-C is the second."""
+    """How often a stop was requested: `look` reports the first request, a raised Ctrl-C is the second."""
 
     def __init__(self, look: Callable[[], bool]) -> None:
         self._look, self._now = look, False

@@ -26,9 +26,8 @@ _PARTS = ("benchmark", "learner", "teacher", "variant", "seed")
 
 
 class Matrix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A matrix file. `settings` apply to every run; `benchmark` and `variants` add to them by name.
-
-    Later ones win: settings, benchmark, variant.
+    """A matrix file. `settings` apply to every run; `benchmark` and `variants` add to them by name. Of settings,
+    benchmark and variant, the later wins.
     """
 
     benchmarks: Names
@@ -66,7 +65,7 @@ def read_matrix(path: Path) -> Matrix:
 
 
 def cells(matrix: Matrix) -> list[MatrixCell]:
-    """Return the cells in the order of the file, seeds running fastest.
+    """Return the cells in the order of the file, with seeds varying fastest.
 
     [section 4.1, matrix] A cell is a run with a stable name, on this machine or on a cluster.
 

@@ -8,9 +8,9 @@ Rules
       in flight, a second time to stop at once.
     - Work on a cell needs its lock, which is released when the process that holds it ends; so several processes, or
       machines with a shared folder, may share a matrix.
-    - If a step outlives the process that started it, the next process waits for it, as it does what is needed anyway.
-      In its first seconds, before it has the run's lock, it cannot be seen: of two such steps the second fails, and
-      with it the cell.
+    - If a step outlives the process that started it, the next process waits for it, since it does what is needed
+      anyway. In its first seconds, before it has the run's lock, it cannot be noticed: of two such steps the second
+      fails, and the cell with it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Job(NamedTuple):
 
 
 class CellOutcome(NamedTuple):
-    """How the work on a cell ended; if it is not done, `problem` says why, and `command` continues it."""
+    """How the work on a cell ended; if the cell is not done, `problem` says why, and `command` continues it."""
 
     name: str
     end: Literal["done", "skipped", "failed", "stopped", "taken"]
@@ -101,7 +101,7 @@ def state_of(job: Job, runs_dir: Path) -> CellState:
 
 
 def next_words(job: Job, runs_dir: Path) -> tuple[str, ...]:
-    """Return the words of the next step of a cell, none if it is done. Raises as `state_of` does."""
+    """Return the command of a cell's next step, empty if the cell is done. Raises what `state_of` raises."""
     run = Run(job.name, runs_dir / job.name)
     if not run.events:
         return job.begin
@@ -251,7 +251,7 @@ def how_far(job: Job, desk: Desk) -> str:
 
 
 def _complaint(job: Job, desk: Desk) -> str:
-    """Return the error message of the latest step, else its last line."""
+    """Return the error message of the latest step, or else its last line."""
     lines = _lines(job, desk)
     said = [line.removeprefix(_SAYS) for line in lines if line.startswith(_SAYS)]
     return (said or lines or [""])[-1]

@@ -6,11 +6,12 @@ Rules
       least cacheable length (1,024 tokens and more) is not cached, and costs nothing more.
     - A batch is one call of many requests whose replies are fetched when it has ended;
       engine/session/batches.py makes them.
-    - Newer models decide how much to think, or do not think (`thinking` on, off); a token budget is for those before
-      Opus 4.7.
+    - Newer models decide for themselves how much to think, or do not think (`thinking` on, off); a token budget is for
+      models before Opus 4.7.
     - Current models take no temperature; it is sent only if the spec says `temperature=send`. A reply is recorded, so a
       replay does not depend on whether the provider would give it again.
-    - A schema goes as the SDK would send one: what the provider refuses in it (bounds, say) becomes part of its words.
+    - A schema is sent as the SDK would send it: what the provider does not accept in it (bounds, say) goes into its
+      descriptions.
 """
 
 from __future__ import annotations
@@ -50,11 +51,11 @@ OPTIONS = ("base_url", "timeout", "structured", "key_env", "effort", "thinking",
 `cache`: `send` (default) or `omit` the mark that asks the provider to keep the system message."""
 
 DEFAULT_URL = "https://api.anthropic.com"
-"""Explicit, since an address that the SDK finds in the environment would not be recorded."""
+"""Given explicitly, since an address that the SDK finds in the environment would not be recorded."""
 _CHOICES = {"structured": ("json_schema", "tool", "none"), "temperature": ("omit", "send"), "cache": ("send", "omit")}
 """Options with a fixed choice of values, the default first."""
 _LEAST_BUDGET = 1024
-"""In tokens: the provider refuses a smaller thinking budget."""
+"""The smallest thinking budget that the provider accepts, in tokens."""
 _STATUSES = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -84,7 +85,7 @@ class _Block(msgspec.Struct):
     thinking: str | None = None
     name: str | None = None
     input: Any = None
-    """The arguments of a tool call: for `reply`, which `structured=tool` offers, they are the reply."""
+    """A tool call; the arguments of `reply`, which `structured=tool` offers, are the reply."""
 
 
 class _OutputDetails(msgspec.Struct):
@@ -124,7 +125,7 @@ class _Result(msgspec.Struct):
 
 class _Batch(msgspec.Struct):
     id: Annotated[str, msgspec.Meta(pattern=r"^[\w-]{1,200}\Z")]
-    """An id is recorded and put into addresses: one that no request can carry would block a run for ever."""
+    """An id is recorded and becomes part of addresses: one that no request can carry would block a run for ever."""
 
 
 class _Standing(msgspec.Struct):
@@ -232,7 +233,7 @@ class Anthropic:
 
     def _fields(self, request: Request) -> dict[str, Any]:
         fields = self._params(request)
-        if "temperature" in fields:  # which the SDK has no parameter for
+        if "temperature" in fields:  # for which the SDK has no parameter
             fields["extra_body"] = {"temperature": fields.pop("temperature")}
         return fields
 
@@ -308,7 +309,7 @@ def read_message(reply: object, *, asked: str = "", key: str = "") -> Completion
 
 
 def _entries(results: bytes) -> list[_Entry]:
-    """Return the entries of a batch's results, one a line, without lines that cannot be read: they cost one call each.
+    """Return the entries of a batch's results, one per line, without unreadable lines, which cost one call each.
 
     Raises `ModelFault` if no line can be read, as when something other than the provider answers.
     """

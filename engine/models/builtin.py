@@ -31,7 +31,7 @@ PLAYERS: Mapping[str, tuple[Tier, str]] = {
 
 
 def open_builtin(spec: str, tier: Tier) -> Model:
-    """Return an embedded player. Raises `UsageError` if there is no such player or it serves another tier."""
+    """Return an embedded player. Raises `UsageError` if there is no such player, or it serves another tier."""
     if spec not in PLAYERS:
         raise UsageError(f"There is no model {spec!r}.{nearest(spec, list(PLAYERS))}")
     serves, place = PLAYERS[spec]

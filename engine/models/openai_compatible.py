@@ -2,12 +2,12 @@
 
 Rules
     - The official client makes only one attempt: engine/models/retrying.py retries, so that each attempt is recorded.
-    - A whole reply must arrive within `timeout` seconds, so that a trickling server cannot hold a call for ever.
+    - A whole reply must arrive within `timeout` seconds, so that a trickling server cannot hold up a call for ever.
     - A streamed reply may be silent for at most `stall` seconds: a hanging server is noticed long before the timeout,
-      and a proxy that ends silent connections has nothing to end. One that repeats itself is hung up on, as if cut at
-      its limit: the server stops, and its tokens are unknown.
+      and a proxy that ends silent connections has nothing to end. If a reply repeats itself, the connection is closed
+      as if the reply's limit had cut it: the server stops, and the tokens are unknown.
     - With `context` given, or named by a server that refused a request, a reply's limit is lowered to what its prompt
-      leaves. A prompt that leaves too little is refused here, as some servers would cut it silently.
+      leaves. A prompt that leaves too little is refused here, because some servers would cut it silently.
     - `RetryingClient` limits the calls in flight: the HTTP client limits no connections and keeps idle ones.
 """
 
@@ -70,7 +70,7 @@ off (default); `stall`: seconds between two pieces."""
 
 DEFAULT_URL = "https://api.openai.com/v1"
 STALL = 120.0
-"""Seconds that a streamed reply may be silent, before its first piece too."""
+"""Seconds for which a streamed reply may be silent, also before its first piece."""
 
 _LOOKED_EVERY = 4_000
 """Characters of a streamed reply between two searches for a loop."""
@@ -96,7 +96,7 @@ class _Function(msgspec.Struct, frozen=True):
 
 
 class _Call(msgspec.Struct):
-    """A tool call: to `reply`, which `structured=tool` offers, it is the reply; any other was not asked for."""
+    """A tool call: a call to `reply`, which `structured=tool` offers, is the reply; no other was asked for."""
 
     function: _Function | None = None
 
@@ -129,7 +129,7 @@ class _Message(msgspec.Struct):
 
     @property
     def aside(self) -> str:
-        """The thinking kept apart from the text, in one of the fields that servers use for it."""
+        """The thinking that is kept separate from the text, in one of the fields that servers use for it."""
         said = self.reasoning_content or self.reasoning or [part.thinking for part in self.parts if part.thinking]
         return str(said or "")
 
@@ -219,7 +219,7 @@ class OpenAICompatible:
     async def _reply(self, client: AsyncOpenAI, fields: dict[str, Any]) -> object:
         if not self._is_streamed:
             return await client.chat.completions.create(**fields)
-        # Always closed, as a server may go on sending what is no longer read.
+        # Always closed, since a server may go on sending what is no longer read.
         async with await client.chat.completions.create(
             **fields, stream=True, stream_options={"include_usage": True}
         ) as pieces:
@@ -279,7 +279,7 @@ class OpenAICompatible:
 
 
 async def put_together(pieces: AsyncIterator[object]) -> _Reply:
-    """Return the completion that the pieces make; without choices if none had any, without a finish if none came.
+    """Return the completion that the pieces form; it lacks choices if no piece had any, and a finish if none came.
 
     Raises `ModelFault` for a piece of any other shape.
     """
@@ -312,7 +312,8 @@ async def put_together(pieces: AsyncIterator[object]) -> _Reply:
 
 
 class _Watched:
-    """A text that comes in pieces, and whether it loops: checked at the same places, however it is divided."""
+    """A text that comes in pieces, and whether it loops: this is checked at the same places, however the text is
+    divided."""
 
     def __init__(self) -> None:
         self._pieces, self._length, self._looked, self.loops = list[str](), 0, 0, False
@@ -322,7 +323,7 @@ class _Watched:
         return "".join(self._pieces)
 
     def adds_loop(self, piece: str) -> bool:
-        """Add a piece, and return whether the text loops now; if so, drop what follows the place where that shows."""
+        """Add a piece and return whether the text now loops; if so, drop what follows the place where that shows."""
         self._pieces.append(piece)
         self._length += len(piece)
         while not self.loops and self._length - self._looked >= _LOOKED_EVERY:
@@ -347,7 +348,7 @@ def read_completion(reply: object, *, asked: str = "", key: str = "") -> Complet
     usage = read.usage or _Usage()
     given, made = usage.prompt_tokens_details or _Given(), usage.completion_tokens_details or _Made()
     input_tokens = usage.prompt_tokens or 0
-    # Some count thinking only in the total.
+    # Some servers count thinking only in the total.
     output_tokens = max(usage.completion_tokens or 0, (usage.total_tokens or 0) - input_tokens)
     stop = _STOPS.get(finish, without_key(finish, key))
     text, thinking = heard(message.text, message.aside, output_tokens=output_tokens, told=made.reasoning_tokens)
@@ -364,7 +365,7 @@ def read_completion(reply: object, *, asked: str = "", key: str = "") -> Complet
 
 
 def _reply_form(form: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields that ask for a typed reply, none if only the prompt's words ask for it."""
+    """Return the fields that ask for a typed reply, none if it is asked for only in the prompt's words."""
     match form:
         case "json_schema":
             return {"response_format": {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema}}}

@@ -1,4 +1,4 @@
-"""Which models there are: from a spec such as `openai/qwen3?base_url=...` to an open model of the wanted tier.
+"""The models by name: from a spec such as `openai/qwen3?base_url=...` to an open model of the wanted tier.
 
 Rules
     - Opening a model makes no call, but a missing key or client package shows here, before a run starts.
@@ -68,7 +68,7 @@ def open_model(spec: str, tier: Tier) -> Model:
     """Return the model that a spec names, ready to be called.
 
     Raises:
-        UsageError: no such provider, option or model, or one that cannot serve this tier.
+        UsageError: no such provider, option or model, or the model cannot serve this tier.
         PrerequisiteError: The provider's client package or key is missing.
     """
     parsed = parse_spec(spec, known=_options_by_provider())
@@ -104,14 +104,14 @@ class Models(NamedTuple):
         return {tier: model.name for tier, model in self.by_tier().items()}
 
     def named_in(self, config: Config) -> Config:
-        """Return a configuration that names these models by tier, as a run with them records it."""
+        """Return a configuration that names these models by tier, as a run with these models records it."""
         return msgspec.structs.replace(config, **self.names())
 
 
 def open_models(config: Config, *, has_guidance: bool) -> Models:
     """Return the models that a configuration names, without the guidance model if `has_guidance` is false.
 
-    Raises as `open_model` does, and `UsageError` for own tasks with no model named to do them.
+    Raises what `open_model` raises, and `UsageError` if no model is named to do the user's own tasks.
     """
     require_learner(config)
     config = with_own_models(config)
@@ -121,7 +121,7 @@ def open_models(config: Config, *, has_guidance: bool) -> Models:
 
 
 def require_models(models: object, *, has_guidance: bool = False) -> None:
-    """Raise `UsageError` for something else in place of models, or for a missing teacher if a run learns."""
+    """Raise `UsageError` for anything but models, or for a missing teacher if a run learns."""
     if not isinstance(models, Models):
         raise UsageError(f"models is {models!r:.80}: give mage_es.Models(execution, guidance).")
     for tier, model in models.by_tier().items():
@@ -144,7 +144,7 @@ def require_model(tier: str, model: object) -> None:
 
 
 def require_learner(config: Config) -> None:
-    """Raise `UsageError` for own tasks with no model named to do them."""
+    """Raise `UsageError` if no model is named to do the user's own tasks."""
     if config.execution == BENCHMARK and needs_learner(config.benchmark):
         raise UsageError(
             f"Which model is to do these tasks? {own_learner(config.benchmark)} Name yours with --execution, such as "
@@ -153,7 +153,7 @@ def require_learner(config: Config) -> None:
 
 
 def own_learner(benchmark: str) -> str:
-    """Return which model does own tasks by default, and what it can do."""
+    """Return which model does the user's own tasks by default, and what it can do."""
     return (
         f"Without --execution it is {own_models(benchmark).execution}: a solver of arithmetic word problems by rules, "
         "no language model. It learns from worked solutions, and can answer nothing else."
@@ -161,7 +161,8 @@ def own_learner(benchmark: str) -> str:
 
 
 def own_teacher(config: Config, tasks: Sequence[Question]) -> list[str]:
-    """Return what to say if no other model is named to guide the learning of own tasks: what this one can do."""
+    """Return what to say about the default guide for the user's own tasks, if no other model is named: what it can
+    do."""
     stand_in = own_models(config.benchmark).guidance
     if not needs_learner(config.benchmark) or with_own_models(config).guidance != stand_in:
         return []
@@ -196,7 +197,7 @@ def _options_by_provider() -> Mapping[str, Sequence[str] | None]:
 
 
 def _is_installed(package: str) -> bool:
-    """Return whether a package can be imported, without the seconds that importing it takes."""
+    """Return whether a package can be imported, without taking the seconds to import it."""
     try:
         return find_spec(package) is not None
     except (ImportError, ValueError):  # it was removed from the table of modules

@@ -18,9 +18,9 @@ Rules
       the run stops cleanly and can be resumed. Calls that were in flight when a pause began are not counted: many calls
       that fail at once, as when a server goes down, are one symptom.
     - A provider that has never answered counts as unreachable after `reach_s` seconds: its address is wrong, or it was
-      not started. One that has answered before gets the whole policy.
-    - If the first `pause_after` calls are all rejected, the calls themselves are at fault:
-      the run stops rather than losing every question. If none of their replies has text, that is announced.
+      not started. For one that has answered before, the whole policy applies.
+    - If the first `pause_after` calls are all rejected, the calls themselves are at fault: the run stops rather than
+      lose every question. If none of their replies has text, that is announced.
     - A request to stop waits for calls in flight, but not for pauses between attempts.
 """
 
@@ -55,7 +55,7 @@ class RetryPolicy(NamedTuple):
     give_up_after: int = 60
     """Outages in a row before the run stops."""
     reach_s: float = 25.0
-    """How long a provider that has never answered is tried."""
+    """How long to try a provider that has never answered."""
     longest_rest_s: float = 3600.0
     """The longest `retry-after` to wait for."""
     clock: Clock = SYSTEM_CLOCK
@@ -67,7 +67,7 @@ _POLL_S = 0.2
 
 
 class Answered(NamedTuple):
-    """A reply, and the microseconds of its own attempt, not of failed ones."""
+    """A reply, and the microseconds of its own attempt, without failed ones."""
 
     completion: Completion
     latency_us: int
@@ -91,7 +91,7 @@ class ProviderDown(PrerequisiteError):
 class RetryingClient:
     """Calls to one model, from any number of tasks of one event loop.
 
-    [beyond the paper, outages] Failures of calls in flight together count once. A server that answered before is given
+    [beyond the paper, outages] Failures of calls in flight together count once. A server that answered before gets some
     minutes; then the run stops and can be resumed.
     """
 
@@ -291,7 +291,7 @@ class RetryingClient:
         jitter = tenacity.wait_random_exponential(self.policy.first_wait_s, max=self.policy.longest_wait_s)
         asked = error.fault.retry_after if isinstance(error, ModelFault) else 0.0
         wait = asked + float(jitter(state))
-        if self._unreachable_since is not None:  # so that the last attempt is not long after `reach_s`
+        if self._unreachable_since is not None:  # so that the last attempt does not come long after `reach_s`
             wait = min(wait, max(0.0, self._unreachable_since + self.policy.reach_s - self._clock.now()))
         return wait
 
@@ -332,5 +332,5 @@ def require_near(name: str, fault: Fault, retry_policy: RetryPolicy) -> None:
 
 
 def _is_of_all(fault: Fault) -> bool:
-    """Return whether every call may have this fault: refused by the server."""
+    """Return whether this fault is a refusal that every call may meet."""
     return fault.kind == "rejected" and fault.status > 0

@@ -32,7 +32,7 @@ OPTIONS = (
     "thinking",
     "system",
 )
-"""As vLLM's own engine arguments; `eager`: on or off; `thinking`: auto (default), on, off, or tokens to think in, for
+"""Like vLLM's own engine arguments; `eager`: on or off; `thinking`: auto (default), on, off, or tokens to think in, for
 templates that support it; `system`: `apart` (default), or `joined` to the user's message."""
 
 

@@ -1,1 +1,1 @@
-"""Reports over many runs: the paper's tables and figures, made from recorded events and from nothing else."""
+"""Reports over many runs: the paper's tables and figures, made only from recorded events."""

@@ -1,4 +1,4 @@
-"""Tables of what a part of the system is worth: success memories and other parts off, and the cascade's A to D."""
+"""Tables of what a part of the system is worth: with success memories or another part off, and the cascade's A to D."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ALL = "all, mean"
 def ablation(study: Study) -> StudyTable:
     """Return each system with a part switched off beside the full one: benchmarks of single questions.
 
-    [tables, ablation] Every other setting that bears on the result must agree; both sides have common seeds.
+    [tables, ablation] All other settings that affect the result must agree, and both sides must have common seeds.
     """
     return _switched_off(
         study,
@@ -105,7 +105,7 @@ def _means(
 
 def cascade(study: Study) -> StudyTable:
     """Return base retrieval (no part of the cascade), some parts if there are such runs, and A to D. Only if runs have
-    them all, as with the preset `paper`.
+    all of these, as with the preset `paper`.
 
     [tables, cascade]
     """

@@ -13,11 +13,11 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import MemoryAppended, QuestionPlanned
 
 _LONGEST = 600
-"""Characters of a text that the table shows."""
+"""How many characters of a text the table shows."""
 
 
 def bundles(study: Study) -> StudyTable:
-    """Return for the first full run of each benchmark the right answer whose bundle has most kinds of memories.
+    """Return, for the first full run of each benchmark, the right answer whose bundle has the most kinds of memories.
 
     [tables, bundles and settings] Ties go to the smallest id.
     """
@@ -40,7 +40,8 @@ def bundles(study: Study) -> StudyTable:
 
 
 def _richest(run: RecordedRun, exam: RecordedExam) -> QuestionPlanned | None:
-    """Return the plan of the right answer with most kinds of memories, then most memories, then the smallest id."""
+    """Return the plan of the right answer with the most kinds of memories, then the most memories, then the smallest
+    id."""
     outcomes = _kinds(run)
     reader = LogReader(run.run.exams_path / exam.name / "log")
     right = set(exam.answers.filter("correct")["question_id"])

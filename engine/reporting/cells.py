@@ -53,14 +53,14 @@ class StudyTable(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_empty(self) -> bool:
-        """Return whether it has no number and, as a table of words, no complete row."""
+        """Return whether it has no number or, if it is a table of words, no complete row."""
         return not any(isinstance(entry, Cell) for row in self.rows for entry in row) and not (
             self.rows and all(isinstance(entry, str) for row in self.rows for entry in row)
         )
 
     @property
     def keys(self) -> int:
-        """Return how many columns, from the left, identify a row: those of words before the first number."""
+        """Return how many columns, from the left, identify a row: the columns of words before the first number."""
         words = [all(isinstance(row[at], str) for row in self.rows) for at in range(len(self.columns))]
         return words.index(False) if self.rows and False in words[1:] and words[0] else 1
 
@@ -70,7 +70,7 @@ def columns(*names: str, group: str = "") -> tuple[TableColumn, ...]:
 
 
 def with_best(row: tuple[Entry, ...], places: range) -> tuple[Entry, ...]:
-    """Return the row with the highest mean among these columns marked as the best, if at least two have one."""
+    """Return the row with the highest mean among these columns marked as best, if at least two of them have a mean."""
     filled = [(entry.mean, -at) for at in places if isinstance(entry := row[at], Cell)]
     if len(filled) < 2:
         return row

@@ -15,9 +15,9 @@ Chart = dict[str, Any]
 
 _WIDTH, _HEIGHT = 480, 300
 _ROW, _PANEL = 26, 220
-"""Pixels of a bar with its gap, and of a panel of bars."""
+"""Pixels of a bar with its gap, and width of a panel of bars."""
 _LONGEST_NAME = 260
-"""Pixels of a name beside a bar or in a legend; a longer one is cut."""
+"""Most pixels of a name beside a bar or in a legend; a longer one is cut."""
 _COLOURS = ("#3b82f6", "#e08600", "#10a37f", "#d1495b", "#9b6dd6", "#7a8793", "#2aa7c9", "#a8900c")
 """Most colour-blind readers can tell them apart; with the dashes, everyone can."""
 _DASHES = ((1, 0), (7, 3), (2, 3), (9, 3, 2, 3))
@@ -60,7 +60,8 @@ def drawn(chart: Chart) -> dict[str, bytes]:
 
 
 def _printable(part: Any) -> Any:
-    """Return a part of a chart whose texts an SVG may hold; vl-convert ends the process for one that it may not."""
+    """Return a part of a chart whose texts an SVG may hold; vl-convert ends the process for one that it may not
+    hold."""
     if isinstance(part, Mapping):
         return {_printable(name): _printable(value) for name, value in part.items()}
     if isinstance(part, str):
@@ -108,7 +109,7 @@ def line_chart(title: str, series: Sequence[Series], *, x: str, y: str, high: fl
 
 
 def stacked_chart(panels: Mapping[str, Mapping[str, Sequence[ChartMark]]], *, title: str, x: str) -> Chart:
-    """Return one panel below another, each with the shares (in percent, adding up to 100) of its layers."""
+    """Return one panel below another, each with the shares of its layers (in percent, adding up to 100)."""
 
     def panel(name: str, layers: Mapping[str, Sequence[ChartMark]]) -> Chart:
         rows = [{"name": layer, "x": mark.x, "share": mark.value} for layer, marks in layers.items() for mark in marks]

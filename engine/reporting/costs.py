@@ -1,4 +1,4 @@
-"""Tables of what runs cost: calls, tokens and dollars by tier, every call by agent and purpose, latency."""
+"""Tables of what runs cost: calls, tokens and dollars by tier, all calls by agent and purpose, and latency."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def cost(study: Study) -> StudyTable:
 
 
 def _tiers(ledgers: Sequence[Ledger]) -> Sequence[Tier]:
-    """Return the tiers of the models, and that of the embedder if one is served: most are not."""
+    """Return the tiers of the models, and the embedder's if it is a server's, which most are not."""
     is_served = any(ledger.total("embedder").calls for ledger in ledgers)
     return (*TIER_NAMES, "embedder") if is_served else TIER_NAMES
 
@@ -150,7 +150,7 @@ def _by_purpose(ledgers: Iterable[Ledger]) -> Counter[tuple[str, str, str]]:
 def latency(study: Study) -> StudyTable:
     """Return seconds of model calls for a question of the exam, with the accuracy of the same answers.
 
-    [tables, latency] RecordedRun latencies of all calls of a question's course, added up.
+    [tables, latency] The recorded latencies of all calls of a question's course, added up.
     """
     full = study.compared()
     head = study.head(full, "learner", "teacher", "setting")

@@ -19,16 +19,16 @@ from mage_es.engine.reporting.systems import FULL, NO_SUCCESS, Placement
 from mage_es.events.digests import sha256_text
 
 MOST_LINES = 8
-"""Lines of a chart that remain distinguishable."""
+"""How many lines of a chart remain distinguishable."""
 
 _FEW = ("skills", "principles", "task types", "task types covered")
-"""Small counts have a chart of their own: there are a hundred times as many memories."""
+"""Small counts have a separate chart: there are a hundred times as many memories."""
 LONGEST_NAME = 80
-"""Characters of a title in a file name; file systems allow 255 bytes in all."""
+"""Most characters of a title in a file name; file systems allow 255 bytes in all."""
 
 
 def figures(study: Study) -> dict[str, Chart]:
-    """Return every figure for which there is data, by name; those along iterations once for each full system.
+    """Return every figure that has data, by name; those along iterations once for each full system.
 
     [tables, figures]
     """
@@ -165,7 +165,8 @@ def _title(study: Study, place: Placement) -> str:
 
 
 def _slug(study: Study, place: Placement) -> str:
-    """Return a file name: the title, with a hash if it would be too long, or if own tasks have equal names."""
+    """Return a file name: the title, with a hash if it would be too long, or if tasks of the user's own have equal
+    names."""
     title = _title(study, place)
     if place.benchmark not in study.titles and (brief := titled(place.benchmark)) != place.benchmark:
         title = title.replace(place.benchmark, f"{brief} {sha256_text(place.benchmark)[:8]}")

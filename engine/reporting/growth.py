@@ -19,7 +19,8 @@ _SIZES = {
     "Nodes": "nodes",
     "Edges": "edges",
 }
-"""The table's columns, and those of `RecordedRun.growth`; a task type is covered once it was a target of EVOLVE."""
+"""The table's columns, and those of `RecordedRun.growth`; a task type is covered once it has been a target of
+EVOLVE."""
 
 _RECOVERY = {
     "iteration": pl.Int64,

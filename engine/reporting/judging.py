@@ -24,7 +24,7 @@ from mage_es.events.vocabulary import AnswerJudged, EpisodeStepped, ModelCalled
 
 HOTPOTQA = "hotpotqa"
 CROSS_CHECK = ("em", "f1", "lenient")
-"""Its metrics beside the verdict; appendix, HotpotQA cross-check."""
+"""The metrics beside the verdict; appendix, HotpotQA cross-check."""
 
 
 class Deciders(NamedTuple):
@@ -156,7 +156,7 @@ def _measured(study: Study, place: Placement) -> tuple[list[Mapping[str, float]]
 
 
 def replies_of(run: RecordedRun, exam: RecordedExam) -> Mapping[str, object]:
-    """Return the last reply to each question of an exam as it was recorded, of an episode its actions."""
+    """Return the last reply to each question of an exam as it was recorded; for an episode, its actions."""
     reader = _log_of(run, exam)
     answered = set(exam.answers["question_id"])
     if not exam.episodes.is_empty():
@@ -167,7 +167,7 @@ def replies_of(run: RecordedRun, exam: RecordedExam) -> Mapping[str, object]:
 def _scored(
     run: RecordedRun, exam: RecordedExam, benchmark: Benchmark, questions: Mapping[str, Question]
 ) -> Mapping[str, object]:
-    """Return the reply that was scored for each question of an exam: after a vote the winner, not the last one.
+    """Return the reply that was scored for each question of an exam: after a vote, the winner and not the last one.
 
     If the answer comes from no single reply (ReAct finishes with an action), it is the answer itself, "" for none.
     """
@@ -175,7 +175,7 @@ def _scored(
         return replies_of(run, exam)
     reader = _log_of(run, exam)
     replies, wanted = _replies(reader), questions.keys() & set(exam.answers["question_id"])
-    found: dict[str, object] = dict.fromkeys(sorted(wanted), "")  # a question without an answer was asked all the same
+    found: dict[str, object] = dict.fromkeys(sorted(wanted), "")  # a question without an answer was nevertheless asked
     for event in reader.of(AnswerJudged):
         if event.question_id not in wanted:
             continue

@@ -3,7 +3,7 @@
 Rules
     - Runs that differ in a setting have different placements. For a baseline only the settings of the exam count; it is
       compared with systems that have the same.
-    - Of several runs with the same placement and seed the newest counts.
+    - Of several runs with the same placement and seed, the newest counts.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Seeds = Mapping[int, RecordedRun]
 
 
 class _Apart(NamedTuple):
-    """The settings in which the runs of a benchmark differ, and those in which the baselines of each name do."""
+    """The settings in which the runs of a benchmark differ, and those in which the baselines of one name differ."""
 
     settings: Sequence[str]
     baselines: Mapping[str, Sequence[str]]
@@ -52,7 +52,7 @@ class Places:
         benchmarks = sorted({run.begun.benchmark for run in self.runs})
         self._guarded = {run.begun.benchmark for run in self.runs if run.config.guard != "off"}
         self._chosen = {run.begun.benchmark for run in self.runs if run.config.bandits}
-        # The cascade's parts that some run of a benchmark has: those that none has are switched off in no system.
+        # The cascade's parts that some run of a benchmark has: a part that no run has does not count as switched off.
         self._cascade = {benchmark: self._cascade_of(benchmark) for benchmark in benchmarks}
         self._apart = {benchmark: self._setting_apart(benchmark) for benchmark in benchmarks}
         # Kept: both compare whole configurations, and every blank cell asks for them for every run.
@@ -69,11 +69,11 @@ class Places:
 
     @property
     def notes(self) -> list[str]:
-        """Return what is incomplete or does not count, as far as it was read."""
+        """Return notes on what is incomplete or does not count, as far as it was read."""
         return [*self._notes, *(problem for run in self.runs for problem in run.problems)]
 
     def place(self, run: RecordedRun) -> Placement:
-        """Return a run's placement. A baseline has no teacher, and of the settings only those of the exam."""
+        """Return a run's placement. A baseline has no teacher, and only the settings of the exam."""
         return self._places[run]
 
     def _place_of(self, run: RecordedRun) -> Placement:
@@ -83,7 +83,7 @@ class Places:
             system = ", ".join((run.baseline, *told(run, apart.baselines.get(run.baseline, ()))))
             return Placement(benchmark, learner, "", self._conditions[run], system)
         unguarded = () if benchmark in self._guarded else (NO_GUARD,)
-        # By default there are no bandits: that is worth a word beside a run that has them.
+        # By default there are no bandits, which deserves mention beside a run that has them.
         lacking = () if benchmark in self._chosen else (NO_BANDITS,)
         begun = (f"from {run.parent.parent}",) if run.parent else ()
         setting = ", ".join((*unguarded, *told(run, apart.settings), *begun))
@@ -129,7 +129,7 @@ class Places:
         return [place for place in self.places if place.system == FULL]
 
     def compared(self) -> list[Placement]:
-        """Return the placements of the full system, and one without a teacher for what has only baselines so far."""
+        """Return the placements of the full system, and one without a teacher where there are only baselines so far."""
         full = self.full()
         known = {(place.benchmark, place.learner, self.conditions(place)) for place in full}
         others = {(p.benchmark, p.learner, p.setting) for p in self.places if not p.teacher} - known
@@ -141,7 +141,7 @@ class Places:
         return Placement(place.benchmark, place.learner, "", self.conditions(place), name)
 
     def baselines(self, places: Sequence[Placement], wanted: Iterable[str] = BASELINES) -> list[str]:
-        """Return the baselines to compare with: the wanted ones, others that were run, each variant."""
+        """Return the baselines to compare with: the wanted ones, and others that were run, each variant separately."""
         beside = {(place.benchmark, place.learner, self.conditions(place)) for place in places}
         there = {p.system for p in self.places if not p.teacher and (p.benchmark, p.learner, p.setting) in beside}
         ways = [*wanted, *sorted({way_of(system) for system in there} - set(BASELINES))]
@@ -164,7 +164,7 @@ class Places:
         return f"{name}{comma}{rest}"
 
     def shots(self, places: Iterable[Placement]) -> list[str]:
-        """Return a note on the examples in few-shot prompts, none if the name of the column says it."""
+        """Return a note on the examples in few-shot prompts, none if a column's name gives their number."""
         shown = self._shown(places)
         if len({count for counts in shown.values() for count in counts}) < 2:
             return []
@@ -181,7 +181,7 @@ class Places:
 
     @cached_property
     def titles(self) -> Mapping[str, str]:
-        """Short titles of the user's own tasks, which have long names; without those that two would share."""
+        """Short titles of the user's own tasks, which have long names, except titles that two would share."""
         names = {run.begun.benchmark for run in self.runs}
         called = {name: title(name) for name in names}
         alike = Counter(called.values())

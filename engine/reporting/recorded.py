@@ -124,7 +124,7 @@ class RecordedRun:
 
     @property
     def initial(self) -> RecordedExam | None:
-        """Return the one that counts on the state before the first iteration."""
+        """Return the complete exam that counts on the state before the first iteration."""
         return _counting(self.taken_of("start"), self._sizes_that_count)
 
     def taken_of(self, state: Literal["start", "end"]) -> list[RecordedExam]:
@@ -139,7 +139,7 @@ class RecordedRun:
 
     @property
     def _sizes_that_count(self) -> list[int]:
-        """The sizes of exams that count, best first: what was registered, else everything held out."""
+        """The sizes of exams that count, best first: what was registered, or else everything held out."""
         registered = [event.questions for event in self.reader.of(RunRegistered)]
         return [*registered, self.taken.get("held_out", 0)]
 
@@ -150,7 +150,8 @@ class RecordedRun:
         return self.answers.filter(purpose=purpose).group_by("iteration").agg(mean).sort("iteration")
 
     def anchors(self, score: str) -> pl.DataFrame:
-        """Return the mean of `score` over all anchors at each iteration, in percent; carried ones keep theirs."""
+        """Return the mean of `score` over all anchors at each iteration, in percent; carried anchors keep their
+        scores."""
         kept = ("iteration", "question_id", "value")
         put = self.answers.filter(purpose="anchor").with_columns(value=pl.col(score).cast(pl.Float64)).select(kept)
         carried = self._carried.with_columns(value=pl.col("correct").cast(pl.Float64)).select(kept).sort("iteration")
@@ -202,7 +203,7 @@ class RecordedRun:
 
 def _counting(exams: Sequence[RecordedExam], wanted: Sequence[int]) -> RecordedExam | None:
     """Return the first complete exam of the first size that any has; of other sizes the first of the largest. Never the
-    newest, so that nobody can repeat an exam until the result pleases."""
+    newest, so that an exam cannot be repeated until the result pleases."""
     whole = [exam for exam in exams if exam.closed]
     fitting = (exam for size in wanted for exam in whole if len(exam.questions) == size)
     return next(fitting, None) or max(whole, key=lambda exam: len(exam.questions), default=None)

@@ -48,7 +48,7 @@ def plain(entry: Entry, *, with_n: bool = True) -> str:
 
 
 def rows_of(table: StudyTable) -> list[tuple[str, ...]]:
-    """Return the rows as plain texts; an n that all of them share goes into the notes."""
+    """Return the rows as plain texts; if all share one n, that goes into the notes."""
     with_n = common_n(table) is None
     return [tuple(" ".join(plain(entry, with_n=with_n).split("\n")) for entry in row) for row in table.rows]
 
@@ -84,8 +84,8 @@ def notes_of(table: StudyTable) -> list[str]:
 
 
 def render(table: StudyTable, form: TableFormat) -> str:
-    """Return a table in a form; the content of names and messages can neither steer a terminal nor be a formula or
-    HTML."""
+    """Return a table in a format; what names and messages contain can neither control a terminal nor act as a formula
+    or HTML."""
     return "".join(letter for letter in _RENDERERS[form](table) if letter.isprintable() or letter == "\n")
 
 
@@ -155,9 +155,9 @@ def _in_markdown(text: str) -> str:
 
 
 def _note_in_markdown(note: str) -> str:
-    """Return a note, keeping what is in backticks literal: no HTML begins there."""
+    """Return a note, keeping what is in backticks literal: no HTML can begin there."""
     parts = note.removeprefix("- ").split("`")
-    ends = len(parts) - len(parts) % 2  # an unpaired mark begins no code
+    ends = len(parts) - len(parts) % 2  # an unpaired mark does not begin code
     return "`".join(part if at % 2 and at < ends else part.replace("<", "&lt;") for at, part in enumerate(parts))
 
 

@@ -22,9 +22,9 @@ PUBLISHED = {
 
 
 def sequential(study: Study) -> StudyTable:
-    """Return a row for each configuration of each sequential environment, the exams before evolution among them.
+    """Return a row for each configuration of each sequential environment, including the exams before evolution.
 
-    [tables, sequential environments] The exam's scores and the peak of the evaluations are columns apart, with the
+    [tables, sequential environments] The exam's scores and the peak of the evaluations are separate columns, with the
     share of replies that named no action.
     """
     places = [place for place in study.places if study.is_sequential(place.benchmark)]

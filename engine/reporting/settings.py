@@ -1,7 +1,7 @@
 """The table of hyperparameters: the paper's value of each setting beside the actual and the configured ones.
 
 Rules
-    - The actual value counts: questions taken, iterations closed, a floor as measured. If the configured value
+    - The actual value counts: questions taken, iterations closed, a floor as it was measured. If the configured value
       differs, both are shown.
     - Values that differ between benchmarks are labelled; those of several runs are a range.
 """

@@ -66,7 +66,7 @@ def _differences(one: QuestionScores, other: QuestionScores) -> list[float]:
 
 
 def _t_interval(values: Sequence[float], method: str) -> Interval:
-    """Return the t interval of a mean, for differences with the p value of a zero mean."""
+    """Return the t interval of a mean and, for differences, the p value of a zero mean."""
     from scipy.stats import t
 
     n, mean, deviation = len(values), statistics.fmean(values), statistics.stdev(values)

@@ -22,7 +22,7 @@ from mage_es.events.errors import MageError, UsageError
 Measure = Literal["accuracy", "score", "strict"]
 """Right answers, the mean score, or the answers that are right by the strict rule; each in percent."""
 MEASURED: Mapping[Measure, str] = {"accuracy": "correct", "score": "score", "strict": "strict"}
-"""The column of answers of which each is the mean."""
+"""The column of answers whose mean each measure is."""
 
 
 class TableHead(NamedTuple):
@@ -80,7 +80,7 @@ class Study(Places):
         *,
         over: Literal["start", "end"] = "end",
     ) -> Cell | None:
-        """Return one placement minus another (`over` its exam at the start or the end) in points, see `difference`.
+        """Return one placement minus another in points (`over`: its exam at the start or the end), see `difference`.
 
         Exams of a seed that asked different questions are not compared, and a note names them.
         """
@@ -125,7 +125,7 @@ class Study(Places):
         return tuple(notes)
 
     def teaching(self, places: Iterable[Placement]) -> tuple[str, ...]:
-        """Return a note on what the guidance model was shown of questions, as gains depend on it."""
+        """Return a note on what the guidance model was shown of questions, since gains depend on it."""
         shown: dict[str, set[str]] = {}
         for place in places:
             for run in self.at(place).values():
@@ -150,7 +150,7 @@ class Study(Places):
 
 
 def _taken_again(run: RecordedRun) -> list[str]:
-    """Return a note for each state with several of the run's own exams, naming the one that counts."""
+    """Return a note for each state with several of the run's own exams, which names the one that counts."""
     notes = []
     for state, counting in (("start", run.initial), ("end", run.final)):
         taken = run.taken_of(state)  # type: ignore[arg-type]
@@ -184,7 +184,7 @@ def open_study(folder: Path, *, prices: Prices | None = None, data_dir: Path | N
     for run in find_runs(folder):
         try:
             found.append(RecordedRun(run))
-        except (MageError, OSError) as error:  # whatever it is, it must not hide other runs
+        except (MageError, OSError) as error:  # whatever the error is, it must not hide other runs
             problems.append(f"{run.id} is left out: {error}")
     if not found:
         why = f" {problems[0]}" if problems else ""

@@ -1,6 +1,5 @@
-"""Which system a run is: the full one, one with a part switched off, or a baseline; and in which settings runs differ.
-
-Sizes are compared as taken, not as requested.
+"""Which system a run is: the full one, one with a part switched off, or a baseline; and the settings in which runs
+differ. Sizes are compared as they were taken, not as requested.
 """
 
 from __future__ import annotations
@@ -50,9 +49,9 @@ BASELINES: Mapping[str, str] = {
 }
 """The baselines of the paper by their names on the command line, in the order of its tables."""
 FEW_SHOT = "few_shot_cot"
-"""The one whose name has the number of its examples."""
+"""The baseline whose name has the number of its examples."""
 ORACLE = "reflexion_oracle"
-"""Reflexion as in the original, which stops at the gold answer; shown only if it was run."""
+"""Reflexion as in the original, which stops at the gold answer; it is shown only if it was run."""
 METHODS: Mapping[str, str] = {
     "zero_shot": "0-shot",
     "nearest_label": "nearest label",
@@ -72,7 +71,7 @@ NAMES: Mapping[str, str] = {**BASELINES, ORACLE: "Reflexion, gold stop", **METHO
 
 
 class Placement(NamedTuple):
-    """A run's placement in every table; `setting` has what else distinguishes its configuration here."""
+    """A run's placement in every table; `setting` is what else distinguishes its configuration from others here."""
 
     benchmark: str
     learner: str
@@ -89,7 +88,7 @@ class Placement(NamedTuple):
 def system_of(run: RecordedRun, *, shared: frozenset[str] = frozenset(), cascade: str) -> str:
     """Return `full`, `no success memories`, `cascade ABD`, several of these joined by commas, or a baseline's name.
 
-    `shared` are parts that no run here has, such as the guard or bandits: they are switched off in none.
+    `shared` are parts that no run here has, such as the guard or bandits: they do not count as switched off.
     `cascade` has the letters of the cascade's parts that some run here has.
     """
     if run.baseline:
@@ -128,7 +127,7 @@ ALL = "all"
 
 
 def values(run: RecordedRun) -> dict[str, object]:
-    """Return every setting but benchmark, seed, models and the switches of parts, as it took effect."""
+    """Return every setting except benchmark, seed, models and the switches of parts, as it took effect."""
     config = run.config
     whole = {field: on for field, (_, on, off) in PARTS.items() if getattr(config, field) == off}
     restored = msgspec.structs.replace(config, seed=0, **whole, **dict.fromkeys(CASCADE, True))
@@ -136,7 +135,7 @@ def values(run: RecordedRun) -> dict[str, object]:
     for name in ("benchmark", "seed", "execution", "guidance"):
         del found[name]
     if config.teacher_sees == shown_to(config.guidance):
-        found["teacher_sees"] = "model"  # it goes with the model, which has its own column
+        found["teacher_sees"] = "model"  # it follows from the model, which has its own column
     for name in ("held_out", "anchors"):
         if run.taken.get(name, getattr(config, name)) < getattr(config, name):
             found[name] = ALL

@@ -50,7 +50,7 @@ def tables(study: Study, names: Sequence[str] = ()) -> list[StudyTable]:
 
 
 def _entitled(table: StudyTable, titles: Mapping[str, str]) -> StudyTable:
-    """Return a table with the titles of own tasks, and their names on the command line in a note."""
+    """Return a table with the titles of the user's own tasks, and their names on the command line in a note."""
     used = {name: each for name, each in titles.items() if any(name in row for row in table.rows)}
     if not used:
         return table

@@ -13,11 +13,11 @@ from mage_es.engine.reporting.systems import Placement
 from mage_es.events.vocabulary import Tier
 
 MOST = 10
-"""Lines of the beginning, the first and the last two among them."""
+"""How many lines the beginning has, including the first and the last two."""
 
 
 def in_words(study: Study) -> list[str]:
-    """Return one line on the runs, one for each full system if there is room, and two on cost and words."""
+    """Return one line on the runs, one on each full system if there is room, and two on cost and words."""
     learning = [run for run in study.counted if not run.baseline]
     runs, baselines = len(learning), len(study.counted) - len(learning)
     exams = sum(len(run.exams) for run in learning)
@@ -54,7 +54,7 @@ def _points(gain: Cell | None) -> str:
 
 
 def _exam_counts(study: Study) -> str:
-    """Return how many exams there are of each state: from many, one could have been picked."""
+    """Return how many exams each state has: from several, one could have been picked."""
     learning = [run for run in study.counted if not run.baseline]
     before, after = (sum(len(run.taken_of(state)) for run in learning) for state in ("start", "end"))
     return f"Exams taken: {before} before and {after} after learning, in {len(learning)} runs."

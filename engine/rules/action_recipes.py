@@ -1,11 +1,11 @@
-"""Achievements: action recipes and milestones, both made from the last actions before one.
+"""Achievements: action recipes and milestones, both made from the last actions before an achievement.
 
 An action recipe (cascade part B) keeps those actions for the skill that they exercise. A milestone is what is learned
 from an episode that has no goal to reach or miss: if the task is to get as far as possible, each achievement is a
 success in itself, kept with what was observed before the actions that led to it.
 
 Rules
-    - The same actions to the same achievement are one recipe, however often they are met.
+    - The same actions to the same achievement are one recipe, however often they occur.
 """
 
 import hashlib
@@ -78,7 +78,7 @@ def milestones(steps: Sequence[EpisodeStepped]) -> list[Milestone]:
     """Return the milestones of an episode, in order; steps that named no action are left out.
 
     [section 4, Crafter, success memories] An episode without a goal is neither right nor wrong: each achievement in
-    EVALUATE becomes a success memory, found by the observation before it.
+    EVALUATE becomes a success memory, which is found by the observation before it.
     """
     found = []
     acted: list[int] = []

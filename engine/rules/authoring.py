@@ -50,13 +50,13 @@ LEAST_SUPPORT = 2  # questions that a principle must name: what a single questio
 
 
 def source_of(item: AuthoredFailure, question: Question) -> str:
-    """Return the text that represents a failure memory in its embedding: its question, and what a strategy is
-    recognised by."""
+    """Return the text that represents a failure memory in its embedding: its question and, for a strategy, how to
+    recognise its questions."""
     return f"{item.recognise}\n{question.question}" if item.kind == "type_strategy" else question.question
 
 
 def sources_of(authored: Authored, questions: Mapping[str, Question]) -> list[str]:
-    """Return every text that has to be embedded before what was authored can be written."""
+    """Return every text that has to be embedded before the authored writings can be recorded."""
     match authored.reply:
         case FailureReply(memories=memories):
             return [source_of(item, questions[item.question_id]) for item in memories if item.question_id in questions]
@@ -82,7 +82,7 @@ def evolve(setting: Setting, state: State, command: Evolve) -> list[Draft]:
 
     [section 3.3, principles] Three at a time; the same words are kept once.
     """
-    # First seen in this iteration: the round-robin counts them from here on.
+    # These types were first seen in this iteration: the round-robin counts them from here on.
     observed = {verdict.task_type for verdict in state.progress.verdicts("evaluate")}
     selected = TargetsSelected(
         iteration=command.iteration,
@@ -158,7 +158,8 @@ class _Writing:
     def _principles(
         self, task_type: str, skill: str, replied: Sequence[AuthoredPrinciple], authored: Authored
     ) -> Written:
-        """Return the first principles that rest on enough questions; one that the skill already has is met again."""
+        """Return the first principles that rest on enough questions; one that the skill already has counts as met
+        again."""
         asked = self._questions_of(task_type)
         texts = [text for text, cases in principles_of(replied) if len(cases & asked) >= LEAST_SUPPORT]
         if replied and not texts:

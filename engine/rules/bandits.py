@@ -7,7 +7,7 @@ Rules
     - Posteriors are integers in millionths, starting from Beta(1, 1).
     - The arms of a choice are those that differ for its question. A new arm puts its key back into warm-up.
     - Frozen, the arm with the best lower bound is served, not the best mean: seven lucky pulls prove little.
-    - A skill that was split from another starts from that one's posteriors, discounted, until its own first reward.
+    - A skill that was split from another starts from the parent's posteriors, discounted, until its own first reward.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Choice(NamedTuple):
 
 def rewarded(posterior: Posterior, reward_micro: int) -> Posterior:
     """Return the posterior after a reward r in [0, MICRO]: alpha += r, beta += 1 - r."""
-    # Integers: sums of floats would depend on the order in which answers came.
+    # Integers: sums of floats would depend on the order in which answers arrived.
     return Posterior(posterior.alpha + reward_micro, posterior.beta + MICRO - reward_micro, posterior.pulls + 1)
 
 
 def warmup_pulls(configured: int, *, expected_pulls: float, arms: int) -> int:
-    """Return the pulls of each arm before Thompson sampling; 0 means a quarter of the expected, in [2, 20].
+    """Return the pulls of each arm before Thompson sampling; 0 means a quarter of the pulls expected, within [2, 20].
 
     [hyperparameters, warm-up] With the paper's 20 most keys never finish.
     """
@@ -54,7 +54,8 @@ def warmup_pulls(configured: int, *, expected_pulls: float, arms: int) -> int:
 def choose(
     posteriors: Mapping[str, Posterior], *, planned: Mapping[str, int], warmup: int, exploration: float, draw: Generator
 ) -> Choice:
-    """Return an arm. `planned` counts the pulls already planned in this iteration, which end a warm-up too.
+    """Return an arm. `planned` counts the pulls already planned in this iteration, which also count towards the
+    warm-up.
 
     [section 3.2, search bandit] Every choice is logged with its probability.
     """
@@ -79,7 +80,8 @@ def choose_frozen(posteriors: Mapping[str, Posterior], *, warmup: int, default: 
 
 
 def posterior_of(config: Config, state: State, bandit: Literal["search", "routing"], key: str, arm: str) -> Posterior:
-    """Return the posterior of an arm; for a split skill that was never rewarded for it the parent's, discounted."""
+    """Return the posterior of an arm; for a split skill that was never rewarded for it, the parent's posterior,
+    discounted."""
     own = state.bandits.posterior(bandit, key, arm)
     parent = state.graph.parent(key) if bandit == "routing" and not own.pulls else ""
     return discounted(posterior_of(config, state, bandit, parent, arm), config.split_discount) if parent else own

@@ -6,22 +6,23 @@ answers of an anchor are a pair: won if only the one with what was learned is ri
 
 Rules
     - A type's own record decides if it can. With more pairs lost than won it is served bare; with so many more won than
-      lost that chance explains it with a probability of at most `gate_p` (one-sided exact sign test), what was learned.
+      lost that chance explains it with a probability of at most `gate_p` (one-sided exact sign test), it is served what
+      was learned.
     - Any other type follows the pairs of all types together, by the same test; so does one without a pair. With
-      at most FEW pairs in all no test is asked for: they cannot show a gain of 20 points, so the nearest cases are
-      served until the bare prompt has beaten them, which it has with more pairs lost than won.
-    - So if what was learned has no effect at all, it is still served, with more pairs than FEW with a probability of at
-      most `gate_p` for each of the two tests, at any one marker, and at no cost; if it does harm, far less often, and a
-      type that it harms is stopped by its own losses, not carried by types that it helps. The price is small gains on
+      at most FEW pairs in all no test is needed: they cannot show a gain of 20 points, so the nearest cases are served
+      until more pairs are lost than won.
+    - So if what was learned has no effect at all, each of the two tests still lets it be served, at any one marker with
+      more pairs than FEW, with a probability of at most `gate_p`, and at no cost; if it does harm, far less often, and
+      a type that it harms is stopped by its own losses, not carried by types that it helps. The price is small gains on
       few anchors: two pairs won and none lost are the least that pass at 0.25, four at 0.1. How often it is served at
       which effect, with how many anchors and types: tests/bench/benefit.py.
-    - An anchor that the guard need not have asked has the answer that it gave when it was last asked, by what had been
-      learned then: it counts, and `stale` says how many there are. At the last snapshot of a run all are asked.
+    - An anchor that the guard did not need to ask again keeps its last answer, given with what had been learned by
+      then: it counts, and `stale` says how many there are. At the last snapshot of a run all are asked.
     - If too few anchors leave it open at the last snapshot (SURE), at most MORE questions that were learned from make
       further pairs, at the price of a call each: those of the last iteration are asked bare as well, and those of the
-      first, which were asked when nothing had been learned, again, without their own cases. Otherwise the gain that a
-      few anchors show would be given up; a run of ten questions has two. That is another look at something without
-      effect, which again passes with a probability of at most `gate_p`. If a rule drifts, the last questions count.
+      first, which were asked when nothing had been learned, are asked again, without their own cases. Otherwise the
+      gain that a few anchors show would be given up; a run of ten questions has two. This second look, too, passes
+      something without effect with a probability of at most `gate_p`. If a rule drifts, the last questions count.
     - Questions that a new learner is asked again are pairs too (rules/reproof.py).
     - A rollback takes back no memory, so it does not change the record.
     - Without anchors, questions asked once more are all the pairs there are. Without any pair nothing is tested: what
@@ -42,9 +43,10 @@ from mage_es.projections.fold import State
 MORE = 60
 """Most questions to ask once more; this many anchors alone show any gain that matters."""
 FEW = 20
-"""Pairs up to which doubt goes to what was learned, as it does without any: a run of some fifteen questions."""
+"""Up to this many pairs what was learned gets the benefit of the doubt, as it does without any: a run of some fifteen
+questions."""
 SURE = 0.05
-"""One-sided p at or below which the anchors settle the matter, for or against what was learned."""
+"""The anchors settle the matter, for or against what was learned, if the one-sided p is at most this."""
 
 
 class Pair(NamedTuple):
@@ -71,8 +73,8 @@ def decide_benefit(
     def decided(record: Paired) -> Paired:
         if not is_gated:
             return msgspec.structs.replace(record, served="learned")
-        # No test here: doubt goes to the bare prompt. A type stopped by chance alone is not stopped for good, since the
-        # next snapshot asks again.
+        # No test here: the bare prompt gets the benefit of the doubt. A type stopped by chance alone is not stopped for
+        # good, since the next snapshot asks again.
         if record.lost > record.won:
             return msgspec.structs.replace(record, served="bare", is_own=True)
         is_own = _is_shown(record, p)
@@ -111,7 +113,7 @@ def benefit_of(setting: Setting, state: State, iteration: int) -> list[BenefitDe
     """Return what a snapshot shows about what was learned; nothing if no anchor was answered both ways."""
     scores, config = state.scores, setting.config
     pairs: dict[str, list[Pair]] = {}
-    # An anchor that lacks one of the answers, as its call failed for good, is not a pair and not evidence.
+    # An anchor that lacks one of the answers, because its call failed for good, is not a pair and not evidence.
     for name, bare in scores.bare_answers().items():
         if (last := scores.last_asked(name)) is not None:
             pairs.setdefault(scores.anchor_type(name), []).append(Pair(last.correct, bare))

@@ -1,10 +1,10 @@
-"""What a brief shows of a question: as much as the teacher may see and the budget has room for.
+"""What a brief shows of a question: as much as the teacher may see and the budget allows.
 
 Rules
     - `seen` is the only place where a right answer or the data set's own solution gets into a brief.
     - A brief that is too long shows less of every text, then fewer questions. The cut is recorded as an event.
-    - When a context is cut, the passages that hold the answer stay, if it is known, then those that share the rarest
-      words with the question.
+    - When a context is cut, the passages that hold the answer (if it is known) stay first, then those that share the
+      rarest words with the question.
 """
 
 import re
@@ -47,7 +47,7 @@ DETAILS = (
     Detail(2, 1, 120, 150),
     Detail(1, 0, 80, 80),
 )
-"""Ever shorter; six questions teach a teacher as much as twelve."""
+"""Each step is shorter; six questions teach a teacher as much as twelve."""
 
 
 class Known(NamedTuple):
@@ -69,7 +69,7 @@ def seen(setting: Setting, question: Question) -> Known:
 
 
 def _without_answer(solution: str, answer: str) -> str:
-    """Return a solution without a last line that only says the answer, which the brief shows separately."""
+    """Return a solution without a last line that only states the answer, which the brief shows separately."""
     before, _, last = solution.rstrip().rpartition("\n")
     said = re.sub(r"^\W*(answer|final answer)?\W*", "", last, count=1, flags=re.IGNORECASE)
     return before if said.strip() == answer.strip() else solution.rstrip()
@@ -87,8 +87,8 @@ def shown(setting: Setting, question: Question, detail: Detail) -> Case:
 
 
 def window(context: str, about: str, most: int, *, answer: str = "") -> str:
-    """Return the passages of a context that say most about something, in order, within a number of characters; those
-    with the literal answer take precedence."""
+    """Return the passages of a context that say the most about something, in order, within a number of characters;
+    those with the literal answer take precedence."""
     if len(context) <= most:
         return context
     passages = [passage for passage in _PASSAGES.split(context) if passage.strip()]

@@ -3,8 +3,8 @@
 Rules
     - It comes on top of the base rule: the arm `cascade` also retrieves what `balanced` would (rules/retrieval.py).
     - D first: if the question's skill is mastered, the first frontier skill that needs it guides instead; a skill that
-      does not need it has nothing to say about its questions. The guiding skill decides what A and B bring; C is about
-      the goal, which stays the question's own skill.
+      does not need the mastered one has nothing to say about its questions. The guiding skill decides what A and B
+      bring; C is about the goal, which stays the question's own skill.
     - A brings the active principles of all prerequisites of the guiding skill, the newest `principles_per_skill` of
       each, prerequisites first; a guide other than the question's own skill brings its own too. Those of the question's
       own skill belong to the route `cot_principles`.
@@ -57,11 +57,11 @@ def cascade(setting: Setting, state: State, skill: str) -> Cascade:
 
 
 def next_skill(setting: Setting, state: State, skill: str) -> str:
-    """Return the first frontier skill that needs a mastered one, "" if it is not mastered or none does."""
+    """Return the first frontier skill that needs a mastered one, "" if that is not mastered, or no skill needs it."""
     threshold, mastery = setting.config.mastery_threshold, estimated_mastery(setting, state)
     if mastery.get(skill, 0.0) < threshold:
         return ""
-    # `learnable` falls back to the weakest skills if all are mastered; then nothing has to guide.
+    # `learnable` falls back to the weakest skills if all are mastered; then no other skill has to guide.
     open_skills = (name for name in learnable(setting, state) if mastery[name] < threshold)
     return next((name for name in open_skills if skill in state.graph.closure(name)), "")
 

@@ -3,13 +3,13 @@
 Rules
     - An arm is offered if it gives something that no earlier arm in the table gives; the order of memories makes no
       difference. The route is drawn after the search arm, whose memories can make a route idle.
-    - An answer is credited to the arm that was named: one that coincides with it has not been tried where they differ.
-      If only one arm was offered nothing was chosen, and nothing is credited (a probability of 1).
+    - An answer is credited to the arm that was named: an arm that coincides with it here has not been tried where they
+      differ. If only one arm was offered, nothing was chosen (the probability is 1) and nothing is credited.
     - No question sees what was made from it (rules/own.py); only `revisit_self = include` shows it.
     - All choices of one phase read the state as it is at the phase's start, in question-id order; earlier pulls planned
       in the same phase count. Every draw is keyed by (seed, bandit, iteration, question).
-    - A donor (the shuffled control of an exam) gives memories and principles, and none from a case that the question
-      would have got itself; arms, chain and tool stay the question's.
+    - A donor (the shuffled control of an exam) gives memories and principles, except those from a case that the
+      question would have got itself; arms, chain and tool stay the question's.
 """
 
 from collections import defaultdict
@@ -91,7 +91,7 @@ class Choosing:
             query = self._query(donor)._replace(apart=given.bundle.ids)
             candidates = Candidates(query, state.memory, self._terms)
             given = self._given(search.arm, donor, state.graph.skill_for_task(donor.task_type), recipe, candidates)
-        # Of the donor's skill in a control: principles are memories, and those must be another question's.
+        # In a control, principles come from the donor's skill: they are memories too, and must be another question's.
         giver = donor or asked
         own = self._principles(giver) if routing.arm == "cot_principles" else ()
         tool = self._tool(asked.question, skill) if routing.arm == "tool" else None
@@ -144,7 +144,8 @@ class Choosing:
     def offered(
         self, asked: Asked, skill: str, arms: Sequence[str], candidates: Candidates | None = None
     ) -> Mapping[str, Given]:
-        """Return the search arms that differ for a question, with what each gives it, in the order that decides ties.
+        """Return the search arms that differ for a question, with what each gives it, in the order by which ties are
+        broken.
 
         [section 3.2, search bandit]
         """
@@ -192,11 +193,12 @@ class Choosing:
         return Given(bundle, self._cascade(asked.question, skill) if arm == "cascade" else Cascade())
 
     def _difference(self, arm: str, asked: Asked, skill: str, given: Given) -> object:
-        """Return what distinguishes an arm: equal values are the same arm to this question."""
+        """Return what distinguishes an arm: arms with equal values are the same to this question."""
         bundle, added, graph, slots = given.bundle, given.cascade, self._state.graph, self._state.slots
         seen: object = frozenset(hit.memory_id for hit in (*bundle.success, *bundle.failure))
         if asked.opening is not None:
-            # Every step retrieves anew, by what is observed then; a recipe by its own words. `none` hides the world.
+            # Every step retrieves anew, by what is observed then, and a recipe by its own words; `none` hides the
+            # world.
             reach = within_reach(arm, self._query(asked), self._state.memory, self._terms)
             is_blind = arm == "none" and (self._state.patterns.of(asked.task_type) or "relation" in graph.edge_counts())
             seen = (arm if arm == "recipe" else reach, bool(is_blind))
@@ -243,11 +245,11 @@ class Choosing:
         tool = active_tool(self._state, skill)
         if tool is None or not tool.examples or not self._terms.exclude_self:
             return tool
-        # What was tried on no other question may say no more than this one's answer.
+        # What was tried on no other question may say no more than this question's answer.
         return tool if examples_of_others(tool, question.id) else None
 
     def _cascade(self, question: Question, skill: str) -> Cascade:
-        # The same for all questions of a skill, but for their own: the state does not change within a phase.
+        # The same for all questions of a skill, except for what is their own: the state does not change within a phase.
         if skill not in self._cascades:
             self._cascades[skill] = cascade(self._setting, self._state, skill)
         added = self._cascades[skill]

@@ -4,13 +4,14 @@ Rules
     - `shuffled`: the memories that a donor would have got, another question of the exam. It is of another task type or,
       if all have one type, unlike the question: not in the half whose texts are nearest to it. None of the cases that
       the question itself would have got is among them.
-    - `permuted`: the memories that it would have got, each with the answer (and what led to it) of another one, of the
-      same index and the same form of answer. Every case's answer is used once, and none comes with its own question, so
-      that the possible answers and their frequencies are still shown, and only what belongs to what is lost.
+    - `permuted`: the memories that it would have got, each with the answer (and what led to it) of another memory of
+      the same index, whose answer has the same form. Every case's answer is used once, and none comes with its own
+      question, so that the possible answers and their frequencies are still shown, and only the pairing of question and
+      answer is lost.
     - Only `permuted` is a null: memories of unlike questions can mislead, and make things worse than at the start.
     - Principles, strategies, tools and what a skill was taught hold no case's answer: `permuted` leaves them alone, and
       so does `shuffled` if there is only one skill.
-    - `bare`: nothing that was learned, as at the start. What is left of the accuracy is the model's own.
+    - `bare`: nothing that was learned, as at the start. The accuracy that remains is the model's own.
     - The exam's gold answers play no part: a donor is chosen by texts and types, a permutation by memories alone.
 """
 
@@ -54,16 +55,15 @@ def donors(asked: Sequence[Asked], seed: int) -> Mapping[str, Asked]:
 
 
 def permutation(memory: Memory, seed: int) -> Mapping[str, str]:
-    """Return by the id of each memory in use the id of the one whose answer it is to show, "" for none.
-
-    Only memories of one case are in it: a type strategy has no answer.
+    """Return by the id of each memory in use the id of the one whose answer it is to show, "" for none. It has only
+    memories of a single case: a type strategy has no answer.
     """
     groups = defaultdict[tuple[str, str], list[MemoryRow]](list)
     for row in memory.rows():
         if row.outcome in INDEXES and row.kind != "type_strategy" and row.status == "active":
             groups[row.outcome, form_of(row.answer)].append(row)
     alone = [key for key, rows in groups.items() if len(_questions(rows)) < 2]
-    for key in alone:  # the only ones of their form take what there is
+    for key in alone:  # alone in its form: takes any other
         groups[key[0], ""] += groups.pop(key)
     return dict(chain.from_iterable(_permuted(rows, seed, "/".join(key)) for key, rows in sorted(groups.items())))
 
@@ -77,8 +77,8 @@ def form_of(answer: str) -> str:
 
 
 def _permuted(rows: Sequence[MemoryRow], seed: int, group: str) -> list[tuple[str, str]]:
-    # Those of one question are side by side, and each takes from as far on as the longest such row, so never from its
-    # own question.
+    # Memories of one question are side by side. Each takes the answer as many places further on as the longest such
+    # row, so never its own question's.
     asked = _questions(rows)
     places = {name: place for place, name in enumerate(shuffled(sorted(asked), seed, purpose="exam.permuted"))}
     order = sorted(rows, key=lambda row: (places[row.question_id], row.memory_id))

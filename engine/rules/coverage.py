@@ -3,7 +3,8 @@
 Rules
     - Between two selections of a type at most floor(w / lambda) + ceil(N / M) iterations pass: w is the largest n_fail
       of any type in any iteration of the gap, N the number of types observed by its end. Once a type has waited w /
-      lambda iterations, any type that is selected falls behind it, so each other type can go before it only once more.
+      lambda iterations, any type that is selected falls behind it, so every other type can be selected before it at
+      most once more.
     - It is at most the paper's ceil(n_max / lambda + N / M), which follows from it.
     - The bound is informative only if it is shorter than the run: with `cumulative`, w grows without end.
 """
@@ -46,7 +47,7 @@ class CoverageGap(NamedTuple):
 
 
 def coverage_bound(largest: Fraction, *, recency_weight: Fraction, types: int, targets: int) -> int | None:
-    """Return floor(w / lambda) + ceil(N / M) in iterations; None if lambda is 0, when nothing is bounded.
+    """Return floor(w / lambda) + ceil(N / M) in iterations; None if lambda is 0, since then nothing is bounded.
 
     [Theorem 2] w is the largest n_fail within the gap; the signal `cumulative` has no bound.
     """
@@ -59,7 +60,7 @@ def coverage_bound(largest: Fraction, *, recency_weight: Fraction, types: int, t
 def selections(events: Iterable[TargetsSelected], scores: Scores, signal: Signal, *, first: int = 0) -> list[Selection]:
     """Return what competed in every EVOLVE from iteration `first`: the scores, recomputed from the answers by then.
 
-    Waiting counts from there: before it another run chose, by settings of its own.
+    Waiting counts from there: before it another run made the choices, with its own settings.
     """
     last: dict[str, int] = {}
     found = []
@@ -83,7 +84,7 @@ def gaps(history: Sequence[Selection], signal: Signal) -> list[CoverageGap]:
         now = max((n_fail(candidate, signal) for candidate in competing), default=Fraction(0))
         for candidate in competing:
             name = candidate.task_type
-            # w is the largest n_fail of any type while this one waits, not its own: rivals are what it waits for.
+            # w is the largest n_fail of any type while this one waits, not its own: what it waits for are its rivals.
             largest[name] = max(largest.get(name, now), now)
             if name in selected:
                 waited = largest.pop(name)
@@ -113,7 +114,7 @@ class EffectiveBound(NamedTuple):
 def effective_bound(
     history: Sequence[Selection], *, signal: Signal, recency_weight: Fraction, targets: int
 ) -> EffectiveBound:
-    """Return the bound for a run as a whole; each single gap has one at most as long."""
+    """Return the bound for a run as a whole; the bound of any single gap is at most as long."""
     # w and N over the whole run, so this may be looser than the bound of each gap, which the check goes by.
     waits = gaps(history, signal)
     largest = max((n_fail(c, signal) for choice in history for c in choice.candidates), default=Fraction(0))

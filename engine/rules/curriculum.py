@@ -45,8 +45,8 @@ def select_targets(
 ) -> list[Candidate]:
     """Return the `count` candidates with the highest s(t) = n_fail(t) + lambda (k - k_last(t)).
 
-    [Eq. 1] In exact fractions. A tie goes to the type that waited longer, then to the smaller name; being selected
-    always resets the wait.
+    [Eq. 1] Scores are exact fractions. A tie goes to the type that waited longer, then to the smaller name; being
+    selected always resets the wait.
     """
 
     def rank(candidate: Candidate) -> tuple[Fraction, int, str]:
@@ -63,7 +63,7 @@ def n_fail(candidate: Candidate, signal: Signal) -> Fraction:
     """
     if signal != "rate":
         return Fraction(candidate.failures)
-    # A type that was not asked has no failures, but its recency still brings it its turn.
+    # A type that was not asked has no failures, but its recency still gets it a turn.
     return Fraction(candidate.failures, candidate.attempts) if candidate.attempts else Fraction(0)
 
 

@@ -7,8 +7,8 @@
 Rules
     - A question counts once among the pairs and in the association: as it was last asked. What was asked again says
       nothing about an earlier prompt of the same question.
-    - All else of a prompt that is asked again stays: its other cases, the skill's text, the route. The place that gets
-      free is not filled, so a pair says what a memory adds to the others that were shown beside it.
+    - All else of a prompt that is asked again stays: its other cases, the skill's text, the route. The place that
+      becomes free is not filled, so a pair says what a memory adds to the others that were shown beside it.
     - Each toss counts, as all are independent. By intention to treat: what did not fit the model's context was let in
       by the coin all the same. It is the only number of the three that needs no call and no assumption.
     - The association also has the difference between questions that are near to a memory and those that are not.
@@ -28,12 +28,12 @@ from mage_es.engine.rules.step_prompt import STEP_TEMPLATES
 from mage_es.events.vocabulary import AnswerJudged, BundleTrimmed, Phase, QuestionPlanned, Record, Retrieved
 
 LEAST_PAIRS = 30
-"""Pairs that an interval needs: with as many, the standard error is 6 points where one pair in nine differs."""
+"""How many pairs an interval needs: with this many, the standard error is 6 points if one pair in nine differs."""
 _APART = ("bare", "form")
 """Purposes of prompts that are made for a comparison."""
 
 PromptKey = tuple[int, str, str]
-"""Iteration, purpose and question."""
+"""An asking, by iteration, purpose and question."""
 
 
 class Prompted(NamedTuple):
@@ -55,7 +55,7 @@ class Prompted(NamedTuple):
 
 
 class Without(NamedTuple):
-    """An asking without some of the memories that it showed."""
+    """A repeated asking without some of the memories that the first one showed."""
 
     asking: Prompted
     removed: frozenset[str]
@@ -70,7 +70,7 @@ Reasked = Mapping[tuple[PromptKey, frozenset[str]], bool | None]
 
 
 def askings(records: Iterable[Record]) -> list[Prompted]:
-    """Return every prompt with memories or without that was answered, in the order of the log; `records` are those of
+    """Return every prompt, with or without memories, that was answered, in the order of the log; `records` are those of
     plans, trimmings and verdicts."""
     plans, trimmed = dict[PromptKey, Record](), dict[PromptKey, set[str]]()
     found = []

@@ -2,7 +2,7 @@
 
 Rules
     - A key speaks only about its own inferences (serving/live.py sees to that). So its weight is its share of the
-      traffic: with feedback on others' it could turn the bandits for everyone.
+      traffic: with feedback on others' it could sway the bandits for everyone.
     - Feedback repeated under the same idempotency key counts once; another body is a conflict. A correction is new
       feedback: for the same thing, metric and key the last word counts, in the log's order.
     - Bools and numbers move bandits, texts move nothing, a demonstration proposes a memory. Nothing is learned before
@@ -35,14 +35,15 @@ def feedback_id(key: str, idempotency_key: str) -> str:
 
 
 def draft_of(event: FeedbackGiven | MemoryProposed) -> Draft:
-    # Of no iteration, so that repeated after a publish it is still the same fact. Two keys may propose the same memory.
+    # Without an iteration, so that it is still the same fact if it is repeated after a publish. Two keys may propose
+    # the same memory.
     ordinal = int(event.feedback[:7], 16) if isinstance(event, MemoryProposed) else 0
     return Draft(event=event, iteration=-1, phase="serve", ordinal=ordinal)
 
 
 def given(said: Feedback, *, key: str, session: str) -> FeedbackGiven:
-    """Return what to record, not yet trusted; `session` is the inference's, or the one named. Raises `UsageError` for
-    an invalid value, or a text that is too long or not valid Unicode."""
+    """Return feedback to record, which is not yet trusted; `session` is the inference's, or the one named. Raises
+    `UsageError` for an invalid value, or a text that is too long or not valid Unicode."""
     names = {"metric": said.metric, "idempotency_key": said.idempotency_key}
     about = {"inference_id": said.inference_id, "session_id": said.session_id}
     if bool(said.inference_id) == bool(said.session_id):

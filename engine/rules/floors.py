@@ -5,7 +5,7 @@ Rules
       left out; each is judged separately, so a near one lets no other in. A question with nothing near gets nothing.
     - The right cosine differs with every embedder and kind of task. So questions of the run's own memories are wrapped
       in other words, and the floor lets 95 of 100 of them find a memory of another question. They are measured wrapped,
-      as questions of a template are so near to each other that one with a "Thanks!" is not.
+      since questions of one template are so near to each other that a "Thanks!" alone would take one out of reach.
     - If everyday questions, also in the template that the memories share, are all farther than that, the floor is
       halfway between: nothing is known about future traffic, so both sides get the same margin.
     - A task type with too few memories goes by all types together, and a run with too few has no floor.
@@ -22,7 +22,7 @@ from mage_es.engine.seams.embedder import Vectors
 from mage_es.projections.memory import Memory
 
 _MOST = 256
-"""Wrapped questions of all types together, which bounds the calls to a served embedder when a run is opened."""
+"""Most wrapped questions of all types together, which bounds the calls to a served embedder when a run is opened."""
 _ENOUGH = 20
 _MISSED = 0.05
 _IN_TEMPLATE = 0.9
@@ -30,7 +30,7 @@ _IN_TEMPLATE = 0.9
 
 
 class Floors(NamedTuple):
-    """By task type the least cosine of a memory of a case, and that for any other type; 0 means none."""
+    """The least cosine of a memory of a case by task type, and for any other type; 0 means no floor."""
 
     by_type: Mapping[str, float]
     other: float

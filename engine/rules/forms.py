@@ -1,15 +1,17 @@
-"""The form in which prompts show cases, if a run is to choose it: by a trial on anchors, once there are cases.
+"""The form in which prompts show cases, if the run is to choose it by itself: by a trial on anchors, once there are
+cases.
 
 Rules
     - At the first snapshot of a run's own iterations anchors that it asked with cases are asked again with the same
       cases in the other form, at most MOST of them. Their answers with turns are the snapshot's own, so each pair costs
-      one call. The snapshot asks at least ENOUGH anchors for that, if it has that many.
+      one call. For that the snapshot asks at least ENOUGH anchors, if there are that many.
     - The usual form stays unless the other is better: more pairs won than lost, one-sided exact sign test at P.
     - So if both are equally good the usual one stays in at least 93 of 100 trials. With 25 pairs a form that brings 82
       instead of 46 right of 100 is chosen in 87 of 100, one that brings 70 instead of 50 in 45 (tests/bench/forms.py):
       the trial finds a form that is far better, not one that is slightly better.
-    - Quoted sections are not tried: a second rival would halve the pairs, and they were best with no model measured.
-    - Where form cannot matter, nothing is tried: episodes, anchors without a case or that were recalled, a served run,
+    - Quoted sections are not tried: a second rival would halve the pairs, and no model that was measured did best with
+      them.
+    - Where form cannot matter, nothing is tried: episodes, anchors that have no case or were recalled, a served run,
       whose layout is settled when it begins, and a run without anchors.
 """
 
@@ -57,8 +59,8 @@ def decided(setting: Setting, state: State, iteration: int) -> list[FormDecided]
 
 
 def decide_form(iteration: int, usual: Mapping[str, bool], tried: Mapping[str, bool]) -> FormDecided:
-    """Return the form that answers to the same questions in both favour."""
-    # A question that lacks one of the answers, as its call failed for good, is not a pair.
+    """Return the form that the answers to the same questions in both forms favour."""
+    # A question that lacks one of the answers, because its call failed for good, is not a pair.
     names = usual.keys() & tried.keys()
     won = sum(tried[name] and not usual[name] for name in names)
     lost = sum(usual[name] and not tried[name] for name in names)

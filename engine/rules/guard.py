@@ -4,7 +4,7 @@ Rules
     - `paired` (ours) compares answers to the same anchor questions by a one-sided exact sign test.
     - `paper` compares the raw accuracies of consecutive EVALUATE phases, which asked different questions: at accuracy
       0.85 and 200 questions chance alone rolls back every third iteration (tests/bench/guard_power.py). An EVALUATE
-      measures the state that the iteration began with; as in the paper it stands for the one that it ends with.
+      measures the state at the iteration's beginning; as in the paper, it counts for the state at its end.
     - In both a catastrophic drop against the best accepted snapshot takes precedence over a drop against the last.
 """
 
@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import floor
 from typing import Literal, NamedTuple
 
-LOOKS = 4  # parts in which anchors are asked; after each the guard may have seen enough
+LOOKS = 4  # parts in which anchors are asked; the guard may have seen enough after any of them
 Answers = Mapping[str, bool]
 """Anchor question id -> answered correctly."""
 
@@ -24,7 +24,7 @@ class Accepted(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Against which iteration, the drop as a fraction of the anchor set, and its one-sided p value."""
+    """The iteration compared with, the drop as a fraction of the anchor set, and its one-sided p value."""
 
     iteration: int
     drop: float
@@ -66,17 +66,19 @@ def decide_guard(
 
 
 def parts(order: Sequence[str]) -> list[Sequence[str]]:
-    """Return the anchors to ask, in the quarters after which the guard looks."""
+    """Return the anchors to ask, in quarters; the guard looks after each."""
     size = max(1, -(-len(order) // LOOKS))
     return [order[at : at + size] for at in range(0, len(order), size)]
 
 
 def is_no_drop(now: Answers, *, previous: Accepted, best: Accepted, drop: float) -> bool:
-    """Return whether the answers so far are enough to accept: even with one more loss their drop is within the guard's.
+    """Return whether the answers so far are enough to accept: even with one more loss, the drop stays within what the
+    guard allows.
 
     Sequential, and one-sided: a rollback is only ever decided on all anchors, so looking early spends no error on it.
     """
-    # One more lost: without it the looks cost two to four in a hundred drops of 10 points (tests/bench/guard_power.py).
+    # One more loss: without it, looking early misses two to four in a hundred drops of 10 points
+    # (tests/bench/guard_power.py).
     return bool(now) and all(compare(now, then).drop + 1 / len(now) <= drop for then in (previous, best))
 
 
@@ -86,9 +88,9 @@ def decide_raw(
     """Return the verdict of the paper's guard: the same two drops, of raw accuracies, without a test (p is 1).
 
     `previous` is the iteration before, accepted or not; `restore` is the accepted snapshot that a drop against it
-    brings back. Exact in fractions: 6 of 200 is a drop of 0.03 and not of more. [Algorithm 1, line 6]
+    brings back. Exact in fractions: 6 of 200 is a drop of exactly 0.03. [Algorithm 1, line 6]
     """
-    # `str` first: 0.03 as a float is not 3/100, and a drop of exactly delta must not count as more.
+    # `str` first: 0.03 as a float is not 3/100, and a drop of exactly delta must not count as larger.
     fall, catastrophe = _exact(previous) - _exact(now), _exact(best) - _exact(now)
     against_previous = Comparison(previous.iteration, float(fall), 1.0)
     against_best = Comparison(best.iteration, float(catastrophe), 1.0)
@@ -105,7 +107,7 @@ def _exact(accuracy: Accuracy) -> Fraction:
 
 def compare(now: Answers, then: Accepted) -> Comparison:
     """Return drop and p value of `now` against an accepted snapshot, over the questions that both answered."""
-    # An anchor may lack an answer on one side, as its call failed for good: then it is not a pair.
+    # An anchor may lack an answer on one side because its call failed for good: then it is not a pair.
     common = [question for question in now if question in then.answers]
     lost = sum(then.answers[question] and not now[question] for question in common)
     won = sum(now[question] and not then.answers[question] for question in common)

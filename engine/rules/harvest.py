@@ -28,7 +28,8 @@ def memory_id(
 
 
 def new_memory(*, salt: str = "", **fields: Any) -> MemoryAppended:
-    """Return a memory with the id of its content, keyed with `salt` if it is private. Texts not given are blank."""
+    """Return a memory with the id of its content, keyed with `salt` if it is private. Texts that are not given are
+    blank."""
     filled = {**_BLANK, **fields}
     # What makes it the same memory when met again: not the skill or the iteration.
     identity = {name: filled[name] for name in ("outcome", "kind", "task_type", "question", "answer", "reasoning")}
@@ -58,9 +59,9 @@ def reasoning_of(reply: str, answer: str, answer_format: str) -> str:
 
 
 CASE = "case"
-"""The kind of a failure memory that no guidance wrote: a question that was missed, with its right answer."""
+"""The kind of a failure memory that was not written by guidance: a question that was missed, with its right answer."""
 GUESS = "guess"
-"""The kind of a success memory that chance could have brought as well."""
+"""The kind of a success memory that may be due to chance."""
 _CHANCE = 0.05
 
 
@@ -96,7 +97,7 @@ def tells_nothing(lesson: str, *answers: str) -> bool:
     """Return whether a correction says no more than which answer is right and which is wrong.
 
     As a fact about one question it is the case itself, whose question and right answer the memory has anyway; read as a
-    lesson it would pass for a rule about others.
+    lesson, it would pass for a rule about other questions.
     """
     known = {word for answer in answers for word in _words(answer)}
     # By single words, not sentence patterns, since every teacher uses another order.
@@ -112,11 +113,12 @@ class Met:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        # The state knows what was met before this phase; here is what the phase itself has met so far.
+        # The state knows what was met before this phase; these are what the phase itself has met so far.
         self._times: dict[str, int] = {}
 
     def again(self, memory: MemoryAppended) -> MemoryAppended | MemoryReinforced:
-        """Return the memory itself the first time it is met, a reinforcement with its count every time after."""
+        """Return the memory itself the first time it is met, and a reinforcement with its count every time after
+        that."""
         if not self._count(memory.memory_id):
             self._times[memory.memory_id] = 1
             return memory

@@ -2,7 +2,7 @@
 
 Rules
     - The coin is a keyed hash of the session: the same session always falls on the same side, in any process, and a
-      client that does not know the salt cannot choose a session's side by its name.
+      client that does not know the salt cannot pick a side by naming its session.
     - The salt is in the log, so whoever has the log can toss every coin again.
 """
 

@@ -39,10 +39,10 @@ Near = TypeVar("Near", bound=_Near)
 def sections_of(
     state: State, planned: QuestionPlanned, *, answer_format: str = "", is_bare: bool = False, has_cases: bool = True
 ) -> list[Section]:
-    """Return what the plan names, from what most questions share to what belongs to this question alone.
+    """Return the sections that the plan names, from what most questions share to what belongs to this question alone.
 
     Examples end as `answer_format` says; episodes have none. `is_bare` is whether the reply may not reason: then a
-    skill's instruction, which says how to, is left out. Without `has_cases`, they are shown as turns.
+    skill's instruction, which says how to, is left out. Without `has_cases`, the cases are left to be shown as turns.
     """
     skill = Section("Skill", skill_quotes(state, planned, is_bare=is_bare), is_note=True)
     found = _retrieved(state, planned, answer_format)
@@ -181,7 +181,8 @@ def _labelled(label: str, text: str) -> list[str]:
 
 
 def _row_to_show(state: State, memory_id: str, answer_of: str) -> MemoryRow:
-    """Return a memory as it is shown: with everything that another one, if any, says in answer to its question."""
+    """Return a memory as it is shown: with everything that another memory, if one is given, says in answer to its
+    question."""
     row = state.memory.row(memory_id)
     if not answer_of:
         return row
@@ -200,7 +201,7 @@ def _reasoning(row: MemoryRow) -> str:
 
 
 def _case(row: MemoryRow, answer_format: str) -> str:
-    """Return a question with its answer and how it was reached, or with the bare answer if nothing says how. A
+    """Return a question with its answer and how it was reached, or with the bare answer if nothing tells how. A
     correction shows no wrong answer beside its lesson, as small models copy whatever an example shows."""
     reasoning = _reasoning(row)
     right = worked(reasoning, row.answer, answer_format)
@@ -220,7 +221,7 @@ def droppable(planned: QuestionPlanned) -> tuple[str, ...]:
     question. The arms that were pulled are rewarded all the same: texts that do not fit are part of what choosing them
     brings.
     """
-    # Sorting is stable, so among equals the one later in the bundle goes first.
+    # Sorting is stable, so among equals the one later in the bundle is dropped first.
     memories = sorted(reversed(planned.memories), key=lambda hit: hit.similarity)
     return (*(hit.memory_id for hit in memories), *reversed(planned.principles))
 

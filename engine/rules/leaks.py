@@ -1,4 +1,4 @@
-"""What must not be learned: no memory may hold an anchor or held-out question, word for word or nearly.
+"""What must not be learned: no memory may hold an anchor or held-out question, word for word or nearly so.
 
 Rules
     - The questions are known only by what a run commits to in its first events: hashes of their normal forms and of
@@ -6,7 +6,7 @@ Rules
     - A text holds a question if the normal forms are equal, or if some passage of it is a near-duplicate.
       A question of fewer than five words is found only as a whole text; as a passage it says nothing.
     - Shingles that are the form of a type's questions, by the same commitment, say nothing about any one of them and do
-      not count, neither as the question's nor as words in between.
+      not count, neither as words of the question nor as words in between.
     - What would leak is not written; the refusal is an event, without a word of the text.
 """
 
@@ -107,7 +107,7 @@ class Guarded:
 
 
 def hashes_of(split: SplitCommitted) -> list[str]:
-    """Return the hash of each question; a subject's private one is followed by its shingles, in hexadecimal. For an
+    """Return the hash of each question; a subject's private question is followed by its shingles, in hexadecimal. Of an
     erased one, whatever is left."""
     return [text if is_erased(text) else text.partition(":")[0] for text in split.question_hashes]
 
@@ -127,7 +127,7 @@ def _unpacked(packed: bytes) -> Iterable[bytes]:
 
 
 def texts_of(event: Event | Part) -> tuple[str, ...]:
-    """Return what an event puts into the graph or a prompt as text: the fields of which its type says so."""
+    """Return what an event puts into the graph or a prompt as text: the fields that its type marks as such."""
     return tuple(_texts_in(event))
 
 
@@ -144,7 +144,7 @@ def _texts_in(value: Event | Part) -> Iterator[str]:
 
 
 def id_of(event: Event) -> str:
-    """Return the id that something remembered has, the name of a skill or task type, a plan's marker."""
+    """Return the id of something remembered, the name of a skill or task type, or a plan's marker."""
     if isinstance(event, IterationPlanned):
         return f"iter-{event.iteration}"
     # A tool has a skill as well, so the more specific ids come first.

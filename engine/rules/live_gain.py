@@ -6,10 +6,10 @@ Rules
     - By intention to treat: the coin's side counts, even if nothing was found to put in. A session in which a client
       asked for `off` or `shadow`, so that the coin decided nothing, is on neither side.
     - Welch's t interval on the means; if every session's value is 0 or 1, Newcombe's (from Wilson's of both shares),
-      which holds near 0 and 1 as well. Below `LEAST` sessions with a value on either side there is none: with fewer,
-      both cover too little.
-    - Whoever says nothing is in no mean. If fewer say something on one side, the means are of different people: so both
-      numbers are reported, with the interval of their difference.
+      which holds near 0 and 1 as well. With fewer than `LEAST` sessions with a value on either side there is no
+      interval: both would cover too little.
+    - A session without feedback is in no mean. If one side has less feedback, the means are of different people: so
+      both shares are reported, with the interval of their difference.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mage_es.engine.rules.holdback import is_held_back
 from mage_es.events.vocabulary import MICRO, FeedbackGiven, InferenceClosed, InferenceOpened, ServingStarted
 
 LEAST = 20
-"""Sessions with a value that each side needs for an interval."""
+"""How many sessions with a value each side needs for an interval."""
 LEVEL = 0.95
 WELCH, NEWCOMBE = "Welch's t on session means", "Newcombe's score interval on sessions"
 
@@ -94,7 +94,7 @@ def visits(
 
 
 def _side(started: ServingStarted, key: str, name: str, inferences: Sequence[InferenceOpened]) -> bool:
-    # A session keeps its side even if the share changed meanwhile; if nothing was put in, the coin tells.
+    # A session keeps its side even if the share changed meanwhile; if nothing was put in, the coin is tossed again.
     treatments = {one.treatment for one in inferences}
     if "holdback" in treatments or "memory" in treatments:
         return "holdback" in treatments
@@ -141,7 +141,7 @@ def welch(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
 
 
 def newcombe(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
-    """Return the interval of share(one) - share(other); all values are 0 or 1. [Newcombe 1998, method 10]"""
+    """Return the interval of share(one) - share(other); all values must be 0 or 1. [Newcombe 1998, method 10]"""
     (p, low, high), (q, below, above) = _wilson(one), _wilson(other)
     return p - q - sqrt((p - low) ** 2 + (above - q) ** 2), p - q + sqrt((high - p) ** 2 + (q - below) ** 2)
 

@@ -10,12 +10,12 @@ Rules
       and for each of its words that another answer has: a code of three parts is near to one that shares two of them.
       For labels that is the scatter around the label means, as in the paper.
     - Used only if an answer is a label or short and without reasoning, and only if shown to be better: in five folds
-      each case is compared with the nearest case of the others, by this metric and by the cosine, won if the answer of
-      the one has more in common with its own (Jaccard), in a tie if those of the SHOWN nearest have, and the one-sided
-      exact sign test gives at most P. If an answer follows from two things together, which no sum of both shows, the
-      cosine stays.
+      each case is compared with the nearest case of the others, by this metric and by the cosine, and wins if the
+      answer that it finds has more in common with the case's own (Jaccard), or, in a tie, if those of the SHOWN nearest
+      have; the one-sided exact sign test must give at most P. If an answer follows from two things together, which no
+      sum of both shows, the cosine stays.
     - One metric for all task types of a run, so that a type learns from what another shows about the same words;
-      answers of two types are never the same. A type for which more cases were lost than won keeps the cosine.
+      answers of two types are never the same. A type with more cases lost than won keeps the cosine.
     - It is made from many cases and so is general (rules/own.py); the newest MOST are used.
 """
 
@@ -46,7 +46,7 @@ _Floats = NDArray[np.float64]
 
 
 class Metric(NamedTuple):
-    """A linear map of vectors of dimension d: of their part along each of the r `axes`, `lost` is removed.
+    """A linear map of vectors of dimension d: the share `lost` of their part along each of the r `axes` is removed.
 
     `mean` is [d], `axes` [r, d] with orthonormal rows, `lost` [r].
     """
@@ -61,9 +61,9 @@ class Metric(NamedTuple):
         return moved
 
     def similarity(self, rows: Slice, vector: Vector) -> Vector:
-        """Return the cosine of a vector and each row of a slice after both were moved."""
+        """Return the cosine of a vector and each row of a slice, with the map applied to both."""
         own = self.moved(vector)
-        # The map is symmetric: it is applied to the one vector twice, and of the rows only their lengths are kept.
+        # The map is symmetric: it is applied to the single vector twice, and only the lengths of the rows are kept.
         twice = own - (own @ self.axes.T * self.lost) @ self.axes
         products = rows.vectors @ twice.astype(np.float32) - np.float32(self.mean @ twice)
         similarity: Vector = (products / (self._lengths(rows) * _length(own))).astype(np.float32)
@@ -147,7 +147,8 @@ def _learned(vectors: _Floats, features: Sequence[frozenset[str]]) -> Metric:
     if shared := sorted(name for name, times in count.items() if 1 < times < len(features)):
         has = np.array([[name in own for name in shared] for own in features], dtype=np.float64)
         has -= has.mean(axis=0)
-        # The dual form, as there are fewer cases than words. A word of few cases explains little: it would fit noise.
+        # The dual form, as there are fewer cases than words. A word that few cases have explains little: it would fit
+        # noise.
         products = has @ has.T
         within -= products @ np.linalg.solve(products + np.eye(len(products)), within)
     _, scales, axes = np.linalg.svd(within, full_matrices=False)
@@ -158,7 +159,7 @@ def _learned(vectors: _Floats, features: Sequence[frozenset[str]]) -> Metric:
 
 
 class _Pairs(NamedTuple):
-    """For how many cases each way was better, by task type."""
+    """How many cases each measure was better for, by task type."""
 
     won: Counter[str]
     lost: Counter[str]

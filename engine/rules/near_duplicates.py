@@ -1,12 +1,12 @@
 """When two questions count as the same: a normal form, or word shingles with a Jaccard similarity of at least 0.8.
 
 Rules
-    - What is compared with a question is every passage of the text: a text that quotes a question is longer, and the
-      similarity of the whole would not show it.
+    - Every passage of a text is compared with the question: a text that quotes a question is longer, so the similarity
+      of the whole would not show it.
     - Every question that can be near is compared, through an inverted index: nothing is missed. The cost grows
       quadratically if many share their rarest shingles: 40,000 generated word problems take 5 s.
-    - If what a type's questions have in common is most of each, it is their form, not their content, and is not
-      compared: otherwise all of them would be near-duplicates, and every text that quotes the form a leak.
+    - If what a type's questions have in common makes up most of each, it is their form, not their content, and is not
+      compared: otherwise all of them would be near-duplicates, and every text that quotes the form would be a leak.
 """
 
 import hashlib
@@ -22,12 +22,12 @@ NEAR_DUPLICATE = 0.8  # least Jaccard similarity of the shingle sets of near-dup
 
 SHINGLE = 5
 _BARE, _WORD = re.compile(r"[^\W_](?:.*[^\W_])?"), re.compile(r"[^\W_](?:\S*[^\W_])?")
-"""From the first letter or digit to the last: of a text in one line, and of each word."""
+"""From the first letter or digit to the last, in a text on one line and in each word."""
 COMMON_SHARE, FORM_SHARE = 0.5, 0.5
 """A shingle is common to a type if this share of its questions have it; the common ones are their form if they make up
 this share of a question, on average: below it, no two questions come near each other by form alone."""
 LEAST_QUESTIONS, MOST_QUESTIONS = 20, 200
-"""Fewer questions show no form; of more, only the first are counted."""
+"""With fewer questions no form can be seen; with more, only the first are counted."""
 
 Piece = TypeVar("Piece", bound=Hashable)
 
@@ -87,9 +87,8 @@ def common_shingles(groups: Iterable[Sequence[str]]) -> frozenset[str]:
 
 
 def near_groups(texts: Sequence[str], common: Collection[str]) -> list[list[int]]:
-    """Return the places of the texts in groups: texts that are equal in normal form, or nearly, are in one group.
-
-    So are texts that only others connect. Groups are in the order of their first texts, each in order.
+    """Return the places of the texts in groups: texts that are equal or nearly equal in normal form are in one group,
+    as are texts that only other texts connect. Groups are in the order of their first texts, each in order.
     """
     index, graph = ExactIndex[str](), rustworkx.PyGraph()
     graph.add_nodes_from(range(len(texts)))
@@ -109,9 +108,9 @@ def compared(text: str, common: Collection[str]) -> list[str]:
 
 
 def passage_similarity(run: Sequence[Piece], question: frozenset[Piece]) -> float:
-    """Return the largest Jaccard similarity of a question's shingles and those of any passage of a text."""
-    # Every passage worth a look begins and ends with a shingle of the question: another one at an end only adds to the
-    # union. So pairs of such places are enough, and the sums are carried along while the end moves on.
+    """Return the largest Jaccard similarity between a question's shingles and those of any passage of a text."""
+    # Every passage worth a look begins and ends with a shingle of the question: another shingle at either end only adds
+    # to the union. So pairs of such places are enough, and the sums are carried along while the end moves on.
     places = [place for place, piece in enumerate(run) if piece in question]
     best = 0.0
     for order, first in enumerate(places):
@@ -129,10 +128,9 @@ def passage_similarity(run: Sequence[Piece], question: frozenset[Piece]) -> floa
 
 
 class ExactIndex(Generic[Piece]):
-    """Every question with its shingles, and those of which a near text must have at least one.
-
-    A text that has four fifths of a question's shingles has one of any fifth and one more of them: the rarest are kept,
-    so that questions of one form are not compared because of the form.
+    """Every question with its shingles, and those of which a near text must have at least one. A text with four fifths
+    of a question's shingles has at least one of any set of a fifth and one more: the rarest are kept, so that questions
+    of one form are not compared because of the form.
     """
 
     def __init__(self) -> None:
@@ -154,8 +152,7 @@ class ExactIndex(Generic[Piece]):
         self._questions.append(pieces)
 
     def near(self, run: Sequence[Piece]) -> Iterator[int]:
-        """Yield the place of every question of which some passage of a text is a near-duplicate, in no particular
-        order."""
+        """Yield the place of every question that some passage of a text nearly duplicates, in no particular order."""
         pieces = frozenset(run)
         for place in {place for piece in pieces for place in self._needing.get(piece, ())}:
             question = self._questions[place]

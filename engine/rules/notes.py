@@ -2,10 +2,10 @@
 
 Rules
     - Both are what an answer prompt has before its question, to the byte: what was learned and judged by the guard is
-      served in the same layout. After the question, or between it and cases, notes did harm with small models.
+      served in the same layout. With small models, notes did harm after the question, or between it and the cases.
     - It has only memories, as turns and in the sections and quotations of an answer prompt (rules/ingredients.py),
-      without skill, instruction or answer format: how to work and reply is for the client's own prompt to say. So the
-      replies of cases are the right answers, reasoning first if the run reasons, without the run's own mark.
+      without skill, instruction or answer format: the client's own prompt says how to work and reply. So the replies of
+      cases are the right answers, after their reasoning if the run reasons, without the run's own mark.
     - It follows from the state at the marker and from the memories' ids. So `verify` renders it again from the log.
 """
 
@@ -42,8 +42,8 @@ def layout_of(setting: Setting, state: State) -> CaseLayout:
 
 
 class Note(NamedTuple):
-    """What precedes a turn: the questions of cases with their replies, as separate turns, of which the first begins
-    with the notes; without cases, the start of the turn's text; and the ids of all memories, in order."""
+    """What precedes a turn: the questions of cases with their replies, as separate turns, the first beginning with the
+    notes; without cases, the start of the turn's text; and the ids of all memories, in order."""
 
     text: str
     memories: tuple[str, ...]

@@ -45,7 +45,7 @@ def induce_ontology(setting: Setting, state: State, command: InduceOntology) -> 
 
 
 def active_skills(skills: Iterable[str]) -> list[str]:
-    """Return the active skills: `general`, then the others by name, at most the cap."""
+    """Return the active skills: `general`, then the others by name, up to the cap."""
     return sorted(set(skills), key=lambda name: (name != GENERAL, name))[:SKILL_CAP]
 
 
@@ -74,7 +74,7 @@ def _ordering(skills: Sequence[AuthoredSkill], created: Sequence[SkillCreated]) 
 
 
 def ordering_edge(graph: Graph, kind: str, source: str, target: str, problem: str) -> EdgeAdded | EdgeRefused:
-    """Return an edge between two skills, which joins the graph, or its refusal: for a problem, or as a cycle."""
+    """Return an edge between two skills, which joins the graph, or its refusal, because of a problem or a cycle."""
     a, b = f"skill/{source}", f"skill/{target}"
     if not problem and graph.would_close_cycle(a, b):
         problem = "it would close a cycle of prerequisites"
@@ -86,7 +86,7 @@ def ordering_edge(graph: Graph, kind: str, source: str, target: str, problem: st
 
 
 def _between(skills: Sequence[AuthoredSkill]) -> Iterator[tuple[str, str, str]]:
-    # Prerequisites first, so that of two edges that contradict each other the weaker claim, composition, is refused.
+    # Prerequisites first: if two edges contradict each other, the weaker claim, composition, is refused.
     for skill in skills:
         for needed in sorted(set(skill.prerequisites)):
             yield "prerequisite_of", needed, skill.name
@@ -101,7 +101,7 @@ def _resolving(skills: Sequence[AuthoredSkill], known: set[str]) -> Iterator[Eve
     claims = {skill.name: set(skill.resolves) & known for skill in skills}
     for skill in skills:
         for name in sorted(claims[skill.name]):
-            # Of several skills the one with the fewest types: a skill that claims all of them would leave the others
+            # The skill with the fewest types wins: a skill that claims all of them would leave the others
             # without a question, and they would be learnable for ever.
             claiming = [each for each in claims if name in claims[each] and each in active]
             main = min(claiming, key=lambda each: (len(claims[each]), each), default="")

@@ -1,4 +1,4 @@
-"""What was made from one question, and is therefore not shown to it: otherwise a revisit would measure copying.
+"""What was made from one question, and therefore must not be shown to it: otherwise a revisit would measure copying.
 
 By provenance: a memory, an action recipe and a tool's example carry the id of their question, and a principle does if
 that was its only case. What was made from several cases (other principles, a skill's instruction) is general, unless a
@@ -16,7 +16,7 @@ normal_form = lru_cache(maxsize=1 << 14)(normalise)
 
 
 def is_own_principle(row: MemoryRow | MemoryAppended, question_id: str, question: str) -> bool:
-    """Return whether a principle was made from this question alone, or quotes it ("": its text is unknown)."""
+    """Return whether a principle was made from this question alone, or quotes it ("" if its text is unknown)."""
     return row.question_id == question_id or quotes(row.reasoning, question)
 
 

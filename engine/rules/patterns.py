@@ -68,7 +68,7 @@ def shown_by(steps: Sequence[EpisodeStepped]) -> list[Shown]:
             texts = [f"`{earlier}` comes before `{achievement}`." for earlier in before]
             effect = [f"`{achievement}`: {' '.join(step.effect.split())}"] if step.effect else []
             shown.append(Shown(achievement, frozenset((*texts, *effect)), (*effect, *texts[-NEAREST:])))
-        # After the loop, because of two achievements in one step neither comes before the other.
+        # After the loop, because two achievements in one step have no order between them.
         before += step.achievements
     return shown
 
@@ -107,7 +107,7 @@ def _count(
                 # counts.
                 if text not in tallies and patterns.pattern(_identity(trajectory.task_type, text)) is None:
                     tallies[text] = _Tally(0, 0, trajectory.origin, trajectory.skill)
-            # Those that this very trajectory abstracted count too: their first success is the episode they are from.
+            # Patterns abstracted from this trajectory count too: their first success is the episode that they are from.
             for text in [text for text in tallies if subject(text) == shown.achievement]:
                 tallies[text] = tallies[text].counting(supported=text in shown.supports)
                 changed.add(text)

@@ -5,10 +5,10 @@ Rules
       kept in its first event: another version of this program asks in the same words.
     - The system message is the same for all questions of a template: what to do, how to work, how the answer ends. The
       user's message has what is known, starting with the sections that most questions share, and ends with the
-      question: a prefix cache serves both. If nothing is known, not a word is spent on how to use it.
+      question: a prefix cache serves both. If nothing is known, no words are spent on how to use it.
     - Notes go before all cases that are turns, so that nothing separates the cases from the question, which is to be
-      answered as they were. There a note cost two small models part of what the cases had gained, and before the cases
-      no harm shows (tests/bench/FIGURES.md, "Notes and cases").
+      answered as they were. In between, a note cost two small models part of what the cases had gained; before the
+      cases it shows no harm (tests/bench/FIGURES.md, "Notes and cases").
     - Retrieved text is data: every line of it is quoted with "> ", so nothing inside can end its own quotation. That
       holds for a skill's own instruction, too: the prompt says that it is to be followed, and shows it as a quote.
     - A control token of a chat template does nothing in data, the question included. A server renders a prompt through
@@ -30,7 +30,7 @@ from mage_es.engine.seams.model import BETWEEN_TURNS
 from mage_es.events.vocabulary import Span
 
 QUESTION = "Question"
-"""What stands above the question in a user's message, and above a turn's own text if a note precedes it."""
+"""The heading above the question in a user's message, and above a turn's own text if a note precedes it."""
 NOTES = "notes"
 """The template of the sentence before notes of earlier work."""
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
@@ -57,7 +57,7 @@ class Quote(NamedTuple):
 
 
 class Demonstration(NamedTuple):
-    """A question and the reply to it, shown as two turns of a chat; `source` as of a `Quote`."""
+    """A question and the reply to it, shown as two turns of a chat; `source` is as in `Quote`."""
 
     source: str
     question: str
@@ -65,8 +65,8 @@ class Demonstration(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A heading and what is quoted under it; without a quote the section is left out. `is_note` is whether that is
-    knowledge from earlier work, which may not fit, rather than part of this answer."""
+    """A heading and what is quoted under it; without a quote the section is left out. `is_note` is whether it is
+    knowledge from earlier work, which may not apply, rather than part of this answer."""
 
     title: str
     quotes: Sequence[Quote]
@@ -88,7 +88,7 @@ class PromptQuestion(NamedTuple):
 
 
 Templates = Mapping[str, str]
-"""The templates that a run began with, by name; for a missing one this program's is used."""
+"""The templates that a run began with, by name; this program's own is used for a missing one."""
 
 
 @cache
@@ -122,7 +122,7 @@ def render_answer(
     """Return the prompt of a call of the execution tier.
 
     [Eq. 4] Skill, principles, successes, corrections, question: Eq. 4's parts, with what most questions share first.
-    Retrieved text is quoted as data, or has a turn of its own; each has its source, offset and length.
+    Retrieved text is quoted as data, or has a turn of its own; each piece has its source, offset and length.
     """
     question = f"{asked.context}\n\n{asked.question}" if asked.context else asked.question
     values = {"instruction": asked.instruction, "answer_format": _by_example(asked.answer_format)}
@@ -139,8 +139,8 @@ def render_answer(
 def render_known(
     notes: Sequence[Section], demonstrations: Sequence[Demonstration], *, preface: str = "", heading: str = QUESTION
 ) -> tuple[str, tuple[Span, ...], tuple[int, ...]]:
-    """Return what is known, as the beginning of a prompt: the notes, then cases as turns, the first of which has the
-    notes before its question; where in the text each is; and where each message after the first begins."""
+    """Return what is known, as the beginning of a prompt: the notes, then cases as turns, with the notes before the
+    first question; where in the text each is; and where each message after the first begins."""
     text, quotations = render_sections(notes, preface=preface)
     if text and demonstrations:
         text += headed(heading)
@@ -224,12 +224,12 @@ def _form(answer_format: str) -> tuple[str, str]:
 
 
 def _by_example(answer_format: str) -> str:
-    """Return how an answer is asked for, as a model sees it: with an example, as a placeholder would be copied."""
+    """Return how an answer is asked for, as a model sees it: with an example, since a placeholder would be copied."""
     return _FORM.sub(r'"\1\2\3"', answer_format)
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
-    """Return a template with its values filled in, each once: a `{{...}}` in a value is text."""
+    """Return a template with its values filled in, in one pass: a `{{...}}` in a value is plain text."""
     return _PLACE.sub(lambda place: values.get(place[1], place[0]), text)
 
 

@@ -1,14 +1,14 @@
 """Publishing: what feedback proposed becomes memories, and what it said rewards, in an iteration with a guard.
 
 Rules
-    - One key at a time, in the order of their names, each in an iteration of its own: what one plants and the guard
-      refuses takes nothing of another's with it.
-    - A reward is about the search arm of an inference that got its memories and had a choice of arms; one that was held
-      back, or only watched, rewards nothing. It is the mean of the last scores given to it or to its session, so one
-      inference is one pull, however much feedback there is. Earlier rewards are corrected by the difference.
+    - One key at a time, in the order of their names, each in an iteration of its own: if the guard refuses what one key
+      planted, no other key loses anything.
+    - A reward is about the search arm of an inference that got its memories and had a choice of arms; an inference that
+      was held back, or only watched, rewards nothing. It is the mean of the last scores given to it or to its session,
+      so one inference is one pull, however much feedback there is. Earlier rewards are corrected by the difference.
     - What the guard refuses is as if it had not been published: its memories go into quarantine for good, and its
       rewards are taken back, to be tried again with the feedback of the next publish.
-    - What the guard passes and no anchor can judge (rules/trials.py) goes into quarantine until a person reviews it.
+    - What passes the guard, but no anchor can judge (rules/trials.py), goes into quarantine until a person reviews it.
       What is approved is brought back in an iteration of its own, so that no other memory makes it fail.
 """
 
@@ -231,7 +231,7 @@ def _scores(words: Iterable[FeedbackGiven]) -> Mapping[object, list[int]]:
 
 
 def _weights(rewarded: Sequence[BanditUpdated]) -> dict[str, _Weight]:
-    """Return by inference what its rewards, and what was taken back of them, have put into a posterior."""
+    """Return by inference what its rewards, less those taken back, have put into a posterior."""
     weights: dict[str, _Weight] = {}
     for each in rewarded:
         alpha, beta = each.alpha_after - each.alpha_before, each.beta_after - each.beta_before
@@ -251,6 +251,6 @@ def _moved(before: Posterior, change: _Weight, key: str, arm: str, inference: st
         beta_before=before.beta,
         alpha_after=before.alpha + change.alpha,
         beta_after=before.beta + change.beta,
-        # A first reward counts as one pull, a corrected one as none, one that is taken back as minus one.
+        # A first reward counts as one pull, a correction as none, a reward taken back as minus one.
         pulls_after=before.pulls + (change.alpha + change.beta) // MICRO,
     )

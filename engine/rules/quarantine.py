@@ -4,8 +4,8 @@ Rules
     - Nothing is deleted: quarantine and release are events with a reason and the name of whoever decided.
     - What is in quarantine stays there until it is released; what is released is in use again unless something newer
       took its place, or it was pruned.
-    - A proposal that no anchor can judge waits in quarantine for a review, which alone brings it out: it is approved,
-      and the next publish takes it into use, or rejected for good.
+    - A proposal that no anchor can judge waits in quarantine for a review, and only that brings it out: approved, it is
+      taken into use by the next publish; rejected, it stays for good.
     - An episode asks the graph at every step, and a resumed one must find it as it was: while one is under way, nothing
       is taken out or brought back. The prompt of a question follows from its plan.
 """
@@ -19,7 +19,7 @@ from mage_es.projections.progress import PHASE_OF_PURPOSE
 
 QUARANTINED = "quarantined"
 OUT_OF_USE = (QUARANTINED, "waiting", "approved", "rejected")
-"""The statuses of what no model is given."""
+"""The statuses of what is given to no model."""
 
 
 def curate(state: State, command: Curate) -> list[Draft]:
@@ -49,13 +49,13 @@ def curate(state: State, command: Curate) -> list[Draft]:
             event = ProposalReviewed(verdict="approved", **about)
         case "reject":
             event = ProposalReviewed(verdict="rejected", **about)
-    # Between two iterations, so it belongs to the last one that is closed, and to no phase of the loop.
+    # It happens between two iterations, so it belongs to the last one that is closed, and to no phase of the loop.
     at = max(-1, state.progress.closed)
     return [Draft(event=event, iteration=at, phase="log", ordinal=command.ordinal)]
 
 
 def _refusal(action: Curation, name: str, status: str) -> str:
-    """Return why this cannot be done with something of that status, "" if it can."""
+    """Return why this cannot be done to something with that status, "" if it can."""
     is_open = status in ("waiting", "approved")
     if action in ("approve", "reject"):
         if status == "approved" and action == "approve":
@@ -76,7 +76,7 @@ def _refusal(action: Curation, name: str, status: str) -> str:
 
 def _under_way(state: State) -> int:
     progress = state.progress
-    # A question renders from its plan, but an episode retrieves anew at every step: only episodes can be disturbed.
+    # A question is rendered from its plan, but an episode retrieves anew at every step: only episodes can be disturbed.
     plans = ((phase, planned) for phase in set(PHASE_OF_PURPOSE.values()) for planned in progress.plans(phase))
     return sum(p.template in STEP_TEMPLATES and not progress.is_settled(phase, p.question_id) for phase, p in plans)
 

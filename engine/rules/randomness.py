@@ -27,7 +27,7 @@ def stream(seed: int, purpose: str, iteration: int = -1, subject: str = "") -> n
     """Return a fresh generator; the same arguments give the same draws. `iteration` is -1 outside of any.
 
     [beyond the paper, concurrency] Every draw is keyed by its purpose, so that any number of workers, and any crash,
-    give equal digests.
+    give the same digests.
     """
     return np.random.Generator(_bits(seed, purpose, iteration, subject))
 

@@ -1,4 +1,4 @@
-"""Answering by the nearest cases alone, without a call, if that was shown to be right as often as the model.
+"""Answering by the nearest cases alone, without a call, if that has proved to be right as often as the model.
 
 Rules
     - Only answers that questions share can be recalled (`Setting.is_labelled`), and only where nothing is learned from
@@ -8,7 +8,7 @@ Rules
       nearest: it is worth less if they disagree. A question is recalled if the nearest case was right at least as often
       as the model on at least LEAST questions of the same agreement; if there are fewer, those of lesser agreement join
       them.
-    - So a question that is recalled costs nothing, and the record that allows it is on the same questions.
+    - So a recalled question costs nothing, and the record that allows it compares both on the same questions.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from mage_es.events.vocabulary import AnswerJudged, Purpose, QuestionPlanned, Re
 from mage_es.projections.fold import State
 
 LEAST = 10
-"""Questions that must have been answered both ways."""
+"""How many questions must have been answered both ways."""
 _ASKED: frozenset[Purpose] = frozenset({"anchor", "again", "exam", "ask"})
 
 

@@ -1,4 +1,4 @@
-"""What one learner learned, tested again for another: which memories help it, on questions with known answers.
+"""What one learner learned, tested again for another: which of its memories help, on questions with known answers.
 
 Rules
     - The questions asked again are some that the parent run learned from, in a seeded order, so that a smaller sample
@@ -10,8 +10,8 @@ Rules
       chance alone explains that with a probability of at most HARM_P. Others were shown beside it, so this is an
       association.
     - Cases that quote another model's reasoning may harm even if its facts do not. They are judged together, on the
-      questions that were shown such reasoning, and go out of use if more were lost than won; one whose question the
-      learner now solves gives way to its own words in any case.
+      questions that were shown such reasoning, and go out of use if more were lost than won; in any case, one whose
+      question the learner now solves gives way to its own words.
     - Out of use means quarantine: `mage-es memory release` brings a memory back.
 """
 
@@ -27,7 +27,7 @@ from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow
 
 HARM_P = 0.1
-"""One-sided p of the sign test at or below which a memory counts as harmful."""
+"""A memory counts as harmful if the sign test's one-sided p is at most this."""
 GATE = "gate"
 """The name under which a re-proof takes a harmful memory out of use."""
 
@@ -57,7 +57,7 @@ class Proof(NamedTuple):
 
 def recorded_sample(setting: Setting, state: State) -> list[str]:
     """Return the questions to ask again: at most `setting.reproof` of those that the parent learned from."""
-    # Not those that were never asked: they have no case, and no answer of the old learner to compare with.
+    # Without those that were never asked: they have no case, and no answer of the old learner to compare with.
     known = (name for name in setting.evolution if state.questions.history(name))
     return ranked(known, setting.config.seed, purpose="reproof")[: setting.reproof]
 
@@ -98,12 +98,12 @@ def proofs(found: Sequence[Showing]) -> Mapping[str, Proof]:
 
 
 def proof_of_words(found: Sequence[Showing], others: frozenset[str]) -> Proof:
-    """Return the proof of cases in another model's words, on the questions that were shown the words of one or more."""
+    """Return the proof of cases in another model's words, on the questions that were shown such words."""
     return proof_of(each for each in found if each.has_words and not others.isdisjoint(each.memories))
 
 
 def in_others_words(memory: MemoryRow | MemoryAppended, learner: str) -> bool:
-    """Return whether a memory quotes how a learner other than this one reasoned."""
+    """Return whether a memory quotes the reasoning of a learner other than this one."""
     # A missed question's case has the data set's own solution, and what guidance wrote is no learner's words either.
     has_words = bool(memory.reasoning or memory.steps)
     return memory.outcome == "success_memory" and has_words and memory.origin.writer not in ("", learner)
@@ -112,7 +112,7 @@ def in_others_words(memory: MemoryRow | MemoryAppended, learner: str) -> bool:
 def harmful(found: Sequence[Showing], others: frozenset[str]) -> Mapping[str, str]:
     """Return by id the memories that go out of use, with the reason; `others` are those in another model's words."""
     words = proof_of_words(found, others)
-    # No test, as for a task type: what a new learner could say itself yields to doubt.
+    # No test, as for a task type: what a new learner could say itself gets no benefit of the doubt.
     told = {name: f"In another model's words: {words}." for name in others if words.lost > words.won}
     for name, proof in proofs(found).items():
         chance = sign_test(proof.lost, proof.won + proof.lost)
@@ -122,7 +122,7 @@ def harmful(found: Sequence[Showing], others: frozenset[str]) -> Mapping[str, st
 
 
 def words_of_others(state: State) -> Mapping[str, MemoryRow]:
-    """Return the memories in use, by id, that are not in the words of the model which answered in this iteration."""
+    """Return the memories in use, by id, that are not in the words of the model that answered in this iteration."""
     progress = state.progress
     # By the replies, not the configuration, as the point is who wrote and who answered.
     replied = (each for each in progress.verdicts("evaluate") if progress.is_replied("evaluate", each.question_id))

@@ -3,19 +3,18 @@
 Rules
     - A memory of the question itself is left out everywhere (`revisit_self = exclude`): by its id and, if a question
       has no context, so that its text is everything, also by its normalised text under another id.
-    - A type strategy is matched by its type first: it goes before the corrections of single questions for the quarter
-      of its type's questions that are nearest to it, as judged by those in memory. A run with a floor of its own (the
+    - A type strategy is matched by its type first: for the quarter of its type's questions that are nearest to it, as
+      judged by those in memory, it goes before the corrections of single questions. A run with a floor of its own (the
       paper's 0.55) lets it compete by its cosine, if at or above the floor.
-    - A type with fewer memories in an index than a bundle takes borrows, after its own, from types that went out of use
+    - A type with fewer memories in an index than a bundle takes borrows, after its own, from types that were merged
       into it: corrections and examples only. A retrieval recipe may require a least cosine of every memory.
     - Among the nearest, cases that may have been solved by chance (`guess`, rules/harvest.py) come last.
     - A question that was missed and later solved is shown once, by its correction.
     - If a metric was learned from the cases (rules/metric.py) it ranks them; floors are always cosines.
     - `nearest` has no quotas: of the cases of both indexes it takes the K nearest, those of one question text once, and
       with `is_reasoned` only those that show how their answer was reached, or are a reply that a client gave. If its
-      type has fewer, the nearest of all other types follow: of a type that little was learned of, nothing else shows
-      the form of an answer and what the data is about. In an episode they do not: what was done elsewhere cannot be
-      done here.
+      type has fewer, the nearest of all other types follow: for a type with little learned, nothing else shows the form
+      of an answer and what the data is about. In an episode they do not: what was done elsewhere cannot be done here.
     - No arm takes more than K memories. `cascade` takes those of `balanced`: its four parts (rules/cascade.py) come
       on top of the base rule (appendix "Cascade-Retrieval Components") and are not memories of the two indexes.
 """
@@ -40,7 +39,7 @@ from mage_es.projections.memory import INDEXES, Index, Memory, MemoryRow
 from mage_es.projections.slices import Slice
 
 _DIVERSE_POOL = 16  # candidates per index among which maximal marginal relevance chooses
-_NEAR = 0.75  # share of its type's questions that a type strategy fits less well than those it is shown with
+_NEAR = 0.75  # share of its type's questions that a type strategy fits less well than those for which it is shown
 _BLOCK = 4_096  # memories compared with a sample at once
 _RELEVANCE = 0.5
 """Weight of relevance against novelty in maximal marginal relevance (Carbonell and Goldstein, 1998)."""
@@ -55,9 +54,9 @@ class Query(NamedTuple):
     """The query: a unit vector, the question's type, id and text, and the length of its context (characters).
 
     The vector is the question's own, or that of the text that a retrieval recipe makes of it. The text is "" if the
-    question has a context, since two with the same text may then differ. `merged` are the task types that went out of
-    use into its own, to borrow from; `others` are all whose cases may fill its bundle after these; `apart` are memories
-    of cases that it must not get.
+    question has a context, since two with the same text may then differ. `merged` are the task types that were merged
+    into its own, to borrow from; `others` are all whose cases may fill its bundle after these; `apart` are memories of
+    cases that it must not get.
     """
 
     vector: Vector
@@ -72,7 +71,7 @@ class Query(NamedTuple):
 
 class Terms(NamedTuple):
     """The run's retrieval constants: K, the long-context threshold, the strategy floor (0: each strategy's own), and
-    whether to leave out self.
+    whether to leave out the question's own memories.
 
     `least_similarity` is a retrieval recipe's, `floor` the least cosine for a memory of a case to be served (-1: no
     floor). `is_reasoned` is whether cases without reasoning are left out, `is_measured` whether a learned metric, if
@@ -115,7 +114,7 @@ class Pool(NamedTuple):
 NEAREST = "nearest"
 """The arm without quotas."""
 Find = Callable[[Pool, int], list[int]]
-"""Returns the numbers of at most this many rows of a pool, best first."""
+"""Return the numbers of at most this many rows of a pool, best first."""
 
 
 class Candidates:
@@ -181,7 +180,7 @@ class Candidates:
         return INDEXES[self._memory.row(hit.memory_id).outcome]
 
     def _ranked(self, pools: Iterable[Pool]) -> list[Hit]:
-        """Return what pools have, nearest first, and of what is equally near the newest."""
+        """Return what pools have, nearest first, and the newest first among those equally near."""
         hits = (
             Hit(pool.rows.ids[row], float(pool.similarity[row]))
             for pool in pools
@@ -231,7 +230,7 @@ def retrieve(
 ) -> Bundle:
     """[Eq. 3] Two exact searches without back-fill, ordered by similarity, newest first among equals. A memory of the
     same question is left out, and a type strategy needs a floor measured for the embedder. `candidates` are those of
-    the same query, if other arms already looked for them.
+    the same query, if another arm already looked them up.
 
     [Theorem 4] At most K memories, none of them quarantined or superseded. eps of the theorem is the share of questions
     whose bundle is not the best; only a world with a known law can show it (tests/engine/worlds/truthworld).
@@ -248,7 +247,7 @@ def retrieve(
 
 
 def within_reach(arm: str, query: Query, memory: Memory, terms: Terms) -> tuple[object, ...]:
-    """Return what distinguishes an arm whatever the query, as in an episode, which retrieves at every step."""
+    """Return what distinguishes an arm for any query, as in an episode, which retrieves at every step."""
     most = quotas(arm, query, terms)
     sizes = tuple(len(memory.slice(index, query.task_type).ids) for index in get_args(Index))
     is_choosing = any(0 < count < size for count, size in zip(most, sizes, strict=True))
@@ -288,7 +287,7 @@ def _diverse(pool: Pool, count: int) -> list[int]:
 def _eligible(memory: Memory, pool: Pool, query: Query, terms: Terms, count: int) -> Iterator[int]:
     """Yield row numbers, best first, without the question's own memories and those below its floor."""
     rows = pool.rows
-    # The best rows in steps that grow fourfold: filters leave out few, and sorting a whole slice costs far more.
+    # The best rows, in steps that grow fourfold: filters leave out few, and sorting a whole slice costs far more.
     own_text = normal_form(query.question) if terms.exclude_self else ""
     yielded: set[int] = set()
     wanted = count + 8
@@ -359,7 +358,7 @@ class SampledCase(NamedTuple):
 
 def sampled(memory: Memory, task_type: str, most: int) -> list[SampledCase]:
     """Return at most `most` memories of a task type's cases: those with the smallest ids, which are hashes, so this is
-    a random sample without a seed."""
+    a random sample that needs no seed."""
     slices = (memory.slice(index, task_type) for index in get_args(Index))
     everything = ((rows.ids[row], rows, row) for rows in slices for row in range(len(rows.ids)) if _is_case(rows, row))
     drawn = nsmallest(most, everything, key=itemgetter(0))
@@ -369,8 +368,8 @@ def sampled(memory: Memory, task_type: str, most: int) -> list[SampledCase]:
 
 
 def nearest_of(memory: Memory, task_type: str, vectors: Vectors, question_ids: Sequence[str]) -> list[float]:
-    """Return for each vector the cosine of the nearest memory of a task type's cases, -1 if there is none; one of the
-    vector's own question does not count."""
+    """Return for each vector the cosine of the nearest memory of a task type's cases, -1 if there is none; a memory of
+    the vector's own question does not count."""
     places: dict[str, list[int]] = defaultdict(list)
     for place, name in enumerate(question_ids):
         places[name].append(place)

@@ -23,7 +23,7 @@ AUTHORED = "authored"
 
 
 class ActionTurn(NamedTuple):
-    """An action's turn: the state, the target's task type and its main skill, and where what is written comes from."""
+    """An action's turn: the state, the target's task type and its main skill, and the source of what is written."""
 
     state: State
     iteration: int
@@ -33,7 +33,7 @@ class ActionTurn(NamedTuple):
 
 
 class Written(NamedTuple):
-    """The outcome of one reply: its events, how many things were authored, and why none, if known."""
+    """The outcome of one reply: its events, how many things were authored, and, if none, why, as far as is known."""
 
     events: Sequence[Event] = ()
     authored: int = 0

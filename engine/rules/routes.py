@@ -75,7 +75,8 @@ class Route:
         place: int = 0,
         demonstrations: Callable[[], Sequence[Demonstration]] = tuple,
     ) -> Course:
-        """Ask with a template, and return the end that the reply gives; `place` counts the calls before the last (0).
+        """Ask with a template, and return how the course ends by the reply; `place` counts the calls before the last
+        (0).
 
         `sections` and `demonstrations` give what is shown of the current plan: they are called again after something
         was left out.
@@ -132,7 +133,7 @@ def follow(route: Route) -> Course:
     """
     if route.setting.config.search:
         yield from route.look_up()
-    # Not an arm: what needs no call is never drawn, only its record chooses it.
+    # Not an arm: what needs no call is never drawn; only its record can choose it.
     course = _recall if route.planned.routing_arm == RECALL else ROUTING_ARMS[route.planned.routing_arm].course
     return (yield from course(route))
 
@@ -171,7 +172,7 @@ def _chain(route: Route) -> Course:
 
 
 def _tool(route: Route) -> Course:
-    # By the plan's id and not the skill's newest: a tool may have been quarantined since, and the log must replay.
+    # The tool that the plan names, not the skill's newest: it may have been quarantined since, and the log must replay.
     tool = route.state.tools.tool(route.planned.tool_id)
     if route.setting.terms.exclude_self:
         tool = msgspec.structs.replace(tool, examples=examples_of_others(tool, route.question.id))
@@ -187,7 +188,7 @@ def _tool(route: Route) -> Course:
 
 
 def _recall(route: Route) -> Course:
-    """No call: the answer is the nearest case's (rules/recall.py says where)."""
+    """No call: the answer is the nearest case's (rules/recall.py says when)."""
     nearest = nearest_answer(route.state, route.planned.memories)
     assert nearest is not None
     yield from ()
@@ -195,7 +196,7 @@ def _recall(route: Route) -> Course:
 
 
 class RoutingArm(NamedTuple):
-    """A way to ask: the template of its first call, that of a step where questions are episodes, and its course."""
+    """A way to ask: the template of its first call, that of a step if questions are episodes, and its course."""
 
     template: str
     step_template: str = "act_cot"

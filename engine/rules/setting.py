@@ -51,7 +51,7 @@ class Setting(NamedTuple):
     guarded: Guarded = Guarded()
     traits: Traits = Traits()
     guidance_room: int = 0
-    """Tokens that the guidance model's server has room for besides a reply; 0: it does not say."""
+    """Tokens that the guidance model's server has room for besides a reply; 0 if it does not say."""
     subjects: Mapping[str, str] = {}
     """The subject of each question that has one."""
     own_words: Mapping[str, str] = {}
@@ -61,7 +61,7 @@ class Setting(NamedTuple):
     first: int = 0
     """The run's first iteration: not 0 in a run that continues another."""
     reproof: int = 0
-    """How many questions that another learner was asked are asked again in the first iteration; 0: none."""
+    """How many questions that another learner answered are asked again in the first iteration."""
     floors: Floors = NO_FLOORS
     """The least cosine for a memory of a case to be served; none in learning, where everything must be tried."""
     is_labelled: bool = False
@@ -79,14 +79,14 @@ class Setting(NamedTuple):
         return self.first + self.config.iterations
 
     def reproves(self, iteration: int) -> bool:
-        """Return whether an iteration only asks again what another learner was asked (rules/reproof.py)."""
+        """Return whether an iteration only asks another learner's questions again (rules/reproof.py)."""
         return self.reproof > 0 and iteration == self.first
 
     @property
     def judging(self) -> Config:
-        """The configuration as the guard uses it. In learning a model writes about what verdicts chose; in a served run
-        anyone with a key does. There any net loss on the anchors is a drop, unless chance alone brings it in more than
-        one of four times."""
+        """The configuration as the guard uses it. In learning, a model writes about what verdicts chose; in a served
+        run, anyone with a key does. So there any net loss on the anchors is a drop, unless chance alone brings one more
+        than one time in four."""
         if not self.is_served:
             return self.config
         return msgspec.structs.replace(self.config, guard_drop=0.0, guard_p=0.25)
@@ -100,7 +100,7 @@ class Setting(NamedTuple):
 
     @property
     def example_format(self) -> str:
-        """How cases end in a prompt: as the answer must; those of a served run, whose clients get free text, with just
+        """How cases end in a prompt: as the answer must end; in a served run, whose clients get free text, with just
         the answer."""
         return BARE if self.is_served else self.answer_format
 
@@ -124,7 +124,7 @@ class Setting(NamedTuple):
         )
 
     def context_length(self, question: Question) -> int:
-        """Return the characters that count as context: `long_context` decides by them (section 3.5)."""
+        """Return the characters that count as context: `long_context` is compared with them (section 3.5)."""
         # Above `long_context` characters the bundle is failure-heavy. An instruction that never changes makes no
         # question longer than another, and must not decide this for all of them.
         match self.traits.context_role:

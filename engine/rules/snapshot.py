@@ -2,12 +2,12 @@
 
 Rules
     - The first snapshot has nothing to compare with and is accepted; with the guard off every snapshot is.
-    - Anchors that see what they saw when last asked carry their verdicts (agents/learner.py). The others are asked in
-      quarters, in random order, and no further once the drop among those asked is within the guard's. So a rollback is
-      only decided on all of them: no error is spent on looking early.
+    - Anchors that see the same as when they were last asked keep their verdicts (agents/learner.py). The others are
+      asked in quarters, in random order, and no further once the drop among those asked is within the guard's. So a
+      rollback is only decided on all of them: no error is spent on looking early.
     - An anchor that was not asked stays as it was at the last accepted snapshot.
     - What the anchors show of what was learned, against the bare prompt, is decided in each snapshot
-      (rules/benefit.py). For that all are asked in a run's last one.
+      (rules/benefit.py). For that, all anchors are asked in a run's last snapshot.
 """
 
 from collections.abc import Mapping, Sequence
@@ -79,15 +79,15 @@ def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list
     known = state.benefit.last
     if known is None or known.iteration != iteration:
         return drafts
-    # A run that continues another's iteration already has that one's decision on it: its own is another fact.
+    # A run that continues another's iteration already has the other's decision on it: its own is another fact.
     return [replace(each, ordinal=1) if isinstance(each.event, BenefitDecided) else each for each in drafts]
 
 
 def looks(setting: Setting, state: State, iteration: int) -> list[Sequence[str]]:
     """Return the planned anchors in the parts in which they are asked.
 
-    They are asked all at once for the first snapshot, as there is nothing to compare with, and in a publish: there an
-    anchor that sees something new is one of the few that can judge it.
+    They are asked all at once for the first snapshot, since there is nothing to compare with, and in a publish, where
+    an anchor that sees something new is one of the few that can judge it.
     """
     planned = [plan.question_id for plan in state.progress.plans("snapshot")]
     if setting.is_served or not _accepted_before(state, iteration):
@@ -98,7 +98,7 @@ def looks(setting: Setting, state: State, iteration: int) -> list[Sequence[str]]
 def is_decided(setting: Setting, state: State, iteration: int, asked: Sequence[str]) -> bool:
     """Return whether the answers to some anchors show no drop against either snapshot that they are compared with.
 
-    Never in the last iteration if what is served depends on them.
+    This is never so in the last iteration if what is served depends on them.
     """
     if iteration == setting.end - 1 and setting.config.gate == "paired":
         return False
@@ -113,7 +113,7 @@ def is_decided(setting: Setting, state: State, iteration: int, asked: Sequence[s
 def is_mastered(setting: Setting, state: State) -> bool:
     """Return whether all anchors were right at the last two closed iterations, including the start.
 
-    Of fewer than `_ENOUGH` anchors a run of right answers says too little.
+    With fewer than `_ENOUGH` anchors, all right says too little.
     """
     last = state.progress.closed
     answers = [state.scores.anchor_answers(k) for k in (last - 1, last)]
@@ -134,7 +134,7 @@ def anchors_so_far(state: State, iteration: int) -> Mapping[str, bool]:
 
 
 def _carried(state: State, iteration: int) -> list[AnswerCarried]:
-    """Return the verdicts of the anchors that did not need asking."""
+    """Return the verdicts of the anchors that did not need to be asked."""
     answers = state.scores.anchor_answers(max(_accepted_before(state, iteration), default=iteration))
     return [
         AnswerCarried(iteration=iteration, question_id=name, task_type=plan.task_type, correct=answers[name])
@@ -148,7 +148,7 @@ def _accepted(state: State, iteration: int) -> list[Accepted]:
 
 
 def _best(accepted: Sequence[Accepted]) -> Accepted:
-    # Among equals the later one, which has learned more.
+    # Among equals, the later one: it has learned more.
     return max(accepted, key=lambda a: (sum(a.answers.values()), a.iteration))
 
 

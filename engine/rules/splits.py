@@ -3,14 +3,15 @@
 Rules
     - No question text is in two splits, neither word for word (after normalising) nor nearly (some passage of it has
       five-word shingles like another's, Jaccard at least 0.8, apart from the form of a type's questions).
-    - If the data has its own test questions they stay so: what would be in two splits is left out of evolution first,
-      then of the anchors, and named.
+    - If the data has its own test questions, they stay test questions: what would be in two splits is left out of
+      evolution first, then of the anchors, and is named.
     - If it has none, the test split is made here: near-duplicates go into one split together, and none is left out.
-    - The form is found in the questions that are not the data's own test questions, and committed to beside them.
-    - A run that continues another keeps every question on the side where that one had it: what may have been learned
-      from is never examined, what was held out or an anchor is never learned from. New near-duplicates follow; those of
-      questions on both sides are left out.
-    - The splits depend only on (questions, seed, sizes, that past).
+    - The form is found in the questions that are not the data's own test questions, and the run commits to it beside
+      them.
+    - A run that continues another keeps every question on the side where the other had it: what may have been learned
+      from is never examined, and what was held out or an anchor is never learned from. New near-duplicates follow;
+      those of questions on both sides are left out.
+    - The splits depend only on (questions, seed, sizes, the parent's splits).
 """
 
 from collections import defaultdict
@@ -34,7 +35,7 @@ from mage_es.events.facts.private import Private
 from mage_es.events.vocabulary import SplitCommitted
 
 _MOST_TRIED = 256
-"""How many ways to try to tell questions of the same text apart."""
+"""How many ways to try for telling apart questions with the same text."""
 ANCHOR_SHARE = 0.15  # the anchor set is at most this share of the evolution questions
 
 
@@ -52,8 +53,8 @@ class Splits(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """Where the run that this one continues had its questions, by id. `resembling` are in no split now, as they
-    resemble something written then."""
+    """Where the run that this one continues had its questions, by id. `resembling` are in no split now, because they
+    resemble something that the parent wrote."""
 
     evolution: frozenset[str] = frozenset()
     anchors: frozenset[str] = frozenset()
@@ -93,8 +94,8 @@ def make_splits(
 ) -> Splits:
     """Divide a benchmark's questions among evolution, anchors and held-out. [section 4.1, held-out pool]
 
-    `anchors` and `held_out` are wanted sizes: anchors are at most 15 % of the evolution questions, and the exam cannot
-    be larger than the test split: the data's own `test`, or three tenths of the questions if it has none.
+    `anchors` and `held_out` are the sizes wanted: anchors are at most 15 % of the evolution questions, and the exam
+    cannot be larger than the test split: the data's own `test`, or three tenths of the questions if it has none.
     """
     evolution, test = ([q for q in each if q.id not in past.resembling] for each in (evolution, test))
     parts = (_apart if test else _together)(evolution, test, seed=seed, anchors=anchors, held_out=held_out, past=past)
@@ -133,8 +134,8 @@ def _apart(
     guarded = min(anchors, int(ANCHOR_SHARE * len(evolution)))
     order = shuffled(evolution, seed, purpose="split.evolution")
     common = _common(order)
-    # What may have been learned from goes first. The exam chooses next, then the guard; evolution gets what is left:
-    # where texts are alike, the one to learn from is dropped.
+    # What may have been learned from goes first. The exam chooses next, then the guard; evolution gets the rest: where
+    # texts are alike, the one to learn from is dropped.
     before, taken = _Taken(common), _Taken(common)
     before.take(question for question in order if question.id in past.evolution)
     examinable = [*shuffled(test, seed, purpose="split.held_out"), *(q for q in order if q.id in past.held_out)]
@@ -178,7 +179,7 @@ def _together(
 
 
 def _one_sided(groups: Sequence[Sequence[Question]], past: Sides) -> tuple[list[Sequence[Question]], Sequence[Repeat]]:
-    """Return the groups, those on both sides reduced to what may have been learned from; and the rest of these."""
+    """Return the groups, those on both sides reduced to what may have been learned from; and what that removed."""
     kept, repeats = list[Sequence[Question]](), list[Repeat]()
     for group in groups:
         known = [question for question in group if question.id in past.evolution]

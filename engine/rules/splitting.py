@@ -1,8 +1,8 @@
-"""Skill splitting as events: narrower skills that compose into the one they came from and take over task types.
+"""Skill splitting as events: narrower skills that compose into the one they came from, and take over its task types.
 
 Rules
-    - A child inherits mastery, prompt template and (if none is authored) strategy of its parent, and needs all that the
-      parent needs; until it has its own, it has the parent's tool and posteriors (rules/bandits.py).
+    - A child inherits mastery, prompt template and (if none is authored for it) strategy of its parent, and needs all
+      that the parent needs; until it has its own, it has the parent's tool and posteriors (rules/bandits.py).
     - It resolves a task type with a greater weight than its parent, so `skill_for_task` gives the child. The parent
       keeps the types that no child takes. A child that takes none is refused: it would never have a question of its
       own, and would fill the cap. So a skill of one task type is never split.
@@ -53,7 +53,7 @@ def split(
     taking = [event.source for event in resolving if isinstance(event, EdgeAdded)]
     idle = [child.name for child in children if f"skill/{child.name}" not in taking]
     children = [child for child in children if child.name not in idle]
-    # What the parent keeps is a part too. One child that takes everything is the parent under another name.
+    # What the parent keeps counts as a part too: one child that takes everything is the parent under another name.
     if not children or (len(children) == 1 and len(taking) == len(state.graph.task_types_of(skill))):
         return Written(refused=UNDIVIDED)
     # All or nothing: a split with some of its children would leave task types to none of them.
@@ -90,7 +90,7 @@ def split(
 def _usable(children: Iterable[AuthoredChild], guarded: Guarded) -> list[AuthoredChild]:
     kept: dict[str, AuthoredChild] = {}
     for child in children:
-        if is_name(child.name, guarded):  # the first of each name counts, as a reply may repeat itself
+        if is_name(child.name, guarded):  # the first of each name counts: a reply may repeat itself
             kept.setdefault(child.name, child)
     return list(kept.values())
 
@@ -122,7 +122,7 @@ def _resolving(state: State, skill: str, children: Sequence[AuthoredChild]) -> I
             source, target = f"skill/{child.name}", f"task_type/{task_type}"
             if task_type not in own:
                 reason = f"{skill} does not resolve it"
-            elif task_type in given:  # equal weights would leave it to the names which child answers
+            elif task_type in given:  # with equal weights, names would decide which child answers
                 reason = f"{given[task_type]} took it over"
             else:
                 given[task_type] = child.name

@@ -2,8 +2,8 @@
 
 Rules
     - The graph is consulted at every step: bundle, action recipes, plan and principles as chosen for this step,
-      patterns of the task type, and the relations that lead on from what is in sight or asked for.
-    - The arm `none` shows none of it. In the shuffled control all of it is another task's.
+      patterns of the task type, and the relations that lead on from what is in sight or wanted.
+    - The arm `none` shows none of it. In the shuffled control all of it belongs to another task.
     - Observations and effects are the environment's words: quoted, like everything retrieved.
 """
 
@@ -30,7 +30,8 @@ RELATIONS = 24  # most relations in a prompt, the nearest first
 
 
 class Consulted(NamedTuple):
-    """What the graph is asked about: a task type, and entities by their names. A control's are another task's."""
+    """What the graph is asked about: a task type, and entities by their names. In a control, both belong to another
+    task."""
 
     task_type: str
     entities: Sequence[str]

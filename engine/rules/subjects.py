@@ -5,9 +5,9 @@ Rules
     - What the guidance tier replies is under the subjects of all questions that its brief shows, and what is written
       from its replies under theirs: a principle of three customers is lost with any of them.
     - What was merely shown alongside (retrieved memories, earlier principles) counts if it is repeated: a text is also
-      under each subject whose own words it has, which no other question has. Without this limit every text would soon
-      be under every subject, as memories come from replies to prompts with memories. A paraphrase without such a word,
-      and a name that two subjects share, are not noticed.
+      under each subject of whose own words, those that no other question has, it has one. Without this limit every text
+      would soon be under every subject, as memories come from replies to prompts with memories. A paraphrase without
+      such a word, and a name that two subjects share, are not noticed.
     - What is sent is marked in pieces: a quotation is under the subjects of what it quotes, the system message, which
       is the same for all, under none, and the rest under the subjects of the questions that the call is about.
 """
@@ -93,7 +93,7 @@ def _pieces(setting: Setting, state: State, command: Command, named: frozenset[s
             continue
         else:
             under = named
-        # An erased text is shown as a token, and nothing more can be recorded about its subject.
+        # An erased text is shown as a token, and nothing can be recorded about its subject any more.
         under = frozenset(each for each in under | _owners(setting, piece.text) if not each.startswith(ERASED))
         yield Private(piece.text, under) if under and piece.text else piece.text
 
@@ -103,7 +103,7 @@ def _owners(setting: Setting, text: str) -> frozenset[str]:
 
 
 def _keyed(event: Event, salt: str) -> Event:
-    """Return an event with its hash of several questions' texts, which is never looked up in the log, keyed."""
+    """Return an event with its hash of several questions' texts keyed: such a hash is never looked up in the log."""
     match event:
         case EmbeddingCalled() | CallFailed(tier="embedder"):
             return msgspec.structs.replace(event, request_sha256=sha256_text(salt + event.request_sha256))

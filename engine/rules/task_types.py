@@ -2,10 +2,10 @@
 
 Rules
     - A type is its name, its description and its examples, evolution questions by id; guidance sorts a few batches of
-      questions, and sees in each the types of those before. Which type a question has follows
+      questions, and sees with each the types from earlier ones. Which type a question has follows
       from these and its text alone (run/task_typing.py), and is on record with its plan.
-    - Every `refresh_gap` iterations a type without a fresh question since goes out of use. So does one whose questions
-      are mostly as near to one other type, if the answers do not tell the two apart; then the other type's retrieval
+    - Every `refresh_gap` iterations a type without a fresh question since goes out of use. So does a type most of whose
+      questions are as near to one other type, if answers do not tell the two apart; the other type's retrieval then
       finds its memories.
     - A benchmark's own types are never revised.
 """
@@ -27,10 +27,10 @@ from mage_es.projections.fold import State
 
 MOST_TYPES = 16
 BATCHES, BATCH = 3, 64
-"""Briefs in which evolution questions are sorted into types, and how many questions each shows."""
+"""How many briefs sort evolution questions into types, and how many questions each shows."""
 _TEXT_LENGTH = 400  # characters of a text in the brief; part of a text is enough to tell its type
 _LEAST_EXAMPLES = 2
-_LEAST_PLACED = 6  # questions of an iteration below which nothing is concluded about telling a type apart
+_LEAST_PLACED = 6  # with fewer questions in an iteration, nothing is concluded about telling a type apart
 
 Induced = Mapping[str, TaskTypeCreated]
 """Induced task types by name, with their examples; empty if a benchmark has its own."""
@@ -84,7 +84,7 @@ def settled(known: Induced) -> list[TaskTypeCreated]:
 def revised_types(
     setting: Setting, state: State, iteration: int, doubtful: Mapping[str, str]
 ) -> Iterator[TaskTypeRetired]:
-    """Yield which induced types go out of use, at most all but one; to be called in UPDATE.
+    """Yield the induced types that go out of use, always keeping one; called in UPDATE.
 
     `doubtful` maps ids of this iteration's questions to another type that is about as near as their own.
     """

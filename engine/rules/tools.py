@@ -44,7 +44,7 @@ def malformed(tool: AuthoredTool, questions: Collection[str]) -> str:
     # The sandbox bounds steps and time; this bounds what later briefs have to show of the tool.
     if len(tool.source) > LONGEST_SOURCE:
         return f"the source is longer than {LONGEST_SOURCE} characters"
-    # Only its examples check a tool: without one it would be trusted on its word.
+    # Only its examples check a tool: without one it would be trusted blindly.
     if not tool.examples:
         return "there is no example to check it by"
     for example in tool.examples:
@@ -57,7 +57,7 @@ def malformed(tool: AuthoredTool, questions: Collection[str]) -> str:
 
 
 def arguments_in(reply: str, parameters: Sequence[Parameter]) -> str:
-    """Return the arguments that a reply gives for exactly these parameters, of their types, as a JSON object in
+    """Return the arguments that a reply gives for exactly these parameters, each of its type, as a JSON object in
     canonical form; "" if it gives none. A number may be written as people write it: "$1,200", "15%"."""
     try:
         for found in objects_in(reply):
@@ -115,7 +115,7 @@ def author_tools(turn: ActionTurn, tools: Sequence[CheckedTool]) -> Written:
 
 
 def active_tool(state: State, skill: str) -> ToolAuthored | None:
-    """Return the tool that a skill uses; a skill split from another uses that one's until it has its own."""
+    """Return the tool that a skill uses; a skill split from another uses the other's until it has its own."""
     tool = state.tools.active(skill)
     parent = state.graph.parent(skill)
     return active_tool(state, parent) if tool is None and parent else tool

@@ -1,7 +1,7 @@
 """Episodes as they were played: their steps in order, and the transcript by which one is remembered.
 
-A transcript has one line for each step: the action, and after a colon the effect if the environment gives one. It is
-what an episode is scored, corrected and harvested by, in place of a single reply.
+A transcript has one line for each step: the action, and after a colon the effect if the environment gives one. An
+episode is scored, corrected and harvested by it, as a question is by its reply.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,8 @@ def trajectory_of(state: State, phase: Phase, verdict: AnswerJudged) -> Trajecto
 
 
 def steps_of(state: State, phase: Phase, verdict: AnswerJudged) -> list[str]:
-    """Return the calls before the last reply to a judged question: steps of a chain, each by its skill, and tools."""
+    """Return the calls before the last reply to a judged question: steps of a chain, each by its skill, and calls for
+    tools."""
     progress, name = state.progress, verdict.question_id
     chain = enumerate(progress.plan(phase, name).chain, start=1)
     said = [

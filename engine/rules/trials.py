@@ -2,12 +2,12 @@
 
 Rules
     - An anchor can judge a proposal that it was asked with, if its question is at least as near to the proposal's as
-      half of the run's own memories are to one of another question, and if it was answered right with it or before. An
-      anchor about something else is answered as ever, whatever the proposal says, and one that is always wrong has
-      nothing to lose.
-    - Fewer than two say nothing: two turning wrong is the least that the guard refuses.
+      half of the run's own memories are to one of another question, and if it was answered right with the proposal or
+      before. An anchor about something else is answered as ever, whatever the proposal says, and one that is always
+      wrong has nothing to lose.
+    - Fewer than two say nothing: the guard refuses only if two or more turn wrong.
     - A proposal also fails if more of its anchors turned wrong than right, however well the others fared.
-    - What no anchor can judge waits for a person.
+    - A proposal that no anchor can judge waits for a person.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -20,11 +20,11 @@ from mage_es.projections.fold import State
 from mage_es.projections.memory import Memory
 
 LEAST = 2
-"""Least anchors that must be able to judge a proposal."""
+"""How many anchors must be able to judge a proposal."""
 _NEAREST = 3
-"""Anchors that are recorded with a proposal even if they were not asked with it."""
+"""How many anchors are recorded with a proposal even if they were not asked with it."""
 _SAMPLE, _ENOUGH = 256, 20
-"""Memories of a type whose nearest is looked up, and how many decide what is near."""
+"""How many memories of a type have their nearest looked up, and how many are enough to decide what is near."""
 
 
 def near_enough(memory: Memory, task_types: Collection[str]) -> dict[str, float]:
@@ -50,7 +50,7 @@ def trials_of(
     }
     before = scores.anchor_answers(max((k for k in scores.accepted() if k != iteration), default=iteration))
     now = scores.anchor_answers(iteration)
-    # Six digits: the last bits of a sum differ between processors.
+    # Rounded to six digits: the last bits of a sum differ between processors.
     cosines = {name: round(float(vector @ anchor), 6) for name, anchor in anchors.items()}
     order = sorted(cosines, key=lambda name: (-cosines[name], name))
     return tuple(

@@ -1,9 +1,10 @@
 """How questions are worded in traffic: wrapped in other words, beside questions about anything else.
 
 Rules
-    - A wrapped question asks the same. It has what people and applications put around a question, or is written with
-      less care; no form depends on the meaning, so they are the same for every run.
-    - A long prefix or suffix that nearly all questions of a kind share is their template. What is asked is between.
+    - A wrapped question asks the same thing: it has the words that people and applications put around a question, or is
+      written with less care. No form depends on the meaning, so they are the same for every run.
+    - A long prefix or suffix that nearly all questions of a kind share is their template. What is asked lies in
+      between.
     - A turn can be read as a whole, without what its client adds to each request, and by its paragraphs: a mail has its
       question in one of them. The reading that is nearest to a memory shows what the turn is about.
 """
@@ -16,7 +17,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _LEAST_WORDS, _MOST_PARAGRAPHS = 5, 6
 _LEAST_SHARED = 24
-"""Least characters of a prefix or suffix that is more than a habit of the language."""
+"""How many characters a prefix or suffix needs to be more than a habit of the language."""
 
 WRAPPINGS: Sequence[Callable[[str], str]] = (
     lambda text: f"{text} Thanks!",
@@ -57,11 +58,11 @@ EVERYDAY = (
     "How do I remove a red wine stain?",
     "Plan a weekend in Rome.",
 )
-"""Everyday questions to assistants, about anything."""
+"""Everyday questions to assistants, on any topic."""
 
 
 def wrapped(text: str, number: int) -> str:
-    """Return a question in one of the forms, which take turns by number."""
+    """Return a question in one of the forms, which take turns by `number`."""
     return WRAPPINGS[number % len(WRAPPINGS)](text)
 
 

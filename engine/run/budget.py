@@ -7,7 +7,7 @@ Rules
     - A reply without token counts is booked at the most that it can have cost. A model that never gives token counts
       ends the session as a reached budget does, since no total could be trusted.
     - Every attempt counts as a call; a failed one costs nothing, since no provider says what it used.
-    - Calls of a billed embedder count like any other. Those of its fingerprint are booked after they were made.
+    - Calls of a billed embedder count like any other. Those for its fingerprint are booked once they are made.
     - Reaching the budget is not a failure: calls in flight are finished, and the run can be resumed with a higher
       limit.
     - Limits are recorded with the run (`budget.set`) and outlive a session: only new limits replace them.
@@ -84,7 +84,8 @@ class Budget:
                     self._is_told(account.model, rate, use)
 
     async def room(self, model: str, request: Request) -> bool:
-        """Wait while a call would fit only without what is held for calls in flight; return whether that took any time.
+        """Wait while a call does not fit because of what is held for calls in flight; return whether that took any
+        time.
 
         The caller must enter `holding` before it awaits anything else; `holding` raises if the budget is reached.
         """
@@ -102,7 +103,7 @@ class Budget:
     def holding(
         self, model: str, request: Request, *, in_batch: bool = False
     ) -> Iterator[Callable[[Completion], None]]:
-        """Hold back what a call may cost while it is made; the block is given what books its reply.
+        """Hold back what a call may cost while it is made; the block gets a function that books its reply.
 
         Raises:
             BudgetReached: The call could take the run over its budget.
@@ -129,7 +130,7 @@ class Budget:
             self._came_back.set()
 
     def count(self, model: str, completion: Completion | None) -> None:
-        """Count an embedder's attempt from before this budget existed, None if it brought no reply.
+        """Count an embedder's attempt made before this budget existed; None if it brought no reply.
 
         Raises:
             UsageError: Dollars are limited, but its price is unknown or its server gives no token counts.
@@ -172,7 +173,7 @@ class Budget:
             )
 
     def _is_short(self, most: float) -> bool:
-        """Return whether a call that may cost this much no longer fits beside what is spent and held."""
+        """Return whether a call that may cost this much no longer fits with what is spent and held."""
         max_usd = self._limits.max_usd
         return max_usd > 0 and self._usd + self._held + most > max_usd
 

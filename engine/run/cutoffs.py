@@ -1,4 +1,4 @@
-"""What was cut if a benchmark has fewer questions than a run asks for, in words."""
+"""Sentences on what was cut because a benchmark has fewer questions than a run asks for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHOWN = 5
 def cutoffs(config: Config, splits: Iterable[SplitCommitted], *, has_guard: bool = True) -> tuple[str, ...]:
     """Return a sentence for each split that is smaller than was asked for.
 
-    Only the guard, which compares anchors, misses them; a baseline has none.
+    Only the guard, which compares anchors, lacks them; a baseline has no guard.
     """
     sizes, found = {split.split: split.size for split in splits}, []
     if (held_out := sizes["held_out"]) < config.held_out:
@@ -30,7 +30,8 @@ def cutoffs(config: Config, splits: Iterable[SplitCommitted], *, has_guard: bool
 
 
 def gone_on(world: World) -> tuple[str, ...]:
-    """Return a sentence on what a new run continues from, and what its splits keep apart; () if it does not."""
+    """Return a sentence on what a new run continues from, and what its splits keep separate; () if it does not continue
+    another."""
     if not (parent := world.parent):
         return ()
     event, known = parent.event, next(parent.reader.of(QuestionsStored)).ids
@@ -43,8 +44,8 @@ def gone_on(world: World) -> tuple[str, ...]:
 def left_out(config: Config, splits: Splits, *, goes_on: bool = False) -> tuple[str, ...]:
     """Return a sentence that names the questions that are in no split because others repeat them; () if there are none.
 
-    The log holds what was taken, not what was available, so only the code that divides the questions can tell. `data
-    check` knows nothing of a run that `goes_on` from another.
+    The log holds what was taken, not what was available, so only the code that divides the questions can tell.
+    `goes_on`: the run continues another, of which `data check` knows nothing.
     """
     if not (repeats := splits.repeats):
         return ()
@@ -56,7 +57,7 @@ def left_out(config: Config, splits: Splits, *, goes_on: bool = False) -> tuple[
 
 
 def columns_told(benchmark: Benchmark) -> tuple[str, ...]:
-    """Return a sentence that names the column of each role of own tasks; () for a benchmark."""
+    """Return a sentence that names the column of each role in tasks of the user's own; () for a benchmark."""
     if not (columns := column_roles_of(benchmark)):
         return ()
 

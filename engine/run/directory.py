@@ -1,15 +1,15 @@
 """Run directories: one run, one folder, that can be copied, zipped and read without this program.
 
-<runs-dir>/<run>/log/          the event log, with the questions: everything else follows from it
-<runs-dir>/<run>/snapshots/    folds kept to start faster; may be deleted <runs-dir>/<run>/replays/      what `replay`
-rebuilt; may be deleted <runs-dir>/<run>/keys          of subjects whose texts are encrypted, for the owner alone; never
-in a backup <runs-dir>/<run>/erasures/     a receipt for each subject whose key was destroyed; the run's log has them
-too <runs-dir>/<run>/exams/<n>/    one log for each exam; the run's own log names them all
+<runs-dir>/<run>/log/              the event log, with the questions: everything else follows from it
+<runs-dir>/<run>/snapshots/        folds kept to start faster; may be deleted
+<runs-dir>/<run>/replays/          what `replay` rebuilt; may be deleted
+<runs-dir>/<run>/keys              of subjects whose texts are encrypted, for the owner alone; never in a backup
+<runs-dir>/<run>/erasures/         a receipt for each subject whose key was destroyed; the run's log has them too
+<runs-dir>/<run>/exams/<n>/        one log for each exam; the run's own log names them all
 <runs-dir>/<run>/effects/reasked/  the log of what `effect` asked again; without it the same calls are made once more
-<runs-dir>/<run>/beginning
-how to start the run, until the first session ends; may be deleted once the log has an event <runs-dir>/<run>/examining
-the lock of whoever takes an exam; may be deleted when nobody does <runs-dir>/<run>/in-flight     how many calls are
-under way; may be deleted
+<runs-dir>/<run>/beginning         how to start the run; may be deleted once the log has an event
+<runs-dir>/<run>/examining         the lock of an exam under way; may be deleted when there is none
+<runs-dir>/<run>/in-flight         how many calls are under way; may be deleted
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import RunRegistered
 
 RUNS_DIR = "runs"
-"""The default folder of runs, within the process's folder."""
+"""The default folder of runs, below the current folder."""
 NAME_OF_ORDINAL = "{benchmark}-s{seed}-{ordinal:03d}"
 _OURS = ("log", "snapshots", "replays", "exams", "effects", "examining", "in-flight", "keys", "beginning", "erasures")
 FLOOR_MIB = 256
-"""Free space below which no iteration starts; a long iteration writes a few MiB, its snapshot as much again."""
+"""The free space that an iteration needs to start; a long iteration writes a few MiB, its snapshot as much again."""
 
 
 class Beginning(msgspec.Struct, frozen=True):
     """What a run starts with, in case it is killed before its first event: a configuration and a budget; for a baseline
     its name and number of questions; for a method also those to learn from and its tokens; for a run that continues
-    another that one's folder and marker, and how many of its questions are asked again; and what is registered."""
+    another, the other's folder and marker and how many of its questions are asked again; and what is registered."""
 
     config: Config
     limits: Limits = UNLIMITED
@@ -84,8 +84,8 @@ class Run(NamedTuple):
         return self.path / "examining"
 
     def exams(self) -> list[Run]:
-        """Return the exams in the order in which they were set, each as a run whose log is the exam's. The folder of
-        one killed before it had a log is skipped."""
+        """Return the exams in the order in which they were taken, each as a run whose log is the exam's. The folder of
+        an exam that was killed before it had a log is skipped."""
         return [self.exam(log.parent.name) for log in sorted(self.exams_path.glob("*/log")) if _holds_log(log)]
 
     def exam(self, name: str) -> Run:
@@ -97,7 +97,7 @@ class Run(NamedTuple):
         return Run(f"{self.id}/reasked", self.path / "effects" / "reasked")
 
     def parts(self) -> list[Run]:
-        """Return what has a log of its own within the run: its exams, and what was asked again."""
+        """Return what has its own log within the run: its exams, and what was asked again."""
         return [*self.exams(), *([self.reasked] if _holds_log(self.reasked.log_path) else [])]
 
     @property
@@ -118,7 +118,7 @@ class Run(NamedTuple):
         return self.path / "beginning"
 
     def beginning(self) -> Beginning | None:
-        """Return what a run without events is to start with, None if nothing says so, or if it has started."""
+        """Return what a run without events is to start with; None if nothing says so or it has started."""
         try:
             told = msgspec.json.decode(read_small(self.beginning_path), type=Beginning)
         except (OSError, *UNREADABLE):
@@ -143,7 +143,7 @@ class Run(NamedTuple):
         return log
 
     def replay_path(self, marker: str) -> Path:
-        """Return where a replay to a marker is rebuilt by default."""
+        """Return the default place to rebuild a replay to a marker."""
         return self.path / "replays" / marker.replace("/", "-").replace(":", "-")
 
 
@@ -198,7 +198,7 @@ def delete_run(run: Run) -> None:
         for each in (run, *run.parts()):
             if each.log_path.is_dir():
                 held.callback(WriterLock(LocalFileSystem(), Layout(each.log_path).lock).release)
-        # First under a name that nothing mistakes for a run: a process that dies here leaves no half-deleted run.
+        # Renamed first, so that nothing mistakes it for a run: a process that dies here leaves no half-deleted run.
         doomed = Path(tempfile.mkdtemp(prefix=".deleting-", dir=run.path.parent))
         try:
             run.path.rename(doomed / run.path.name)
@@ -216,7 +216,7 @@ def _holds_log(path: Path) -> bool:
     disk, layout = LocalFileSystem(), Layout(path)
     try:
         return disk.exists(layout.format) or bool(layout.events(disk))
-    except (LogDamaged, OSError):  # something else is where its files belong
+    except (LogDamaged, OSError):  # something else is in the place of its files
         return True
 
 
@@ -231,7 +231,7 @@ def other_than_run(path: Path) -> str:
     here, name = path.resolve(), _log_name(path)
     if (here / "log" / "head").is_dir():
         return f"a backup: `mage-es restore {path} NAME` makes a run of it again."
-    if "/" in name:  # a run's name has none: this log is named after its run and itself
+    if "/" in name:  # a run's name has no slash: this log is named after its run and itself
         of, _, exam = name.rpartition("/")
         of = here.parents[1].name if here.parent.name in ("exams", "effects") else of  # a restored run may be renamed
         if exam == "reasked":
@@ -310,7 +310,7 @@ def find_run(runs_dir: Path | str = RUNS_DIR, name: str | None = None) -> Run:
 
 
 def as_run(run: Run | Path | str) -> Run:
-    """Return a run given as itself, by its folder, or by its name in `RUNS_DIR`. Raises `UsageError`."""
+    """Return a run that is given as an object, by its folder, or by its name in `RUNS_DIR`. Raises `UsageError`."""
     return run if isinstance(run, Run) else find_run(RUNS_DIR, str(run))
 
 

@@ -1,4 +1,4 @@
-"""What logs say about exams: a run's, or a baseline, which is just an exam that is a run of its own.
+"""What logs say about exams: a run's, or a baseline's, which is just an exam that is a run of its own.
 
 Rules
     - The run's log has an `exam.opened` for every exam, and an `exam.closed` with the result and the head of the exam's
@@ -38,11 +38,11 @@ from mage_es.projections.fold import fold_into
 from mage_es.projections.ledger import Ledger
 
 RULE = "rule"
-"""The judge of an answer that the rule decided."""
+"""What is recorded as the judge of an answer that the rule decided."""
 ANSWERED = ("iteration", "purpose", "question_id", "task_type", "score_micro", "correct", "strict", "judge", "reason")
 LOST = ("iteration", "purpose", "question_id", "task_type", "problem")
 PLAYED = ("iteration", "purpose", "episode_id", "steps", "score_micro", "achievements", "unparsed")
-"""The fields that reports use of answers, of questions left without one, and of episodes."""
+"""The fields that reports use: of answers, of questions without one, and of episodes."""
 
 _READS: Reads = {
     AnswerJudged: ANSWERED,
@@ -59,8 +59,8 @@ _RESAMPLES = 10_000
 
 
 class ExamRecord(NamedTuple):
-    """What a run's log says about an exam: event `seq` opened it; `closed` is None until it is complete, `rejudged` if
-    one scorer scored it."""
+    """What a run's log says about an exam: event `seq` opened it; `closed` is None until it is complete, `rejudged` is
+    None if only one scorer has scored it."""
 
     seq: int
     opened: ExamOpened
@@ -69,7 +69,7 @@ class ExamRecord(NamedTuple):
 
     @property
     def scored_by(self) -> ExamOpened | ExamRejudged:
-        """The event that says which scorer gave its verdicts."""
+        """The event that names the scorer of its verdicts."""
         return self.rejudged or self.opened
 
     @property
@@ -155,7 +155,7 @@ def number_of(name: str) -> int:
 
 
 def repair_that_cut(number: int, reader: LogReader) -> int:
-    """Return the event with which a repair cut the record of an exam, 0 if no repair can have done so. It lies between
+    """Return the event of the repair that cut the record of an exam, 0 if no repair can have done so. It lies between
     the records of the exams before and after that number."""
     records = exam_records(reader)
     before = max((record.seq for record in records if record.number < number), default=0)
@@ -197,8 +197,8 @@ def _anew(answers: pl.DataFrame, rejudged: ExamRejudged) -> pl.DataFrame:
 def asked(found: Mapping[type[Event], pl.DataFrame]) -> pl.DataFrame:
     """Return every question that was asked and decided, with its `score` in [0, 1] and the `problem` of a lost call.
 
-    A question without an answer was asked all the same: it counts as wrong, with the `problem` as the reason. So does a
-    wrong answer whose reply was cut, refused or empty; for all others the problem is "". The number of rows is the
+    A question without an answer was asked all the same: it counts as wrong, with the `problem` as the reason. A wrong
+    answer whose reply was cut, refused or empty has a `problem` too; for all others it is "". The number of rows is the
     denominator of every accuracy.
     """
     judged = found[AnswerJudged].with_columns(problem=pl.when(pl.col("correct")).then(pl.lit("")).otherwise("reason"))
@@ -240,8 +240,8 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
 def by_question(differences: Sequence[float]) -> Interval:
     """Return the interval of a mean difference over questions, in points, and p of the exact two-sided sign test.
 
-    Right and wrong answers (differences of -1, 0 and 1) have an exact one, see `paired`; for scores it is the
-    percentiles of 10,000 resamples, from a stream that depends only on the counts.
+    For right and wrong answers (differences of -1, 0 and 1) the interval is exact, see `paired`; for scores it is taken
+    from the percentiles of 10,000 resamples, from a stream that depends only on the counts.
     """
     counts = Counter(differences)
     better, worse = (sum(count for d, count in counts.items() if d * sign > 0) for sign in (1, -1))
@@ -257,9 +257,9 @@ def paired(better: int, worse: int, asked: int, *, level: float = LEVEL) -> tupl
     """Return the interval of the difference between two shares of right answers to the same questions, in [-1, 1].
 
     It excludes 0 exactly when the exact sign test rejects it at `level`, and is conservative for few questions. A
-    resampled one is too short: with five questions won and none lost it excludes 0 at p = 0.06. (Fay and Lumbard 2021,
-    Statistics in Medicine 40, 1147: the confidence distributions of Clopper and Pearson for the share of questions that
-    changed, and for the share of these that were won, melded.)
+    resampled interval is too short: with five questions won and none lost it excludes 0 at p = 0.06. (Fay and Lumbard
+    2021, Statistics in Medicine 40, 1147: the confidence distributions of Clopper and Pearson for the share of
+    questions that changed, and for the share of these that were won, melded.)
     """
     tail = (1 - level) / 2
     return _least(better, worse, asked, tail), -_least(worse, better, asked, tail)

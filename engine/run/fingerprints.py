@@ -22,12 +22,13 @@ from mage_es.events.vocabulary import ExamOpened, ExamRejudged, RunStarted
 _LAYERS = ("mage_es.engine", "mage_es.events", "mage_es.projections")
 """What a number can depend on; the command line only prints it."""
 _PROBED = 8
-"""Questions whose replies probe a scorer."""
+"""How many questions are used to probe a scorer."""
 
 
 class Fingerprints(NamedTuple):
-    """`scorer_sha256` is the hash of the file of a scorer or benchmark that is not the package's own, "" for one that
-    is; `probes_sha256` that of verdicts on fixed replies, "" if there is no rule to ask, or it is the user's."""
+    """`scorer_sha256` is the hash of the file of a scorer or benchmark from outside the package, "" for the package's
+    own; `probes_sha256` is the hash of verdicts on fixed replies, "" if there is no rule to ask, or the rule is the
+    user's."""
 
     package_sha256: str
     scorer_sha256: str
@@ -71,7 +72,7 @@ def _scorer(world: World) -> str:
     function = given if inspect.isfunction(given) else type(given)
     if function.__module__.startswith("mage_es."):
         return ""
-    try:  # the whole module: what a function calls decides, too
+    try:  # the whole module, since what a function calls decides too
         file = inspect.getsourcefile(function)
         return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
     except (OSError, TypeError):

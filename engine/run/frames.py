@@ -16,7 +16,7 @@ from mage_es.events.vocabulary import Event
 
 def frames(reader: LogReader, reads: Reads) -> Mapping[type[Event], pl.DataFrame]:
     """Return a frame for each event type: `seq` and the wanted fields, in the order of the log. Raises `LogDamaged`."""
-    # The empty frame gives every frame its types, even for an event that never occurred.
+    # Starting from an empty frame sets the types, even for an event that never occurred.
     parts = {cls: [_empty(cls, fields)] for cls, fields in reads.items()}
     for batches in reader.batches(reads):
         for cls, batch in batches.items():

@@ -55,7 +55,7 @@ OF_THE_LEARNER = frozenset({"bandits", "benefit", "recall"})
 
 
 def inheritance(reader: LogReader) -> RunInherited | None:
-    """Return what a run says about the one that it continues, None for one that began with nothing."""
+    """Return what a run says about the one that it continues, None if it began with nothing."""
     return next(reader.of(RunInherited, until=2), None)
 
 
@@ -114,7 +114,7 @@ class Parent(NamedTuple):
         begun, reopen = self.started.benchmark, reopening(config.benchmark)
         if begun != config.benchmark and not (begun.startswith(OWN_TASKS) and config.benchmark.startswith(OWN_TASKS)):
             raise UsageError(
-                f"{self.event.parent} learned from {title(begun)}, and what it learned is of no use to "
+                f"{self.event.parent} learned from {title(begun)}, and what it learned is of no use for "
                 f"{title(config.benchmark)}: name the same benchmark, or more tasks of the same kind."
             )
         known, has_gold = stored_questions(self.reader, config.benchmark)
@@ -155,8 +155,8 @@ def read_parent(
     run: Run, at: str, *, runs_dir: Path | str, prices: Prices, execution: str = "", reproof: int = 0
 ) -> Parent:
     """Return a run to continue, at a closed iteration (`start`, `iter-4`; `latest`: the last one). What was quarantined
-    after the last one stays so in the new run. `execution` is the model that it answers with ("": the parent's own),
-    and `reproof` how many questions are asked again.
+    after the last iteration stays in quarantine in the new run. `execution` is the model that it answers with ("": the
+    parent's own), and `reproof` how many questions are asked again.
 
     Raises:
         UsageError: There is no such closed iteration, or the run is a baseline.
@@ -211,8 +211,8 @@ def inherited_types(without: Collection[str] = ()) -> Collection[type[Event]]:
 
 
 def learned_by(reader: LogReader, seq: int, k: int, *, without: Collection[str] = ()) -> list[Draft]:
-    """Return the events up to `seq`, where iteration `k` was the last one closed, that made what was learned, except
-    those that only the projections `without` read."""
+    """Return the events up to `seq` that made what was learned, except those that only the projections `without` read;
+    `k` is the last iteration closed by then."""
     decided = reader.last(BenefitDecided, until=seq)
     return [
         Draft(
@@ -223,10 +223,10 @@ def learned_by(reader: LogReader, seq: int, k: int, *, without: Collection[str] 
             correlation=r.correlation,
         )
         for r in reader.records(inherited_types(without), until=seq)
-        # The last word on what is served counts; the new run's own on the same iteration has the next ordinal.
+        # The last decision on what is served counts; the new run's own on the same iteration has the next ordinal.
         if r.seq == decided or not isinstance(r.event, BenefitDecided)
         if not isinstance(e := r.event, AnswerJudged) or e.purpose in EVOLVING
-        # The new run takes a snapshot of the same slots itself, when its anchors are answered.
+        # The new run takes its own snapshot of the same slots when its anchors are answered.
         if not isinstance(e, SnapshotTaken) or e.iteration != k
     ]
 

@@ -4,9 +4,9 @@ Rules
     - Derived is what a model wrote from it: its origin has a verdict on, or a reply to, a prompt that showed it, or a
       reply of guidance to a brief that has the answer to such a prompt.
     - The case of a missed question, with the right answer and solution of the data set, is not derived: it would read
-      the same.
-    - One generation. What was made from answers that saw something derived is counted, not taken for derived: with five
-      cases in each prompt that would soon be all that a run learned.
+      the same anyway.
+    - Only one generation is followed. What was made from answers that saw something derived is counted, but does not
+      count as derived: with five cases in each prompt that would soon be all that a run learned.
     - Shown together is what was in one prompt with it and is not derived.
 """
 
@@ -35,7 +35,7 @@ from mage_es.projections.memory import MemoryRow
 
 class Descent(NamedTuple):
     """Ids of what was `derived`; those shown `together` with it, with the number of prompts; and how many more things
-    are of the next generation."""
+    belong to the next generation."""
 
     derived: tuple[str, ...]
     together: Mapping[str, int]
@@ -43,7 +43,7 @@ class Descent(NamedTuple):
 
 
 def lineage_of(reader: LogReader, state: State, name: str) -> Descent:
-    """Return what comes of something learned, by its whole id."""
+    """Return what came of something learned, by its full id."""
     things, log = dict(things_of(state)), _Log(reader)
     derived = _derived(log, things, {name})
     together = Counter(other for shown in log.shown.values() if name in shown for other in shown)
@@ -55,7 +55,7 @@ def lineage_of(reader: LogReader, state: State, name: str) -> Descent:
 
 
 class _Log:
-    """What a log says about prompts: what each showed, and the facts that came of it."""
+    """What a log says about prompts: what each one showed, and the facts that came of it."""
 
     def __init__(self, reader: LogReader) -> None:
         self.shown = dict[tuple[int, str, str], set[str]]()
@@ -78,8 +78,8 @@ class _Log:
                     self.calls.append(record)
 
     def facts(self, names: Collection[str]) -> Iterator[str]:
-        """Yield the ids of facts that come of prompts which showed one of these, or of briefs which have the answer to
-        such a prompt."""
+        """Yield the ids of facts that came of prompts that showed one of these, or of briefs with the answer to such a
+        prompt."""
         saw = {key for key, shown in self.shown.items() if not shown.isdisjoint(names)}
         for record in self.verdicts:
             if asking_of(record.event) in saw:

@@ -73,8 +73,8 @@ class MemoryReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Quoted(NamedTuple):
-    """Askings whose prompts `shown` an item, and how many of those judged were right: in all, and where a coin let it
-    in or left it out."""
+    """The askings whose prompts have `shown` an item, and how many of those judged were right: in all, and where a coin
+    let it in or left it out."""
 
     shown: list[int]
     right: Score
@@ -83,7 +83,7 @@ class Quoted(NamedTuple):
 
 
 class Uses:
-    """How often prompts showed each item, by the numbers of their askings. A plan that was never asked showed
+    """The askings, by number, whose prompts showed each item. A plan that was never asked showed
     nothing."""
 
     reads = (QuestionPlanned, EpisodeStepped, BundleTrimmed, AnswerJudged, AnswerCarried)
@@ -142,9 +142,9 @@ def asking_of(event: Any) -> tuple[int, str, str]:
 
 
 CURATIONS = (MemoryQuarantined, MemoryReleased, MemorySuperseded, PatternPruned, ProposalReviewed)
-"""The events that change whether something learned is in use."""
+"""The events that take something learned into or out of use."""
 LEAST_PREFIX = 4
-"""Digits of an id that suffice if they are unambiguous."""
+"""How many digits of an id suffice if they are unambiguous."""
 
 _TEXT_WIDTH = 120
 _SEPARATOR = " · "
@@ -154,7 +154,7 @@ _SEPARATOR = " · "
 def report_of(run_id: str, marker: str, reader: LogReader, state: State, name: str) -> MemoryReport:
     """Return an item of a state in full, with its history and its use in prompts until then.
 
-    `name` is an id or an unambiguous prefix of one; `UsageError` otherwise.
+    `name` is an id or an unambiguous prefix of one. Raises `UsageError` otherwise.
     """
     return reported(run_id, marker, reader, *item_of(state, name), until=state.seq)
 
@@ -232,19 +232,19 @@ def item_in(state: State, name: str, thing: Any) -> MemoryItem:
 
 
 def lesson_of(memory: MemoryRow) -> str:
-    """Return what a memory teaches: its reasoning, else the answer to its question."""
+    """Return what a memory teaches: its reasoning, or else the answer to its question."""
     return memory.reasoning or f"{memory.question} → {memory.answer}"
 
 
 def curation(reader: LogReader, state: State, name: str, *, action: Curation, reason: str, by: str) -> Curate:
-    """Return the command that acts on an item; raises `UsageError` as `report_of` does."""
+    """Return the command that acts on an item. Raises what `report_of` raises."""
     found = named(name, dict(things_of(state)))
     ordinal = 1 + sum(1 for _ in curations(reader, found))
     return Curate(memory_id=found, action=action, reason=reason, by=by, ordinal=ordinal)
 
 
 def named(name: str, known: Collection[str]) -> str:
-    """Return the id that `name` is or abbreviates; `UsageError` if there is none, or more than one."""
+    """Return the id that `name` is or abbreviates. Raises `UsageError` if there is none, or more than one."""
     if name in known:
         return name
     found = sorted(each for each in known if each.startswith(name)) if len(name) >= LEAST_PREFIX else []
@@ -282,7 +282,7 @@ def _origin(reader: LogReader, origin: Mapping[str, Any], learners: Sequence[str
 
 
 def bare_setting(started: RunStarted) -> Setting:
-    """Return the setting without the benchmark's part: curating does not need it, and its data may be missing."""
+    """Return the setting without the benchmark's part: curation does not need it, and its data may be missing."""
     return Setting(
         config=parse(started.config),
         evolution=(),

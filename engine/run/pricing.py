@@ -3,7 +3,7 @@
 Rules
     - An unknown price is never taken as zero.
     - The user's own entry comes first, even before the next rule: a server on this machine may be a gateway that bills.
-      It is valid for one endpoint: `base_url` as in the model's spec, none for the provider's own.
+      It holds for one endpoint: `base_url` as in the model's spec, without one for the provider's own.
     - An embedded or recorded model, vLLM in this process, and a server on this machine or its private network are free.
       Any other server has a price only if the user gives one.
     - An own entry needs a source and a date that is not in the future, so that a sum can be audited.
@@ -37,7 +37,7 @@ _CACHE_WRITE = 1.25
 """The price of writing a token into a cache for five minutes, relative to input, if a table does not say."""
 _DATED = re.compile(r"-\d{8}$")
 _ENVELOPE = 256
-"""Tokens that a provider may add to a prompt for its own form, generously."""
+"""How many tokens a provider may add to a prompt for its own format, generously estimated."""
 _OWN_PRICE = """[[price]]
 models = ["{model}"]
 input = 0.0
@@ -48,10 +48,8 @@ _FORM = _OWN_PRICE.format(model="openai/gpt-x")
 
 
 class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An entry of a table: dollars per million tokens. `base_url` if they are those of another endpoint.
-
-    `batch` is the factor on all of them for calls that go in batches; 1 if batches cost the same or the source does not
-    say.
+    """An entry of a table: dollars per million tokens. `base_url` is given if they are for another endpoint. `batch` is
+    the factor for calls in batches; 1 if batches cost the same or the source does not say.
     """
 
     models: Annotated[tuple[Named, ...], msgspec.Meta(min_length=1)]
@@ -92,7 +90,7 @@ class Rate(NamedTuple):
         cache_write_tokens: float = 0,
         batched: bool = False,
     ) -> float:
-        """Return dollars. Cached tokens, and those written into a cache, are among those of the input."""
+        """Return dollars. Cached tokens, and those written into a cache, are among the input tokens."""
         fresh = input_tokens - cached_tokens - cache_write_tokens
         given = fresh * self.input + cached_tokens * self.cached + cache_write_tokens * self.cache_write
         return (given + output_tokens * self.output) * (self.batch if batched else 1.0) / _MILLION
@@ -107,13 +105,13 @@ class Rate(NamedTuple):
         )
 
     def is_told(self, used: Used) -> bool:
-        """Return whether calls came with token counts, or cost nothing: a call that counts no token gave no counts."""
+        """Return whether calls came with token counts or cost nothing: a call with zero tokens gave no counts."""
         return bool(used.input_tokens or used.output_tokens or not (self.input or self.output))
 
     def most(self, request: Request) -> float:
         """Return the dollars that a call cannot exceed: no token is shorter than a byte, no system message is cached.
 
-        A batch would cost less, but a call that fails in its batch is made again directly.
+        A batch costs less, but a call that fails in its batch is made again directly.
         """
         given = len(request.text.encode()) + len(request.reply_schema.encode()) + _ENVELOPE
         written = len(request.system.encode())

@@ -1,7 +1,7 @@
 """The questions of a run: stored when it begins, read from its own folder ever after.
 
-What a benchmark has besides questions (a shop, a world to play in) is not in the folder. It is opened again where it
-came from, and must not have changed.
+What a benchmark has besides questions (a shop, a world to play in) is not in the folder. It is opened again at its
+source, and must not have changed.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ def recorded_benchmark(
 
 
 def with_column_roles(benchmark: Benchmark, columns: Mapping[str, str]) -> Benchmark:
-    """Return own tasks that remember the columns that they were read from; any other benchmark unchanged."""
+    """Return tasks of the user's own so that they remember the columns that they were read from; any other benchmark
+    unchanged."""
     from mage_es.engine.benchmarks.tasks.benchmark import Tasks
 
     if isinstance(benchmark, Tasks):
@@ -141,7 +142,7 @@ def require_same_tasks(reader: LogReader, started: RunStarted, file: str) -> Non
 def changes(before: Sequence[Question], now: Sequence[Question], *, gold: bool = True) -> str:
     """Return how many questions were added, removed and edited, with the first ids of each; "" if none was.
 
-    One whose id alone changed has moved: a row without an id is named by its place.
+    A question of which only the id changed has moved: a row without an id is named by its place.
     """
     old, new = ({question.id: _content(question, gold) for question in some} for some in (before, now))
     left = {name: content for name, content in old.items() if new.get(name) != content}

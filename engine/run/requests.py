@@ -16,7 +16,7 @@ _READ: Reads = {ModelCalled: ("sent",), CallFailed: ("request_sha256", "sent")}
 
 class Requests:
     """What the calls of a log sent; for an exam's log `run` is its run's log, whose texts up to `head_seq` it knows.
-    All texts are read when the first is wanted."""
+    All texts are read when the first one is needed."""
 
     def __init__(self, reader: LogReader, *, run: LogReader | None = None, head_seq: int = 0) -> None:
         self._logs = [*([(run, head_seq)] if run else []), (reader, None)]

@@ -88,7 +88,7 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
             sign_head(log, path, self.signer)
 
     def within(self, recorded: Limits) -> Runtime:
-        """Return the same with a run's recorded limits, unless it has its own."""
+        """Return this runtime with a run's recorded limits, unless it has its own."""
         return self if self.limits is not None else msgspec.structs.replace(self, limits=recorded)
 
     def budget(self, ledger: Ledger) -> Budget:
@@ -109,9 +109,8 @@ def measure_of(*, are_episodes: bool) -> str:
 
 
 class RunningScore:
-    """The score of one phase so far, of all questions but those left undecided: one without an answer is wrong.
-
-    Revisits are counted apart: they were wrong before, so they are not a fair sample.
+    """The score of one phase so far, over all questions but those left undecided: one without an answer is wrong.
+    Revisits are counted separately: they were wrong before, so they are not a fair sample.
     """
 
     def __init__(self, phase: Phase, settled: Iterable[AnswerJudged | AnswerUnanswered] = ()) -> None:

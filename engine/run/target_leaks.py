@@ -1,7 +1,7 @@
-"""Whether something besides its text gives a question's answer away: its task type, its id, its split.
+"""Whether something other than its text gives a question's answer away: its task type, its id or its split.
 
 A run takes the task type of its file as given: it chooses memories by it, names skills by it, and prints it. A type
-that was made from the answer therefore reaches every prompt of an exam, and what the exam measures then is the type.
+that was made from the answer therefore reaches every prompt of an exam, and then the exam measures the type.
 
 Rules
     - Types and ids: the commonest answer of each value is learned on evolution questions and tried on the anchors and
@@ -37,21 +37,21 @@ from mage_es.engine.seams.benchmark import Benchmark, Question, column_roles_of,
 from mage_es.events.facts.private import is_erased
 
 CHANCE = 0.001
-"""The p value below which a finding does not count as chance."""
+"""Below this p value a finding does not count as chance."""
 LEAST_SHARE = 0.05
-"""The least share of questions whose answer is given away."""
+"""The least share of questions that must have their answer given away."""
 ALL_BUT_A_FEW = 0.95
 _MOST = 2000
-"""Most questions of a side to compare: more would show effects too small to matter to an exam."""
+"""Most questions to compare on a side: with more, effects too small to matter to an exam would show."""
 _BY_PLACE = re.compile(r"(test-)?row-\d+\+*")
 _DIGITS, _WORDS = re.compile(r"\d+"), re.compile(r"[^\W\d_]+|\d+")
 
 
 class Told(NamedTuple):
     """How much something (`task type`, `id`, `split`) tells about the answers of `asked` questions. It is right for
-    `right` of them, against `plain` without it; `better` and `worse` count the questions that only one of the two gets
-    right, `p` is the exact test's. `learned` are the questions whose answers were known, `on` and `tried` name both
-    sides."""
+    `right` of them, against `plain` without it; `better` and `worse` count the questions that only one of these gets
+    right, `p` is the exact test's. `learned` counts the questions whose answers were known; `on` and `tried` name the
+    two sides."""
 
     what: str
     example: str
@@ -81,8 +81,7 @@ def told_by(
     questions: Mapping[str, Question], splits: Splits, *, task_types: str, is_type_asked: bool = False
 ) -> list[Told]:
     """Return what task types, ids and the division tell about the answers: leaks first, the surest at the top.
-
-    `task_types` is what those in use are made from, as a run records it (`task_type_source`).
+    `task_types` is what the types in use are made from, as a run records it (`task_type_source`).
     """
     known, guarded = _drawn(questions, splits.evolution), _drawn(questions, (*splits.anchors, *splits.held_out))
     if not known or not guarded:

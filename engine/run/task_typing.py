@@ -1,13 +1,13 @@
-"""Which task type a question is taken to have: its own, or that of its nearest neighbours among known questions.
+"""The task type that a question counts as: its own, or that of its nearest neighbours among known questions.
 
 Rules
     - If a benchmark has no types of its own, the guidance tier induces them from texts (recorded with the run): a
       question gets the type whose nearest example and description together are nearest to it.
-    - A type that was made from the gold answer may label only evolution questions; a held-out question, an anchor and a
+    - A type that was made from the gold answer may only label evolution questions; a held-out question, an anchor and a
       user's own question are typed from their text alone.
     - A type in a benchmark's own metadata may be used, and every report says so. A question whose metadata lacks it is
       typed from its text.
-    - A type that a benchmark makes by a rule from the question's text alone may be used anywhere as well.
+    - A type that a benchmark derives by a rule from the question's text alone may be used anywhere.
     - Only texts and the types of evolution questions enter the typer; a known question of the same id never counts.
     - A prediction depends on its own text only, not on what else is asked in the same call, and ties go to the
       nearer neighbour, then to the smaller id: similarities are exact integers.
@@ -36,18 +36,19 @@ from mage_es.events.digests import sha256_text
 from mage_es.events.errors import PrerequisiteError
 
 NEIGHBOURS = 75
-"""Most questions that vote; if few are known, about their square root, or the commonest type would win."""
+"""Most questions that vote; with few known, about their square root do, or the commonest type would always win."""
 _FEWEST = 3
 _KNOWN = 4_096
 """Most known questions to compare, drawn by the hashes of their ids: each question waits for them. With all 29,000 of
 stbench 1.7 more of 100 predictions are right, with all of gsm8k 0.5 and of wordmath 0.1."""
 SHAPE_WEIGHT = 4
-"""The weight of a cosine of one. Twice as many numbers, words or sentences weigh one, four times as many four."""
+"""The weight of a cosine of one. A difference of twice as many numbers, words or sentences weighs one, of four times as
+many four."""
 _NUMBER, _STOP = re.compile(r"\d[\d.,]*"), re.compile(r"[.?!](?=\s|$)")
 _CLOSE = UNIT // 50
-"""How much nearer than the next type the nearest must be, in the sum of two cosines, to be told apart."""
+"""How much nearer, in the sum of two cosines, the nearest type must be than the next to differ from it."""
 _ROWS = 256
-"""Texts compared at once, which bounds the memory of one comparison."""
+"""How many texts are compared at once, which bounds the memory of a comparison."""
 
 
 class TaskTyping:
@@ -83,8 +84,8 @@ class TaskTyping:
     def types_of(self, questions: Sequence[Question], induced: Induced) -> list[str]:
         """Return the task type of each question of the benchmark; `induced` are a state's induced types in use.
 
-        [section 4, MedQA, task types] A question whose metadata lacks the type gets it from its text, by those that
-        have one.
+        [section 4, MedQA, task types] A question whose metadata lacks the type gets it from its text, judged by
+        questions that have one.
         """
         if self.is_induced:
             return self.predict([question.question for question in questions], induced, ids=())
@@ -153,7 +154,7 @@ class NearestType:
         self._examples = on_grid(embedder.encode([questions[each].question for _, each in examples]))
 
     def place(self, vectors: Vectors) -> list[tuple[str, str]]:
-        """Return for each text's vector the nearest type and the next one, "" unless that is about as near."""
+        """Return for each text's vector the nearest type, and the next one if it is about as near, else ""."""
         found = list[tuple[str, str]]()
         for start in range(0, len(vectors), _ROWS):
             rows = on_grid(vectors[start : start + _ROWS])
@@ -198,7 +199,7 @@ class Typer:
         for start in range(0, len(texts), _ROWS):
             rows = slice(start, start + _ROWS)
             # 4 cosine - |x - s|^2 for the shapes x and s, without |x|^2, which is common to all. Multiplied by the
-            # number of known questions, minus the place, it is an order without ties, in whole numbers, which float64
+            # number of known questions, less the place, it orders them without ties, in whole numbers that float64
             # holds exactly.
             keys = SHAPE_WEIGHT * self._known * cosines(placed[rows], self._vectors) + shapes[rows] @ self._shapes
             predicted += map(self._voted, keys + self._order, skipped[rows])

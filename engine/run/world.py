@@ -1,7 +1,6 @@
-"""Opening a run's surroundings: benchmark, splits, embedder, typer and models, and what they fix for good.
-
-A new run commits to them in its first events, and stores its questions. Whatever is opened later (resume, exam, ask)
-takes these, and is compared with the rest, so that a change is noticed before it does harm.
+"""Opening a run's surroundings: benchmark, splits, embedder, typer and models, and what they settle for good. A new run
+commits to them in its first events, and stores its questions. Whatever opens it later (resume, exam, ask) takes these,
+and compares the rest, so that a change is noticed before it does harm.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ class World(NamedTuple):
         vectors: Vectors | None = None,
     ) -> list[Asked]:
         """Return questions about to be asked on a state, with the vectors needed to choose their bundles. `vectors` are
-        those of the questions' texts, if known; an episode has more to go by."""
+        those of the questions' texts, if known; for an episode there is more than that."""
         openings: dict[str, Opening] = {}
         if is_sequential(self.benchmark):
             openings = {question.id: opening_of(self.benchmark, question) for question in questions}
@@ -202,8 +201,8 @@ def reopen_world(
     if benchmark is not None and (name := given_name(benchmark)) != started.benchmark:
         raise UsageError(f"The run {started.run_id} was started with {started.benchmark}, not with {name}.")
     if embedder is not None and not hasattr(embedder, "dimension"):
-        raise UsageError(f"embedder is {embedder!r:.80}: give an object with all that `mage_es.Embedder` lists.")
-    # What `paper` stood for then, since what can be loaded may have changed.
+        raise UsageError(f"embedder is {embedder!r:.80}: give an object with everything that `mage_es.Embedder` lists.")
+    # What `paper` meant then, since what can be loaded may have changed.
     embedder = embedder or open_embedder(started.embedder if config.embedder == PAPER else config.embedder)
     opened, has_gold = recorded_benchmark(reader, started, data_dir=data_dir)
     committed = list(reader.of(SplitCommitted))
@@ -231,8 +230,8 @@ def reopen_world(
 
 
 def require_scoring(world: World, what: str) -> None:
-    """Raise `PrerequisiteError` for `what` (a word) in a copy of a run that was made without its gold answers. Raises
-    whatever the benchmark's `require_scorer` raises, if its scorer is not part of the run."""
+    """Raise `PrerequisiteError`, naming `what` needs them (a word), in a copy of a run that was made without its gold
+    answers. Raises whatever the benchmark's `require_scorer` raises, if its scorer is not part of the run."""
     if not world.has_gold:
         raise PrerequisiteError(
             f"This copy of the run was made without its gold answers, and {what} needs them: restore a backup that has "
@@ -282,7 +281,7 @@ def first_event(reader: LogReader) -> RunStarted:
 
 
 def registered_in(world: World, registration: RunRegistered) -> RunRegistered:
-    """Return a registration as recorded: 0 means all held-out questions. Raises `UsageError` for one that this
+    """Return a registration as it is recorded: 0 means all held-out questions. Raises `UsageError` for one that this
     world cannot honour."""
     questions = len(held_out_sample(world.setting, registration.questions or None))
     seed = world.setting.config.seed
@@ -315,7 +314,7 @@ def baseline_of(reader: LogReader) -> BaselineStarted | None:
 
 
 def divide(config: Config, benchmark: Benchmark, past: Sides = NO_SIDES) -> Splits:
-    """Return the splits of a run, with what the benchmark itself left out.
+    """Return the splits of a run, including what the benchmark itself left out.
 
     Raises `PrerequisiteError` if there is nothing to learn from, or nothing to examine.
     """
@@ -330,8 +329,8 @@ def divide(config: Config, benchmark: Benchmark, past: Sides = NO_SIDES) -> Spli
     alike = f" All nearly repeat one another, such as {' and '.join(splits.groups[0][:2])}." if splits.groups else ""
     raise PrerequisiteError(
         f"{title(config.benchmark)} has {count} that differ, of which {left[0]} can be learned from and {left[1]} "
-        f"examined: too few to divide.{alike} Give more questions that differ; what they all have in common, such as a "
-        f"table, is told from what they ask if there are {LEAST_QUESTIONS}."
+        f"examined: too few to divide.{alike} Give more questions that differ; with {LEAST_QUESTIONS} or more, what "
+        "they all have in common, such as a table, can be told from what they ask."
     )
 
 

@@ -1,14 +1,14 @@
-"""A function in separate processes: it may raise, hang, exit or eat memory, and the caller only learns why.
+"""A function in separate processes: it may raise, hang, exit or eat memory, and the caller just learns why.
 
 Rules
-    - What is known by name runs in a fresh interpreter, which imports it. A function that this process was given (from
-      a notebook, the running script, a closure) runs in a fork, with everything that it refers to as of the fork. Where
-      forking is not safe, on macOS, it runs in a thread of this process: past its limit that is abandoned, since a
-      thread cannot be killed, and what exits or eats memory takes this process with it.
+    - A function with an importable name runs in a fresh interpreter, which imports it. One that this process was given
+      (from a notebook, the running script, a closure) runs in a fork, with everything that it refers to as of the fork.
+      On macOS, where forking is not safe, it runs in a thread of this process: past its limit the thread is abandoned,
+      since it cannot be killed, and a function that exits or eats memory takes this process with it.
     - A process is started at the first call and kept for the next; as many calls run at once as there are cores. One
       that does not return in time is killed, with whatever it started, and the next call starts another.
     - It has no terminal: its input is empty, what it prints goes to standard error, and Ctrl-C is for this process. It
-      ends when this process does, in whatever way.
+      ends when this process ends, however that happens.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from typing import Any, NamedTuple, Protocol
 from mage_es.events.errors import PrerequisiteError, last_line
 
 _START_S = 300.0
-"""Seconds in which a process must be ready: as its imports may load a model."""
+"""Seconds in which a process must be ready; its imports may load a model."""
 _MAIN = "import sys; sys.path[:] = sys.argv[2:]; from mage_es.engine.sandbox.apart import main; main(int(sys.argv[1]))"
 
 
 class Unreturned(Exception):
-    """A call that returned nothing; its text is the last line of what the function raised, or why it was killed."""
+    """A call that returned nothing; the text is the last line of what the function raised, or why it was killed."""
 
 
 class _Said(NamedTuple):
@@ -54,9 +54,8 @@ class _Place(Protocol):
 
 
 class Apart:
-    """A function that is called in separate processes: fresh ones if it `is_importable`, by its pickle.
-
-    Calls come from any thread; `seconds` may change.
+    """A function that is called in separate processes: fresh ones, to which it is pickled, if it `is_importable`. Calls
+    may come from any thread; `seconds` may change.
     """
 
     def __init__(self, function: Callable[..., Any], seconds: float, *, is_importable: bool) -> None:
@@ -71,7 +70,7 @@ class Apart:
         """Return what the function returns.
 
         Raises:
-            Unreturned: It raised, took too long, or took its process with it.
+            Unreturned: It raised, took too long, or ended its process.
             PrerequisiteError: No process could be started.
         """
         with self._room:
@@ -188,7 +187,7 @@ class _Forked(_Process):
             try:
                 mine.close()
                 os.setsid()
-                signal.set_wakeup_fd(-1)  # an event loop's, which would take this process's signals for its own
+                signal.set_wakeup_fd(-1)  # an event loop's, which would mistake this process's signals for its own
                 other.recv_bytes()
                 _serve(other, function)
             finally:
@@ -217,7 +216,7 @@ class _Here:
 
 
 def main(connection: int) -> None:
-    """Serve the function that comes first on a connection."""
+    """Serve the function that arrives first on a connection."""
     mine = Connection(connection)
     _serve(mine, pickle.loads(mine.recv_bytes()))
 
@@ -226,7 +225,7 @@ def _serve(connection: Connection, function: Callable[..., Any]) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
-    # Those of a notebook, for example, are not files, and lead to the parent process.
+    # A notebook's streams, for example, are not files, and lead to the parent process.
     sys.stdin, sys.stdout = os.fdopen(0, closefd=False), os.fdopen(1, "w", buffering=1, closefd=False)
     sys.stderr = sys.stdout
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -236,7 +235,7 @@ def _serve(connection: Connection, function: Callable[..., Any]) -> None:
     asked: SimpleQueue[Sequence[Any]] = SimpleQueue()
 
     def read() -> None:
-        # In a separate thread, so that the end of the other process ends this one whatever it is doing.
+        # In a separate thread, so that the other process's end also ends this one, whatever it is doing.
         try:
             while True:
                 asked.put(connection.recv())

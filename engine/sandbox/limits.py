@@ -1,4 +1,4 @@
-"""What a tool run may use. The step count is reached first and is exact; the others catch what it cannot see.
+"""What a tool run may use. The step count is reached first and is exact; the other limits catch what it cannot see.
 
 A single built-in operation (a repetition of a long text, a power of a large integer) is one step, however expensive:
 memory, processor time and wall time bound those, in the kernel.
@@ -13,13 +13,13 @@ class ToolLimits(msgspec.Struct, frozen=True, kw_only=True):
     steps: int = 1_000_000
     """Instructions of the interpreter, counted in thousands."""
     call_depth: int = 24
-    """Nested calls: all that is possible of recursion."""
+    """Nested calls, which is as far as recursion can go."""
     memory_mib: int = 256
     """Address space beyond that of the waiting worker."""
     cpu_seconds: int = 2
     wall_seconds: float = 120.0
-    """Wall-clock time. A tool never waits, so this ends only what the machine itself keeps from running; a busy
+    """Wall-clock time. A tool never waits, so this only ends a tool that the machine itself keeps from running; a busy
     machine, which must not change a result, does not come near it."""
-    source: int = 8_000  # characters, as of the next two
+    source: int = 8_000  # in characters, like the next two
     arguments: int = 4_000
     result: int = 2_000

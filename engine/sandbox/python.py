@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 INSTALL = "python -m pip install 'mage-es[scorers]'"
 _SECONDS, _LATER, _MEMORY, _DEPTH = 1.0, 5.0, 128 * 2**20, 400
-"""Wall-clock seconds for the program, and for its test; more the second time, as a busy machine is not their fault."""
+"""Wall-clock seconds for the program, and for its test; more the second time, since a busy machine is not their
+fault."""
 _LONGEST = 100_000
 _LACKING = (NotImplementedError, ModuleNotFoundError)
 _COSTLY = (TimeoutError, MemoryError)
@@ -29,8 +30,8 @@ class Tested(NamedTuple):
     is_run: bool = True
     """Whether the sandbox could run it to the end."""
     is_costly: bool = False
-    """Whether it was ended because it took too long or too much memory: if it neither ran nor was costly, nothing is
-    known about the program."""
+    """Whether it was ended because it took too much time or memory: if it neither ran nor was costly, nothing is known
+    about the program."""
 
 
 def run_test(program: str, test: str) -> Tested:

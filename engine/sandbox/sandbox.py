@@ -1,7 +1,7 @@
 """Running dynamic tools: Starlark in a worker process, one run after another, any number of runs.
 
 Starlark has no files, network, clock, imports or endless loops; its interpreter here is starlark-rust through
-`starlark-pyo3`. What the language does not bound (steps, memory, time) the worker does: `limits.py`, `worker.py`.
+`starlark-pyo3`. The worker bounds what the language does not (steps, memory, time): `limits.py`, `worker.py`.
 
 Rules
     - A tool's source defines `run`, whose parameters are the tool's; its arguments are one JSON object.
@@ -30,7 +30,7 @@ from mage_es.engine.sandbox.limits import ToolLimits
 from mage_es.events.errors import PrerequisiteError
 
 _GRACE = 60.0
-"""Seconds beyond a tool's own time in which a worker must have started or replied; one that does not is replaced."""
+"""Seconds beyond a tool's own time in which a worker must have started or replied; otherwise it is replaced."""
 
 ToolLanguage = Literal["starlark", "sql"]
 
@@ -144,7 +144,7 @@ class _Worker:
         assert self.process.stdout is not None
         pipe, line, deadline = self.process.stdout.fileno(), b"", time.monotonic() + self._timeout_s
         while not line.endswith(b"\n"):
-            left = max(0.0, deadline - time.monotonic())  # available data is read, however late
+            left = max(0.0, deadline - time.monotonic())  # data that is available is read, however late
             if not select.select([pipe], [], [], left)[0]:
                 return b""
             part = os.read(pipe, 65536)

@@ -47,7 +47,7 @@ def round(number, digits = 0):
     whole = scaled if number >= 0 else -scaled
     return whole if digits == 0 else whole / scale
 """
-"""What tools have besides the language's own functions; `round` rounds halves away from zero."""
+"""The functions that tools have besides the language's own; `round` rounds halves away from zero."""
 
 
 class ToolFault(Exception): ...
@@ -123,7 +123,7 @@ def _run(run: Callable[..., Any], request: dict[str, str], limits: dict[str, Any
         return {"result": "", "problem": _out_of_memory(limits)}
     except starlark.StarlarkError as error:
         return {"result": "", "problem": _reason(str(error), limits)}
-    except ValueError:  # an integer of more digits than Python turns into text
+    except ValueError:  # an integer with more digits than Python turns into text
         return {"result": "", "problem": "a number is too large to be handed over"}
     except BaseException as error:  # a panic of the interpreter is not an Exception; it panics when memory runs out
         is_panic = type(error).__name__ == "PanicException"
@@ -151,7 +151,7 @@ def evaluate(source: str, arguments: dict[str, Any], limits: dict[str, Any]) -> 
 
 
 def _databases(limits: dict[str, Any]) -> list[Any]:
-    """Return two empty in-memory databases, which open system files only at their start."""
+    """Return two empty in-memory databases, which open system files only when they start."""
     import duckdb
 
     options: dict[str, Any] = {
@@ -163,8 +163,8 @@ def _databases(limits: dict[str, Any]) -> list[Any]:
 
 
 def compare_rows(databases: list[Any], query: str, told: dict[str, Any], limits: dict[str, Any]) -> str:
-    """Return "same" if a query has the rows of the right one, in its order if it is ordered, else "other". A query has
-    one second of processor time. Running out of memory, or a failure of the task's own query, is a fault."""
+    """Return "same" if a query gives the same rows as the right one, in its order if it is ordered, or else "other". A
+    query has one second of processor time. Running out of memory, or a failure of the task's own query, is a fault."""
     import duckdb
 
     try:
@@ -253,7 +253,7 @@ def _out_of_memory(limits: dict[str, Any]) -> str:
 
 
 def _address_space() -> int:
-    """Return the bytes of address space that this process has; if the system does not say, a safe guess."""
+    """Return how many bytes of address space this process has; a safe guess if the system does not say."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     except OSError:

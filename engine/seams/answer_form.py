@@ -1,6 +1,6 @@
 r"""Reading the answer in the form that was asked for, which is what `Verdict.strict` compares.
 
-The first of these that occurs: the benchmark's own marker, the last line that begins with `Answer:`, the last
+The first of these that the reply has: the benchmark's own marker, the last line that begins with `Answer:`, the last
 `\boxed{}`, the last line. `extraction.py` reads leniently, and may change; this decides figures that are compared with
 other people's, and may not.
 """
@@ -54,7 +54,7 @@ def _after_label(text: str) -> str | None:
         return None
     label = labels[-1]
     said = _BLANK_LINE.split(text[label.end() :].lstrip(), maxsplit=1)[0]
-    if label["opened"] and label["closed"].strip() == ":":  # **Answer: Paris**: the emphasis ends behind the answer
+    if label["opened"] and label["closed"].strip() == ":":  # **Answer: Paris**: the emphasis ends after the answer
         before, _, behind = said.partition(label["opened"])
         return before + behind
     return said

@@ -44,13 +44,13 @@ Split = Literal["evolution", "test"]
 SPLITS: tuple[Split, ...] = ("evolution", "test")
 TaskTypeSource = Literal["metadata", "input", "gold", "none"]
 ONE_TYPE = "task"
-"""The only task type of questions that have none of their own."""
+"""The single task type of questions that have none of their own."""
 TEST_SHARE = 0.3
 """The share of a benchmark with one split that is never learned from."""
 LONGEST_REPLY = 1_000_000
-"""Characters of the longest reply that is scored by rule."""
+"""Most characters of a reply that is scored by rule."""
 FAILED = "scorer failed"
-"""Kind of the reason when a scorer gave no score."""
+"""The kind of reason that is given if a scorer gave no score."""
 _LONGEST_ANSWER, _LONGEST_WHY, _SHOWN = 20_000, 400, 1500
 ContextRole = Literal["material", "instruction", "question"]
 
@@ -63,7 +63,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     is the end of a question that breaks off where its answer belongs, left out if the learner is to reason first;
     `titles` are those of the context's paragraphs, if any. `subject` is the person or customer whose texts these are,
     "" for none: they are encrypted and can be erased. `family` names a group of phrasings, where known; the exam
-    reports families that evolution never shows apart.
+    reports families that evolution never shows separately.
     """
 
     id: str
@@ -93,15 +93,14 @@ class Repeat(msgspec.Struct, frozen=True):
 
 
 def is_test(question_id: str) -> bool:
-    """[section 4, STBench, the split] By the hash of file and position: three tenths are the test split.
-
-    So the division is the same on every machine, and adding questions moves none to another split.
+    """[section 4, STBench, the split] The hash of file and position decides: three tenths are the test split. So the
+    division is the same on every machine, and adding questions moves no other question to another split.
     """
     return hash_share(question_id) < TEST_SHARE
 
 
 def hash_share(question_id: str) -> float:
-    """Return where the hash of an id lies among all hashes, from 0 to 1."""
+    """Return the position of an id's hash among all hashes, from 0 to 1."""
     return int.from_bytes(hashlib.sha256(question_id.encode()).digest()[:8], "big") / 2**64
 
 
@@ -111,9 +110,9 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     `undecided` means that the rule cannot tell, but a judge may; if none does, the answer is neither right nor wrong
     and teaches nothing. It is `failed` if the scorer itself is to blame: several in a row stop a run. `why` says why: a
-    kind, by which such answers are counted, and after a colon the case; for any other verdict it is what `show` prints,
-    and is not logged, for it may give the right answer away. A `near_miss` is wrong by the rule, unless a judge
-    disagrees. `by` is who decided: `rule` or a judge's model. `passing` is the least score of a correct answer.
+    kind, by which such answers are counted, and after a colon the details; for any other verdict it is what `show`
+    prints, and is not logged, since it may give the right answer away. A `near_miss` is wrong by the rule, unless a
+    judge disagrees. `by` is who decided: `rule` or a judge's model. `passing` is the least score of a correct answer.
     """
 
     answer: str
@@ -190,7 +189,7 @@ def everywhere(question: Question) -> bool:
 
 
 class Traits(NamedTuple):
-    """What the rules must know about the kind of benchmark; these values hold for one without such an attribute."""
+    """What the rules must know about the kind of benchmark; these values hold for one that lacks an attribute."""
 
     context_role: ContextRole = "material"
     """What a question's `context` holds: `material` that the answer is drawn from, `instruction` if it is the same for
@@ -205,7 +204,8 @@ class Traits(NamedTuple):
     """Whether a question's text says what type it is, as when each type is a task of its own: then neither its type nor
     its id reveals more about the answer than the question does."""
     is_open_ended: bool = False
-    """Whether its episodes have no goal but to get as far as possible: every achievement is a success in itself."""
+    """Whether its episodes have no goal other than to get as far as possible: every achievement is a success in
+    itself."""
 
 
 def traits_of(benchmark: Benchmark) -> Traits:
@@ -237,7 +237,7 @@ class Benchmark(Protocol):
     licence: str
     task_type_source: TaskTypeSource
     """What the questions' own `task_type` is made from: `metadata` (which is printed) and `input`, a rule on the text,
-    may be used anywhere; `gold` labels only the evolution questions, on demand; with `none` no type means anything.
+    may be used anywhere; `gold` labels only the evolution questions, on demand; with `none`, types mean nothing.
     With `gold` or `none`, a run induces task types from texts."""
     answer_format: str
     """One sentence that tells the model how to end its answer, such as `Finish with a line such as "Answer: <Oslo>".`:

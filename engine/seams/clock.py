@@ -1,4 +1,4 @@
-"""The clock that a retrying client waits by, so that a test can live through hours of a provider's absence."""
+"""The clock that a retrying client waits by, so that a test can live through a provider's outage of hours."""
 
 import asyncio
 import time
@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Seconds that only grow, and a way to let them pass."""
+    """Seconds that never go back, and a way to let them pass."""
 
     def now(self) -> float:
         """Return seconds since some moment."""

@@ -3,7 +3,7 @@
 Rules
     - One environment object is one episode of one task; it is deterministic: the same task and actions give the same
       observations, rewards and score, in any process. So an episode is kept as its actions and replayed.
-    - A reply that names no action is a step as well (`step(None)`): what it costs is the environment's own rule.
+    - A reply that names no action is a step as well (`step(None)`): what it costs is up to the environment.
       It is counted, and the share of such replies is part of every report.
     - Nothing that an environment shows may reveal the reference solution.
 """
@@ -52,7 +52,7 @@ class Relation(NamedTuple):
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
-    """What an environment shows at one moment: a text for the model, and for the graph what that text is about.
+    """What an environment shows at one moment: a text for the model and, for the graph, what that text is about.
 
     `recalled` is what later prompts of the episode show of it, before the action that followed; "" if they keep only
     the words on each step's effect.
@@ -65,10 +65,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StepOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What one step led to.
-
-    `effect` is one line about the step alone ("" if the environment gives none), `reward` the step's own,
-    `achievements` those that it reached for the first time.
+    """What one step led to. `effect` is one line about this step alone ("" if the environment gives none), `reward` its
+    own reward, and `achievements` those that it reached for the first time.
     """
 
     observation: Observation
@@ -80,7 +78,7 @@ class StepOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 class Environment(Protocol):
     def reset(self) -> Observation:
-        """Begin the episode; called once, before anything else."""
+        """Begin the episode. Called once, before anything else."""
 
     def valid_actions(self) -> Sequence[str]:
         """Return the actions that are valid now, as shown to the model; one may be a pattern: `search[<query>]`."""
@@ -102,7 +100,7 @@ class TellsResult(Protocol):
     """The score from which an episode counts as correct."""
 
     def result(self) -> str:
-        """Return the episode's result so far in words; it becomes the answer of the verdict."""
+        """Return the episode's result so far in words; this becomes the verdict's answer."""
 
 
 class SequentialBenchmark(Benchmark, Protocol):
@@ -139,7 +137,7 @@ def tells_result(environment: Environment | TellsResult) -> TypeGuard[TellsResul
 
 
 NO_ACTION = "(no action)"
-"""The action of a reply that names none, in transcripts."""
+"""What transcripts show as the action of a reply that names none."""
 
 
 def transcript_line(action: str | None, effect: str) -> str:

@@ -1,4 +1,4 @@
-r"""Finding the final answer in a reply, for every benchmark: what the reply says, its marks, its last word.
+r"""Finding the final answer in a reply, for every benchmark: what the reply says, its marks, its conclusion.
 
 Theory of operation
     1. `said` keeps what is said to the reader. Reasoning blocks, a chat template's tokens with all that follows,
@@ -115,7 +115,7 @@ _KEY = re.compile(
 _BRACE = re.compile(r"\\(?:boxed|fbox)\s?\{|\\[{}\\]|[{}]")
 _BETWEEN_BOXES = re.compile(r"(?:[\s$,;.&]|\\[()\[\],; ]|\\quad|and|or){0,24}")
 _SECOND_OPTION = re.compile(r"^[ \t(]*B[.:)]", re.MULTILINE)
-"""Whether a line `A:` is the first option, not the answer."""
+"""Whether a line `A:` is the first option, rather than the answer."""
 _BULLET = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+\S")
 _SENTENCE_END = re.compile(r"[.!?。！](?=[\s\"”'’)\]*]|$)")
 _ABBREVIATED = re.compile(r"(?:^|[\s(.])(?:[A-Z]|Dr|Mr|Mrs|Ms|St|Jr|Sr|vs|No|Inc|Co|Mt|Prof|approx|e\.g|i\.e)$")
@@ -137,20 +137,20 @@ AS_WRITTEN = (*((mark, mark) for mark in ("**", "__", "*", "_")), *_QUOTES.items
 """The pairs of emphasis and quotation that may surround an answer."""
 _WITH_MATH = (*AS_WRITTEN, ("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"))
 _LONGEST = 4000
-"""Characters of a mark's content that are read."""
+"""How many characters of a mark's content are read."""
 _SEARCHED = 50_000
-"""Characters at the end of a text that are searched for marks (at its start, for the first one)."""
+"""Characters at the end of a text that are searched for marks (at its start for the first mark)."""
 _MOST_PAIRS = 1000
 _UNKNOWNS = ("X", "x", "N", "n", "?")
 _LONGEST_PLACEHOLDER = 120
 _LONGEST_LINE = 8000
-"""Characters of the last line that are read, from its end."""
+"""How many characters of the last line are read, from its end."""
 _MOST_MARKS = 64
-"""Marks that are tried, from the last one on."""
+"""How many marks are tried, from the last one backwards."""
 
 
 def nothing(text: str) -> Iterator[tuple[int, str]]:
-    """Find no mark of a benchmark's own."""
+    """Yield nothing: the benchmark has no marks of its own."""
     return iter(())
 
 
@@ -178,7 +178,7 @@ def plain_answer(reply: str) -> str:
 
 
 def said(reply: str, native: Finder = nothing) -> str:
-    """Return what a reply says: no reasoning, no template tokens, no questions that it went on to ask itself."""
+    """Return what a reply says: no reasoning, no template tokens, no questions that the model went on to ask itself."""
     text = without_reasoning(reply)
     if front := _TOKENS_IN_FRONT.match(text):
         text = text[front.end() :]
@@ -208,7 +208,8 @@ def _without_placeholders(text: str) -> str:
 
 
 def without_reasoning(reply: str) -> str:
-    """Return the reply without its reasoning blocks, wherever they are; one that is never closed takes all the rest.
+    """Return the reply without its reasoning blocks, wherever they are; a block that is never closed takes all the
+    rest.
 
     Some chat templates open the block in the prompt: then the reply only closes it.
     """
@@ -240,7 +241,7 @@ def _first_exchange(text: str, native: Finder) -> str:
 
 
 def marked(text: str, native: Finder = nothing) -> Iterator[str]:
-    """Yield the contents of the marks in a text, the last first; see the theory of operation."""
+    """Yield the contents of the marks in a text, the last one first; see the theory of operation."""
     contents = (content_of() for _, content_of in reversed(_marks(text[-_SEARCHED:], native)))
     yield from islice(filter(None, contents), _MOST_MARKS)
 
@@ -281,7 +282,8 @@ def only_names(content: str) -> bool:
 
 
 def conclusion(text: str) -> str:
-    """Return the last line (of a very long one, its end) with a letter or a digit beside its marks, "" without one."""
+    """Return the last line (if very long, its end) that has a letter or a digit besides its marks, "" if there is
+    none."""
     lines = (line[-_LONGEST_LINE:] for line in reversed(text.splitlines()) if line.strip())
     return next((line for line in lines if re.search(r"\w", _without_marks(line))), "")
 
@@ -342,7 +344,7 @@ def _json_value(value: str) -> str:
 def _after_label(text: str, label: re.Match[str]) -> str:
     content = _block(text, label.end())
     opened = label["margin"][len(label["margin"].rstrip("*_")) :]
-    if opened and label["closed"].strip() in (":", "："):  # **Answer: Paris**: the emphasis ends behind the answer
+    if opened and label["closed"].strip() in (":", "："):  # **Answer: Paris**: the emphasis ends after the answer
         before, _, behind = content.partition(opened)
         return before + behind
     return content

@@ -1,7 +1,7 @@
 """What can go wrong in a call, by kind, and what the engine does about each kind.
 
 kind         HTTP status           what it is                                        what follows
-timeout                            no whole reply in time, however slowly it came    retried
+timeout                            no whole reply in time, even if part of it came   retried
 connection                         refused, reset, or closed within the reply        retried
 busy         408 409 425 429 529   too many requests, or the provider is overloaded  retried, fewer calls at once
 server       500 and above         the provider failed                               retried
@@ -12,9 +12,9 @@ too_long     413, or the words     the prompt does not fit the model's context  
 denied       401 402 403           no call can succeed until the key is fixed        the run stops
 missing      404                   no such model or endpoint                         the run stops
 
-A reply that came whole is not a fault, whatever it says: one that was cut, refused or left empty is recorded and counts
-as a wrong answer. A status without a row of its own, such as 418, is `rejected` below 500. A lost call leaves its
-question without an answer, on record, and the run goes on. How often and how long a call is retried, and when the
+A reply that arrived whole is not a fault, whatever it says: one that is cut, a refusal or empty is recorded and counts
+as a wrong answer. A status without a row of its own, such as 418, is `rejected` below 500. A lost call is on record and
+leaves its question without an answer; the run continues. How often and how long a call is retried, and when the
 provider counts as down, is decided in engine/models/retrying.py by the `RetryPolicy`.
 """
 
@@ -47,7 +47,7 @@ OUTAGES: frozenset[FaultKind] = PASSING - {"no_room"}
 """Kinds that may mean that the provider is down."""
 
 HOPELESS: frozenset[FaultKind] = frozenset({"denied", "missing"})
-"""Kinds that every further call would meet as well."""
+"""Kinds that every further call would meet too."""
 
 _TOO_LONG = (
     "context length",  # OpenAI, vLLM, SGLang, Mistral
@@ -93,7 +93,7 @@ class Fault(NamedTuple):
 
 
 class FailedAttempt(NamedTuple):
-    """A failed attempt, the microseconds that it took, and whether its call is lost with it."""
+    """A failed attempt, the microseconds that it took, and whether the call is lost with it."""
 
     fault: Fault
     latency_us: int

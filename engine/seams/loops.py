@@ -4,23 +4,23 @@ end.
 Greedy decoding that has said the same thing a few times says it for ever, so a longer limit buys more of the same. A
 loop is an ending that is periodic in its words and signs: one stretch, at least four times, word for word. What merely
 resembles it has another word each time: the rows of a table, the items of an enumeration. Numbers that only count
-(`17.`, `Step 18:`) are left out. A matrix of zeros and a sum of ones may be meant: they count as a loop only where they
-are very long.
+(`17.`, `Step 18:`) are left out. A matrix of zeros or a sum of ones may be intended: it counts as a loop only if it is
+very long.
 """
 
 import re
 from collections.abc import Sequence
 
 _READ = 24_000
-"""Characters at the end of a reply that are read: the longest stretch that is noticed is a quarter of them."""
+"""How many characters at the end of a reply are read: the longest stretch that can be noticed is a quarter of them."""
 _COUNTED = re.compile(r"^([ \t>#*(\-]*(?:[^\W\d_]+[ ])?)\d{1,5}(?=[*_]*[.):])", re.MULTILINE)
 _TOKEN = re.compile(r"\w{1,16}|[^\w\s]")
 _WORD = re.compile(r"[^\W\d_]{2}|\d{3}|[^\w,;:.|&\\()\[\]{}+*\"'-]")
 _TIMES = 4
 _LEAST, _LEAST_BARE = 200, 2_400
-"""Least characters of a loop, without blanks."""
+"""How many characters a loop has at least, without blanks."""
 _BARE = 3
-"""A stretch with fewer distinct letters and digits, and only the signs of lists, tables and sums, is bare."""
+"""A stretch with fewer distinct letters and digits than this, and only the signs of lists, tables and sums, is bare."""
 
 
 def is_looping(text: str) -> bool:

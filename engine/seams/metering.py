@@ -41,7 +41,7 @@ class SpendingGuard(Protocol):
     """Decides before an attempt whether the budget allows it, and afterwards books what it cost."""
 
     async def room(self, model: str, request: Request) -> bool:
-        """Wait while a call would fit the budget only after calls in flight return. True if that took any time."""
+        """Wait while a call has to wait for calls in flight to fit the budget; return whether that took any time."""
 
     def holding(
         self, model: str, request: Request, *, in_batch: bool = False
@@ -52,7 +52,7 @@ class SpendingGuard(Protocol):
         """
 
     def count(self, model: str, completion: Completion | None) -> None:
-        """Book an attempt that was made already; None if it brought no reply."""
+        """Book an attempt that has already been made; None if it brought no reply."""
 
 
 class Meter:
@@ -80,7 +80,7 @@ class Meter:
         return self._spending.holding(self._name, request) if self._spending else nullcontext(lambda completion: None)
 
     def charge(self, spending: SpendingGuard) -> None:
-        """Book the attempts so far, and put every attempt from now on under the guard."""
+        """Book the attempts so far, and let the guard decide on every attempt from now on."""
         self._spending = spending
         for attempt in self._kept:
             spending.count(self._name, attempt.completion)
@@ -104,4 +104,4 @@ class Metered(Protocol):
 
     @property
     def meter(self) -> Meter:
-        """Receives a report of every attempt."""
+        """The meter that every attempt is reported to."""

@@ -1,12 +1,13 @@
-"""The seam of a method: a way to learn from answered questions, as every rival of MAGE is too.
+"""The seam of a method: a way to learn from answered questions, as each rival of MAGE is.
 
-A run shows a method the evolution questions in a fixed order, one block after another: what it `prepare`s for each is
-asked, and it `observe`s the outcome. Then it answers the held-out questions, and observes nothing more. One that must
-itself choose which questions to ask, and how, has `search` in place of `observe`: it yields one trial after another.
+A run shows a method the evolution questions in a fixed order, one block after another: each is asked with what the
+method `prepare`s for it, and the method `observe`s the outcome. Then it answers the held-out questions, and observes
+nothing more. One that must itself choose which questions to ask, and how, has `search` in place of `observe`: it yields
+one trial after another.
 
 Rules
-    - A method is a function of what it observed: rebuilt from the log it prepares the same, which is how a run is
-      resumed and a prompt shown. So it reads no clock or file, and takes its dice from the run's seed.
+    - A method is a function of what it observed: rebuilt from the log, it prepares the same, which is how a run is
+      resumed and a prompt is shown. So it reads no clock or file, and derives its random draws from the run's seed.
     - `prepare` is given no gold answer, `observe` what the teacher may see of it (`--teacher-sees`).
     - All methods share templates, extraction and scorer; a method says only what comes with a question.
 """
@@ -21,7 +22,7 @@ from mage_es.engine.seams.embedder import Vectors
 from mage_es.engine.seams.model import Request
 
 Writing = Generator[Request, str, None]
-"""Asks the writer, and is sent its text: "" if it was lost, or quotes what must not be learned."""
+"""Asks the writer and is sent its text: "" if that was lost or quotes what must not be learned."""
 
 
 class ShownCase(NamedTuple):
@@ -47,7 +48,7 @@ class PreparedTask(NamedTuple):
 
 
 class PromptTrial(NamedTuple):
-    """Evolution questions to ask together, by id, with what comes with each."""
+    """Evolution questions to ask together: by id, what comes with each."""
 
     prepared: Mapping[str, PreparedTask]
 
@@ -56,28 +57,29 @@ class PromptTrial(NamedTuple):
 
 
 class TrialAnswer(NamedTuple):
-    """The outcome of a question of a trial; without a verdict it has no answer that can be scored."""
+    """The outcome of a trial's question; without a verdict there is no answer that can be scored."""
 
     reply: str = ""
     verdict: Verdict | None = None
 
 
 class Reflection(NamedTuple):
-    """Asks the writer about the questions whose ids are `shown`; it is sent the text, as a `Writing` is."""
+    """Asks the writer about the questions whose ids are `shown`; it is sent the text, as in `Writing`."""
 
     request: Request
     shown: tuple[str, ...]
 
 
 PromptSearch = Generator[PromptTrial | Reflection, Any, None]
-"""Is sent a text for a reflection, and for a trial a mapping of each question's id to its `TrialAnswer`."""
+"""A search: it is sent a text for a reflection and, for a trial, a mapping from each question's id to its
+`TrialAnswer`."""
 
 
 class RunView(NamedTuple):
     """What a method may know of the run: unit vectors of texts, shape [texts, dimension], the sentence that says how an
     answer ends, whether answers are reasoned, whether it is shown right answers, the benchmark's words for the task
-    ("": none), the run's seed, from which it derives any dice it needs, whether its tasks are episodes, and whether
-    these are open-ended: then none is right, and a score says how far it got."""
+    ("": none), the run's seed, from which it derives any random draws, whether its tasks are episodes, and whether
+    these are open-ended: then none is simply right, and its score says how far it got."""
 
     embed: Callable[[Sequence[str]], Vectors]
     answer_format: str
@@ -93,7 +95,7 @@ class Preparing(Protocol):
     """Knows what comes with a question."""
 
     def prepare(self, task: Question) -> PreparedTask:
-        """Return what to ask for a question, whose gold answer it is not shown."""
+        """Return what to ask for a question; the gold answer is not shown."""
 
 
 class Method(Preparing, Protocol):
@@ -103,7 +105,7 @@ class Method(Preparing, Protocol):
     is_asking: bool
     """Whether it needs its own answers to learn; otherwise it is shown only the questions and their right answers."""
     block: int
-    """How many questions are answered before it observes the first of them."""
+    """How many questions are answered in a block before it observes the first of them."""
 
     def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing | None:
         """Learn from an answer; `verdict` is None if there is none, `task.gold` "" if it may not be seen. One that
@@ -114,10 +116,10 @@ class Method(Preparing, Protocol):
 
 @runtime_checkable
 class Searching(Preparing, Protocol):
-    """A way to learn that itself chooses what to ask next, until its search or the run's budget ends."""
+    """A way to learn that chooses for itself what to ask next, until its search or the run's budget ends."""
 
     def search(self, tasks: Sequence[Question]) -> PromptSearch:
-        """Search with these questions, as a teacher may see them; `prepare` then goes by the best found so far."""
+        """Search with these questions, as a teacher may see them; `prepare` then uses the best result so far."""
 
 
 def blind(question: Question) -> Question:

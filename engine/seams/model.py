@@ -36,21 +36,21 @@ __all__ = [
 ]
 
 MAX_TOKENS = 4096
-"""Tokens of a reply, thinking included: room for a small model's median of 900 and for its tail."""
+"""Tokens of a reply, thinking included: enough for a small model's median of 900 and for the long tail."""
 RAISE = 2
-"""Factor by which a limit that cut a reply is raised, once."""
+"""A limit that cut a reply is raised once, by this factor."""
 LONGEST_REPLY, MOST_TOKENS = 2_000_000, 2**40
 """Characters and tokens of a reply: far more than any call's `max_tokens` gives, far fewer than an event may hold."""
 BETWEEN_TURNS = "\n\n"
 """What ends a message in a prompt of several; it is not part of the message."""
 _LENGTH, _LOOP = "length", "loop"
 _REACHED = 0.9
-"""Share of its limit at which a cut reply counts as cut by that limit, not by the model's context."""
+"""From this share of its limit on, a cut reply counts as cut by that limit and not by the model's context."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """One call. `reply_schema` is the JSON schema of a typed reply, "" for any text. The prompt says what its fields
-    mean; a model enforces the schema, or says it in words (`in_words` of engine/seams/replies.py).
+    mean; a client enforces the schema, or says it in words (`in_words` of engine/seams/replies.py).
 
     `system` is the system message, `prompt` the user's. What many calls share is in `system`, byte for byte, since a
     provider's cache keeps what prompts begin with. `turns` are the offsets in `prompt` at which another message begins:
@@ -130,7 +130,7 @@ class Model(Protocol):
 
 
 async def reply_of(model: Model, request: Request) -> Completion:
-    """Return a model's reply. Raises `UsageError` for a model that returns something else."""
+    """Return a model's reply. Raises `UsageError` for a model that returns anything but a completion."""
     made: Any = model.complete(request)
     reply = await made if isawaitable(made) else made
     if isinstance(reply, Completion):
@@ -189,7 +189,7 @@ def is_cut(stop_reason: str) -> bool:
 
 
 def reason_of(reply: Completion | ModelCalled) -> Literal["", "truncated", "looped", "empty", "refused"]:
-    """Return what a reply lacks as an answer, "" for a whole one."""
+    """Return what a reply lacks to be an answer, "" if nothing."""
     if is_cut(reply.stop_reason):
         return "looped" if reply.stop_reason == _LOOP else "truncated"
     if reply.stop_reason == "refused":
@@ -202,6 +202,6 @@ def asked_again(request: Request, reply: Completion | ModelCalled, *, most: int)
     its limit is repeated with `most` tokens, if that is more, unless it looped; one without text, unchanged."""
     if reply.stop_reason != _LENGTH:
         return request if reply.stop_reason == "end" and not reply.text.strip() else None
-    # Without token counts nobody knows what cut it.
+    # Without token counts it is unknown what cut it.
     is_reached = not reply.output_tokens or reply.output_tokens >= _REACHED * request.max_tokens
     return msgspec.structs.replace(request, max_tokens=most) if is_reached and most > request.max_tokens else None

@@ -11,7 +11,7 @@ from mage_es.engine.seams.model import BETWEEN_TURNS, Request
 from mage_es.events.vocabulary import Sent, Span
 
 _HEAD = re.compile(r"## [^\n]{1,80}\n\n|```json\n[^\n]*\n```")
-"""What a piece ends after: a heading, and the block of a guidance prompt, which a repair follows."""
+"""What ends a piece: a heading, or the block of a guidance prompt, after which a repair may follow."""
 _TERMS = ("temperature", "max_tokens", "reply_schema", "sample")
 
 
@@ -31,7 +31,7 @@ class Pieces(NamedTuple):
 
     @property
     def sent(self) -> Sent:
-        """What is recorded of them before their texts have numbers: all texts, and no numbers."""
+        """What is recorded of them before their texts have numbers: the texts themselves."""
         return Sent(begins=self.begins, texts=tuple(piece.text for piece in self.pieces))
 
 
@@ -62,7 +62,7 @@ def together(texts: Sequence[str], begins: Sequence[int]) -> Request:
             prompt += BETWEEN_TURNS
             turns.append(len(prompt))
         prompt += text
-    # Not converted, because a temperature that was an integer is hashed as one.
+    # Not converted: a temperature that was an integer is hashed as one.
     given: dict[str, Any] = msgspec.json.decode(terms, type=dict[str, Any])
     given["turns"] = tuple(given.get("turns", turns))
     return Request(**given, system=system, prompt=prompt)
@@ -72,7 +72,7 @@ def _cuts(prompt: str, spans: Sequence[Span], start: int, end: int) -> Iterator[
     places = {start, end}
     for span in spans:
         after = span.offset + span.length
-        # What is between quotations belongs to the one before.
+        # Text between quotations belongs to the one before it.
         after += len(BETWEEN_TURNS) * prompt.startswith(BETWEEN_TURNS, after)
         places.update(place for place in (span.offset, after) if start < place < end)
     for a, b in pairwise(sorted(places)) if start < end else [(start, end)]:

@@ -4,8 +4,8 @@ Rules
     - Thinking is not part of a reply, whether or not it is closed.
     - Of several values that fit the last counts, as with answers: a model may draft before it settles. A value with
       none of a form's fields does not fit it.
-    - What a model ended by itself is repaired: quotes, commas, Python's literals, brackets missing at the very end.
-      What was cut off is not: half a list would pass for all of it. In a cut reply only complete values count.
+    - A reply that the model itself ended is repaired: quotes, commas, Python's literals, brackets missing at the very
+      end. One that was cut off is not: half a list would pass for all of it. In a cut reply only complete values count.
     - A tool call, in any model family's form, is read as its arguments.
 """
 
@@ -30,21 +30,22 @@ _BEGINS = re.compile(r"""\{(?=\s*(?:["'“}]|[A-Za-z_]\w*\s*:))|\[(?=\s*["'“{]
 """Where a JSON value may begin, as opposed to a brace or bracket in prose or TeX."""
 _WRAPPED = ("```", "</")
 _DELIMITED = re.compile(r"""\s*(?:[:\]}`<]|/[/*]|\Z|,\s*(?:["'“{}\[\]\d/-]|\Z|(?i:true|false|null|none)\b|\w+\s*:))""")
-"""What follows the end of a quoted text, and rarely a quotation mark within one."""
+"""What follows the end of a quoted text, but rarely a quotation mark within one."""
 _MARK = re.compile(r'(?<!\\)"')
 _PARAMETER, _PARAMETER_ENDS = re.compile(r"""<parameter(?:\s+name)?=["']?([\w.-]+)["']?>"""), "</parameter>"
-"""Around a parameter of Claude's `<invoke>` and of Qwen's `<function=...>`."""
+"""The tags around a parameter in Claude's `<invoke>` and Qwen's `<function=...>`."""
 _PAYLOADS = ("arguments", "parameters", "input", "function", "tool_calls")
 """The names under which a tool call has its arguments: OpenAI, Qwen and Mistral; Llama; Claude."""
 _MOST_REPAIRS, _LONGEST_REPAIR = 8, 30_000
-"""Most values of a reply that are repaired, and their characters in total; whatever comes after must be JSON."""
+"""How many values of a reply are repaired at most, and their characters in total; whatever comes after must be JSON."""
 _MOST_BROKEN, _LONGEST = 200, 100_000
-"""False starts after which a reply counts as holding no value, and how many characters of its end are read."""
+"""How many false starts a reply may have before it counts as holding no value, and how many characters of its end are
+read."""
 _DECODER = json.JSONDecoder(strict=False)
 
 
 def schema_of(form: type[Any]) -> str:
-    """Return the JSON schema of a reply, in which nothing is left out: a model that may omit a field does."""
+    """Return the JSON schema of a reply, with every field required: a model that may omit a field does."""
     schema = msgspec.json.schema(form)
     for each in schema["$defs"].values():
         each["required"] = list(each["properties"])
@@ -91,7 +92,7 @@ def read_reply(text: str, form: type[Reply], *, stop_reason: str = "end") -> tup
                     raise msgspec.ValidationError(f"Object has none of the fields {', '.join(names)}")
                 return found, ""
             except msgspec.ValidationError as error:
-                # The problem that got furthest: an envelope's says only that it is not what it wraps.
+                # The problem of the value that got furthest: an envelope's only says that it is not what it wraps.
                 place = len(str(error).partition("`$")[2])
                 problem, depth = (str(error), place) if place > depth else (problem, depth)
     except RecursionError:
@@ -100,7 +101,7 @@ def read_reply(text: str, form: type[Reply], *, stop_reason: str = "end") -> tup
 
 
 def objects_in(text: str, *, is_cut: bool = False) -> Iterator[Any]:
-    """Yield the JSON objects and lists of a reply, the last first, each before what it wraps."""
+    """Yield the JSON objects and lists of a reply, the last one first, each before what it wraps."""
     text = without_reasoning(text).strip()[-_LONGEST:]
     found = list(_values(text, is_cut=is_cut))
     if parameters := dict(_parameters(text)):
@@ -159,7 +160,8 @@ class _Value:
 
 
 def _end_of_text(reply: str, start: int, quote: str) -> int:
-    """Return where a quoted text ends, -1 for nowhere: at a mark before a delimiter, as models forget to escape."""
+    """Return where a quoted text ends, -1 for nowhere: at a quotation mark before a delimiter, since models forget to
+    escape."""
     at = start + 1
     while at < len(reply):
         if reply[at] == "\\":
@@ -204,7 +206,7 @@ def _unwrapped(value: Any) -> Iterator[Any]:
 
 
 def _lenient(value: Any, form: inspect.Type) -> Any:
-    """Return a value as msgspec's conversion wants it: numbers and objects as text where a text is wanted."""
+    """Return a value as msgspec can convert it: numbers and objects as text where text is expected."""
     match form:
         case inspect.StructType(fields=fields):
             wanted = [field for field in fields if field.required]

@@ -2,7 +2,7 @@
 
 Rules
     - A spec is recorded with the run and with every call, so it never holds a key: keys come from the environment.
-    - An unknown option, one given twice, an impossible value: these are errors, never ignored.
+    - An unknown option, one given twice or an impossible value is an error, and never ignored.
 """
 
 import math
@@ -22,7 +22,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class ModelSpec(NamedTuple):
-    """A spec in parts. `text` is the whole of it as it was given."""
+    """A spec in parts. `text` is the whole spec as it was given."""
 
     provider: str
     model: str
@@ -56,7 +56,7 @@ class ModelSpec(NamedTuple):
         return int(number)
 
     def chosen(self, option: str, known: Sequence[str]) -> str:
-        """Return one of the words that an option knows, by default the first. Raises `UsageError`."""
+        """Return one of the words that an option accepts, by default the first. Raises `UsageError`."""
         value = self.options.get(option, known[0])
         if value not in known:
             raise UsageError(f"{self.text}: {option}={value!r}.{nearest(value, list(known))}")
@@ -87,7 +87,7 @@ def parse_spec(text: str, *, known: Mapping[str, Sequence[str] | None]) -> Model
     """Return a spec in parts; `known` are the providers and the options that each takes (None: it checks its own).
 
     Raises:
-        UsageError: Not of this form, an unknown provider or option, or an option that would put a key on record.
+        UsageError: The spec is not of this form, has an unknown provider or option, or would put a key on record.
     """
     if not isinstance(text, str):  # from Python
         raise UsageError(f"The model is {text!r:.80}: name one as provider/model.")
@@ -123,7 +123,7 @@ def parse_spec(text: str, *, known: Mapping[str, Sequence[str] | None]) -> Model
 
 
 def _require_address(named: str, url: str) -> None:
-    """Refuse a base_url that holds a secret, or to which no request can be sent."""
+    """Refuse a base_url that holds a secret, or that no request can be sent to."""
     try:
         address = urlsplit(url)
         is_reachable = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0

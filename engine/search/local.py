@@ -2,8 +2,9 @@
 
 Rules
     - Text files (`.txt`, `.md`) are one page each, named by their title line (`# ...`) or their file; `.jsonl` files
-      hold one page a line, as `title` and `text`.
-    - If pages share a title the first keeps it, in the order of file names; the others are numbered, `Title (2)`.
+      hold one page per line, as `title` and `text`.
+    - If pages share a title, the first keeps it, in the order of file names; the others are numbered, as in `Title
+      (2)`.
     - The index lives in memory: nothing is written beside the user's documents.
 """
 
@@ -82,8 +83,7 @@ class LocalSearch:
 
 
 def _apart(pages: Iterable[Page], folded: dict[str, str]) -> Iterator[Page]:
-    """Yield pages with unique titles, numbering all but the first of equal ones; fill in titles by their case-folded
-    form."""
+    """Yield pages with unique titles, numbering all but the first of equal ones; fill `titles`, by case-folded form."""
     for page in pages:
         title, number = page.title.strip(), 1
         while title.casefold() in folded:

@@ -15,7 +15,7 @@ _MARK = ": "
 
 
 def in_record(question: Question) -> ParagraphSearch:
-    """Return the search in what comes with a question; its `titles`, if any, show where each ends."""
+    """Return the search in a question's own context; its `titles`, if any, show where each title ends."""
     return ParagraphSearch(question.context, question.titles)
 
 
@@ -26,8 +26,8 @@ def have_paragraphs(questions: Iterable[Question]) -> bool:
 class ParagraphSearch:
     """A search in the context of one question, whose paragraphs are lines of the form `[k] Title: text`.
 
-    A title may contain the mark itself (`Alien: Covenant`). Without `titles`, those of the paragraphs in order, the
-    first mark ends it.
+    A title may contain the mark itself (`Alien: Covenant`). `titles` are those of the paragraphs, in order; without
+    them, the first mark ends a title.
     """
 
     name = "record"

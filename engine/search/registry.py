@@ -42,7 +42,7 @@ class Searches:
 
         Raises:
             PrerequisiteError: It is missing.
-            UsageError: Each question's own paragraphs were wanted, and none of `questions` brings any.
+            UsageError: Each question's own paragraphs are to be searched, and none of `questions` has any.
         """
         from mage_es.engine.search.record import have_paragraphs
 

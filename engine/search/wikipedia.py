@@ -1,7 +1,7 @@
 """Wikipedia, or any other MediaWiki, through its public API: pages as plain text, titles, full-text search.
 
 Rules
-    - Passing failures (a time-out, 429, 5xx) are retried a few times; then the run stops and can be resumed.
+    - Temporary failures (a time-out, 429, 5xx) are retried a few times; then the run stops and can be resumed.
     - A reply that cannot be read is one failed lookup, if the wiki answers otherwise; if not, the address is wrong, and
       the run stops.
     - A redirect to another origin is not followed.
@@ -30,9 +30,9 @@ _TIMEOUT_S, _MOST_BYTES = 20.0, 2**24
 _LONGEST_QUERY = 300  # a MediaWiki accepts no longer ones, and no server an arbitrarily long address
 _PASSES = frozenset({408, 429, 500, 502, 503, 504})
 _PASSING = ("ratelimited", "maxlag", "readonly", "internal_api_error")
-"""Prefixes of a wiki's own error codes that may pass."""
+"""Prefixes of a wiki's own error codes for temporary failures."""
 _CLOSED = frozenset({401, 403, 404, 407, 410})
-"""Statuses that every further lookup would meet as well."""
+"""Statuses that every further lookup would get too."""
 
 
 class _Entry(msgspec.Struct):
@@ -54,7 +54,7 @@ class _Error(msgspec.Struct):
 class _Answer(msgspec.Struct):
     query: _Found = msgspec.field(default_factory=_Found)
     error: _Error | None = None
-    """A MediaWiki reports an error with status 200."""
+    """A MediaWiki reports errors with status 200."""
 
 
 class _Refused(ValueError):
@@ -113,7 +113,7 @@ class WikipediaSearch:
         return found
 
     def _is_wiki(self) -> bool:
-        """Return whether a MediaWiki is there at all, so that an unreadable reply concerns only one lookup."""
+        """Return whether there is a MediaWiki at all: if so, an unreadable reply concerns only one lookup."""
         if not self._is_known:
             with suppress(*_FAILURES):
                 self._read({"action": "query", "meta": "siteinfo"}, _Site)

@@ -32,13 +32,13 @@ _MOST_FEEDBACK = 2**20
 """Most bytes of a feedback request."""
 _PROBES = ("/healthz", "/readyz")
 _UNLIMITED = (*_PROBES, "/metrics", "/v1/feedback", "/v1/inferences/")
-"""What costs the upstream nothing. Feedback above all must not wait for the rate limit of the requests that it is
+"""Routes that cost the upstream nothing. Feedback above all must not wait for the rate limit of the requests that it is
 about."""
 _LONGEST_PATH = 200
 _RETRY_S = 5
-"""Seconds after which it is worth retrying what could not be recorded."""
+"""Seconds after which a client may retry what could not be recorded."""
 _RUN = "mage.run"
-"""The key of a request's scope that says which run it reaches."""
+"""The key of a request's scope that holds the run that it reaches."""
 _Endpoint = Callable[[Guest, Any, Any, Any], Awaitable[None]]
 
 
@@ -103,7 +103,7 @@ class App:
                 await self.proxy.aclose()
 
     async def answered(self, endpoint: _Endpoint, scope: Any, receive: Any, send: Any) -> None:
-        """Let a request in and have it answered; a refusal has the form of its API."""
+        """Let a request in and have it answered; a refusal has the form that its API gives errors."""
         headers, guest = texts_of(scope["headers"]), Guest()
         entry = _AccessLine(send, scope)
         if self._say:
@@ -169,12 +169,12 @@ class App:
             await live.curate(name, action=said.action, reason=said.reason, by=guest.name or "a local client")
 
     async def _healthz(self, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
-        """Report the state of the runs that the guest may see; one that cannot record keeps serving, so this never
+        """Report the state of the runs that the guest may see; a run that cannot record keeps serving, so this never
         fails."""
         await answer(send, 200, self._health(guest)[1])
 
     async def _readyz(self, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
-        """Report the same, with status 503 while the upstream fails or a run records nothing."""
+        """Report the same, but with status 503 while the upstream fails or a run records nothing."""
         await self.proxy.probe()
         is_well, health = self._health(guest)
         await answer(send, 200 if is_well else 503, health)
@@ -201,7 +201,7 @@ class App:
 
 
 class _AccessLine:
-    """A line of the access log: who asked for what, and the outcome; no key, text or query string."""
+    """A line of the access log: who asked for what, and the outcome; without keys, texts or query strings."""
 
     def __init__(self, send: Any, scope: Any) -> None:
         self._send, self._scope, self._began = send, scope, time.perf_counter()
@@ -213,7 +213,7 @@ class _AccessLine:
         await self._send(message)
 
     def line(self, key: str) -> str:
-        """Return it once the request is answered; status 0 means that the client hung up first."""
+        """Return the line once the request is answered; status 0 means that the client hung up first."""
         scope, told = self._scope, self._headers
         fields = {
             "time": datetime.now(UTC).isoformat(timespec="milliseconds"),

@@ -5,7 +5,7 @@ Theory of operation
     `send` that passes the desk. There memories are put into the request's bytes, on record before it goes on, and the
     reply's bytes are read as they pass. So streams, tools, retries and raw responses are the SDK's own work as before.
 
-    As in the proxy, nothing of ours makes a request fail: what is late, or cannot be recorded, goes on as it came.
+    As in the proxy, nothing of ours makes a request fail: what is late, or cannot be recorded, is sent as it came.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ _PATHS: Mapping[str, Mapping[str, RequestShape]] = {
     "openai": {"/chat/completions": "chat", "/responses": "responses"},
     "anthropic": {"/v1/messages": "messages"},
 }
-"""Endings of the addresses that get memories, by SDK. OpenAI's threads have messages of another kind."""
+"""Endings of the addresses whose requests get memories, by SDK. OpenAI's threads have messages of another kind."""
 _CLIENTS = ("OpenAI", "AsyncOpenAI", "Anthropic", "AsyncAnthropic")
 _MOST_KNOWN = 50_000
 _known, _mutex = OrderedDict[str, str](), Lock()
-"""The inference of each reply's id; empty if a server gave the same id twice."""
+"""The inference that each reply's id belongs to; empty if a server gave the same id twice."""
 
 
 class OpenedRun(FrozenRun):
     """A frozen run that can put its memories into what official clients send.
 
-    `given` is what its world was opened with, for the run that records.
+    `given` is what its world was opened with; the run that records needs it again.
     """
 
     def __init__(self, frozen: FrozenRun, **given: Any) -> None:
@@ -67,9 +67,9 @@ class OpenedRun(FrozenRun):
 
         The first call begins the run that records it, RUN-served beside this one or `name`, as `mage-es serve` does,
         and locks it until `close` or the end of the process; with `record=False` there is none. `holdback` is the share
-        of sessions that get no memory, so that `mage-es gain` can tell what memory does. A request that is not ready
-        within `patience_s` seconds, or not on record, goes on without memories. Headers of a request (`extra_headers`)
-        say what those to the proxy say. `mage_es.inference_of(response)` is what feedback is about.
+        of sessions that get no memory, so that `mage-es gain` can measure what memory does. A request that is not ready
+        within `patience_s` seconds, or not on record, goes on without memories. A request's headers (`extra_headers`)
+        mean the same as those to the proxy. `mage_es.inference_of(response)` is what feedback is about.
 
         Raises:
             UsageError: It is another client, or the options differ from those of the first call.
@@ -97,8 +97,8 @@ class OpenedRun(FrozenRun):
 def wrapped(client: SDK, source: LiveRun | FrozenRun, *, patience_s: float = PATIENCE_S) -> SDK:
     """Return a copy of an SDK's client whose requests get memories; both share their connections.
 
-    A `LiveRun` records each inference, a `FrozenRun` none. A request that is not ready within `patience_s` seconds goes
-    on without memories.
+    A `LiveRun` records each inference, a `FrozenRun` none. A request that is not ready within `patience_s` seconds is
+    sent without memories.
 
     Raises `UsageError` for anything but a client of the two SDKs, and for one already wrapped.
     """
@@ -125,8 +125,8 @@ def _opened_up(client: object) -> tuple[str, Any]:
 def inference_of(response: object) -> str:
     """Return the id of the inference that a wrapped client's response, stream or error belongs to.
 
-    A raw response, a stream and an error say it in their header X-Mage-Inference. A parsed reply is known by the id
-    that the server gave it, while it is one of the newest 50,000 of this process.
+    A raw response, a stream and an error say it in their header X-Mage-Inference. A parsed reply is recognised by the
+    id that the server gave it, as long as it is among the newest 50,000 of this process.
 
     Raises `NotFound` for anything else, and for an id that a server gave to several replies.
     """
@@ -150,7 +150,7 @@ def _remember(reply: str, inference: str) -> None:
 
 
 class _Opened(NamedTuple):
-    """What goes into a request, and its inference: empty if nothing is recorded."""
+    """What goes into a request, and its inference, which is empty if nothing is recorded."""
 
     notes: Mapping[int, Note]
     inference: str
@@ -158,7 +158,7 @@ class _Opened(NamedTuple):
     memories: str
     """Ids of memories, or why there are none."""
     waiting: str = ""
-    """SHA-256 of the turn that waits for its first reply; empty if none does."""
+    """SHA-256 of the turn that waits for its first reply; empty if no turn does."""
 
 
 class _Recorded:
@@ -216,7 +216,7 @@ class _Unrecorded:
         return _Opened(found, "", self._frozen.marker, told)
 
     def earlier(self, reading: Reading, given: Mapping[str, str]) -> Mapping[int, Note]:
-        return {}  # looking them up takes as long as the new one
+        return {}  # looking those up takes as long as looking up the new one
 
     def close(self, closed: InferenceClosed) -> None:
         """Nothing is recorded."""
@@ -229,14 +229,14 @@ def _wish(given: Mapping[str, str]) -> Wish:
 
 
 class _Desk:
-    """What all requests of a wrapped client pass through."""
+    """The desk that all requests of a wrapped client pass."""
 
     def __init__(self, notes: _Recorded | _Unrecorded, paths: Mapping[str, RequestShape], patience_s: float) -> None:
         self.notes, self.patience_s, self._paths = notes, patience_s, paths
         self.pool = ThreadPoolExecutor(4, thread_name_prefix="mage-notes")
 
     def passage(self, request: Any) -> _Passage | None:
-        """Begin to open a request; None for one that is not about a conversation."""
+        """Begin to open a request; None if it is not about a conversation."""
         shape = next((shape for end, shape in self._paths.items() if request.url.path.endswith(end)), None)
         if shape is None or request.method != "POST":
             return None
@@ -261,7 +261,7 @@ class _Passage:
 
     def _open(self) -> tuple[_Opened, bytes]:
         body, reading = self._body, read(self._shape, self._body)
-        # What goes on if the rest is not ready in time.
+        # What is sent if the rest is not ready in time.
         self._body = spliced(self._shape, body, self._desk.notes.earlier(reading, self._given))
         opened = self._desk.notes.open(reading, self._shape, self._given)
         return opened, spliced(self._shape, body, opened.notes)
@@ -279,7 +279,7 @@ class _Passage:
         return kind(400, json={"type": "error", "error": told}, request=self._request)
 
     def onward(self) -> Any:
-        """Return the request as it goes on."""
+        """Return the request as it is to be sent."""
         body = self._body
         if self.opening.done() and self.opening.exception() is None:
             self._opened, body = self.opening.result()
@@ -290,7 +290,7 @@ class _Passage:
         return type(old)(old.method, old.url, headers=headers, content=body, extensions=old.extensions)
 
     def answered(self, response: Any, tee: Callable[[Any, Any, Any], Any]) -> None:
-        """Take in the head of the reply, and read the rest as it passes."""
+        """Note the head of the reply, and read the rest as it passes."""
         self._status, headers = response.status_code, response.headers
         told = {"inference": self._opened.inference, "marker": self._opened.marker} if self._opened else {}
         told["memories"] = self._opened.memories if self._opened else "bypassed"
@@ -301,7 +301,7 @@ class _Passage:
         response.stream = tee(httpx_of(self._request), response.stream, self)
 
     def close(self, outcome: Literal["answered", "left", "failed"], problem: str = "") -> None:
-        """Record the outcome of the request; the first one counts."""
+        """Record the outcome of the request; only the first one counts."""
         if self._is_closed:
             return
         self._is_closed = True

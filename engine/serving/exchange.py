@@ -1,4 +1,4 @@
-"""The client's side of a request: its body in pieces, its hanging up, and the reply on its way back."""
+"""The client's side of a request: the body in pieces, the client hanging up, and the reply on its way back."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from mage_es.engine.serving.replies import ReplyReader, ReplyUsage
 from mage_es.events.vocabulary.serving import RequestShape
 
 _MOST_PASSED_OVER = 4
-"""How much beyond its limit a client can send and still read why it is refused."""
+"""How many bytes beyond the limit a client can send and still read why it is refused."""
 
 
 class Asker:
-    """A client as its request is read and answered; created in the answering task, which is cancelled if the client
+    """A client whose request is read and answered; created in the answering task, which is cancelled if the client
     hangs up."""
 
     def __init__(self, receive: Any, patience_s: float) -> None:
@@ -36,8 +36,8 @@ class Asker:
         return b"".join(pieces)
 
     async def pieces(self, most: int, named: int = 0) -> AsyncIterator[bytes]:
-        """Yield the body as it comes, then watch for the client hanging up. Raises `Refused` beyond `most` bytes; its
-        message gives the limit `named`, by default the same."""
+        """Yield the body as it arrives, then watch whether the client hangs up. Raises `Refused` beyond `most` bytes;
+        its message gives the limit `named`, by default the same."""
         message, size = {"more_body": True}, 0
         while message.get("more_body"):
             try:
@@ -71,7 +71,7 @@ class Asker:
             self._watch = None
 
     def close(self) -> None:
-        """Forget that the task was cancelled, if the client hanging up did that."""
+        """Forget that the task was cancelled, if it was because the client hung up."""
         self.rest()
         if self.is_gone and self._task:
             while self._task.cancelling():
@@ -104,7 +104,7 @@ class Exchange:
         await self.send({"type": "http.response.start", "status": status, "headers": headers})
 
     async def pass_back(self, piece: bytes) -> None:
-        # It is read once it is on its way, so no client waits for that.
+        # It is read once it has been sent on, so no client waits for that.
         await self._send({"type": "http.response.body", "body": piece, "more_body": True})
         if self._shape:
             self.reader = self.reader or ReplyReader(self._shape, *self._kind())

@@ -42,7 +42,7 @@ from mage_es.projections.fold import State
 
 _FIRST = "What is first looked up is computed then."
 _KEPT = 4
-"""Closed iterations of a served run whose states are kept."""
+"""How many closed iterations of a served run have their states kept."""
 
 
 class BundleMember(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,9 +56,9 @@ class BundleMember(msgspec.Struct, frozen=True, kw_only=True):
 class BundleReport(msgspec.Struct, frozen=True, kw_only=True):
     """What a run puts before a question: the search arm with its propensity, the memories with their cosines, and the
     messages of the first call, as {"role": ..., "content": ...}; none if the route begins without a call. `nearest` is
-    the cosine of the nearest memory (-1: there is none) and `floor` what each must have (0: anything). `reason` says
-    why there are no memories; empty if there are some. `evidence` is what the anchors showed about what was learned,
-    against the bare prompt."""
+    the cosine of the nearest memory (-1: there is none) and `floor` the least that a memory must have (0: anything).
+    `reason` says why there are no memories; empty if there are some. `evidence` is what the anchors showed about what
+    was learned, against the bare prompt."""
 
     run_id: str
     marker: str
@@ -78,8 +78,8 @@ class BundleReport(msgspec.Struct, frozen=True, kw_only=True):
 
 class Recalled(NamedTuple):
     """What is retrieved for a turn: the search arm with its probability, and the memories that it gives; how near the
-    nearest memory is, and what each must have. If even the nearest `is_far`, or memories of its type were not shown to
-    help (`is_bare`), no arm is chosen."""
+    nearest memory is, and how near one must be. If even the nearest `is_far`, or memories were not shown to help with
+    this type (`is_bare`), no arm is chosen."""
 
     task_type: str
     arm: str
@@ -89,7 +89,7 @@ class Recalled(NamedTuple):
     floor: float = 0.0
     read_from: int = 0
     read_to: int = 0
-    """The part of the text that was nearest to a memory, in characters; 0 and 0 if nothing was looked up."""
+    """Where the part of the text is that was nearest to a memory, in characters; 0 and 0 if nothing was looked up."""
     is_bare: bool = False
 
     @property
@@ -111,7 +111,7 @@ class FrozenRun:
 
     @cached_property
     def _serving(self) -> Setting:
-        # A user who repeats a question should profit from it: only measurements of learning hide it.
+        # A user who repeats a question should profit from its memory, which only measurements of learning hide.
         setting = self.world.setting
         form = self.bounds.layout or form_of(setting, self.state)
         config = msgspec.structs.replace(setting.config, revisit_self="include", form=form)
@@ -166,9 +166,9 @@ class FrozenRun:
     ) -> Recalled:
         """Return what this state has for a turn of a conversation, which may have been asked in learning too.
 
-        It goes by the reading of the text that is nearest to a memory (rules/wording.py); `shared` are the characters
-        at its beginning and end that others of its client have too. With a name to `draw` by, the arm is drawn as in
-        learning; otherwise it is the one that proved best.
+        It goes by the reading of the text that is nearest to a memory (rules/wording.py); `shared` are the numbers of
+        characters at its beginning and end that other turns of its client have too. With a name to `draw` by, the arm
+        is drawn as in learning; otherwise it is the one that has proved best.
 
         Raises `UsageError` for a task type that the run does not have.
         """
@@ -205,7 +205,7 @@ class FrozenRun:
             choosing.search(command.asked[0], self.state.graph.skill_for_task(name))
 
     def bundle(self, question: str, task_type: str | None = None) -> BundleReport:
-        """Return what this state puts before a question; by default its task type is told from its text.
+        """Return what this state puts before a question; by default its task type is predicted from its text.
 
         Raises `UsageError` for an empty question, and for a task type that the run does not have.
         """
@@ -264,8 +264,8 @@ class FrozenRun:
         return PlanAnswers(self.state.progress.closed, phase, known, frozen, donors={})
 
     def task_type_of(self, asked: Question, named: str | None = None) -> str:
-        """Return the task type that was named, else the one told from the text. Raises `UsageError` for an unknown
-        one."""
+        """Return the task type that was named, or else the one predicted from the text. Raises `UsageError` for an
+        unknown one."""
         if named is None:
             return self.world.typing.predict([asked.question], self._induced, ids=[asked.id])[0]
         self.require_task_type(named)

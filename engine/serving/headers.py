@@ -1,4 +1,4 @@
-"""Headers: which of a client's go on to the upstream, which of its reply's come back, and our own."""
+"""Headers: which of the client's are sent to the upstream, which of the reply's come back, and our own."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _HOPS = {
     *(b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection", b"te"),
     *(b"trailer", b"transfer-encoding", b"upgrade"),
 }
-"""Headers that are about one connection."""
+"""Headers that concern a single connection."""
 _OURS = {*_HOPS, b"host", b"content-length", b"expect", b"x-session-id"}
 
 
 def _named(headers: Headers) -> set[bytes]:
-    """Return the headers that a connection names as its own."""
+    """Return the headers that the Connection header names."""
     lists = (value for name, value in headers if name.lower() == b"connection")
     return {token.strip().lower() for value in lists for token in value.split(b",")}
 

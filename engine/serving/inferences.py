@@ -28,8 +28,8 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
 
 class InferenceReport(msgspec.Struct, frozen=True, kw_only=True):
     """An inference as recorded. `note` is what was chosen for it, rendered again from the state at its marker, as the
-    chat turns before the client's (notes are in the first of them) or, without any, the text at the start of the
-    client's; `note_verified` is whether it has the recorded hash, `was_seen` whether it was put in."""
+    chat turns before the client's (notes are in the first of them) or, if there are none, the text at the start of the
+    client's turn; `note_verified` is whether it has the recorded hash, `was_seen` whether it was put in."""
 
     run_id: str
     marker: str
@@ -68,7 +68,7 @@ def not_recorded(run: str, name: str) -> NotFound:
 
 
 def has_session(reader: LogReader, key: str, session: str) -> bool:
-    """Return whether a key has a session, from two columns of the log."""
+    """Return whether a session belongs to a key, from two columns of the log."""
     found = (each[InferenceOpened].columns for each in reader.batches({InferenceOpened: ("key", "session")}) if each)
     return any((key, session) in zip(each["key"], each["session"], strict=True) for each in found)
 

@@ -1,15 +1,15 @@
-"""The journal of a served run: what requests leave is made durable together, on a separate thread.
+"""The journal of a served run: what requests leave behind is made durable together, on a separate thread.
 
 Theory of operation
     Requests come on one thread, or on many, and hand over drafts. The thread takes all that are waiting, appends them
     to the log in one frame, which costs one sync, and applies them to the state; only then are the callers that wait
     for it released. So a hundred requests at once cost about as many syncs as one.
 
-    A caller with better things to do than wait for a disk goes on once the frame is written, which survives the end of
+    A caller that need not wait for the disk continues once the frame is written, which survives the end of
     the process, and asks later whether it became durable.
 
     Log and state change under one lock, which a session that publishes shares (session/session.py): between two of its
-    steps the journal goes on.
+    steps the journal works.
 
     When a write or sync fails, the log accepts nothing more until it is opened again. Until then every caller gets
     `NotRecorded`; what was acknowledged before is durable and stays. The thread reopens the log every few seconds, as a
@@ -33,27 +33,28 @@ from mage_es.events.vocabulary import Draft, Event
 from mage_es.projections.fold import State
 
 _PATIENCE = 0.05
-"""Seconds for which an event that no caller waits for may be held back, to share another's sync."""
+"""How many seconds an event that no caller waits for may be held back, to share another's sync."""
 _MOST = 1024
-"""Entries of one commit, which bounds how long the lock is held."""
+"""Most entries of one commit, which bounds how long the lock is held."""
 _MOST_WAITING = 100_000
-"""Entries that may wait in memory. Only a hanging disk lets so many gather."""
+"""Most entries that may wait in memory. Only a hanging disk lets so many gather."""
 RETRY_S = 5.0
-"""Seconds after which a log that refused is opened again."""
+"""Seconds after which a log that refused an event is opened again."""
 
 
 _TELLING, _MOSTLY = 50, 0.8
 
 
 class NotRecorded(MageError):
-    """The log recorded none of it, and accepts nothing more until it is reopened."""
+    """The log recorded nothing of this, and accepts nothing more until it is reopened."""
 
     exit_code = WriterPoisoned.exit_code
 
 
 class Health(NamedTuple):
-    """The state of a served run: the marker that new sessions see, why nothing is recorded ("": everything is), what
-    waits; how many of this process's questions were looked up, and how many had no memory near enough."""
+    """The state of a served run: the marker that new sessions see, why nothing is recorded ("" if everything is), and
+    how many entries wait; how many of this process's questions were looked up, and how many had no memory near
+    enough."""
 
     run: str
     marker: str
@@ -64,7 +65,7 @@ class Health(NamedTuple):
 
     @property
     def is_mostly_far(self) -> bool:
-        """Whether the memories are about other questions than those that come, judged by enough of them."""
+        """Whether, judged by enough questions, the memories are about other things than those that come in."""
         return self.looked_up >= _TELLING and self.far > _MOSTLY * self.looked_up
 
 
@@ -76,7 +77,7 @@ class Recording(Future[Sequence[Event]]):
         super().__init__()
         self.written: Future[bool] = Future()
         for each in (self, self.written):
-            # Marked as running, so that no caller can cancel it: the log would meet that between write and sync.
+            # Marked as running, so that no caller can cancel it: that would hit the log between write and sync.
             each.set_running_or_notify_cancel()
 
     def succeed(self, events: Sequence[Event]) -> None:
@@ -85,14 +86,14 @@ class Recording(Future[Sequence[Event]]):
         self.set_result(events)
 
     def fail(self, error: Exception) -> None:
-        # Before `written`, so that whoever learns that it was not finds the reason here.
+        # Before `written`, so that a caller who learns that it was not written finds the reason here.
         self.set_exception(error)
         if not self.written.done():
             self.written.set_result(False)
 
 
 class _Entry(NamedTuple):
-    """Events, or a function that decides drafts on the state at that time, and who waits for them."""
+    """Events, or a function that decides drafts on the state at that time, and the caller that waits for them."""
 
     drafts: Sequence[Event] | Callable[[], Sequence[Draft]]
     recording: Recording | None
@@ -118,7 +119,7 @@ class Journal:
         self.problem = ""
         """Why nothing is recorded at present; empty while everything is."""
         self.lost = 0
-        """Entries that are not on record since then."""
+        """How many entries were not recorded since then."""
         self._log, self._state, self._lock = log, state, lock
         self._reopen, self._say, self._retry_s, self._interruptions = reopen, say, retry_s, 0
         self._refused_at = 0.0
@@ -135,7 +136,7 @@ class Journal:
     def submit(
         self, drafts: Sequence[Event] | Callable[[], Sequence[Draft]], recording: Recording | None = None
     ) -> Recording:
-        """Return what will have the events once they are durable, which they become whether or not a caller waits. A
+        """Return what will hold the events once they are durable, whether or not a caller waits for that. A
         function is called, on the journal's thread and under the lock, to decide on the state at that time. What it
         raises, or `NotRecorded`, becomes the recording's exception: then none of it is recorded."""
         recording = recording or Recording()
@@ -151,7 +152,7 @@ class Journal:
             self._add(_Entry([event], None))
 
     def close(self) -> None:
-        """Record what waits and end the thread; the log stays open."""
+        """Record what is still waiting and end the thread; the log stays open."""
         with self._changed:
             self._is_closing = True
             self._changed.notify()
@@ -211,7 +212,7 @@ class Journal:
         return appended.events
 
     def _commit(self, entries: Sequence[_Entry]) -> None:
-        """Record entries in order: decided ones alone, the others with their neighbours."""
+        """Record entries in order: decided ones alone, the others together with their neighbours."""
         together: list[_Entry] = []
         for entry in entries:
             if callable(entry.drafts):
@@ -238,7 +239,7 @@ class Journal:
                 decided = [self._decided(entry) for entry in entries]
                 events = iter(self._record([draft for each in decided for draft in each], written))
         except UsageError as error:
-            # What cannot be stored concerns one caller: the others are recorded without it.
+            # An entry that cannot be stored concerns one caller: the others are recorded without it.
             if len(entries) > 1:
                 for entry in entries:
                     self._append([entry])

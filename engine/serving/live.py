@@ -1,14 +1,14 @@
-"""A served run open for writing: what goes into each request, on record before it goes on.
+"""A served run open for writing: what goes into each request, which is on record before the request is sent.
 
 Theory of operation
     `prepare` computes: which session a request belongs to, what was put into its earlier turns, and what the state of
-    its marker has for its latest one. It waits for nothing. `submit` makes that durable. `close_inference` records the
-    outcome of the request; no request waits for that.
+    its marker has for its latest one. It waits for nothing. `submit` makes the result durable. `close_inference`
+    records the outcome of the request; no request waits for that.
 
     The state that requests see is frozen at a marker (a closed iteration). The live state, to which events are applied,
-    belongs to the journal and to a session that publishes. When one has closed an iteration, `advance` shows it to
-    sessions that begin later. An injection that is not on record is not made: if `submit` fails, the request goes on
-    without it.
+    belongs to the journal and to a session that publishes. When such a session has closed an iteration, `advance` shows
+    it to sessions of clients that begin later. An injection that is not on record is not made: if `submit` fails, the
+    request is sent without it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ from mage_es.events.vocabulary import (
 Learn = Literal["off", "log", "propose"]
 Wish = Literal["on", "off", "shadow"]
 _NOTES = 2_048
-"""Rendered notes that are kept."""
+"""How many rendered notes are kept."""
 _LONGEST_NAME, _LONGEST_QUESTION, LONGEST_TEXT = 128, 8_000, 32_000
 """Most characters of a session's name, of a recorded model or reply id, of a turn to look up, and of a recorded text,
 so that no client can quickly fill memory or the disk."""
@@ -103,7 +103,7 @@ class LiveRun:
         retry_s: float = RETRY_S,
         signer: Signer | None = None,
     ) -> None:
-        """Start serving; it is in the log when this returns. `holdback` is the share of sessions that get no memory;
+        """Start serving; that is in the log when this returns. `holdback` is the share of sessions that get no memory;
         `say` is called when the disk refuses and when it accepts events again, which is tried every `retry_s` seconds.
         With a `signer` the head is signed when serving begins, and when it ends.
 
@@ -171,7 +171,7 @@ class LiveRun:
         retry_s: float = RETRY_S,
         signer: Signer | None = None,
     ) -> LiveRun:
-        """Start serving what a run had learned at a marker, in a run of its own (engine/serving/opening.py)."""
+        """Start serving what a run had learned at a marker, in a separate run (engine/serving/opening.py)."""
         opened = open_served(
             run,
             at,
@@ -197,7 +197,7 @@ class LiveRun:
 
     def _reopened(self, interruption: int, lost: int) -> tuple[Log, Sequence[Draft]]:
         """Reopen the log, and update the state. What was written but never acknowledged is on record all the same. Its
-        requests went on without their notes, so their ends are recorded with the end of the interruption."""
+        requests were sent without their notes, so their ends are recorded with the end of the interruption."""
         self.log = self.log.reopened()
         open_ends = dict[str, InferenceClosed]()
         for record in LogReader(self.run.log_path).records(since=self.state.seq + 1):
@@ -234,7 +234,7 @@ class LiveRun:
         task_type: str | None = None,
         is_retry: bool = False,
     ) -> Prepared:
-        """Return what to put into a request. A repeated one stays in its session, with its coin.
+        """Return what to put into a request. A repeated request stays in its session, on the same side of the coin.
 
         Raises `UsageError` for a task type that the run does not have, or a session's name that is too long.
         """
@@ -291,8 +291,8 @@ class LiveRun:
         return self._notes(key, session, reading.turns[:-1] if reading.is_new else reading.turns)
 
     def submit(self, prepared: Prepared, recording: Recording | None = None) -> Recording:
-        """Return what is done once what goes into a request is durable; if it fails, the request must go on without
-        it."""
+        """Return an awaitable that is done once what goes into a request is durable; if it fails, the request must be
+        sent without it."""
 
         def settled(done: Future[Sequence[Event]]) -> None:
             if done.exception():
@@ -303,7 +303,7 @@ class LiveRun:
         return self.journal.submit([prepared.opened], recording)
 
     def bypass(self, prepared: Prepared) -> None:
-        """Record that a request went on without the note meant for it."""
+        """Record that a request was sent without the note meant for it."""
         self._sessions.bypassed(prepared.opened)
 
     def close_inference(self, closed: InferenceClosed) -> None:
@@ -330,7 +330,7 @@ class LiveRun:
         command = await asyncio.to_thread(self._understood, said, key, trust if self.learn == "propose" else "none")
 
         def decided() -> Sequence[Draft]:
-            # Looked up under the lock, so that of two at once with the same idempotency key one is first.
+            # Looked up under the lock, so that of two with the same idempotency key at once, one is first.
             event = given(said, key=key, session=command.session)
             known = self.log.recorded(draft_of(event).coordinates)
             earlier = known.event if known and isinstance(known.event, FeedbackGiven) else None
@@ -389,7 +389,7 @@ class LiveRun:
     def publish(self, models: Models, runtime: Runtime) -> list[Published]:
         """Publish what is new, and let later sessions see it. Call it on a separate thread.
 
-        Raises as `serving.publishing.publish` does.
+        Raises what `serving.publishing.publish` raises.
         """
         served = ServedRun(self.run, self.log, self.world, self.state)
         try:
@@ -408,7 +408,7 @@ class LiveRun:
         return explained(self.run.id, state, found, preface=self.layout.preface)
 
     def _recorded(self, name: str) -> Recorded:
-        with self._reading:  # one reader, which has already compared the hashes of the segments that it met
+        with self._reading:  # a single reader, which has already compared the hashes of the segments that it read
             self._reader.refresh()
             return recorded(self._reader, name)
 
@@ -418,12 +418,13 @@ class LiveRun:
             return has_session(self._reader, key, session)
 
     def memory(self, memory_id: str, *, curates: bool = True) -> MemoryReport:
-        """Return a memory as it is now. Raises `NotFound`, also for what no model is given unless the key `curates`."""
+        """Return a memory as it is now. Raises `NotFound` for an unknown memory and, unless the key `curates`, for one
+        that is given to no model."""
         try:
             with self.lock:
                 found, until = item_of(self.state, memory_id), self.state.seq
                 name = found[0].memory_id
-                # Not from the marker's state either, as what is being published may still be refused.
+                # Nor from the marker's state: what is being published may still be refused.
                 statuses = (
                     status_of(self.state, name),
                     status_of(self.frozen(self.marker).state, name) or OUT_OF_USE[0],
@@ -443,11 +444,11 @@ class LiveRun:
     def advance(self) -> None:
         """Let new sessions see the last closed iteration."""
         closed = self.state.progress.closed
-        self.frozen(closed).floor("")  # what the first question would otherwise wait for
+        self.frozen(closed).floor("")  # otherwise the first question would wait for this
         self.marker = closed
 
     async def aclose(self) -> None:
-        """Record what waits, sign the head if there is a key, and close the log."""
+        """Record what is still waiting, sign the head if there is a key, and close the log."""
         await asyncio.to_thread(self.close)
 
     def close(self) -> None:
@@ -482,7 +483,7 @@ class LiveRun:
         found = frozen.recalled(text, task_type, layout=layout, draw=draw, shared=self._habits.shared(event.key, text))
         with self._counting:
             self._looked, self._far = self._looked + (found.read_to > 0), self._far + found.is_far
-        # What was taken out of use since is no longer put in, whichever marker a session sees.
+        # What has been taken out of use since is no longer put in, whichever marker a session sees.
         in_use = tuple(name for name in found.memories if self.state.memory.row(name).status != "quarantined")
         note = self._note(event.marker, in_use, layout.form)
         return msgspec.structs.replace(
@@ -518,5 +519,5 @@ def _proposers(reader: LogReader, memory_id: str) -> set[str]:
 
 
 def _within(text: str) -> tuple[str, int]:
-    """Return what is recorded of a text, and how many characters are left out."""
+    """Return the part of a text that is recorded, and how many characters are left out."""
     return text[:LONGEST_TEXT], max(0, len(text) - LONGEST_TEXT)

@@ -4,9 +4,8 @@ Rules
     - Tools read. Each call is answered from a frozen state, by itself: nothing is kept between calls, so there is no
       session that another client could take over, and each call's run is decided anew.
     - The client is a model: control tokens in what it gets are broken up, as in a prompt, secrets of the environment
-      are hidden, and for anything in quarantine it gets only the history. A quarantine also holds for earlier states.
-    - An invalid call gives an error as the tool's result, in our words; about our own faults the client learns nothing
-      more.
+      are hidden, and for anything in quarantine it gets only the history. A quarantine also applies to earlier states.
+    - An invalid call gives an error as the tool's result, in our words; the client learns no details of our own faults.
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ class ExplainMemory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class NearMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory, the cosine between its question and the query, and what a prompt says of it."""
+    """A memory, the cosine between its question and the query, and the text that a prompt shows of it."""
 
     memory_id: str
     outcome: str
@@ -119,7 +118,7 @@ class WholeMemory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lineage(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a memory is from, a line each; the prompts that it was in, and those of them that were answered right."""
+    """Where a memory is from, line by line; how many prompts it was in, and how many of those were answered right."""
 
     run_id: str
     marker: str
@@ -134,7 +133,7 @@ class Lineage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Readable(NamedTuple):
-    """A frozen run, and the state that says what is in quarantine now."""
+    """A frozen run, and the state that knows what is in quarantine now."""
 
     run: FrozenRun
     now: State
@@ -216,7 +215,8 @@ def explain_memory(shown: Readable, asked: ExplainMemory) -> Lineage:
 
 
 class Tool(NamedTuple):
-    """A tool: what it takes, which says what it does, what it gives, and how."""
+    """A tool: the type of its arguments, whose docstring says what it does, the type of its result, and its
+    function."""
 
     title: str
     takes: type[msgspec.Struct]
@@ -286,9 +286,7 @@ def serve_stdio(run: FrozenRun) -> None:
 
 class McpApp:
     """`/mcp` as an ASGI app. It answers while its host is within `async with app.run()`, which can be entered only
-    once.
-
-    `hosts` are the values of Host that are answered, each with any port where it ends in `:*`; a page of another origin
+    once. `hosts` are the values of Host that are accepted, with any port if one ends in `:*`; a page of another origin
     is refused. The host checks keys before a request arrives here; `shown_to` gets the scope that it leaves.
     """
 

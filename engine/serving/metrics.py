@@ -79,7 +79,7 @@ class Counters:
         self._upstream.labels(run, route, until).observe(seconds)
 
     def count_tokens(self, run: str, usage: ReplyUsage) -> None:
-        """Count the tokens of a reply; what its upstream did not report is left out."""
+        """Count the tokens of a reply; what the upstream did not report is left out."""
         for kind, tokens in (("input", usage.input), ("cached", usage.cached), ("output", usage.output)):
             if tokens > 0:
                 self._tokens.labels(run, kind).inc(tokens)

@@ -1,8 +1,9 @@
 """A served run: a separate run beside the one whose state it serves, created at the first start and continued later.
 
 Rules
-    - It begins, in one commit, with everything that its parent had learned at a marker (engine/run/inheriting.py), with
-      that marker closed. So it can be replayed, verified and asked without the parent, and starting it calls no model.
+    - It begins, in one commit, with everything that its parent had learned at a marker (engine/run/inheriting.py),
+      closed at that marker. So it can be replayed, verified and asked without the parent, and starting it calls no
+      model.
     - Its iterations are publishes. It learns in no other way.
     - One process writes it. What the parent does later changes nothing here.
 """
@@ -109,7 +110,8 @@ def require_not_served(run: Run, reader: LogReader) -> None:
     """Raise `UsageError` for a run that learns by publishing, not in iterations of Algorithm 1."""
     if is_served(reader):
         raise UsageError(
-            f"{run.id} is served and learns from what its clients say: go on with `mage-es serve {run.id}`, or publish "
+            f"{run.id} is served and learns from what its clients say: continue with `mage-es serve {run.id}`, or "
+            "publish "
             f"what was proposed with `mage-es publish {run.id}`. To learn more from tasks, start a run that continues "
             f"it: `mage-es evolve BENCHMARK --from {run.id}`."
         )
@@ -190,6 +192,6 @@ def _parent(
 
 
 def _form(config: Config, parent: Parent) -> str:
-    """Return how a run shows cases at a marker; a trial's choice is a served run's own setting."""
+    """Return how a run shows cases at a marker; the choice of a trial becomes the served run's own setting."""
     tried = [draft.event.form for draft in parent.drafts if isinstance(draft.event, FormDecided)]
     return (tried or [USUAL])[-1] if config.form == "auto" else config.form

@@ -1,13 +1,14 @@
 """Publishing a served run's feedback: iterations of Algorithm 1 whose experience is what clients said.
 
 Theory of operation
-    First, if the anchors were never answered in this run, an iteration that changes nothing and has them answered: the
-    guard compares with its answers. They are asked as clients' questions are, with a note and nothing else that was
-    learned: what is fine beside a skill's own instruction and principles can do harm without. Then one iteration for
-    each key with something new: UPDATE takes in its feedback, SNAPSHOT answers the anchors that see something new and
-    lets the guard decide, and the consequences are recorded before the iteration is closed. A step that is in the log
-    is skipped, so a killed publish continues where it stopped; other keys' feedback in the meantime comes after it.
-    What a person has approved is taken into use before its key's feedback, in a separate iteration.
+    First, if the anchors were never answered in this run, comes an iteration that changes nothing and has them
+    answered, for the guard to compare with. They are asked as clients' questions are, with a note and nothing else that
+    was learned: a note that is fine beside a skill's own instruction and principles can do harm without them. Then
+    comes one iteration for each key with something new: UPDATE takes in its feedback, SNAPSHOT answers the anchors that
+    see something new and lets the guard decide, and the consequences are recorded before the iteration is closed. A
+    step that is in the log is skipped, so a killed publish continues where it stopped; other keys' feedback in the
+    meantime comes after it. What a person has approved is taken into use before its key's feedback, in a separate
+    iteration.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ from mage_es.events.vocabulary import (
 
 
 class Published(msgspec.Struct, frozen=True, kw_only=True):
-    """One key's part of a publish: the outcome of its proposals, how many rewards it gave, the anchors, the verdict."""
+    """One key's part of a publish: the outcome of its proposals, how many rewards it gave, the anchors and the
+    verdict."""
 
     key: str
     iteration: int
@@ -102,7 +104,7 @@ class _Turn(NamedTuple):
 
 
 async def publish(session: Session) -> list[Published]:
-    """Publish what is new, key by key; return nothing if nothing is.
+    """Publish what is new, key by key; return an empty list if nothing is.
 
     Raises:
         UsageError: The run has no anchors, or another model answered them.
@@ -168,13 +170,14 @@ async def _finish(session: Session, k: int) -> Published:
 
 
 def _settling(session: Session, reader: LogReader, k: int, rewarded: Sequence[BanditUpdated]) -> SettlePublish:
-    """Return the command that settles an iteration, with what shows which anchors are near to what was tried."""
+    """Return the command that settles an iteration, with the vectors that show which anchors are near to what was
+    tried."""
     if not tried(session.state, k):
         return SettlePublish(k, rewarded)
     world = session.world
     anchors = sorted(world.setting.anchors)
     vectors = world.embedder.encode([world.questions[name].question for name in anchors])
-    # From the last closed iteration, as what is being tried must not move its own measure.
+    # From the last closed iteration: what is being tried must not affect its own measure.
     before = state_of(session.run, reader, until=reader.last(IterationClosed))
     floors = near_enough(before.memory, {*world.setting.task_types, *before.graph.induced_types()})
     return SettlePublish(k, rewarded, dict(zip(anchors, vectors, strict=True)), floors)

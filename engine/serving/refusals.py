@@ -18,7 +18,7 @@ _KINDS: Mapping[int, str] = {
     429: "rate_limit_error",
     504: "timeout_error",
 }
-"""Anthropic's names; OpenAI leaves the name of a kind to its server."""
+"""Anthropic's names for kinds of error; OpenAI leaves these names to the server."""
 
 
 class Refused(Exception):

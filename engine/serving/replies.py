@@ -45,8 +45,8 @@ class ReplyUsage(NamedTuple):
         overhead_s: float,
         is_whole: bool,
     ) -> InferenceClosed:
-        """Return the end of the inference that this replied to, the first reply to a turn, or to "" if it was not; only
-        a complete one continues the conversation."""
+        """Return the end of the inference that this replied to, `turn_sha256` being the turn to which it is the first
+        reply ("" if it is not); only a complete reply continues the conversation."""
         return InferenceClosed(
             inference=inference,
             outcome=outcome,
@@ -80,7 +80,7 @@ class ReplyReader:
         self._call = ""
         self._length = 0
         self.is_done = False
-        """Whether a stream said that it is complete: clients read no further, and mostly hang up before its last
+        """Whether a stream said that it is complete: clients read no further, and usually hang up before its last
         byte."""
 
     def feed(self, piece: bytes) -> None:
@@ -108,7 +108,7 @@ class ReplyReader:
             self._held, self._event = [], []
 
     def usage(self) -> ReplyUsage:
-        """Return what is known once the last piece was fed."""
+        """Return what is known after the last piece."""
         if self._is_stream:
             self._read_line(b"".join(self._held))
             self._read_line(b"")
@@ -164,7 +164,7 @@ def _wholes(shape: RequestShape, reply: dict[str, Any]) -> Iterator[str]:
 
 
 def _calls(shape: RequestShape, reply: dict[str, Any], event: dict[str, Any]) -> Iterator[str]:
-    """Yield the ids of calls of tools in a reply, or in an event of it."""
+    """Yield the ids of tool calls in a reply, or in one of its events."""
     if shape == "chat":
         choice = _first(reply.get("choices"))
         held = [_inside(choice, "message"), _inside(choice, "delta")]
@@ -198,7 +198,7 @@ def _said(content: object) -> Iterator[str]:
 
 
 def _first(choices: object) -> object:
-    """Return the first choice: the events of a stream name theirs."""
+    """Return the first choice; each event of a stream names its choice."""
     found = choices if isinstance(choices, list) else []
     return next((choice for choice in found if _inside(choice, "index") in (0, None)), None)
 

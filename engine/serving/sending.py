@@ -15,7 +15,7 @@ class SeenThrough:
     desk: Any
 
     def __del__(self) -> None:
-        """Close nothing: the connections are those of the client that this one is a view of."""
+        """Close nothing: the connections belong to the client that this one is a view of."""
 
 
 class _SyncPassing(SeenThrough):
@@ -48,7 +48,7 @@ class _AsyncPassing(SeenThrough):
         passage = self.desk.passage(request)
         if passage is None:
             return await parent.send(request, stream=stream, **options)
-        import anyio.to_thread  # which both SDKs work with, so that this is not bound to asyncio either
+        import anyio.to_thread  # which both SDKs work with, so this is not tied to asyncio either
 
         await anyio.to_thread.run_sync(passage.wait)
         if refused := passage.refused():

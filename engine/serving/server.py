@@ -18,7 +18,7 @@ from mage_es.events.errors import PrerequisiteError, UsageError
 HEAD_S = 30.0
 """Longest time that a request's head may take."""
 GRACE_S = 30
-"""Seconds that streams have to end, once the server is asked to stop."""
+"""How many seconds streams have to end once the server is asked to stop."""
 _IDLE_S = 75
 _MOST_CONNECTIONS = 4000
 _TURN_S = 0.1
@@ -57,7 +57,7 @@ def listening(host: str, port: int) -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.create_server((host, port), family=family, backlog=2048)
         # Its connections inherit this. Otherwise the last piece of a reply may wait 40 ms for the client to confirm the
-        # one before: asyncio sees to it only for sockets that it opens itself.
+        # one before: asyncio sets this only for sockets that it opens itself.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return listener
     except OSError as error:
@@ -70,7 +70,7 @@ def listening(host: str, port: int) -> socket.socket:
 async def serve_until(
     stop: Callable[[], bool], asgi: Any, listener: socket.socket, *, grace_s: int = GRACE_S, head_s: float = HEAD_S
 ) -> None:
-    """Serve until `stop` says so; then end what is under way, within `grace_s` seconds.
+    """Serve until `stop` says so; then finish what is under way, within `grace_s` seconds.
 
     The head of a request may take `head_s` seconds.
     """

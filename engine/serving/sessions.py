@@ -3,13 +3,14 @@
 Rules
     - A session keeps the marker that it began at, and its side of the coin. A turn keeps the note that it got first,
       even if that was none: later turns of the conversation have it in their prompt, and the provider in its cache.
-    - A conversation is found by its session's name or an inference of it, and without either by a reply: the id that it
-      continues, or an earlier turn with everything before it and the first reply to it. Many conversations begin with
-      the same turn; each is separate, with its own coin and notes. A turn whose reply was not read (a client hung up, a
-      process was killed) leads to its conversation if only one waits there. Everything belongs to a key: no client
-      reaches another's conversation.
-    - If two are the same to the letter up to a reply, it makes no difference which continues: first one that has not.
-      What a client rewrote is new from the first reply that nobody was given, and before that keeps its bytes.
+    - A conversation is found by its session's name or an inference of it, or else by a reply: the id of the reply that
+      it continues, or an earlier turn with everything before it and the first reply to it. Many conversations begin
+      with the same turn; each is separate, with its own coin and notes. A turn whose reply was not read (a client hung
+      up, a process was killed) leads to its conversation if only one waits there. Everything belongs to a key: no
+      client reaches another's conversation.
+    - If two are the same to the letter up to a reply, it makes no difference which continues: one that has not
+      continued comes first. What a client rewrote is a new conversation from the first reply that no client was given,
+      and keeps its bytes before that.
     - Bounded: the newest are kept, and little of each. All of it is in the log and is read back from there (`recall`).
 """
 
@@ -27,24 +28,25 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import InferenceClosed, InferenceOpened, ServedLayout, Treatment
 
 MOST = 24_576
-"""Least names of conversations to keep, and half of the most."""
+"""How many names of conversations to keep at least; at most twice as many."""
 _LATEST = 2_048
-"""Least inferences to keep whole, for a demonstration that comes soon; others are read from the log."""
+"""How many inferences to keep whole at least, for a demonstration that comes soon; others are read from the log."""
 _MOST_OPEN = 50_000
 _MOST_SAME = 64
-"""Most conversations to keep of those that are the same to the letter so far."""
+"""How many conversations to keep that are the same to the letter so far."""
 _READ_BACK = 100_000
-"""Events to read back from the log's end: an inference leaves two."""
+"""How many events to read back from the log's end: an inference leaves two."""
 
 _BYTES = 15
-"""Bytes kept of a SHA-256: with them and Python's overhead an entry takes 48 bytes, with one more 64."""
+"""Bytes kept of a SHA-256: with these an entry takes 48 bytes, Python's overhead included; with one more it takes
+64."""
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
 class TurnChoice(NamedTuple):
-    """What was chosen for a turn when it was first the latest; the names are those of `InferenceOpened`."""
+    """What was chosen for a turn when it first was the latest; the names are as in `InferenceOpened`."""
 
     marker: int
     treatment: Treatment
@@ -69,7 +71,7 @@ class Conversation:
 
     def __init__(self, session: str, marker: int, *, is_held_back: bool) -> None:
         self.session, self.marker, self.is_held_back = session, marker, is_held_back
-        # Parallel lists, as most conversations have one turn or two, and a dictionary takes more than all else here.
+        # Parallel lists: most conversations have one turn or two, and a dictionary would take more than all the rest.
         self.turns: tuple[bytes, ...] = ()
         self.shown: tuple[TurnChoice, ...] = ()
 
@@ -120,8 +122,8 @@ class Sessions:
         self._latest, self._open = _Newest[str, InferenceOpened](_LATEST), dict[str, InferenceOpened]()
 
     def session_of(self, key: str, reading: Reading, *, is_retry: bool = False) -> str:
-        """Return the session of a conversation by what came before in it, "" for a new one. For a repeated request its
-        latest turn came before too."""
+        """Return the session of a conversation by what came before in it, "" for a new one. For a repeated request, its
+        latest turn also came before."""
         with self._mutex:
             if reading.previous and (known := self._found.use(_name("reply", key, reading.previous))):
                 return known.session
@@ -148,7 +150,7 @@ class Sessions:
             return found if found and found.key == key else None
 
     def session_by(self, kind: Literal["session", "inference"], key: str, name: str) -> str:
-        """Return the session of that name, or of the inference of that name; "" if it is not remembered."""
+        """Return the session of that name, or that of the inference of that name; "" if it is not remembered."""
         with self._mutex:
             return known.session if (known := self._found.use(_name(kind, key, name))) else ""
 
@@ -160,7 +162,7 @@ class Sessions:
             return [chosen.get(_short(turn.sha256)) for turn in turns]
 
     def opened(self, event: InferenceOpened, question: str = "") -> TurnChoice:
-        """Take in an inference. Returns what its turn keeps: the first choice made for it."""
+        """Take in an inference and return what its turn keeps: the first choice made for it."""
         with self._mutex:
             self._open[event.inference] = event
             if len(self._open) > _MOST_OPEN:
@@ -178,7 +180,7 @@ class Sessions:
             return shown
 
     def closed(self, event: InferenceClosed) -> bool:
-        """Take in the end of an inference. Returns False if it is not open, or was not recorded."""
+        """Take in the end of an inference; return False if it is not open or was not recorded."""
         with self._mutex:
             opened = self._open.pop(event.inference, None)
             if opened is None:
@@ -195,12 +197,12 @@ class Sessions:
             return True
 
     def bypassed(self, event: InferenceOpened) -> None:
-        """Note that an inference went on without its note, which its turn must not get later either."""
+        """Note that an inference was sent without its note, which its turn must not get later either."""
         with self._mutex:
             self._withdraw(event)
 
     def withdrawn(self, event: InferenceOpened) -> None:
-        """Note that an inference was not recorded, and so went on without its note."""
+        """Note that an inference was not recorded, and so was sent without its note."""
         with self._mutex:
             self._open.pop(event.inference, None)
             self._latest.drop(event.inference)
@@ -218,7 +220,7 @@ class Sessions:
                 if event.treatment in ("memory", "shadow", "holdback"):  # the others do not say what the coin said
                     known = self._conversation(event.key, event.session, event.marker)
                     known.is_held_back = event.treatment == "holdback"
-        # For those that the last process left open there is nothing to wait for.
+        # There is nothing to wait for in those that the last process left open.
         self._open.clear()
 
     def _conversation(self, key: str, session: str, marker: int) -> Conversation:

@@ -31,7 +31,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     record_texts: bool = False
     """Record questions and replies, not only their hashes."""
     min_similarity: float | Literal["auto"] = "auto"
-    """No memories where the nearest one is farther: auto measures what is usual among the run's own, 0 is off."""
+    """No memories if even the nearest is farther: auto measures what is usual among the run's own, 0 is off."""
     only_types: str = ""
     """Only questions of these task types get memories; all unless some are named."""
     max_note_tokens: Amount = 0
@@ -40,7 +40,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     """How cases are put into requests, and into the anchors and exams of the run that records it: as turns of the chat,
     as plain lines or under headings; auto: as the run learned with them."""
     retrieval_timeout: Annotated[float, msgspec.Meta(ge=1, le=3_600_000)] = 50.0
-    """Milliseconds after which a request goes on without memories."""
+    """Milliseconds after which a request is sent without memories."""
     publish_every: Annotated[float, msgspec.Meta(ge=0, le=525_600)] = 0.0
     """Minutes between publishes of what clients said; 0: never."""
     max_body: Annotated[float, msgspec.Meta(gt=0, le=4096)] = 64.0

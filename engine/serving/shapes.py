@@ -1,16 +1,17 @@
-"""The requests of three APIs, read and added to without changing any other byte: chat completions, responses, messages.
+"""The requests of three APIs, read, and added to without changing any other byte: chat completions, responses,
+messages.
 
 Rules
     - A turn is a user message with text. One without text, such as an image or tool results, does not count.
-    - Anything but such a request as JSON in UTF-8 has no turns; it goes on as it came.
-    - If a key is given twice the last counts, as in the servers' own parsers.
+    - Anything but such a request as JSON in UTF-8 has no turns; it is sent as it came.
+    - If a key is given twice, the last one counts, as in the servers' own parsers.
     - A turn is named by the conversation up to and with it: role and content of each message, and what tools were asked
-      and said, decoded. What clients change later is left out: `cache_control`, thoughts, ids, and whether a text is
-      written as one string or as a part. `system`, `instructions` and tools are left out too. It begins with who asks,
-      if the request says so.
-    - Cases go before a turn as separate turns only if it begins the conversation, which so stays in one piece: put
-      before a later turn's whole conversation, they would cost it the provider's cache, and nothing may come between a
-      tool call and its result. Any other turn has everything at the start of its text.
+      and replied, decoded. What clients change later is left out: `cache_control`, thoughts, ids, and whether a text is
+      written as one string or as a part. `system`, `instructions` and tools are left out too. The name begins with who
+      asks, if the request says so.
+    - Cases go before a turn as separate turns only if that turn begins the conversation, which thus stays in one piece:
+      put before a later turn's whole conversation, they would cost it the provider's cache, and nothing may come
+      between a tool call and its result. Any other turn has everything at the start of its text.
     - A conversation with the first reply to a turn is named by the turn and what the reply said: its words and its
       first tool call. Surrounding blanks do not count, nor do thoughts, which many clients cut out.
 """
@@ -32,14 +33,14 @@ from mage_es.events.vocabulary.serving import RequestShape
 _TEXTS = ("text", "input_text", "output_text")
 _THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
 _FLEETING = ("cache_control", "id", "status")
-"""What a client may leave out when it gives an item back."""
+"""What a client may leave out when it sends an item back."""
 _SYSTEMS = ("system", "developer")
 _SAYING = ("user", *_SYSTEMS)
 """Roles of messages that are not replies: a turn is new until there is a reply."""
 
 
 class Turn(NamedTuple):
-    """What a user says in one message: its text parts, each on lines of its own."""
+    """What a user says in one message: its text parts, each on its own lines."""
 
     text: str
     sha256: str
@@ -88,8 +89,8 @@ class _Part(msgspec.Struct, gc=False):
 
 
 class Place(NamedTuple):
-    """Where a turn is in the body of a request: its message, its first text after the opening quote, and the end of the
-    message if it is plain text (else 0)."""
+    """Where a turn is in the body of a request: the start of its message, of its first text after the opening quote,
+    and the end of the message if that is plain text (else 0)."""
 
     message: int
     text: int
@@ -106,7 +107,7 @@ _bytes_of = msgspec.json.Encoder(order="deterministic").encode
 
 
 def read(shape: RequestShape, body: bytes) -> Reading:
-    """Return what a request says; one that is not understood has no turns."""
+    """Return what a request says; a request that is not understood has no turns."""
     try:
         if not body.isascii():
             body.decode()  # the decoder does not look into strings that it skips
@@ -121,15 +122,15 @@ def read(shape: RequestShape, body: bytes) -> Reading:
 
 
 def replied(turn_sha256: str, words: str, call: str) -> str:
-    """Return what names a conversation with a reply to its latest turn, by its words and the id of its first call of a
-    tool; empty for a reply without either."""
+    """Return the name of a conversation with a reply to its latest turn, by the reply's words and the id of its first
+    tool call; empty for a reply without either."""
     words = words.rpartition("</think>")[2].strip()
     return sha256(_bytes_of([turn_sha256, words, call])).hexdigest() if words or call else ""
 
 
 def spliced(shape: RequestShape, body: bytes, notes: Mapping[int, Note]) -> bytes:
-    """Return the body with each note before its turn, which is given by its number in `Reading.turns`: its turns before
-    the turn's message, its text before the first text in that; every other byte is as it was.
+    """Return the body with each note before its turn, which is given by its number in `Reading.turns`: the note's turns
+    before the turn's message, its text before the message's first text; every other byte is as it was.
 
     Raises `ValueError` for a turn that the body does not have.
     """
@@ -139,8 +140,8 @@ def spliced(shape: RequestShape, body: bytes, notes: Mapping[int, Note]) -> byte
 def places_of(shape: RequestShape, body: bytes) -> Sequence[Place]:
     """Return where each turn of a request is.
 
-    A note's text goes into the first text and not into a part of its own, so that tool results stay first in a turn
-    that has some, as Anthropic's API requires, and a turn has as many parts as the client gave it.
+    A note's text goes into the first text and not into a part of its own, so that tool results stay first in a turn, as
+    Anthropic's API requires, and a turn keeps as many parts as the client gave it.
     """
     start, whole = _address(body), _body_of(body)
     said = whole.input if shape == "responses" else whole.messages
@@ -152,7 +153,7 @@ def places_of(shape: RequestShape, body: bytes) -> Sequence[Place]:
 
 
 def put(body: bytes, places: Sequence[Place], notes: Mapping[int, Note]) -> bytes:
-    """Return the body with each note before its turn. Raises as `spliced` does."""
+    """Return the body with each note before its turn. Raises what `spliced` raises."""
     pieces, at = list[bytes](), 0
     for number, note in sorted(notes.items()):
         if not 0 <= number < len(places):
@@ -196,7 +197,7 @@ def _turns(said: object, start: list[str], *, previous: str) -> tuple[Sequence[T
 
 
 def _askers(shape: RequestShape, whole: _Whole) -> list[str]:
-    """Return who asks, or what the client keeps apart, as far as a request says."""
+    """Return who asks, or what the client keeps separate, as far as a request says."""
     within = whole.metadata.get("user_id") if shape == "messages" and isinstance(whole.metadata, dict) else ""
     named = [_worded(each) for each in (whole.user, whole.safety_identifier, whole.prompt_cache_key, within)]
     return named if any(named) else []
@@ -242,7 +243,7 @@ def _first_text(item: _Item) -> msgspec.Raw | None:
 
 
 def _essence(item: dict[str, Any]) -> list[Any]:
-    """Return what names an item: for a message its role and parts, for a thought nothing."""
+    """Return what an item is named by: for a message its role and parts, for a thought nothing."""
     if (role := item.get("role")) is not None:
         content = item.get("content") or []
         return [role, _stable_parts(content) if isinstance(content, list) else [content]]
@@ -274,5 +275,5 @@ def _is(raw: msgspec.Raw, first: bytes) -> bool:
 
 
 def _address(buffer: bytes | msgspec.Raw) -> int:
-    """Return where a buffer lies in memory: a decoded `Raw` is a view into the body."""
+    """Return a buffer's address in memory: a decoded `Raw` is a view into the body."""
     return int(np.frombuffer(buffer, np.uint8).__array_interface__["data"][0])

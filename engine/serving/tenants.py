@@ -1,13 +1,13 @@
-"""Who may ask, and which run they reach: the keys of a file, or anyone on this machine if there is no file.
+"""Who may ask, and which run they reach: holders of a file's keys or, without a file, anyone on this machine.
 
 Rules
     - A key names its run; nothing in a request does. Keys of the same run are one tenant.
     - The file holds hashes of keys, and names of variables for the upstream's. A request's key is compared with all of
-      them, in constant time, and is never part of a message.
+      them, in constant time, and never appears in a message.
     - A key reaches only what the file allows at the upstream: with the upstream's own key anyone could delete its
       files, or read what others left there.
-    - Without a file only clients on this machine are accepted, under its own names: a page in a browser that reaches a
-      local port by another name, or from another origin, is refused.
+    - Without a file only clients on this machine are accepted, and only under its own names: a page in a browser that
+      reaches a local port by another name, or from another origin, is refused.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PATHS: tuple[_Path, ...] = (
     *("POST /v1/chat/completions", "POST /v1/responses", "POST /v1/messages", "POST /v1/messages/count_tokens"),
     *("POST /v1/embeddings", "GET /v1/models", "GET /v1/models/*"),
 )
-"""What a key may ask of the upstream unless the file says otherwise."""
+"""What a key may request from the upstream unless the file says otherwise."""
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -52,21 +52,22 @@ class Key(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     sha256: _Digest
     """SHA-256 of the key, 64 hexadecimal digits."""
     run: str = ""
-    """Run whose memories it reaches; empty for the one of the command line."""
+    """Run whose memories it reaches; empty for the one that the command line names."""
     at: str = "latest"
-    """Marker of that run, like `--at` for the one of the command line."""
+    """Marker of that run, as `--at` is for the one that the command line names."""
     served_run: str = ""
     """Run that records what this key does; empty for RUN-served. Keys with the same run are one tenant."""
     upstream_key_env: str = ""
     """Variable that holds the key sent to the upstream in its place; empty for none."""
     trust: Trust = "scores"
-    """What its feedback may do: `full` rates and writes (demonstrations), `scores` rates, `none` is recorded only."""
+    """What its feedback may do: with `full` it rates and writes (demonstrations), with `scores` it rates, with `none`
+    it is only recorded."""
     curates: bool = False
     """Whether it may take memories of its run out of use and bring them back."""
     rate: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0
     """Requests to the upstream per minute; 0 for no limit."""
     paths: tuple[_Path, ...] = PATHS
-    """What it may ask of the upstream: a method (none: any) and a path, which may end in `*` as a wildcard."""
+    """What it may request from the upstream: a method (none: any) and a path, which may end in `*` as a wildcard."""
     models: tuple[str, ...] = ()
     """Models that it may name, by the same rule; empty for all."""
 
@@ -76,20 +77,20 @@ class KeyRing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     keys: tuple[Key, ...]
     hosts: tuple[str, ...] = ()
-    """Names of this server under which /mcp is reached from elsewhere; each with any port."""
+    """Names of this server under which other machines reach /mcp, each with any port."""
     operator_sha256: _Digest | Literal[""] = ""
     """SHA-256 of the key that sees /healthz and /metrics of all runs, and nothing else."""
 
 
 def read_keys(path: Path) -> KeyRing:
-    """Return a TOML file of keys. Raises `UsageError` for one that is not valid."""
+    """Return the keys in a TOML file. Raises `UsageError` for a file that is not valid."""
     try:
         keys = msgspec.convert(read_toml(path, SMALL), KeyRing)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}. Give --keys a file of keys.") from None
     except msgspec.ValidationError as error:
         raise UsageError(
-            f"{path} is not a file of keys: {error}. Each is a table [[keys]] with name and sha256; run, "
+            f"{path} is not a file of keys: {error}. Each key is a table [[keys]] with name and sha256; run, "
             "upstream_key_env, trust, curates, rate, paths and models are optional."
         ) from None
     for field, given in (("name", [key.name for key in keys.keys]), ("sha256", [key.sha256 for key in keys.keys])):
@@ -108,15 +109,15 @@ class Guest(msgspec.Struct, frozen=True, kw_only=True):
     trust: Trust = "full"
     curates: bool = False
     upstream_key: str | None = None
-    """Key for the upstream; "" for none, None if the client's own goes on."""
+    """Key for the upstream; "" for none, None if the client's own is passed on."""
     credential: str = ""
     is_operator: bool = False
     paths: tuple[str, ...] | None = None
-    """What it may ask of the upstream; None for anything."""
+    """What it may request from the upstream; None for anything."""
     models: tuple[str, ...] = ()
 
     def require_path(self, method: str, path: str) -> None:
-        """Raise `Refused` for a request that may not go on to the upstream."""
+        """Raise `Refused` for a request that may not be sent to the upstream."""
         if self.paths is None:
             return
         asked = "GET" if method == "HEAD" else method
@@ -125,7 +126,7 @@ class Guest(msgspec.Struct, frozen=True, kw_only=True):
             if its_method in ("", asked) and _fits(its_path, path):
                 return
         raise Refused(
-            403, f"This key may not send {method} {path!r:.100} on: `paths` in the file of keys says what it may."
+            403, f"This key may not send {method} {path!r:.100}: `paths` in the file of keys says what it may send."
         )
 
     def require_model(self, body: bytes) -> None:
@@ -146,8 +147,8 @@ def _fits(allowed: str, asked: str) -> bool:
 
 
 def _models_in(body: bytes) -> list[object]:
-    """Return everything that a request names as its model: servers differ in which of two they take and in whether
-    `Model` counts, and some fall back on `models`."""
+    """Return everything that a request names as its model: servers differ in which of two models they take and in
+    whether `Model` counts, and some fall back on `models`."""
     try:
         pairs = json.loads(body, object_pairs_hook=list)
     except (ValueError, RecursionError):
@@ -166,8 +167,8 @@ class Door:
         self._upstream_keys = {key.name: _variable(key.upstream_key_env) for key in keys.keys} if keys else {}
 
     def change(self, keys: KeyRing) -> list[str]:
-        """Accept these keys from now on; return the names of those whose upstream key this process lacks, which are not
-        accepted."""
+        """Accept these keys from now on; return the names of those not accepted, as this process lacks their upstream
+        key."""
         lacking = [key for key in keys.keys if key.upstream_key_env and not os.environ.get(key.upstream_key_env)]
         kept = tuple(key for key in keys.keys if key not in lacking)
         self._upstream_keys = {key.name: _variable(key.upstream_key_env) for key in kept}
@@ -188,7 +189,7 @@ class Door:
         operators = [name for name, sent in found if _same(sent, self._keys.operator_sha256)]
         if matches:
             key, credential = matches[0]
-            # By its rate too, so that a key keeps its bucket when the file is read again.
+            # By its rate too, so that a key keeps its bucket when the file is read again, unless its rate changed.
             bucket = self._buckets.setdefault((key.name, key.rate), _Bucket(key.rate))
             if wait := bucket.take(now) if is_limited and key.rate else 0:
                 raise Refused(429, f"This key may send {key.rate:g} requests per minute.", retry_after=wait)
@@ -227,7 +228,7 @@ class _Bucket:
         self._left, self._at = self._most, -math.inf
 
     def take(self, now: float) -> int:
-        """Take one; return 0, or the seconds until there is one."""
+        """Take one request; return 0, or the seconds until one is free."""
         self._left = min(self._most, self._left + (now - self._at) * self._per_s)
         self._at = now
         if self._left < 1:

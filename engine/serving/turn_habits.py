@@ -1,5 +1,6 @@
-"""What a client puts into each of its requests: the template around a question, in which no two questions differ. It is
-found in the newest turns of each key, in this process alone. What was read of a turn without it is on record."""
+"""What a client puts into each of its requests: the template around a question, which is the same for all questions. It
+is found in the newest turns of each key, in this process alone. The part of a turn that was read without it is on
+record."""
 
 from __future__ import annotations
 
@@ -9,9 +10,9 @@ from collections import OrderedDict, deque
 from mage_es.engine.rules.wording import shared
 
 _TURNS, _KEYS, _END = 12, 1_000, 1_000
-"""Turns kept per key, keys with kept turns, and characters of either end of a turn."""
+"""How many turns are kept per key, for how many keys, and how many characters of either end of a turn."""
 _LEAST = 3
-"""Other turns that must begin or end alike."""
+"""How many other turns must begin or end alike."""
 
 
 class TurnHabits:

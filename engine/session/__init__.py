@@ -1,7 +1,7 @@
 """Sessions: one process at work on one run. session.py explains how; the other modules are its parts.
 
 session         a run's log, state and models, and what the loop and the verbs do with them
-recording       a command is decided, committed, then applied
+recording       a command is decided, its events are committed, then applied
 reporting       progress goes out, a stop comes in
 clients         one client for each tier: retried, tracked, batched
 answering       planned questions, their courses followed side by side

@@ -60,7 +60,7 @@ class Answering:
             self._recorder.do(PlanAnswers(iteration=iteration, phase=phase, asked=asked, frozen=frozen, donors={}))
 
     async def answer(self, world: World, iteration: int, phase: Phase, names: Collection[str] | None = None) -> None:
-        """Follow the course of every planned question (of those named) that is not settled yet, from its first
+        """Follow the course of every planned question (among those named) that is not settled, from its first
         unrecorded move."""
         progress = self._recorder.state.progress
         plans = [
@@ -131,7 +131,8 @@ class Answering:
             self._streak.check()
             raise
         self._streak.check()
-        # `answer_all` also returns if it was stopped between moves; the loop must not go on with half of the answers.
+        # `answer_all` also returns if it was stopped between moves; the loop must not continue with half of the
+        # answers.
         self._reporter.check_stop()
         self._recorder.commit(self._streak.rest())
 

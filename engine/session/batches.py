@@ -1,10 +1,10 @@
 """Calls that go to a provider as one batch, at the price of batches.
 
 Rules
-    - Everyone who may call is announced first (`add_callers`) and signs off in the end (`remove_caller`). Once all
+    - Every possible caller is announced first (`add_callers`) and signs off in the end (`remove_caller`). Once all
       remaining callers wait in the queue, their requests are submitted as one batch. Calls of others are made directly.
     - The batch's id is durable before anything waits for its replies, so a resumed run collects the same batch, even if
-      batches are switched off by then. A call is submitted again only after the batch's answer is recorded as a
+      batches are switched off by then. A call is submitted again only once its result in the batch is recorded as a
       failure.
     - A request that failed in its batch for a passing reason (expired, overloaded) is made again as a direct call; one
       that was refused is final, like any other.
@@ -35,19 +35,19 @@ from mage_es.projections.fold import State
 from mage_es.projections.progress import CallKey
 
 Caller = tuple[str, str]
-"""A caller by what it asks: purpose and subject of the call."""
+"""A caller, identified by the purpose and subject of its call."""
 Result = TypeVar("Result")
 
 _POLL_S = 0.2
 """Seconds between two checks for a stop."""
 _GROWTH = 1.5
-"""Factor by which the wait between two polls of a batch grows."""
+"""The wait between two polls of a batch grows by this factor."""
 _MOST_S = 25 * 3600.0
 """Seconds until a batch counts as lost; the provider ends it after 24 hours."""
 
 
 class CallRecorder(Protocol):
-    """What a caller needs of a session (its `Recorder`): the live state, and a way to make facts durable."""
+    """What a caller needs from a session (its `Recorder`): the live state, and a way to make facts durable."""
 
     state: State
 
@@ -64,8 +64,8 @@ class _WaitingCall(NamedTuple):
 class BatchQueue:
     """Calls of one tier to a model whose provider takes batches; `client` makes the direct calls.
 
-    [section 3.3, EVOLVE] A batch's id is durable before the run waits for it. Digests equal those of single calls:
-    batches and cache writes enter none.
+    [section 3.3, EVOLVE] A batch's id is durable before the run waits for it. Digests are the same as with single
+    calls: batches and cache writes enter none.
     """
 
     def __init__(self, client: RetryingClient, model: Batching, *, is_on: bool, recorder: CallRecorder) -> None:
@@ -94,7 +94,7 @@ class BatchQueue:
         self._submit_when_complete()
 
     def cancel(self, reason: Interrupted) -> None:
-        # The first reason is the cause. Those of other callers follow from it.
+        # The first reason is the cause; those of other callers follow from it.
         self._cancelled = self._cancelled or reason
 
     async def aclose(self) -> None:
@@ -109,10 +109,10 @@ class BatchQueue:
     async def complete(self, call: Call, request: Request, *, report: Report) -> Answered:
         """Return the reply to a call: from a batch if its caller was announced, else from the client.
 
-        Raises as `RetryingClient.complete`; `ProviderDown` also if the provider takes no batches.
+        Raises what `RetryingClient.complete` raises; `ProviderDown` also if the provider takes no batches.
         """
         caller = call.purpose, call.about
-        # Batches are switched off by now, and this call is in no batch under way, so it need not wait.
+        # Batches are switched off by now, and no batch under way has this call, so it need not wait.
         if caller in self._callers and not self._is_on and not self._batched(call)[0]:
             self.remove_caller(caller)
         if caller not in self._callers:
@@ -181,7 +181,7 @@ class BatchQueue:
     # ------------------------------------------------------------ a batch
 
     async def _process(self, waiting: Collection[_WaitingCall]) -> None:
-        """Deliver its reply to every call, from the batch that already has it or from a new one."""
+        """Deliver to every call its reply, from the batch that already has it or from a new one."""
         try:
             for batch_id, calls in (await self._by_batch(waiting)).items():
                 replies = await self._fetch_replies(batch_id, len(calls))
@@ -244,9 +244,9 @@ class BatchQueue:
         return replies
 
     async def _with_retries(self, action: Callable[[], Awaitable[Result]], *, costs: bool = False) -> Result:
-        """Return the result of a request about a batch, retried while its fault may pass. One that `costs` is given up
-        as early as a call whose reply may be lost.
-        Raises `ModelFault` for a fault that does not pass, `ProviderDown` after too many in a row."""
+        """Return the result of a request about a batch, retried while its fault may pass. A request that `costs`
+        something is given up as early as a call whose reply may be lost. Raises `ModelFault` for a fault that does not
+        pass, `ProviderDown` after too many in a row."""
         # Not through the client: these requests are not calls, so they are no events and not in the budget.
         policy = self._client.policy
         wait = policy.first_wait_s

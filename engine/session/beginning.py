@@ -70,7 +70,7 @@ def sign(session: Session) -> None:
 
 
 def keep_budget(session: Session, recorded: Limits) -> None:
-    """Record limits that differ from the run's, and say which hold from here on."""
+    """Record limits that differ from the run's, and announce which limits hold from here on."""
     limits, kept = session.runtime.limits or UNLIMITED, recorded.recorded()
     if (now := limits.recorded()) != kept:
         session.commit([Draft(event=now, iteration=-1, phase="log", ordinal=session.state.seq)])

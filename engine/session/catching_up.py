@@ -50,7 +50,7 @@ def recorded_fact(progress: Progress, phase: Phase, planned: QuestionPlanned, mo
                 progress.call(key)
                 or trimming_of(move, progress.trimmings(phase, planned.question_id, trial_of(planned)))
                 or (progress.lost(key) if move.is_spare else None)
-                # A reply about this, but to another prompt: it was asked once and is not asked again.
+                # A reply about this question to another prompt: it was asked once, and is not asked again.
                 or progress.call_at(planned.iteration, key)
             )
         case Use():

@@ -23,7 +23,7 @@ from mage_es.projections.fold import State
 from mage_es.projections.progress import CallKey
 
 NOTES = "notes"
-"""The purpose of a call of a method's writer."""
+"""The purpose recorded for calls to a method's writer."""
 _Yielded = TypeVar("_Yielded")
 
 
@@ -50,7 +50,7 @@ def planned_course(world: World, state: State, planned: QuestionPlanned) -> Cour
     donor = None
     if planned.donor:
         other = world.questions[planned.donor]
-        # Typed again, since the plan records only which question donates.
+        # Its type is found again, since the plan only records which question is the donor.
         donor = Donor(other, world.typing.types_of([other], state.graph.induced_types())[0])
     return episode_of(context, planned, question, donor)
 
@@ -66,7 +66,7 @@ def is_learned(state: State) -> bool:
 
 
 def view_of(world: World) -> RunView:
-    """Return what a method may know of a run: it reasons where MAGE would."""
+    """Return what a method may know of a run; it is to reason if MAGE would."""
     is_reasoned = world.setting.route == "cot"
     sees_gold, traits = world.setting.config.teacher_sees in ("answers", "solutions"), world.setting.traits
     return RunView(
@@ -82,8 +82,8 @@ def view_of(world: World) -> RunView:
 
 
 def learned(world: World, state: State, *, is_trial: bool) -> Preparing:
-    """Return a run's method as it was on a state, rebuilt from what it observed according to the log. `is_trial`:
-    return instead the trial that it was at."""
+    """Return a run's method as it was on a state, rebuilt from what it observed according to the log; with `is_trial`,
+    the trial that it was at instead."""
     begun = state.progress.baseline
     assert begun is not None
     method = open_method(begun.baseline, view_of(world))
@@ -95,7 +95,7 @@ def learned(world: World, state: State, *, is_trial: bool) -> Preparing:
 
 
 class Lesson(NamedTuple):
-    """Questions to ask together before anything is observed, in a round of their own if they are a trial."""
+    """Questions to ask together before their outcomes are observed; a trial is a round of its own."""
 
     names: Sequence[str]
     asked_by: Preparing
@@ -110,7 +110,7 @@ class Lesson(NamedTuple):
 
 
 class AskedNote(NamedTuple):
-    """What a method's writer is asked, and the questions that it is shown."""
+    """The prompt for a method's writer, and the questions that it shows."""
 
     ask: Ask
     shown: tuple[str, ...]
@@ -180,7 +180,7 @@ def _answered(state: State, name: str, round: int) -> TrialAnswer:
 
 def _writing(world: World, about: str, request: Request) -> Ask:
     tier: Tier = "guidance" if world.setting.config.guidance else "execution"
-    if tier == "guidance":  # whose thinking counts, as in all of its calls
+    if tier == "guidance":  # a tier whose thinking counts, as in all of its calls
         request = msgspec.structs.replace(request, max_tokens=max(request.max_tokens, MAX_TOKENS))
     return Ask(about, request, agent="Writer", tier=tier, purpose=NOTES)
 

@@ -1,6 +1,5 @@
-"""The effects of a course's moves: call a model, run a tool, look something up. The resulting facts are drafts.
-
-One method for each kind of move, in a table.
+"""The effects of a course's moves: call a model, run a tool, look something up. The resulting facts are drafts. Each
+kind of move has a method, in a table.
 """
 
 import asyncio
@@ -31,7 +30,7 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.fold import State
 
 SIMILAR = 5
-"""Similar titles to name if a page does not exist, as in the original ReAct."""
+"""How many similar titles to name if a page does not exist, as in the original ReAct."""
 
 Handler = Callable[[Phase, QuestionPlanned, Any, int], Awaitable[Sequence[Draft]]]
 """Makes one kind of move for a planned question: (phase, plan, move, causation) -> facts, the move's own first."""
@@ -97,7 +96,7 @@ class Effects:
 
     async def _look(self, phase: Phase, planned: QuestionPlanned, move: Look, causation: int) -> Sequence[Draft]:
         if self._searches is None:
-            raise LogError("This session has nothing to search in; it cannot look anything up.")
+            raise LogError("This session has nothing to search in, so it cannot look anything up.")
         search = self._searches.of(move.question)
 
         def found() -> tuple[Sequence[Page], Sequence[str], str]:

@@ -48,7 +48,7 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.fold import State
 
 MOST_SAID = 1_000
-"""Characters of an earlier reply, or of its reasoning, that the next prompts show."""
+"""How many characters of an earlier reply, or of its reasoning, the next prompts show."""
 
 
 class EpisodeContext(NamedTuple):
@@ -76,7 +76,7 @@ def episode_of(
 ) -> Course:
     """Return the course of a planned episode. With a donor, the graph is queried for the donor's task instead.
 
-    `mode` is one of the benchmark's other ways to show an episode, "" for the default; `solved` are earlier episodes,
+    `mode` is another of the benchmark's ways to show an episode, "" for the default; `solved` are earlier episodes,
     which every step shows.
     """
     # The donor's task is never played, so its first observation serves every step.
@@ -124,7 +124,7 @@ def _play(episode: _Episode, environment: Environment) -> Course:
         episode_id=episode.question.id,
         context_id=episode.question.id,
         steps=len(lines),
-        # Integers, whose sums are the same in any order; floats would make a digest depend on it.
+        # Integers, whose sums are the same in any order; with floats a digest would depend on the order.
         score_micro=round(verdict.score * MICRO),
         achievements=tuple(achieved),
         unparsed=unparsed,

@@ -47,14 +47,14 @@ async def author_all(session: Session, iteration: int, assigned: Sequence[Assign
 
     # Errors are collected, not raised at once, so that calls in flight can finish and are recorded.
     results = await asyncio.gather(*map(one, assigned, callers), return_exceptions=True)
-    # The first in time: what follows a failed commit only says that the log takes nothing more.
+    # The first in time: errors after a failed commit only say that the log takes nothing more.
     if failures:
         raise failures[0]
     return [each for each in results if isinstance(each, Authored)]
 
 
 async def author(session: Session, iteration: int, assignment: Assignment) -> Authored:
-    """Return the result of an assignment; a recorded reply is not asked for again. Raises as `author_all` does."""
+    """Return the result of an assignment; a recorded reply is not asked for again. Raises what `author_all` raises."""
     task_type, action, brief, idle, cut = assignment
     if brief is None:
         return Authored(task_type, action, None, idle=idle)
@@ -69,7 +69,7 @@ async def author(session: Session, iteration: int, assignment: Assignment) -> Au
 
 
 def check_tools(reply: ToolsReply, brief: ToolsBrief) -> CheckedTools:
-    """Return the tools of a reply with the problems that the sandbox found by running their own examples."""
+    """Return the tools of a reply, with the problems that running their own examples in the sandbox showed."""
     questions = {case.question_id for case in brief.cases} | {case.question_id for case in brief.solved}
     checked = []
     with closing(Sandbox()) as sandbox:

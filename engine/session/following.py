@@ -32,7 +32,7 @@ class PendingCourse(NamedTuple):
 class CompletedMove(NamedTuple):
     """The facts of a move, and the end of the course if this was its last move.
 
-    `drafts` is empty for a course that an earlier process finished. `durable` is set once they are recorded.
+    `drafts` is empty for a course that an earlier process finished. `durable` is set once the facts are recorded.
     """
 
     pending: PendingCourse
@@ -109,7 +109,7 @@ async def answer_all(
         # Callers catch single errors; the rest of a group is usually the same outage, met by other calls in flight.
         raise _first(failures) from None
     finally:
-        # After a failed commit the log's state is unknown to us; appending more could only hide the first error.
+        # After a failed commit the log's state is unknown; appending more could only hide the first error.
         if not recorder_failed and (left := _completed(done)):
             record(left)
     if stopped:

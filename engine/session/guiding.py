@@ -10,7 +10,7 @@ from mage_es.events.errors import LogError, PrerequisiteError
 from mage_es.events.vocabulary import Event, ModelCalled
 
 MOST_UNREADABLE = 3
-"""Unreadable guidance replies in a row at which a new run is paused."""
+"""How many unreadable guidance replies in a row pause a new run."""
 
 
 class Guidance:
@@ -50,7 +50,7 @@ class Guidance:
         )
         if self._is_new:
             raise PrerequisiteError(
-                f"{problem} The run is paused. `resume` goes on without the unreadable replies; or start another run "
+                f"{problem} The run is paused. `resume` continues without the unreadable replies; or start a new run "
                 "with another --guidance model."
             )
         self._reporter.announce(f"WARNING: {problem}")

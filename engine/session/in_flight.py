@@ -69,7 +69,7 @@ class CallsInFlight:
 
 
 class BusySlots:
-    """For how long all slots were in use, out of the seconds in which questions were answered."""
+    """How long all slots were in use, out of the seconds in which questions were answered."""
 
     def __init__(self, number: int, clock: Clock = SYSTEM_CLOCK) -> None:
         self.number, self._clock = number, clock

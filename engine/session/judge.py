@@ -1,10 +1,11 @@
 """The judge: a model that is asked about an answer if the benchmark's own rule cannot decide it.
 
 Rules
-    - The rule comes first. What it finds right is final; what it leaves undecided goes to the judge, and so does a near
-      miss, or whatever it finds wrong if the benchmark says that this question is cross-checked.
+    - The rule comes first. What it finds right is final; what it leaves undecided goes to the judge, as does a near
+      miss, or anything that it finds wrong if the benchmark says that this question is cross-checked.
     - The judge sees the question, the expected and the given answer, as data inside JSON strings, and nothing else.
-    - A reply cut at its limit is wrong, whatever it says so far, and no judge is asked: it had not settled.
+    - A reply cut at its limit is wrong, whatever it says so far, and no judge is asked: the model had not settled on an
+      answer.
     - A reply without a score in [0, 1] and a reason (in the strict form: without yes or no) is rejected, and the judge
       is asked again at most twice. Without a usable reply, or without a judge, the rule's verdict is final; an
       undecided answer then stays undecided.
@@ -60,8 +61,8 @@ def judged(
 ) -> Course:
     """Follow a course to its end and add the verdict of the rule or the judge.
 
-    An episode brings its own verdict, the environment's score; that is final. A rule that `is_apart` is asked by a
-    move.
+    An episode brings its own verdict, the environment's score; that is final. A rule that `is_apart`, in its own
+    process, is asked by a move.
 
     [agents, Critic] The rule comes first. A judge, a tier of its own in every ledger, decides what the rule leaves open
     and, in a cross-checked benchmark, what the rule calls wrong.

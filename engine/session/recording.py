@@ -55,7 +55,7 @@ class Recorder:
         return self._plan_seq.get((phase, question_id), 0)
 
     def remember_plans(self, records: Iterable[Record]) -> None:
-        """Take over the plans that an earlier process recorded, as causes of what is recorded next."""
+        """Take over the plans that an earlier process recorded: they are causes of what is recorded next."""
         for record in records:
             self._remember_plan(record.phase, record.event, record.seq)
 
@@ -66,7 +66,7 @@ class Recorder:
             self.last_plan = event
 
     def meter(self, embedder: Embedder, budget: Budget, at: Reporter) -> None:
-        """Record every call of a metered embedder, in the iteration and phase in which the session is then.
+        """Record every call of a metered embedder, under the iteration and phase that the session is in at the time.
 
         A served embedder is called while it is opened, to fingerprint it, and the log's first event (`run.started`)
         needs that fingerprint. So its calls can be recorded only once there is a first event.
@@ -82,6 +82,6 @@ class Recorder:
     def connect_meter(self) -> None:
         """Record what the embedder's meter has kept so far, and everything from now on, if there is a first event."""
         if self._connect and self.state.seq:
-            # Cleared first: connecting records what was kept, and that commit is here again.
+            # Cleared first: connecting records what was kept, and that commit gets back here.
             connect, self._connect = self._connect, None
             connect()

@@ -13,7 +13,7 @@ from mage_es.projections.fold import State
 
 
 class Reporter:
-    """The progress notes of one session, which say in which `iteration` and `phase` it is."""
+    """The progress notes of one session, which say what `iteration` and `phase` it is in."""
 
     def __init__(self, run: Run, world: World, state: State, runtime: Runtime) -> None:
         self._run, self._iterations, self._state = run, world.setting.end, state
@@ -28,7 +28,7 @@ class Reporter:
         self.iteration, self.phase, self._done, self._total = iteration, phase, 0, 0
 
     def begin_score(self, phase: Phase, settled: Iterable[AnswerJudged | AnswerUnanswered]) -> None:
-        """Count anew, from the answers that are on record: a resumed run reports the score of the whole phase."""
+        """Start counting again, from the answers on record: a resumed run reports the score of the whole phase."""
         self._score = RunningScore(phase, settled)
 
     def observe(self, event: Event) -> None:

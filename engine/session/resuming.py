@@ -46,7 +46,8 @@ def reopened(
         config = config and models.named_in(config)
     with Log.open(run.log_path, clock=clock, fs=fs) as log:
         reader = LogReader(run.log_path, fs)
-        # The models that own tasks bring are filled in first, as they were before the configuration was recorded.
+        # Models that come with the user's own tasks are filled in first, as they were before the configuration was
+        # recorded.
         started = first_event(reader)
         require_same(parse(started.config), with_own_models(config) if config else None)
         if tasks is not None:

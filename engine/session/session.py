@@ -28,7 +28,7 @@ Theory of operation
 
 What cannot happen
     - A recorded call is made a second time, or a durable reply is lost.
-    - Events are applied that the log does not hold, or in another order than the log's.
+    - Events are applied that the log does not hold, or in an order other than the log's.
     - A course calls the guidance tier: its client is not among those that courses get.
     - The number of workers, batches, or a crash changes what is learned: UPDATE decides over sorted answers.
 """
@@ -93,7 +93,7 @@ class Session:
         self._answering.plan(self.world, iteration, phase, purposes, frozen=frozen)
 
     async def answer(self, iteration: int, phase: Phase, names: Collection[str] | None = None) -> None:
-        """Answer every planned question, of those named, that is not settled yet."""
+        """Answer every planned question, among those named, that is not settled yet."""
         await self._answering.answer(self.world, iteration, phase, names)
 
     @property
@@ -107,7 +107,8 @@ class Session:
         return self._recorder.lock
 
     def share_log(self, lock: AbstractContextManager[object]) -> None:
-        """Change log and state only while this lock is held, as another thread of this process writes the log, too."""
+        """Change log and state only while this lock is held, since another thread of this process writes the log
+        too."""
         self._recorder.lock = lock
 
     def announce_continuation(self, words: str) -> None:

@@ -14,7 +14,7 @@ from mage_es.events.errors import PrerequisiteError
 from mage_es.events.vocabulary import Draft
 
 MOST_FAILED = 3
-"""Failures in a row, over all workers, at which a scorer stops the run."""
+"""How many failures of a scorer in a row, over all workers, stop the run."""
 
 
 class Streak:
@@ -42,7 +42,7 @@ class Streak:
         return ()
 
     def rest(self) -> Sequence[Draft]:
-        """Return what still waits, which no later score can change."""
+        """Return the answers that still wait, which no later score can change."""
         waiting, self._waiting = self._waiting, []
         return waiting
 

@@ -1,8 +1,8 @@
 """Stand-ins: embedded players that answer by rule, so that every benchmark runs without a language model.
 
-They parse the prompts that the engine writes for language models, and know nothing else: no benchmark, no gold answer,
-no store, no clock, no random source, no memory between calls. They never lead: a prompt is worded for language models,
-and the stand-ins follow. Their scores show that the machinery works, not what MAGE is worth.
+They parse the prompts that the engine writes for language models, and know nothing else: no benchmark, gold answer,
+store, clock or random source, and no memory between calls. They never set the terms: a prompt is worded for language
+models, and the stand-ins adapt. Their scores show that the machinery works, not what MAGE is worth.
 
     builtin/analogist    execution   word problems, by analogy with the worked examples in the prompt
     builtin/reader       execution   questions in prose, by finding answers in what the prompt quotes

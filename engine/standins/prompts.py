@@ -22,7 +22,7 @@ _HEADING = re.compile(r"^## (.+?)\s*$")
 _ASKED = "\n## Question\n\n"
 _FENCED = re.compile(r"^```json\n(.*?)\n```\s*$", re.MULTILINE | re.DOTALL)
 _ENDING = re.compile(r'"((?:(?:[^"\n]*\n)|(?:#+ )|(?:[^":\n]*: ))(\[)?)[^"]*?((?(2)\]|)(?:\n```)?)"')
-"""The first line that is quoted as an example: up to its mark, and what closes it."""
+"""The first line that is quoted as an example: up to its mark, and the text that closes it."""
 _MARKS = ("#### ", "Answer: ")
 _NO_REASONING = "no reasoning"
 _LABELS = {
@@ -39,7 +39,7 @@ _MOST_BLOCKS = 16
 
 
 def lines_by_heading(prompt: str, *, last: str = "") -> dict[str, list[str]]:
-    """Lines before the first heading are under ""; after the heading `last` none counts."""
+    """Lines before the first heading are under ""; headings after `last` do not count."""
     lines: dict[str, list[str]] = {"": []}
     name = ""
     for line in prompt.splitlines():
@@ -57,7 +57,7 @@ def sections_of(prompt: str) -> dict[str, str]:
 
 
 def in_sections(request: Request) -> str:
-    """Return a prompt as one text: cases that were shown as turns are quoted under a heading, as others are, and any
+    """Return a prompt as one text: cases that were shown as turns are quoted under a heading, like others, and any
     notes before the first of them come after them."""
     *shown, asked = request.messages
     if not shown:
@@ -108,7 +108,7 @@ def read_step_prompt(request: Request) -> StepPrompt:
 
 
 def dice_of(prompt: str, temperature: float) -> tuple[str, bool]:
-    """Return 64 hexadecimal digits, and whether to try an action out: for that share of all prompts."""
+    """Return 64 hexadecimal digits, and whether to try an action out, which is true for that share of all prompts."""
     dice = hashlib.sha256(prompt.encode()).hexdigest()
     return dice, int(dice[:8], 16) < temperature * 16**8
 
@@ -150,7 +150,7 @@ class QuestionPrompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_question_prompt(request: Request) -> QuestionPrompt:
-    sections = lines_by_heading(in_sections(request), last="Question")  # a question may quote headings of its own
+    sections = lines_by_heading(in_sections(request), last="Question")  # a question may contain quoted headings
     ending = _ENDING.search(request.system)
     before, after = ending.group(1, 3) if ending else (_MARKS[0], "")
     step, tool, outcome = (next(iter(_read(sections, name)), {}) for name in ("This step", "Tool", "Tool result"))
@@ -179,7 +179,7 @@ def read_question_prompt(request: Request) -> QuestionPrompt:
 
 
 def _examples(sections: Mapping[str, Sequence[str]], marks: Sequence[str]) -> tuple[Example, ...]:
-    """Return examples, whose answer is what follows the first of these marks that is in them, else their last line."""
+    """Return examples; an example's answer follows the first of these marks that it has, or else is its last line."""
     found = []
     for field in (field for name in ("Solved earlier", "Corrected earlier") for field in _read(sections, name)):
         if "Question" not in field:
@@ -214,7 +214,7 @@ def _blocks(sections: Mapping[str, Sequence[str]], name: str) -> list[list[str]]
 
 
 def _fields(block: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
-    """If several lines have one label, the first counts."""
+    """If several lines have the same label, the first counts."""
     fields: dict[str, list[str]] = {}
     label = ""
     for line in block:

@@ -42,7 +42,7 @@ class StandIn:
 def episode_reply(
     choose: Callable[[StepPrompt, str, bool], tuple[str, str]], *, mark: str = "Action"
 ) -> Callable[[Request], str]:
-    """Return the replies to step prompts; `choose` makes (action, reason) of (prompt, dice, whether to try)."""
+    """Return the replies to step prompts; `choose` returns (action, reason) for (prompt, dice, whether to try)."""
 
     def reply(request: Request) -> str:
         prompt = read_step_prompt(request)

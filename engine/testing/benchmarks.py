@@ -30,7 +30,8 @@ _PIECES = (
 
 
 def check_benchmark(make: Callable[[int], Benchmark], seed: int, *, replies: int = 200, repeats: int = 0) -> None:
-    """Check a benchmark: unique questions, disjoint splits, a scorer that never raises, the same from the same seed.
+    """Check a benchmark: unique questions, disjoint splits, a scorer that never raises, and the same result from the
+    same seed.
 
     `make` returns the benchmark for a seed. `replies` garbled replies are scored; `repeats` questions of a split may be
     duplicates, as in some upstream files.

@@ -1,4 +1,4 @@
-"""Checks for every bandit and every curriculum, by any rule it chooses."""
+"""Checks for every bandit and every curriculum, whatever rule it chooses by."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ Curriculum = Callable[[Sequence[Candidate], int], Sequence[Candidate]]
 """Selects the targets of an iteration among all observed task types."""
 
 _IMPOSSIBLE = 1e-9
-"""A p value too small for true probabilities, however many examples are drawn."""
+"""A p value that true probabilities do not reach, however many examples are drawn."""
 
 
 def check_bandit(choose: Bandit, posteriors: Mapping[str, Posterior], *, draws: int = 400, seed: int = 0) -> None:
-    """Check that a bandit draws existing arms with the probabilities that it logs, and the same from the same stream.
+    """Check that a bandit draws existing arms with the probabilities that it logs, and the same arms from the same
+    stream.
 
     The logged probabilities of a key sum to one, and a chi-square test over `draws` seeded draws does not reject them.
     """
@@ -50,7 +51,7 @@ def check_bandit(choose: Bandit, posteriors: Mapping[str, Posterior], *, draws: 
     assert total <= 1 + 1e-6, f"the probabilities of {sorted(logged)} sum to {total}"
     if set(logged) == set(posteriors):
         assert isclose(total, 1, abs_tol=1e-6), f"the probabilities of all arms sum to {total}"
-    unseen = max(0.0, 1 - total)  # the probability of all arms never drawn
+    unseen = max(0.0, 1 - total)  # the probability of all arms that were never drawn
     expected, found = [*logged.values(), unseen], [*(drawn[arm] for arm in logged), 0]
     if unseen < 1e-6:
         expected, found = expected[:-1], found[:-1]
@@ -62,7 +63,7 @@ def check_bandit(choose: Bandit, posteriors: Mapping[str, Posterior], *, draws: 
 def check_curriculum(
     select: Curriculum, failures: Failures, *, signal: Signal, recency_weight: Fraction, targets: int
 ) -> None:
-    """Check that a curriculum keeps the bound of Theorem 2 on how long a task type waits.
+    """Check that a curriculum stays within Theorem 2's bound on how long a task type waits.
 
     Between two selections of a type at most floor(w / lambda) + ceil(N / M) iterations pass (rules/coverage.py). As in
     EVOLVE, each iteration's failures are known before its targets are selected.

@@ -1,6 +1,6 @@
 """Checks for every projection: one for each rule, and `check_projection` for all that need only the projection.
 
-`make` returns a new, empty projection at each call; the projection's class will do.
+`make` returns a new, empty projection at each call, as the projection's class does.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def check_declared_fields(make: Make[P], events: Sequence[Event]) -> None:
 def check_folds(make: Make[P], events: Sequence[Event], random: Random) -> None:
     """Check that a fold of the log equals the live state, in stretches of any size and with any sequence numbers.
 
-    Unread events in between shift those numbers, and the fold stops somewhere and continues.
+    Unread events in between shift those numbers, and the fold stops at some point and continues.
     """
     live, folded = _applied(make(), events), make()
     numbered = [each for event in events for each in (*_between(folded, random), event)]
@@ -65,7 +65,7 @@ def check_folds(make: Make[P], events: Sequence[Event], random: Random) -> None:
 
 
 def check_columns(make: Make[P], events: Sequence[Event], random: Random) -> None:
-    """Check that events of a type as columns, cut anywhere, equal the same events one by one."""
+    """Check that a type's events as columns, cut anywhere, have the same effect as the same events one by one."""
     view, one_by_one = make(), make()
     if not isinstance(view, Columnar):
         return
@@ -84,7 +84,8 @@ def check_columns(make: Make[P], events: Sequence[Event], random: Random) -> Non
 
 
 def check_dump_and_load(make: Make[P], events: Sequence[Event], *, cut: int) -> None:
-    """Check that a state dumped after `cut` events and loaded elsewhere continues the same: snapshot + tail = fold."""
+    """Check that a state dumped after `cut` events and loaded elsewhere continues in the same way: snapshot + tail =
+    fold."""
     before, restored = _applied(make(), events[:cut]), make()
     _applied(restored, events[: cut // 2])  # loading must replace an earlier state
     restored.load(round_trip(before.dump()))
@@ -104,7 +105,7 @@ def check_refusal(make: Make[P]) -> None:
 
 
 def check_growth(make: Make[P], events: Sequence[Event], ids: Callable[[P], Collection[object]]) -> None:
-    """`ids` are what the view must protect."""
+    """`ids` are those that the view must protect."""
     view, known = make(), set[object]()
     for event in events:
         if type(event) in view.reads:

@@ -55,13 +55,13 @@ from mage_es.events.vocabulary import (
 )
 
 DIMENSION = 8
-"""Of every embedding."""
+"""The dimension of every embedding."""
 TASK_TYPES = ("age", "discount", "rate", "sharing")
 SKILLS = ("algebra", "counting", "general", "ratios")
 
 
 class RandomRun:
-    """One possible run: whatever earlier events determine follows from them, everything else is drawn."""
+    """One possible run: what earlier events determine follows from them, and everything else is drawn."""
 
     def __init__(self, random: Random, questions: int) -> None:
         self.random, self.questions = random, questions

@@ -28,7 +28,7 @@ from mage_es.projections.fold import State
 
 
 class Stage(NamedTuple):
-    """In a concurrent phase events of different questions may interleave in any way."""
+    """In a concurrent phase, events of different questions may interleave in any way."""
 
     iteration: int
     phase: Phase

@@ -1,4 +1,4 @@
-"""Never worse than nothing: what was learned is served only where the record of the anchors is for it.
+"""Never worse than nothing: what was learned is served only where the anchors' record favours it.
 
 From the logs alone: each decision is made again from the verdicts on the anchors before it; each question of an exam,
 and each that was learned from, was asked as decided for its type; and a plan that is bare names nothing that was
@@ -47,7 +47,7 @@ def check_benefit(run: Run, reader: LogReader, config: Config) -> Check:
 
 
 class _Record:
-    """What the verdicts on the anchors have said so far."""
+    """What the verdicts on the anchors say so far."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -105,7 +105,7 @@ def _misplanned(planned: QuestionPlanned, *, is_bare: bool) -> str:
 def _examined(
     run: Run, reader: LogReader, decided: list[tuple[int, BenefitDecided]]
 ) -> Iterator[tuple[str, str, QuestionPlanned, Benefit]]:
-    """Yield each question of each exam that can be read, its control, and what had been decided by its state."""
+    """Yield each question of each exam that can be read, its control, and what had been decided at its state."""
     for record in exam_records(reader):
         found = Benefit()
         for seq, event in decided:

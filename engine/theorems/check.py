@@ -10,7 +10,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
     `measured` and `bound`, in words, are what was found and what is allowed; `seq` is the first event that breaks it
     (0: none, or unknown), in the log of the run or, for an exam, in its own. `damaged` says that bytes are not what was
-    written, about which a claim can be neither true nor false. A `doubt` breaks nothing: something is odd that can be
+    written, so that the claim can be neither true nor false. A `doubt` breaks nothing: something is odd but may be
     honest, or could not be checked here.
     """
 

@@ -23,7 +23,7 @@ VACUOUS = "VACUOUS"
 
 
 def check_coverage(reader: LogReader, config: Config) -> Check:
-    """Return whether every gap of a log keeps the bound that its own failures and types give. [Theorem 2]"""
+    """Return whether every gap of a log stays within the bound that its own failures and types give. [Theorem 2]"""
     chosen = {event.iteration: (seq, event) for seq, event in reader.numbered(TargetsSelected)}
     scores = Scores()
     fold_into((scores,), reader, until=reader.head.seq)

@@ -1,7 +1,7 @@
-"""What each claim of a run rests on: recomputing, a head that somebody kept, or somebody's word.
+"""What each claim of a run rests on: recomputation, a head that was kept elsewhere, or someone's word.
 
-A row's state is that of this run and this call of `verify`. Checks are found by the prefix of their names, so that a
-new check of a claim only has to be named here.
+A row's state is that of this run in this call of `verify`. Checks are found by the prefix of their names, so a new
+check of a claim only has to be listed here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RECOMPUTED = {
 
 
 class Ground(msgspec.Struct, frozen=True, kw_only=True):
-    """A claim, what it rests on, and what that is for this run, in words."""
+    """A claim, what it rests on, and what that means for this run, in words."""
 
     claim: str
     rests_on: Basis

@@ -1,9 +1,9 @@
 """Theorem 1, monotonicity: what is protected at k is protected, word for word, at k + 1.
 
-The paper's form has conditions on when nothing is pruned. Here it has none: no event can remove or edit a principle, a
-failure memory or a success memory, so K_k is the fold of a prefix of the log of K_{k+1}, and protected ids and contents
-only grow, through pruning, rollback and quarantine. On a log that means: every id is the hash of its content and is
-given once; every event about a memory refers to an existing one; only abstracted patterns are pruned.
+The paper's form has conditions on when nothing is pruned. Here there are none: no event can remove or edit a principle,
+a failure memory or a success memory, so K_k is the fold of a prefix of the log of K_{k+1}, and protected ids and
+contents only grow, through pruning, rollback and quarantine. On a log that means: every id is the hash of its content
+and is assigned once; every event about a memory refers to an existing one; only abstracted patterns are pruned.
 """
 
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ _TYPES: set[type[Event]] = {
 def check_growth(reader: LogReader) -> Check:
     """Return whether protected ids and contents only grow, event by event and from one closed iteration to the next.
 
-    [Theorem 1] Unconditional here: the vocabulary has no event that could take a protected memory away.
+    [Theorem 1] It holds unconditionally here: the vocabulary has no event that could take a protected memory away.
     """
     kinds: dict[str, str] = {}
     # With subjects ids are keyed: by the run's secret, which a copy may lack.

@@ -3,9 +3,9 @@
 An exam has a log of its own, whose calls are counted here; a judge only scores, so its calls are not forbidden. The
 exam asks questions that the run never asked, of exactly the state that it names, and its log has no event that changes
 graph, memory, slots, bandits, coverage, tools, recipes or patterns. The run's log names every exam with its result and
-head, so that one that was removed, replaced or put there is found.
+head, so that an exam that was removed, replaced or planted is found.
 
-This reads the events themselves, not the report of the exam, which would share a mistake with it.
+This reads the events themselves: the exam's report could share a mistake with the exam.
 """
 
 from collections.abc import Iterator, Sequence
@@ -98,7 +98,7 @@ def _baseline(reader: LogReader, begun: BaselineStarted) -> Check:
 
 
 def _leaked(reader: LogReader, begun: BaselineStarted) -> tuple[str, int]:
-    """Return what a method's prompt shows that it must not, and the event; ("", 0) for nothing."""
+    """Return what a method's prompt shows but must not, and the event; ("", 0) for nothing."""
     questions, _ = stored_questions(reader, first_event(reader).benchmark)
     evolution = recorded_splits(list(reader.of(SplitCommitted)), questions).evolution
     if questions and (others := sorted({*begun.learned} - {*evolution})):
@@ -119,7 +119,7 @@ def _leaked(reader: LogReader, begun: BaselineStarted) -> tuple[str, int]:
 def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:
     opened, name, learning = record.opened, f"exam {record.opened.exam}", learning_types()
     try:
-        # First what each file is: reading the log says only that it cannot be read.
+        # First what each file is: reading the log would only say that it cannot be read.
         path = run.exam(opened.exam).log_path
         if record.is_there(run) and (problems := problems_of(verify_log(path))):
             return Check(name=name, ok=False, detail=problems, bound=BOUND, damaged=True)
@@ -132,7 +132,7 @@ def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:
     judged = sum(tier == "judge" for _, tier in called)
     learned = [each.seq for each in records if type(each.event) in learning]
     asked = {each.event.question_id: each.seq for each in records if isinstance(each.event, QuestionPlanned)}
-    # Also what a parent learned from, of which only the verdict is here.
+    # This includes what a parent learned from, of which only the verdict is here.
     evolved = reader.events({QuestionPlanned: ("question_id",), AnswerJudged: ("question_id",)})
     known = {event.question_id for _, event in evolved if isinstance(event, QuestionPlanned | AnswerJudged)}
     problem, seq = _untrue(record, [each.event for each in records], sorted(asked)), 0

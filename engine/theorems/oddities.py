@@ -1,7 +1,6 @@
-"""What is odd but can be honest: different replies to the same request, repeated reply ids, time that runs backwards.
-
-From the logs alone. Each leaves a doubt and breaks nothing: a served model is not quite a function of its prompt, and
-clocks are set.
+"""What is odd but may be honest: different replies to the same request, repeated reply ids, time that runs backwards.
+From the logs alone. Each leaves a doubt and breaks nothing: a served model is not strictly a function of its prompt,
+and clocks get set.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from mage_es.events.vocabulary import ModelCalled, Record
 NAME = "oddities"
 BOUND = "0 odd"
 _SET_BACK_US = 2_000_000
-"""By how much a clock may be set back."""
+"""How far a clock may be set back."""
 
 
 def check_oddities(run: Run, reader: LogReader) -> Check:
@@ -53,8 +52,7 @@ def check_oddities(run: Run, reader: LogReader) -> Check:
 
 
 class _Replies:
-    """The replies of the learner to each request of an exam; the same request shows the same content of the same
-    state."""
+    """The learner's replies to each request of an exam; the same request shows the same content of the same state."""
 
     def __init__(self) -> None:
         self._texts: dict[tuple[str, str, str], dict[str, str]] = defaultdict(dict)
@@ -68,7 +66,7 @@ class _Replies:
 
 
 class _Ids:
-    """The ids that providers gave to replies; one whose request was the same may come from another run's record."""
+    """The ids that providers gave to replies; a repeated id of the same request may come from another run's record."""
 
     def __init__(self) -> None:
         self.repeated: list[str] = []

@@ -14,7 +14,7 @@ BOUND = "0 without an origin"
 
 
 def check_origins(reader: LogReader) -> Check:
-    """Return whether every fact that an origin names is in the log, and before what was made from it."""
+    """Return whether every fact that an origin names is in the log, before what was made from it."""
     inherited, made = last_inherited(reader), [cls for cls in EVENT_TYPES.values() if "origin" in shapes_of(cls)]
     recorded = {
         record.fact_id.hex(): record.seq for record in reader.records({AnswerJudged, FeedbackGiven, ModelCalled})

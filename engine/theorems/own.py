@@ -52,7 +52,7 @@ class _Written:
         self.texts: dict[str, str] = {}
 
     def shown_to_its_own(self, event: object) -> Iterator[str]:
-        """Take in what an event writes; yield what it shows a question of its own."""
+        """Take in what an event writes; yield what it shows a question that was made from that question."""
         match event:
             case MemoryAppended():
                 self.memories.setdefault(event.memory_id, event)

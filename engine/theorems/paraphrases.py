@@ -2,8 +2,8 @@
 
 Rules
     - Shingles are blind to a text without every fifth word: no run of five words is left. So this is the measure: a
-      question is a paraphrase of a guarded one if it is as near to it, by the run's embedder, as that is to itself
-      without every fifth word, counted from where it is least near.
+      question is a paraphrase of a guarded one if, by the run's embedder, it is at least as near to it as the guarded
+      one is to itself without every fifth word, counted from where that is least near.
     - Questions of which each has a number that the other lacks ask for different answers, however alike their words.
     - A guarded question to which another guarded one is as near cannot be told apart by this embedder, and is not
       compared.
@@ -32,10 +32,10 @@ from mage_es.events.vocabulary import QuestionPlanned
 
 NAME, BOUND = "paraphrases", "0 pairs"
 _AT_ONCE = 256
-"""Guarded questions of a block: with 10,000 learned ones 10 MB of cosines."""
+"""How many guarded questions a block has: with 10,000 learned ones, that is 10 MB of cosines."""
 _TOLD = 3
 _ROUNDING = 1e-5
-"""By how much a cosine in 32 bits differs with the order of its sum, at most."""
+"""The most by which a cosine in 32 bits differs with the order of its sum."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -124,7 +124,7 @@ def _numbers(text: str) -> Counter[str]:
 
 
 def _may_be_same(one: Counter[str], other: Counter[str]) -> bool:
-    return one <= other or other <= one  # one of them may spell a number out
+    return one <= other or other <= one  # one of them may spell out a number
 
 
 def _unchecked(why: str) -> Check:

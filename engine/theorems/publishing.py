@@ -53,7 +53,7 @@ def check_proposals(reader: LogReader) -> Iterator[Check]:
 
 
 class _Publishes:
-    """What the log has said so far."""
+    """What the log says so far."""
 
     def __init__(self) -> None:
         self.is_served, self.served = False, 0

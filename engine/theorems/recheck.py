@@ -1,7 +1,7 @@
 """Every closed iteration folded again and compared with the digests that were recorded live.
 
-`check_replay` is the theorem, at every marker; `recheck` looks for what differs. A digest shows which projection it is.
-If a cached fold of that iteration still exists, it also shows the first differing field.
+`check_replay` checks the theorem at every marker; `recheck` looks for what differs. A digest shows which projection
+differs. If a cached fold of that iteration still exists, it also shows the first differing field.
 """
 
 from pathlib import Path
@@ -122,7 +122,7 @@ def check_replay(reader: LogReader, snapshots: Path) -> Check:
 
 
 def _not_the_parents(reader: LogReader, begun: RunInherited) -> str:
-    """Return where what a run began with differs from what its parent had learned, "" if nowhere."""
+    """Return where what a run began with differs from what its parent had learned, "" if it does not."""
     try:
         state = fold(reader, until=last_inherited(reader))
     except (KeyError, LogError) as error:

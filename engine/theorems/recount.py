@@ -89,7 +89,8 @@ class _Asking:
 
 
 class Recount:
-    """The answers of one log. `execution` and `judge` are the models that an exam names; of a run anyone may answer."""
+    """The answers of one log. `execution` and `judge` are the models that an exam names; in a run any model may
+    answer."""
 
     def __init__(self, given: CheckBasis, *, exam: str = "", execution: str = "", judge: str | None = None) -> None:
         self._exam, self._heard, self._is_scorer = exam, given.heard, given.is_scorer
@@ -188,7 +189,7 @@ class Recount:
         except MageError as error:
             asking.unchecked = str(error)
             return ""
-        except Exception as error:  # whatever a forged plan leads to
+        except Exception as error:  # whatever a forged plan may cause
             return (
                 f"{planned.question_id}: its plan names what its state does not have ({type(error).__name__}: {error})"
             )
@@ -222,7 +223,7 @@ class Recount:
         return ""
 
     def _differs(self, asking: _Asking, shown: str, what: str) -> str:
-        """Return the problem of a text that now comes out differently, unless there may be another reason."""
+        """Return the problem of a text that now comes out differently, unless it may have another reason."""
         if "[erased " in shown or PREFIX in shown:
             asking.unchecked = _ERASED
         elif not self._is_release:
@@ -268,7 +269,7 @@ class Recount:
         return f"{name}: {problem}" if problem and not problem.startswith(f"{name}: ") else problem
 
     def _unasked(self, asking: _Asking, settled: _Settled) -> str:
-        """Return what is wrong with who replied, which needs only the log."""
+        """Return what is wrong with which model replied; this needs only the log."""
         calls = [fact for fact in asking.facts if isinstance(fact, ModelCalled)]
         is_replied = any(call.tier == "execution" for call in calls)
         if not is_replied and asking.planned.routing_arm != RECALL and not isinstance(settled, AnswerUnanswered):
@@ -281,7 +282,7 @@ class Recount:
         return ""
 
     def _led(self, asking: _Asking, settled: _Settled) -> str:
-        """Lead a course through its facts to the end; return how that differs from the record."""
+        """Lead a course through its facts to the end; return how the end differs from the record."""
         assert asking.first is not None and asking.course is not None
         move, used = asking.first, list[Event]()
         while not isinstance(move, Finish):

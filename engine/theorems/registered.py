@@ -1,6 +1,6 @@
 """Registration: what was committed to as the result before the first call, and every deviation of the run.
 
-A deviation breaks no theorem, for a run may be examined as often as anybody likes; but then another number than the
+A deviation breaks no theorem, since a run may be examined as often as one likes; but then another number than the
 registered one could have been chosen, and a reader should know.
 """
 

@@ -17,7 +17,7 @@ NAME = "re-proof"
 
 
 def check_reproof(reader: LogReader, config: Config) -> Iterator[Check]:
-    """Yield nothing for a run that proves nothing again, or has not asked all of it yet."""
+    """Yield nothing for a run that has nothing to prove again, or has not asked everything yet."""
     begun = inheritance(reader)
     if begun is None or not begun.reproof:
         return

@@ -1,4 +1,4 @@
-"""Requests: each call of the log and of its exams has the whole request on record, and that has the call's hash.
+"""Requests: the whole request of each call of the log and of its exams is on record, and has the call's hash.
 
 From the log alone, whatever the templates of this program say: its texts, joined, are what was hashed. Without the key
 of a subject its requests cannot be read, and are counted.
@@ -63,8 +63,8 @@ class _Sending:
 def check_requests(run: Run, reader: LogReader) -> Check:
     """Return whether the request of every call is on record, byte for byte.
 
-    [beyond the paper, requests] What was sent is in the log, each text once, and the hash that is the call's key is
-    that of its texts.
+    [beyond the paper, requests] What was sent is in the log, each text once, and the hash in the call's key is that of
+    its texts.
     """
     own = _Sending()
     calls = erased = texts = 0
@@ -86,4 +86,4 @@ def _exams(run: Run, reader: LogReader, own: _Sending) -> Iterator[tuple[str, Lo
             if record.is_there(run):
                 yield f"exam {record.opened.exam}: ", record.log(run), _Sending(own.before(record.opened.head_seq))
         except LogError:
-            continue  # for a damaged one the exam's check says so
+            continue  # if it is damaged, the exam's check says so

@@ -1,8 +1,8 @@
 """Every injection that a served run recorded can be rebuilt from its log: from the state at its marker and from ids.
 
 From the log alone: each note is rendered again and compared with its hash; its memories were in use at the marker, and
-near enough; the coin of each session is tossed again; and what closed was opened before. What the anchors were asked
-with has the same bytes before the question, turns included, as a client's turn has that gets the same memories.
+near enough; the coin of each session is tossed again; and every inference that closed was opened before. An anchor's
+prompt has the same bytes before the question, turns included, as a client's turn that gets the same memories.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ _READ = (BenefitDecided, ServingStarted, InferenceOpened, InferenceClosed, Itera
 
 
 def check_injections(reader: LogReader) -> Iterator[Check]:
-    """Yield the check of a served run, nothing for another."""
+    """Yield the check of a served run, nothing for any other."""
     traffic = _Traffic(preface := _preface(reader))
     for seq, event in reader.numbered(*_READ):
         if problem := traffic.problem_of(seq, event):
@@ -55,7 +55,7 @@ def check_injections(reader: LogReader) -> Iterator[Check]:
 
 
 class _Traffic:
-    """What the log has said so far."""
+    """What the log says so far."""
 
     def __init__(self, preface: str) -> None:
         self.preface = preface
@@ -129,7 +129,7 @@ class _Traffic:
     def _tossed(self, event: InferenceOpened) -> str:
         if event.treatment not in ("memory", "holdback", "shadow"):
             return ""
-        # A session that began under an earlier process keeps the side that it had under that one's share.
+        # A session that began under an earlier process keeps the side that it had under that process's share.
         sides = {
             is_held_back(each.salt, event.key, event.session, share_micro=each.holdback_micro)
             for each in self.processes.values()
@@ -150,13 +150,13 @@ class _Traffic:
 
 
 def _preface(reader: LogReader) -> str:
-    """Return the run's sentence before notes, whatever this program's is now."""
+    """Return the run's own sentence before notes, whatever this program's is now."""
     started = next(reader.of(RunStarted), None)
     return templates_of(started).get(NOTES, "") if started else ""
 
 
 def _otherwise_asked(reader: LogReader, preface: str) -> Iterator[tuple[int, str]]:
-    """Yield the first anchor whose prompt does not begin like a note with its memories, position by position."""
+    """Yield the first anchor whose prompt does not begin as a note with its memories does, position by position."""
     state, layout = State(), CaseLayout()
     for seq, event in reader.numbered(ServingStarted, QuestionPlanned, since=last_inherited(reader) + 1):
         if isinstance(event, ServingStarted):

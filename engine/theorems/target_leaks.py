@@ -1,4 +1,4 @@
-"""No target leak: neither task type nor id nor split gives the answers of guarded questions away.
+"""No target leak: neither task type, id nor split gives the answers of guarded questions away.
 
 From the run's folder alone: its splits, its questions and their gold answers (run/target_leaks.py).
 """

@@ -1,13 +1,13 @@
 """Every answer scored again: from its recorded replies and the right answers in the run's folder.
 
 Rules
-    - The course of each planned question is led again through what the log has of it, on the state that the log makes
+    - The course of each planned question is led again through what the log has of it, on the state that the log gives
       up to its plan (for an exam: at its marker). So every prompt follows from that state, every reply answers such a
-      prompt, nothing is answered without a reply but what was rightly recalled, and the verdict is the one that the
-      rule, or the recorded reply of the judge, gives.
-    - An exam asks the questions that its size and the seed give, with plans that the state gives again where texts can
-      be embedded here, has one verdict for each, and the replies of no other model than it names. What a stand-in
-      replies is a function of the request, and is computed again.
+      prompt, only what was rightly recalled is answered without a reply, and the verdict is the one that the rule, or
+      the judge's recorded reply, gives.
+    - An exam asks the questions that its size and the seed give, with the plans that its state gives (if texts can be
+      embedded here), has one verdict for each, and replies only of the models that it names. What a stand-in replies is
+      a function of the request, and is computed again.
     - What cannot be checked here is counted with its reason, and leaves a doubt: a copy without right answers, a scorer
       or a benchmark that is not installed, erased texts, another release of this package.
 """
@@ -48,7 +48,7 @@ _NEAR = 1e-4
 
 
 def basis_of(reader: LogReader, *, data_dir: Path | str | None, benchmark: Benchmark | None) -> CheckBasis:
-    """Return what a run is checked with, as far as available."""
+    """Return what a run is checked with, as far as it is available."""
     try:
         late = LateEmbedder(first_event(reader))
         world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=late, frozen=True)
@@ -114,15 +114,15 @@ def check_verdicts(run: Run, reader: LogReader, given: CheckBasis) -> Iterator[C
 
 
 def _at(given: CheckBasis, event: RunStarted | ExamOpened) -> CheckBasis:
-    """Return what one log is checked with, by what it says about the package and the scorer at the time."""
+    """Return what one log is checked with, given what it says about the package and the scorer of its time."""
     is_release, scorer = event.package_sha256 in ("", package_sha256()), scorer_of(event)
     is_scorer = given.world is None or not event.package_sha256 or scorer == given.scorer
     return msgspec.structs.replace(given, is_release=is_release, is_scorer=is_scorer)
 
 
 def _regolded(reader: LogReader, world: World | None) -> str:
-    """Return where the questions in the folder differ from the benchmark's own, "" if nowhere."""
-    if world is None or reopening(world.benchmark.name):  # if there is only the folder
+    """Return where the questions in the folder differ from the benchmark's own, "" if they do not."""
+    if world is None or reopening(world.benchmark.name):  # if only the folder is at hand
         return ""
     stored, has_gold = stored_questions(reader, world.benchmark.name)
     told = changes(stored, [world.questions[each.id] for each in stored if each.id in world.questions], gold=has_gold)
@@ -174,7 +174,8 @@ def _misasked(record: ExamRecord, plans: Sequence[QuestionPlanned], state: State
     names = sorted(plan.question_id for plan in plans)
     if opened.asked > len(world.setting.held_out) or names != sorted(held_out_sample(world.setting, opened.asked)):
         return f"it did not ask the {opened.asked} held-out questions that the seed chooses"
-    # Only what counts words gives the same vectors anywhere, and costs nothing; the route depends on right answers.
+    # Only an embedder that counts words gives the same vectors anywhere, at no cost; the route depends on right
+    # answers.
     is_planned_anywhere = world.embedder.name == "hash" and not is_sequential(world.benchmark)
     if not (is_planned_anywhere and world.has_gold and given.is_release):
         return ""
@@ -192,7 +193,7 @@ def _misasked(record: ExamRecord, plans: Sequence[QuestionPlanned], state: State
 
 
 def _otherwise(recorded: QuestionPlanned, made: QuestionPlanned) -> str:
-    """Return the fields in which two plans differ, cosines apart that two machines round differently."""
+    """Return the fields in which two plans differ, apart from cosines that two machines round differently."""
     near = len(recorded.memories) == len(made.memories) and all(
         one.memory_id == other.memory_id
         and one.answer_of == other.answer_of

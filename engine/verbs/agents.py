@@ -59,7 +59,7 @@ TIERS: Mapping[str, str] = {
     "Critic": "rule, then judge",
     "Curator": "no model",
 }
-"""The six agents in the order of the paper's table, and what each of them decides with here."""
+"""The six agents in the order of the paper's table, and what each of them thinks with in this run."""
 
 _BY_TYPE: Mapping[type[Event], tuple[str, str]] = {
     SkillCreated: ("SkillDiscovery", "skills"),

@@ -25,7 +25,7 @@ from mage_es.engine.session.judge import opinion
 from mage_es.events.vocabulary import ModelCalled
 
 SHOWN = 1500
-"""Characters from the end of a prediction that a judge sees if the rule finds no answer in it."""
+"""How many characters from a prediction's end a judge sees if the rule finds no answer in it."""
 
 
 class Judge(NamedTuple):
@@ -112,7 +112,7 @@ def agreement(cases: Sequence[JudgeCase], opinions: Sequence[Opinion], *, model:
 
 
 def kappa(pairs: Sequence[tuple[bool, bool]]) -> float:
-    """Return Cohen's kappa of two raters; 1 where both can only agree by chance, and 0 without any pair."""
+    """Return Cohen's kappa of two raters; 1 if both can only agree by chance, and 0 without any pair."""
     if not pairs:
         return 0.0
     first, second = (sum(values) / len(pairs) for values in zip(*pairs, strict=True))
@@ -173,7 +173,7 @@ def _opinion(replies: Sequence[Completion], score: float, problem: str) -> Opini
 
 
 def _fact(move: Ask, completion: Completion, model: str) -> ModelCalled:
-    """Return the event that the judge's course expects; without a run nothing is recorded."""
+    """Return the event that the judge's course expects; there is no run, so nothing is recorded."""
     return ModelCalled(
         iteration=-1,
         tier=move.tier,

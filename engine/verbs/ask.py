@@ -36,7 +36,7 @@ from mage_es.projections.ledger import Ledger
 
 class AskReport(msgspec.Struct, frozen=True, kw_only=True):
     """An answer to a question of your own: what the model was asked, and the bundle that the run supplied. `evidence`
-    is what the anchors showed about what was learned, against the bare prompt, which decides the form asked."""
+    says how what was learned did on the anchors against the bare prompt, which decides how the question is asked."""
 
     run_id: str
     marker: str
@@ -106,7 +106,7 @@ ask = blocking(aask)
 
 
 def _budget(world: World, model: Model, limits: Limits, prices: Prices) -> Budget:
-    """Return the budget of a question, also connected to the embedder's meter; its calls are not recorded."""
+    """Return the budget of a question, connected to the embedder's meter too; its calls are not recorded."""
     require_prices(limits, prices, {"execution": model.name, **metered(world.setting.config.embedder)})
     budget = Budget(limits, prices, Ledger())
     if isinstance(world.embedder, Metered):

@@ -51,11 +51,11 @@ class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
     head_chain: str
     exams: int
     is_newest: bool = True
-    """Whether nothing there belongs to a later backup that was interrupted or whose record is lost."""
+    """Whether nothing there belongs to a later backup that was interrupted or has lost its record."""
 
 
 def backup(run: Run, destination: str | None = None, *, gold: bool = True) -> BackupReport:
-    """Copy what is new in a run's logs to a folder or to `s3://bucket/prefix`; the run may be at work.
+    """Copy what is new in a run's logs to a folder or to `s3://bucket/prefix`; the run may be working meanwhile.
 
     By default the copy of `runs/first` is `runs-backups/first`: beside the runs, where nothing mistakes it for one.
     What is already there is compared, in a folder by reading it, in a bucket by size and MD5 if the bucket knows it;
@@ -71,8 +71,7 @@ def backup(run: Run, destination: str | None = None, *, gold: bool = True) -> Ba
         PrerequisiteError: The destination is not accessible, or the run has no event yet.
     """
     objects = open_objects(destination or str(place_beside(run.path)))
-    # Listed before the run's log is copied, and copied after it: so the copied log knows each of them, and each reaches
-    # far enough.
+    # Listed before the run's log is copied, and copied after it, so that the copied log knows each of them.
     begun = [each for each in run.parts() if each.events]
     fs = LocalFileSystem()
     stored = [back_up(run.log_path, objects, at=_LOG, fs=fs, gold=gold)]
@@ -113,7 +112,7 @@ def restore(source: str, *, runs_dir: Path, name: str) -> RestoreReport:
     found = [match for each in names if (match := _WITHIN.match(each)) and match[2] not in (".", "..")]
     within = sorted({match[1] for match in found})
     runs_dir.mkdir(parents=True, exist_ok=True)
-    # One level deeper than runs are sought, so that nothing mistakes it for a run while it is incomplete.
+    # One level deeper than where runs are looked for, so that nothing mistakes it for a run while it is incomplete.
     building = Path(tempfile.mkdtemp(prefix=".restoring-", dir=runs_dir))
     try:
         head = restore_log(backed_up, building / name / "log", at=_LOG, fs=LocalFileSystem())

@@ -5,8 +5,8 @@ Rules
     - A baseline that searches uses the paragraphs that come with the questions, unless told otherwise.
     - A fixed way of prompting learns nothing, and only a method that writes has a guidance model. Like any run it can
       be stopped, resumed, shown and verified, and repeats no recorded call.
-    - A method is shown evolution questions first, all methods the same ones in the run's seeded order, in blocks. What
-      it learned is only in the log: the plan, reply and verdict of each question that it answered.
+    - A method is shown evolution questions first, in blocks, the same ones for all methods, in the run's seeded order.
+      What it learned is only in the log: the plan, reply and verdict of each question that it answered.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class BaselineReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 LEARNED = 120
-"""Questions that a method learns from by default."""
+"""How many questions a method learns from by default."""
 SPLITS: tuple[Split, ...] = ("evolution", "test")
 
 
@@ -134,10 +134,11 @@ async def abaseline(
     models: Models | None = None,
     registration: RunRegistered | None = None,
 ) -> BaselineReport:
-    """Start a baseline and answer a sample of `questions` held-out questions (default: all) with it, those of an exam.
+    """Start a baseline and answer a sample of `questions` held-out questions (default: all) with it, the same questions
+    as an exam's.
 
     A method learns from the first `learn_from` evolution questions (default: `LEARNED`, or all there are), until it has
-    used `budget_tokens` (0: no limit). `registration` is that of `aevolve`.
+    used `budget_tokens` (0: no limit). `registration` is as in `aevolve`.
 
     Raises:
         UsageError: The baseline is unknown, or does not fit the benchmark.
@@ -184,7 +185,7 @@ async def abaseline(
         session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)
         session.registration = registration
         begun = decide(world.setting, session.state, opening(session))
-        # One commit: a run killed between the two would not be recognisable as a baseline.
+        # In one commit: a run killed between the two could not be recognised as a baseline.
         session.commit([*begun, *(method or _beginning(session, name, chosen))])
         sign(session)
         run.forget_beginning()
@@ -214,7 +215,8 @@ async def aresume_baseline(
     """Continue a baseline where it stopped; a finished one is returned as it is.
 
     Raises:
-        UsageError: `config` or `tasks`, a file of own tasks, is given and differs from the run's; the message lists the
+        UsageError: `config` or `tasks`, a file of the user's own tasks, is given and differs from the run's; the
+        message lists the
             differences.
         RunLocked: Another process is writing the run.
     """
@@ -312,7 +314,8 @@ def require_fit(name: str, config: Config, *, data_dir: Path | None) -> None:
 
 
 def looks_in(name: str, benchmark: Benchmark, search: str) -> str:
-    """Return what a baseline searches: `search`, else, if it needs any, the paragraphs that come with the questions.
+    """Return what a baseline searches: `search`, or else, if it needs something to search, the paragraphs that come
+    with the questions.
 
     Raises:
         UsageError: The baseline does not fit the benchmark, or would have nothing to search.
@@ -382,7 +385,7 @@ def _beginning(session: Session, name: str, questions: Sequence[str]) -> list[Dr
 
 
 async def _learn(session: Session, begun: BaselineStarted) -> None:
-    """Show a method its questions, from the first that the log lacks, then plan the exam of the result. A resumed run
+    """Show a method its questions, then plan the exam of the result. A resumed run
     shows the method what is recorded, in the same order, and continues from there."""
     world, state = session.world, session.state
     method, is_examined = open_method(begun.baseline, view_of(world)), bool(state.progress.plans("exam"))
@@ -421,7 +424,7 @@ async def _write(session: Session, asked: AskedNote) -> str:
 
 
 def tokens_of(ledger: Ledger) -> int:
-    """Return the tokens of all models that were asked, in and out; an embedder's do not count."""
+    """Return the tokens of all models that were asked, in and out; an embedder's tokens do not count."""
     used = [ledger.total(tier) for tier in get_args(Tier) if tier != "embedder"]
     return sum(use.input_tokens + use.output_tokens for use in used)
 

@@ -1,4 +1,4 @@
-"""Download one file over HTTP: resumed where an earlier attempt stopped, renamed into place once it is complete.
+"""Download one file over HTTP, resumed where an earlier attempt stopped, and renamed into place once it is complete.
 
 Rules
     - The final name appears by an atomic rename of a complete, verified file, so no partial file ever has it.
@@ -39,7 +39,7 @@ _CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-\d+/(\d{1,18})")
 class BusyServerPolicy(NamedTuple):
     """How often to ask a busy server, and the first and longest pause between attempts, in seconds.
 
-    If the server itself asks for a pause above `longest_s`, the command ends with that message.
+    If the server itself asks for a pause above `longest_s`, the command ends and says so.
     """
 
     attempts: int = 5
@@ -51,7 +51,7 @@ BUSY_SERVER = BusyServerPolicy()
 
 
 class Downloaded(NamedTuple):
-    """A downloaded file: SHA-256, size in bytes, and how many bytes an earlier attempt had left."""
+    """A downloaded file: SHA-256, size in bytes, and how many bytes came from an earlier attempt."""
 
     sha256: str
     size: int
@@ -94,7 +94,7 @@ def download(
 
 
 def _complete(url: str, part: Path, policy: BusyServerPolicy, *, announce: Callable[[str], None]) -> int:
-    """Complete the part file; return the byte at which the last request began."""
+    """Complete the part file; return the byte that the last request began at."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
             return _with_retries(url, part, policy, announce=announce)
@@ -112,7 +112,7 @@ def _complete(url: str, part: Path, policy: BusyServerPolicy, *, announce: Calla
 
 
 def _with_retries(url: str, part: Path, policy: BusyServerPolicy, *, announce: Callable[[str], None]) -> int:
-    """Make a request, and repeat it while the server is busy; raises as `_receive` does."""
+    """Make a request, and repeat it while the server is busy; raises what `_receive` raises."""
     import tenacity
 
     def busy(state: tenacity.RetryCallState) -> _Busy:
@@ -201,7 +201,7 @@ def _opened(request: urllib.request.Request, part: Path) -> HTTPResponse:
 
 
 def _extent(response: HTTPResponse, asked: int) -> tuple[int, int | None]:
-    """Return the position of the body in the file, and the size of the whole file if the server says it."""
+    """Return the position of the body in the file, and the size of the whole file if the server gives it."""
     if response.status == 206:
         found = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
         if not found or int(found[1]) != asked:

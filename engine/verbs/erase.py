@@ -2,7 +2,7 @@
 
 Rules
     - What was learned from its questions goes into quarantine first, by events; nothing is deleted. Then the key is
-      destroyed, then every store is searched, and last the receipt is recorded. Interrupted anywhere, it starts again.
+      destroyed, then every store is searched, and last the receipt is recorded. If it was interrupted, it starts again.
     - Files that can be rebuilt (snapshots, replays) are deleted if they hold a text of the subject in clear. A file
       that the chain covers stays as it is: its texts are ciphertext.
     - A receipt holds no name: `subject_id` stands for the subject, as in its tokens.
@@ -45,11 +45,11 @@ from mage_es.projections.fold import State
 
 REASON = "the subject asked for it"
 _CACHES = ("snapshots", "replays", "in-flight", "beginning")
-"""What a run's folder can do without."""
+"""The folders that a run can do without."""
 _LEAST = 20
-"""Least characters of a line to search for; shorter ones also occur for other subjects."""
+"""How many characters a line needs to be searched for; shorter ones also occur for other subjects."""
 _LEAST_NAME = 6
-"""Least characters of a name to search for; shorter ones occur within other words."""
+"""How many characters a name needs to be searched for; shorter ones occur within other words."""
 
 
 class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,17 +61,17 @@ class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
     replies: int
     to_quarantine: tuple[str, ...]
     under_way: tuple[str, ...]
-    """Its questions in work that a resume would finish, and then cannot."""
+    """Its questions under way, which a resume would finish and then cannot."""
     beside: dict[str, str]
-    """Other runs in the same folder that have a key of the same subject, with its id there."""
+    """Other runs in the same folder that have a key of the same subject, with the subject's id there."""
     receipt: KeyDestroyed | None = None
 
 
 class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True):
     """What was done. `seq` is its event in the run's log, `path` the file of this receipt.
 
-    `provider_ids` are those of the replies under the key: whatever the provider keeps of them is for the provider to
-    delete. `is_repeated`: it was done before, and this is the earlier receipt.
+    `provider_ids` are the provider's ids of the replies under the key: only the provider can delete what it keeps of
+    them. `is_repeated`: it was done before, and this is the earlier receipt.
     """
 
     run_id: str
@@ -171,7 +171,7 @@ def _find(run: Run, reader: LogReader, subject: str) -> _Found:
     if reader.keys is None:
         raise PrerequisiteError(
             f"{run.id} has no file of keys, so there is no key to destroy: no task of it names a subject, or it is a "
-            "copy whose keys are elsewhere. Erase it in the run that has them."
+            "copy whose keys are elsewhere. Erase the subject in the run that has them."
         )
     known = {ident: name for name, ident in reader.keys.ids.items()}
     ident = subject if subject in {*known, *gone} else reader.keys.id_of(subject)
@@ -185,7 +185,8 @@ def _find(run: Run, reader: LogReader, subject: str) -> _Found:
     logs = (reader, *(LogReader(each.log_path) for each in run.parts()))
     replies = [event for log in logs for event in log.of(ModelCalled) if names & under_of(event)]
     rows = (row for row in (*questions, *(golds or ())) if row.id in own)
-    # What a call sent, and a reply about another's question, also has texts of others: its own are among the questions.
+    # What a call sent, or a reply about another subject's question, also has texts of others; this subject's own are
+    # among the questions.
     about = (
         reply for reply in replies if {reply.about, reply.about.rpartition("/")[0]} & own or reply.tier == "guidance"
     )

@@ -58,12 +58,12 @@ async def aevolve(
     """Start a run and evolve it to the end of its configuration.
 
     Benchmark, data and models are opened before the run's folder is created, so that a mistake leaves nothing behind.
-    `tasks` are questions with answers, as dictionaries or `Task`s, and the configuration's benchmark is their name;
-    `scorer` is the name of one, or a function of reply and task. `benchmark` is an object in place of a name in the
-    configuration; other processes need it again. `from_run` is a run whose learned state at a closed iteration (`at`:
-    start, iter-4, latest) this one begins with, and whose questions it has besides its own. `models` replaces those
-    that the configuration names. `registration` is recorded before the first call as what will count (its `questions`
-    0: all held-out ones). `fs` is the file system of the log, by default this machine's.
+    `tasks` are questions with answers, as dictionaries or `Task`s, and the configuration's benchmark is the name for
+    them; `scorer` is the name of one, or a function of reply and task. `benchmark` is an object in place of a name in
+    the configuration; other processes need that object again. `from_run` is a run whose learned state at a closed
+    iteration (`at`: start, iter-4, latest) this one begins with, and whose questions it has besides its own. `models`
+    replaces those that the configuration names. `registration` says what will count, and is recorded before the first
+    call (with `questions` 0: all held-out ones). `fs` is the file system of the log, by default this machine's.
 
     Raises:
         UsageError: Something in the configuration is unknown or out of bounds, dollars are limited and a model has no
@@ -105,8 +105,8 @@ async def begin(
     fs: FileSystem | None = None,
     reproof: int = 0,
 ) -> RunSummary:
-    """Do what `aevolve` does. With a `reproof`, that many of the parent's questions are only asked again, and no
-    guidance model is opened."""
+    """Do what `aevolve` does. With a `reproof`, only ask that many of the parent's questions again, without a guidance
+    model."""
     has_guidance = reproof == 0
     if models is not None:
         require_models(models, has_guidance=has_guidance)
@@ -175,7 +175,7 @@ def given(
     scorer: str | Scoring | None,
     benchmark: Benchmark | None,
 ) -> tuple[Config, Benchmark | None]:
-    """Return the configuration of a run on what Python gives it, and the resulting benchmark."""
+    """Return the configuration and the benchmark of a run on data given from Python."""
     if benchmark is not None:
         if tasks is not None or scorer is not None:
             raise UsageError("A benchmark has its own questions and scorer: give it, or tasks and a scorer.")

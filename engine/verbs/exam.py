@@ -6,8 +6,8 @@ Rules
     - One budget covers all sessions of an exam.
     - Exams of one run that are requested at the same time, by any process, are taken one after another.
     - A sample of the held-out questions is part of every larger one: they have one order, by the seed and their ids.
-    - The controls `shuffled` and `permuted` (rules/controls.py) show memories that can teach a question nothing:
-      whatever gain remains is not due to what the memories say. `bare` shows none.
+    - The controls `shuffled` and `permuted` (rules/controls.py) show memories that can teach a question nothing: any
+      gain that remains is not due to what the memories say. `bare` shows none.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
 
 _TURN_S = 0.05
-"""Seconds after which a waiting exam checks whether it is its turn."""
+"""Seconds after which a waiting exam checks again whether it is its turn."""
 
 
 @typed
@@ -98,10 +98,9 @@ async def aexamine(
     interrupted one continues, a complete one is reported as `repeated`.
 
     Raises:
-        UsageError: An unknown marker or control, more questions than are held out, a control that they do not allow, or
-            dollars are limited and a model has no price.
-        PrerequisiteError: The scorer is not that of earlier exams, or of the run.
-        RunLocked: Another process is writing the run. If it is another exam, this one waits.
+        UsageError: An unknown marker or control, more questions than are held out, a control that the questions do not
+        allow, or dollars are limited and a model has no price. PrerequisiteError: The scorer is not that of earlier
+        exams, or of the run. RunLocked: Another process is writing the run. If it is another exam, this one waits.
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call resumes it.
     """
     if control not in CONTROLS:
@@ -162,7 +161,7 @@ def _recorded(run: Run, wanted: ExamOpened) -> ExamRecord | None:
 
 
 def _require_scorer(reader: LogReader, wanted: ExamOpened) -> None:
-    """Raise `PrerequisiteError` if an exam of the run, or the run if it has none, was scored by another scorer."""
+    """Raise `PrerequisiteError` if another scorer scored an exam of the run or, without exams, the run itself."""
     scorer = scorer_of(wanted)
     scored = [(record.opened.exam, scorer_of(record.scored_by)) for record in exam_records(reader)]
     for name, other in scored or [(reader.run, scorer_of(first_event(reader)))]:
@@ -255,7 +254,7 @@ class _Sitting(NamedTuple):
             turn.release()
 
     def _take_lock(self) -> Lock | None:
-        """Take the lock held by whoever takes an exam of the run; None while another holds it."""
+        """Take the lock of the run's exam under way; None while another process holds it."""
         try:
             return LocalFileSystem().lock(self.run.examining_path)
         except BlockingIOError:
@@ -263,7 +262,7 @@ class _Sitting(NamedTuple):
 
     async def _answered(self, exam: Run, own: Log, opened: ExamOpened) -> ExamClosed:
         state = self.state
-        # From here on the state folds the exam's own log, whose sequence numbers and calls start at the beginning.
+        # From here on the state folds the exam's own log, whose sequence numbers and calls start from zero.
         state.seq = 0
         state.ledger.load(Ledger().dump())
         recorded = list(LogReader(exam.log_path).records())
@@ -277,7 +276,7 @@ class _Sitting(NamedTuple):
 
 
 def _new_name(run: Run, wanted: ExamOpened) -> str:
-    """Return the name of the next exam. Raises `UsageError` if an exam unknown to the run is in its way."""
+    """Return the name of the next exam. Raises `UsageError` if an exam that the run does not know has that number."""
     reader = LogReader(run.log_path)
     number = 1 + max((record.number for record in exam_records(reader)), default=0)
     while begun := [exam for exam in run.exams() if number_of(exam.path.name) == number and exam.events]:

@@ -46,7 +46,7 @@ class GroupScore(msgspec.Struct, frozen=True, kw_only=True):
 class ExamDifference(msgspec.Struct, frozen=True, kw_only=True):
     """An exam compared with another, `exam_id`, on the `total` questions that both asked.
 
-    `marker`, `control` and `execution` are the other's, which got `correct` right; `better` and `worse` are the
+    `marker`, `control` and `execution` are the other exam's, which got `correct` right; `better` and `worse` count the
     questions that changed; `points` and `interval` are the mean difference, this one minus the other.
     """
 
@@ -67,16 +67,16 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
 
     `unfamiliar` are the questions of phrasing families that occur only in the exam (None if the benchmark has no
     families). `answers` is (question id, correct) in id order, for paired comparisons. `interval` is the Wilson score
-    interval of `correct` in `total` at 95 %. `undecided` answers, on which neither the rule nor a judge could decide,
-    are in no other number, by the kind of the reason. `unanswered` questions, whose call failed for good, count as
-    wrong, by the kind of the fault. `head` is that of the exam's own log. `bare` questions were shown nothing learned,
+    interval of `correct` in `total` at 95 %. `undecided` counts, by reason, the answers on which neither the rule nor a
+    judge could decide; they are in no other number. `unanswered` counts, by kind of fault, the questions whose call
+    failed for good; they are wrong. `head` is that of the exam's own log. `bare` questions were shown nothing learned,
     `recalled` ones were answered by the nearest cases without a call; with a control, `controlled` ones were shown
     memories under it. `execution` is the model that answered. If questions share a few right answers, `commonest` is
     the most frequent one among those to learn from, and how many of the exam's questions it fits.
 
-    `beside` compares a control with the exam of the same state without one, and another learner with the run's own;
-    `before` compares with the exam of the start by the same model. Both are None if there is no such exam. `repeated`:
-    this exam was already complete, and no call was made.
+    `beside` compares a control with the exam of the same state without one, or another learner with the run's own;
+    `before` compares with the same model's exam of the start. Each is None if there is no such exam. `repeated`: this
+    exam was already complete, and no call was made.
 
     `benefit` has by task type how the anchors were answered with what was learned and with the bare prompt, and what is
     served; the last is for all types; () if nothing was tested. `form` is what a trial of the form of prompts showed;
@@ -166,7 +166,7 @@ def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_
 
 
 def _count_shown(log: LogReader, names: Collection[str]) -> tuple[int, int, int]:
-    """Return how many of these questions saw nothing that was learned, how many a control's memories, and how many
+    """Return how many of these questions saw nothing that was learned, how many saw a control's memories, and how many
     were answered by their nearest cases."""
     bare, donated, controlled, recalled = set[str](), set[str](), set[str](), set[str]()
     # An episode retrieves memories at each step, and its first prompt may have none yet.

@@ -100,8 +100,8 @@ def _finished(work: Coroutine[Any, Any, T]) -> T:
     with ThreadPoolExecutor(1) as pool:
         done = pool.submit(asyncio.run, followed())
         try:
-            # In short turns, because if a library has set a signal's action, as data libraries do, a signal need not
-            # end a wait.
+            # In short turns: if a library has set a signal's action, as data libraries do, the signal may not end a
+            # wait.
             while not done.done():
                 wait([done], timeout=_TURN)
             return done.result()

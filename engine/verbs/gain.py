@@ -92,7 +92,7 @@ def _few(reader: LogReader, cls: type, fields: tuple[str, ...]) -> list:  # type
 def _by_type(sessions: Sequence[Sitting], metric: str) -> list[GainRow]:
     types = sorted({each.task_type for each in sessions if each.task_type})
     rows = [_row(metric, ALL, _of(sessions, metric))]
-    # A single type is the same as all of them.
+    # With a single type, its rows would repeat those of all types.
     if len(types) > 1:
         rows += [_row(metric, name, _of([s for s in sessions if s.task_type == name], metric)) for name in types]
     return rows

@@ -1,4 +1,4 @@
-"""The verbs on signed heads: sign a run's current head, cosign the newest, and issue a receipt of what a head
+"""The verbs on signed heads: sign a run's current head, cosign the newest, and issue a receipt for what a head
 proves."""
 
 from __future__ import annotations
@@ -37,11 +37,10 @@ class Proved(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
-    """What a signed head proves about one question or exam, for checking without this package.
-
-    `events` are in the log of the run, whose `checkpoint` has their root. Those of an exam's own log are `exam_events`;
-    their root is named by the last of `events`, the exam's `exam.closed`. `keys` are the verifier keys that the log
-    names: whose they are must be known from elsewhere.
+    """What a signed head proves about one question or exam, to check without this package. `events` are in the log of
+    the run, whose `checkpoint` has their root. Those of an exam's own log are `exam_events`; their root is named by the
+    last of `events`, the exam's `exam.closed`. `keys` are the verifier keys that the log names: whose keys they are
+    must be known from elsewhere.
     """
 
     format: str = "mage-es receipt 1"
@@ -72,8 +71,8 @@ def _signed_head(file: Path) -> SignedHead:
 
 @typed
 def receipt(run: Run | Path | str, about: str, *, exam: int | None = None) -> Receipt:
-    """Return what the newest signed head proves `about` a question, the last time that it was asked or in exam number
-    `exam`, or about an exam, by name or number.
+    """Return what the newest signed head proves `about` a question, as it was last asked or in exam number `exam`, or
+    about an exam, by name or number.
 
     Raises:
         UsageError: There is no such question or exam, or no signed head after it.

@@ -105,7 +105,7 @@ def write_skeleton(kind: str, name: str, parent: Path) -> tuple[Path, ...]:
 
 
 def _filled(text: str, values: dict[str, str], *, marks: str) -> str:
-    """Replace `<name>` (or what other marks enclose) with its value, in which others are replaced in turn."""
+    """Replace `<name>` (or a name between other marks) with its value, in which other names are replaced in turn."""
     for name, value in values.items():
         text = text.replace(f"{marks[0]}{name}{marks[1]}", value)
     return text

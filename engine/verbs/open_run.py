@@ -29,11 +29,11 @@ def open_run(
 ) -> OpenedRun:
     """Return a run frozen at a marker; `embedder` replaces the one of its configuration.
 
-    A memory whose cosine to a question is below `min_similarity` is left out: "auto" measures for each task type what
-    19 of 20 of the run's own questions, reworded, reach to a memory of another one (engine/rules/floors.py), 0 lets
-    everything in. If `task_types` are named, a question of any other type gets none. Notes in what `wrap` sends have at
-    most `max_note_tokens` (an upper estimate; 0: any number), and show cases as `turns` of the chat or in `sections`,
-    as `layout` says; by default as the run's own prompts do.
+    A memory whose cosine to a question is below `min_similarity` is left out: "auto" measures for each task type the
+    cosine to another question's memory that 19 of 20 of the run's own questions, reworded, reach
+    (engine/rules/floors.py); 0 lets everything in. If `task_types` are named, a question of any other type gets none.
+    Notes in what `wrap` sends have at most `max_note_tokens` (an upper estimate; 0: no limit), and show cases as
+    `layout` says, such as `turns` of the chat or `sections`; by default as the run's own prompts do.
 
     A run that began with a Python `Benchmark` object needs it again, here as in every other verb.
 

@@ -26,7 +26,7 @@ from mage_es.events.vocabulary import ServingStarted
 
 
 class PublishReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was published of a run, key by key, and the marker that new sessions see from now on."""
+    """What was published in a run, key by key, and the marker that new sessions see from now on."""
 
     run_id: str
     marker: str

@@ -22,12 +22,12 @@ _NO_RECORD = ("snapshots", "replays", "beginning", "examining", "in-flight")
 
 def repair(run: Run, *, confirmed: bool) -> RepairReport:
     """Return what cutting the run's log to its last whole prefix loses; do it if `confirmed`. What opening the log
-    fixes by itself is done and reported too. Either way the repaired run is verified: a copy of it if nothing is to
+    fixes by itself is fixed and reported too. Either way the repaired run is verified: a copy of it if nothing is to
     change yet.
 
     Raises:
-        UsageError: That is not a run. LogDamaged: Its FORMAT is damaged, without which its events cannot be told from
-            another log's. RunLocked, PrerequisiteError: Another process is writing it, or the disk refuses.
+        UsageError: That is not a run. LogDamaged: Its FORMAT is damaged, and without it nothing tells its events from
+        another log's. RunLocked, PrerequisiteError: Another process is writing it, or the disk refuses.
     """
     if confirmed:
         return _repaired(run)

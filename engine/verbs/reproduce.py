@@ -3,9 +3,9 @@
 Rules
     - Everything that `verify` checks: the state is folded again, each request made again and matched with its recorded
       reply, each answer scored again.
-    - A share of the execution model's calls, drawn by a seed, is repeated, each if its model can be reached.
+    - A share of the execution model's calls, drawn by a seed, is repeated, as far as their models can be reached.
     - A stand-in must give the same replies. A served model need not, not even at temperature 0; but if it is right less
-      often than the recorded replies, beyond what chance explains, those are not its own.
+      often than the recorded replies, beyond what chance explains, the recorded replies are not its own.
     - Nothing is recorded.
 """
 
@@ -42,15 +42,16 @@ from mage_es.events.errors import MageError, PrerequisiteError, UsageError
 SHARE = 0.05
 """The share of the calls to repeat."""
 AT_ONCE = 8
-"""Calls in flight."""
+"""Most calls in flight."""
 NAME = "asked again"
 _P = 0.001
-"""The p value below which a model is worse than its recorded replies."""
+"""Below this p value a model counts as worse than its recorded replies."""
 
 
 class AskedAgain(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model replied to `asked` of its `calls`: `same` word for word; of `scored` answers `right` were right now,
-    and `recorded_right` on record. `problem` says why none was asked, "" if some were."""
+    """What a model replied to `asked` of its `calls`: `same` counts those equal word for word; of `scored` answers
+    `right` are right now, and `recorded_right` were on record. `problem` says why nothing was asked, "" if something
+    was."""
 
     model: str
     calls: int
@@ -90,7 +91,7 @@ async def areproduce(
     execution: Model | None = None,
 ) -> ReproduceReport:
     """Check a run as `verify` does, and repeat a `share` (0 to 1) of its calls, drawn by `seed`. `execution` answers in
-    place of the model of its name, if Python gave it to the run. Raises `UsageError` for an invalid share."""
+    place of the model with its name, if Python gave that one to the run. Raises `UsageError` for an invalid share."""
     if not 0 <= share <= 1:
         raise UsageError(f"share is {share}: give the share of the calls to repeat, from 0 to 1.")
     run, began, heard = as_run(run), time.perf_counter(), list[Heard]()
@@ -113,7 +114,8 @@ reproduce = blocking(areproduce)
 
 
 class _Made(NamedTuple):
-    """The calls of a model, those drawn, and its replies to them as they would be recorded, None for a missing one."""
+    """The calls of a model, those that were drawn, and its replies to them as they would be recorded, None if one is
+    missing."""
 
     model: str
     calls: int

@@ -39,7 +39,8 @@ async def aresume(
     finished run is returned unchanged.
 
     Raises:
-        UsageError: `config` or `tasks`, a file of own tasks, is given and differs from the run's; the message lists the
+        UsageError: `config` or `tasks`, a file of the user's own tasks, is given and differs from the run's; the
+        message lists the
             differences.
         RunLocked: Another process is writing the run.
     """

@@ -33,10 +33,9 @@ class NearAnchor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
-    """A proposal that waits for a review (`waiting`), or for the next publish after it (`approved`).
-
-    `why` says why no anchor could judge it, in the publish of `marker`. `leak` is how much of an anchor or held-out
-    question its texts hold (0 to 1), of the split `leak_split`; from 0.8 on it would have been refused.
+    """A proposal that waits for a review (`waiting`), or for the next publish after it (`approved`). `why` says why no
+    anchor could judge it, in the publish of `marker`. `leak` is how much of a question of the split `leak_split`
+    (anchors or held-out) its texts hold, 0 to 1; from 0.8 on it would have been refused.
     """
 
     memory_id: str

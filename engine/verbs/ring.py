@@ -40,14 +40,15 @@ from mage_es.projections.ledger import Usage
 
 MAGE, PLAIN, NOTHING = "mage", "knn", "zero_shot"
 POOL = 24
-"""Roughly how many questions an iteration of MAGE has, as a ring has few questions in all."""
+"""Roughly how many questions an iteration of MAGE has, since a ring has few questions in all."""
 LEAST_ANCHORS = 3
 """With fewer there are none: one or two decide nothing, and of ten questions each is a tenth of what can be learned."""
 ANSWERING: tuple[Tier, ...] = ("execution", "judge")
 
 
 class RingDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """One method minus another on the questions of the same seeds: in points, and how many only one had right."""
+    """One method minus another on the questions of the same seeds: in points, and how many only one of them got
+    right."""
 
     to: str
     points: float
@@ -91,7 +92,8 @@ class RingReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Sat(NamedTuple):
-    """A method's exam of one seed: right by question, and what was used for the exam and before it, by tier."""
+    """A method's exam of one seed: which questions it got right, and what was used for the exam and before it, by
+    tier."""
 
     right: Mapping[str, bool]
     examined: Sequence[Usage]
@@ -116,7 +118,7 @@ class _Ring(NamedTuple):
         return Run(name, self.runs_dir / name)
 
     async def take(self, method: str, seed: int) -> _Sat:
-        """Finish a method's run, wherever it stopped, and return its exam."""
+        """Finish a method's run from wherever it stopped, and return its exam."""
         run, config = self.run(method, seed), msgspec.structs.replace(self.config, seed=seed)
         return await (self._mage(run, config) if method == MAGE else self._method(run, config, method))
 
@@ -195,7 +197,7 @@ class _Ring(NamedTuple):
         )
 
     def _sized(self, config: Config) -> Config:
-        """Return the configuration under which MAGE sees as many questions as the others, its anchors among them."""
+        """Return the configuration with which MAGE sees as many questions as the others, including its anchors."""
         share = int(ANCHOR_SHARE * self.learned)
         anchors = min(config.anchors, share) if share >= LEAST_ANCHORS else 0
         config = msgspec.structs.replace(config, anchors=anchors)
@@ -224,9 +226,9 @@ async def aring(
     """Let methods learn from the same number of questions and examine each, for the configuration's seed and the next.
 
     `methods` are names of methods, baselines, or `mage`: an evolution with this configuration, in as many iterations as
-    the questions are enough for. `learn_from` and `budget_tokens` are those of `abaseline`; `name` is the prefix of the
-    runs' names. With `register` each run records before its first call how many questions its one exam will have, and
-    of which seeds it is a part.
+    the questions suffice for. `learn_from` and `budget_tokens` are as in `abaseline`; `name` is the prefix of the runs'
+    names. With `register` each run records before its first call how many questions its one exam will have, and the
+    seeds of the whole ring.
 
     Raises:
         UsageError: A method is unknown or named twice, or an unfinished run of this name has another configuration.
@@ -317,7 +319,8 @@ def _row(method: str, sats: Sequence[_Sat], right: Mapping[str, Mapping[tuple[in
 def difference_of(
     own: Mapping[tuple[int, str], bool], other: Mapping[tuple[int, str], bool], name: str
 ) -> RingDifference:
-    """Return the difference between two methods, each right or not by seed and question, to the one of this name."""
+    """Return the difference between two methods, each given as right or not by seed and question; `name` is the
+    second's."""
     differences = [float(own[key]) - float(other[key]) for key in sorted(own.keys() & other.keys())]
     return RingDifference(
         to=name,

@@ -258,7 +258,7 @@ def iteration_rows(state: State, scores: Mapping[tuple[str, int], int], *, first
             if iteration == k or iteration < k == first - 1:
                 sizes[outcome] += count
         fresh, revisit, anchor = (state.scores.score(purpose, k) for purpose in ("fresh", "revisit", "anchor"))
-        if k < first:  # a parent's own answers are not a result of this run
+        if k < first:  # a parent's answers are not results of this run
             fresh = revisit = Score(0, 0)
         rows.append(
             IterationRow(

@@ -35,7 +35,7 @@ from mage_es.events.errors import UsageError
 
 
 class ScoredPrediction(msgspec.Struct, frozen=True, kw_only=True):
-    """The metrics of one prediction; None for a metric that upstream does not count it for."""
+    """The metrics of one prediction; None for a metric in which upstream does not count it."""
 
     id: str
     answer: str
@@ -85,14 +85,14 @@ def score(
     without one); `strict`: upstream to the letter.
 
     Raises:
-        UsageError: No such benchmark, a prediction for no question of the records, or a judge of episodes.
+        UsageError: No such benchmark, a prediction for a question that is not in the records, or a judge for episodes.
         PrerequisiteError: A file is missing or malformed, or the judge cannot be reached.
         BudgetReached: The judge's next call could cost more than may be spent.
     """
     benchmark = open_records(name, records) if records else open_benchmark(name, seed=seed, data_dir=data_dir)
     if judge is not None and is_sequential(benchmark):
         raise UsageError(f"The tasks of {name} are episodes, which their environment scores: omit --judge.")
-    # A user's own tasks, which a run would divide, are measured whole.
+    # All of a user's own tasks are measured, though a run would divide them.
     questions = benchmark.questions("test") or benchmark.questions("evolution")
     form: PredictionForm = getattr(benchmark, "predictions", "text")
     read = read_records(predictions, dict[str, Any], partial(_prediction, form))

@@ -39,9 +39,10 @@ HASH_WORDS = (
 
 
 class ServedAt(msgspec.Struct, frozen=True, kw_only=True):
-    """A served run, the run whose memories it has, the marker whose state new sessions see, the smallest and largest
-    cosine that a task type requires of a memory, and the embedder. `benefit` says what the anchors showed, and what is
-    served: a record for each task type, then one for all types. It is empty if nothing was tested."""
+    """A served run, the run whose memories it has, the marker whose state new sessions see, the smallest and the
+    largest of the cosines that task types require of a memory, and the embedder. `benefit` says what the anchors
+    showed, and what is served: a record for each task type, then one for all types. It is empty if nothing was
+    tested."""
 
     run_id: str
     parent: str
@@ -71,7 +72,8 @@ async def aserve(
     stop: Callable[[], bool] = lambda: False,
     say: Callable[[str], None] = lambda words: None,
 ) -> ServeReport:
-    """Serve until `stop` says so, then finish what is under way and record what waits; `begun` is called at the start.
+    """Serve until `stop` says so, then finish what is under way and record what is still waiting; `begun` is called at
+    the start.
 
     `say` reports what a publish did and, with `access_log`, each request. The file of keys is read again when it
     changes. With a `signer` the head of each served run is signed at the start and at the end.
@@ -136,8 +138,8 @@ def _require_packages() -> None:
 
 @contextmanager
 def _settled() -> Iterator[None]:
-    """Exempt the current states from garbage collection, as walking them would hold up every stream, and return the
-    memory used to open them."""
+    """Exempt the current states from garbage collection, which would hold up every stream, and return the memory used
+    to open them."""
     gc.collect()
     gc.freeze()
     give_back_freed()
@@ -161,7 +163,7 @@ def _reached_by(key: Key, own: _Wanted) -> _Wanted:
 async def _opened(
     own: _Wanted, ring: KeyRing | None, runs_dir: Path, **options: Any
 ) -> AsyncIterator[tuple[KeyRing | None, Mapping[_Wanted, LiveRun]]]:
-    """Open every run that a key reaches or, without keys, the one of the command line."""
+    """Open every run that a key reaches or, without keys, the one that the command line names."""
     lives = dict[_Wanted, LiveRun]()
     async with AsyncExitStack() as stack:
         for wanted in dict.fromkeys(_reached_by(key, own) for key in ring.keys) if ring else [own]:
@@ -215,7 +217,7 @@ async def _rereading(
     while not stop():
         await asyncio.sleep(1)
         try:
-            # The bytes, not the modification time, as a file may be mounted over, or swapped behind a link.
+            # The bytes, not the modification time: a file may be mounted over, or swapped behind a link.
             if (found := await asyncio.to_thread(read_small, path)) == known:
                 continue
             known, ring = found, read_keys(path)

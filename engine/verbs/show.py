@@ -109,7 +109,7 @@ class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Asking(NamedTuple):
-    """One occasion on which a question was asked, on the state after event `state_seq` of the run."""
+    """One asking of a question, on the state after event `state_seq` of the run."""
 
     where: str
     reader: LogReader
@@ -131,7 +131,7 @@ def show(
     data_dir: Path | str | None = None,
     benchmark: Benchmark | None = None,
 ) -> QuestionReport:
-    """Return the last time that a question was asked, in the run or its exams: in an iteration or an exam if given.
+    """Return the last asking of a question, in the run or its exams, or in the iteration or exam given.
 
     Raises:
         UsageError: The question was never asked; the message lists near matches.
@@ -203,7 +203,7 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
     calls = [move for move in moves if isinstance(move, CallReport)]
     trimmed = [move for move in moves if isinstance(move, TrimReport)]
     sent = (fact.sent for fact in facts if isinstance(fact, ModelCalled | CallFailed) and fact.tier == "execution")
-    # What was not asked, or not yet, is shown as it would be asked now.
+    # A call that was not made, or not yet, is shown as it would be made now.
     first = begin(planned_course(world, state, planned))
     request = asking.requests.request(next(sent, Sent())) or (first.request if isinstance(first, Ask) else None)
     is_as_planned = (sha256_text(request.text) if request else "") == planned.prompt_sha256

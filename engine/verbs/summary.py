@@ -11,9 +11,9 @@ from mage_es.events.vocabulary import FormDecided, Paired
 class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
     """One iteration of a run. The first is the start, -1 or a parent's last, which has only an anchor result.
 
-    The totals count every question that was asked: `unanswered` ones, whose call failed for good, are wrong;
-    `undecided` ones are neither right nor wrong, and in no total. The scores are means of episodes, as fractions, and
-    None if the questions are not episodes.
+    The totals count every question that was asked: `unanswered` ones, whose call failed for good, are wrong; only
+    `undecided` ones, neither right nor wrong, are left out. The scores are means of episodes, as fractions, and None if
+    the questions are not episodes.
     """
 
     iteration: int
@@ -62,7 +62,7 @@ class EpisodeRow(msgspec.Struct, frozen=True, kw_only=True):
 class ExamRow(msgspec.Struct, frozen=True, kw_only=True):
     """An exam as the run's log records it: who answered, how much of `total` was right, the head of the exam's own log.
 
-    Both are 0 and `head` is "" while it is unfinished. One that was scored again has the result by the newer scorer.
+    Both are 0 and `head` is "" while it is unfinished. An exam that was scored again has the newer scorer's result.
     """
 
     exam: str
@@ -142,7 +142,8 @@ class FrontierSkill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GuardSensitivity(msgspec.Struct, frozen=True, kw_only=True):
-    """How many questions the guard compares, and the smallest drop, a fraction, that it could notice last time."""
+    """How many questions the guard compares, and the smallest drop, a fraction, that it could have noticed last
+    time."""
 
     guard: str
     questions: int

@@ -66,7 +66,7 @@ class ToolReport(msgspec.Struct, frozen=True, kw_only=True, tag="tool"):
 
 
 class SearchReport(msgspec.Struct, frozen=True, kw_only=True, tag="search"):
-    """One search: the query and the titles it found; `is_there`: their pages came with them; `problem`: why not."""
+    """One search: the query and the titles it found; `is_there`: their pages came with them; `problem` says why not."""
 
     search: str
     query: str
@@ -86,17 +86,18 @@ MoveReport = CallReport | TrimReport | ToolReport | SearchReport | StepReport
 
 def walk(course: Course, state: State, facts: Sequence[Event], requests: Requests) -> list[MoveReport]:
     """Replay a course on recorded facts and return its moves, as far as they are recorded."""
-    # A failure to get a longer reply is not a move: the reply before it was the last.
+    # A failed attempt at a longer reply is not a move: the reply before it was the last.
     walked = list(told(course, facts))
     found = [report_of(move, state, fact, requests) for move, fact in walked if not isinstance(fact, CallFailed)]
     taken = {id(fact) for _, fact in walked}
-    # This program would not have asked it, but it was asked all the same.
+    # This program would not have made this call, but it was made all the same.
     others = [fact for fact in facts if isinstance(fact, ModelCalled) and id(fact) not in taken]
     return [*found, *(call_report(fact, requests.request(fact.sent)) for fact in others)]
 
 
 def told(course: Course, facts: Sequence[Event]) -> Iterator[tuple[Move, Event | None]]:
-    """Yield the moves of a course, each with its fact, as far as they are recorded; the first without one is the last.
+    """Yield the moves of a course, each with its fact, as far as they are recorded; the first move without a fact is
+    the last.
 
     A call is matched by tier, subject and attempt rather than by its prompt, which may render differently now.
     """

@@ -26,7 +26,7 @@ from mage_es.events.vocabulary import FormDecided
 LOOK_UP = "nearest_label"
 METHODS = (NOTHING, LOOK_UP, PLAIN, MAGE)
 QUESTIONS = 60
-"""Most held-out questions to ask: enough to see some 15 points, and few enough to wait for."""
+"""Most held-out questions to ask: enough to see some 15 points, and few enough to be worth the wait."""
 
 Outlook = Literal["better", "level", "worse"]
 
@@ -67,7 +67,7 @@ async def atryout(
 ) -> TryoutReport:
     """Measure a model on a benchmark with nothing, with plain nearest cases and with what it learned.
 
-    Raises as `aring` does; the same call continues a run that was stopped.
+    Raises what `aring` raises; the same call continues a run that was stopped.
     """
     data = check(config, data_dir=data_dir)
     ring = await aring(

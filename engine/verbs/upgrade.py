@@ -52,20 +52,20 @@ from mage_es.projections.questions import EVOLVING
 from mage_es.projections.scores import START
 
 SAMPLE = 40
-"""Default number of questions to learn from that are asked again: with the anchors enough for the gate."""
+"""How many of the questions learned from are asked again by default: with the anchors, enough for the gate."""
 QUESTIONS = 60
-"""Questions of each exam if the old run has taken none."""
+"""How many questions each exam has if the old run has taken none."""
 _LONGEST_GAP_US = 60_000_000
-"""Time between two replies that counts as a pause, not as a model's pace."""
+"""A longer time between two replies counts as a pause, not as a model's pace."""
 _NAME = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 class UpgradePrice(msgspec.Struct, frozen=True, kw_only=True):
-    """What an upgrade will take from here on: `calls`, besides those `made`, to ask `sample` recorded questions,
-    `anchors` and `questions` of an exam, each twice.
+    """What an upgrade will still take: `calls`, besides those `made`, to ask `sample` recorded questions, `anchors` and
+    `questions` of an exam, each twice.
 
-    Calls and tokens per question are those of the old model; `usd` is None if a price is unknown, `minutes` if no run
-    in the same folder shows how fast the new model answers (`paced_by` is the one that does).
+    Calls and tokens per question are those of the old model; `usd` is None if a price is unknown, `minutes` is None if
+    no run in the same folder shows how fast the new model answers (`paced_by` is the run that does).
     """
 
     run_id: str
@@ -83,7 +83,7 @@ class UpgradePrice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Taken(NamedTuple):
-    """What questions cost a model, as the mean for each kind."""
+    """What questions cost a model, on average for each kind."""
 
     questions: int = 0
     calls: int = 0
@@ -171,7 +171,7 @@ async def aupgrade(
 
     Raises:
         UsageError: The run learned nothing, `execution` is its own model, or the name is another run's.
-        Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call goes on.
+        Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call continues.
     """
     run, runtime = as_run(run), runtime or Runtime()
     model = open_model(execution, "execution") if isinstance(execution, str) else execution
@@ -241,7 +241,8 @@ def upgrade_name(run: Run, execution: str) -> str:
 
 
 def _config(config: Config, execution: str) -> Config:
-    """Return the configuration of a run that only asks again: as clients are served, and without its own case."""
+    """Return the configuration of a run that only asks again: as clients are asked, and each question without its own
+    case."""
     return msgspec.structs.replace(config, execution=execution, iterations=1, coin=0.0, revisit_self="exclude")
 
 
@@ -318,7 +319,7 @@ def _pace(folder: Path, execution: str) -> tuple[float, str]:
             if first_event(reader).execution_model != execution:
                 continue
             times = [record.ts_us for record in reader.records({ModelCalled})]
-        except (LogError, PrerequisiteError):  # a damaged run is no reason not to give a price
+        except (LogError, PrerequisiteError):  # a damaged run must not prevent an estimate
             continue
         gaps = [later - earlier for earlier, later in pairwise(times) if later - earlier < _LONGEST_GAP_US]
         if gaps:
@@ -327,7 +328,7 @@ def _pace(folder: Path, execution: str) -> tuple[float, str]:
 
 
 def _left(child: Run, runtime: Runtime, reports: Sequence[ExamReport]) -> Limits:
-    """Return what is left for the next exam. Raises `BudgetReached` if that is nothing."""
+    """Return what is left for the next exam. Raises `BudgetReached` if nothing is."""
     limits = runtime.limits or UNLIMITED
     if not (limits.max_usd or limits.max_calls):
         return UNLIMITED
@@ -337,12 +338,12 @@ def _left(child: Run, runtime: Runtime, reports: Sequence[ExamReport]) -> Limits
     rates = [(runtime.prices.rate(account.model), account, use) for account, use in uses]
     usd = limits.max_usd - sum(rate.paid(use, batched=account.batched) for rate, account, use in rates if rate)
     if (limits.max_calls and calls <= 0) or (limits.max_usd and usd <= 0):
-        raise BudgetReached(f"The budget of {child.id} ({limits}) is spent before its exams are taken.")
+        raise BudgetReached(f"The budget of {child.id} ({limits}) is spent, but its exams are still to be taken.")
     return Limits(max(0.0, usd), max(0, calls))
 
 
 def _is_complete(child: Run, questions: int) -> bool:
-    """Return whether the re-proof and both exams are recorded, so that no call is left to make."""
+    """Return whether the re-proof and both exams are recorded, which leaves no call to make."""
     if not child.path.exists() or not child.events:
         return False
     is_finished = next(LogReader(child.log_path).of(RunFinished), None) is not None

@@ -28,7 +28,7 @@ from mage_es.events.vocabulary import AnswerJudged, Digest, MemoryQuarantined, P
 
 class MemoryProof(msgspec.Struct, frozen=True, kw_only=True):
     """A memory that was shown to `shown` questions, of which `won` were right only with it and its neighbours, and
-    `lost` only without. `is_out` is whether it went out of use for that; `writer` is the model that wrote it."""
+    `lost` only without. `is_out` is whether it therefore went out of use; `writer` is the model that wrote it."""
 
     memory_id: str
     kind: str
@@ -63,8 +63,8 @@ class UpgradeDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeptGain(msgspec.Struct, frozen=True, kw_only=True):
-    """How many questions the new model and the old one gained by memories, of the `total` that all four exams asked.
-    `share` is the first divided by the second, None if the old one gained nothing."""
+    """How many questions the new model and the old one gained through memories, of the `total` that all four exams
+    asked. `share` is the first divided by the second, None if the old one gained nothing."""
 
     gain: int
     old_gain: int
@@ -97,8 +97,8 @@ class UpgradeReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def upgrade_report(run: Run, child: Run, exams: Sequence[ExamReport]) -> UpgradeReport:
-    """Return the report on a run and the one that continues it with another model, by that one's exams: with what it is
-    served, and bare."""
+    """Return the report on a run and on the one that continues it with another model, by the latter's exams: with what
+    it is served, and bare."""
     before, after = LogReader(run.log_path), LogReader(child.log_path)
     begun = inheritance(after)
     assert begun is not None
@@ -195,7 +195,7 @@ def _showings(reader: LogReader) -> list[Showing]:
 def _old_exam(run: Run, reader: LogReader, digests: Sequence[Digest], *, is_bare: bool) -> tuple[str, dict[str, bool]]:
     """Return the name and the answers of the newest exam by which the old model can be compared, ("", {}) without one.
 
-    Bare means at the start, or under the control; with memories on the state that the new model began with.
+    Bare means at the start, or under the control; with memories means on the state that the new model began with.
     """
     learner = learner_of(reader)
     for record in reversed(exam_records(reader)):

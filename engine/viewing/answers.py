@@ -2,9 +2,8 @@
 
 Rules
     - A prompt is shown as logged, as in `show`, and says whether it has its recorded hash. What it quotes is found by
-      rendering it again from the plan and the state that it was made on; where that cannot be done the page says why,
-      and shows the rest.
-    - What many prompts quote is in a chunk once.
+      rendering it again from the plan and the state that it was made on; if that is impossible, the page says why and
+      shows the rest. - A text that many prompts quote is in a chunk only once.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ _SECRET = "The texts of subjects leave this machine encrypted, so no prompt of t
 
 
 class _Asking(NamedTuple):
-    """A row of `askings`: its plan (None for a carried verdict), the facts after it, their events."""
+    """A row of `askings`: its plan (None for a carried verdict), the facts after that, and their events."""
 
     row: int
     plan: Record | None
@@ -55,7 +54,7 @@ class _Asking(NamedTuple):
 
 
 class Rendered:
-    """The rows of `answers` of a run. `is_open` is whether subjects' texts are read in clear, as by the reader."""
+    """The rows of `answers` of a run. `is_open` is whether subjects' texts are decrypted, as the reader does it."""
 
     def __init__(
         self,
@@ -147,7 +146,7 @@ class Rendered:
             try:
                 state = self._state_at(asking.plan.commit - 1 if state_seq is None else state_seq)
                 moves = self._moves(self._world, state, plan, asking.facts, texts, requests)
-            except PrerequisiteError as error:  # this machine lacks something, such as a model: for every prompt
+            except PrerequisiteError as error:  # this machine lacks something, such as a model, and so for every prompt
                 self.problem = problem = str(error)
                 self._world = None
             except (MageError, OSError, LookupError, ValueError, AssertionError) as error:
@@ -220,14 +219,14 @@ class Rendered:
                 kind = str(type(report).__struct_config__.tag)
                 shown = {"memories": fact.memories} if isinstance(fact, v.EpisodeStepped) else {}
                 found.append({"kind": kind, **msgspec.structs.asdict(report), **shown})
-        # What this program would not have asked was asked all the same.
+        # It was asked, though this program would not have asked it.
         return [*found, *_recorded([record for record in facts if id(record.event) not in taken], requests)]
 
     def _state_at(self, seq: int) -> State:
-        """Return the state after an event; askings mostly come in order, so the last state is continued."""
+        """Return the state after an event; askings mostly come in order, so the fold continues from the last state."""
         if self._state is None or not self._state.seq <= seq <= self._state.seq + NEAR:
             self._state = state_of(self._run, self._reader, until=seq)
-        if self._state.seq < seq:  # one by one: these events were read for the askings before
+        if self._state.seq < seq:  # one by one: these events were already read for the previous askings
             for record in self._windows[None].records(self._state.seq + 1, seq):
                 self._state.apply(record.event)
             self._state.seq = seq
@@ -292,7 +291,7 @@ def _is_whole(sent: Request) -> bool:
 
 
 def _planned(plan: v.QuestionPlanned | None, life: Life) -> dict[str, Any]:
-    """Return what a plan says; nothing for an asking without one."""
+    """Return what a plan says; nothing for an asking without a plan."""
     if plan is None:
         arms: list[Any] = []
         return {
@@ -327,7 +326,7 @@ def _planned(plan: v.QuestionPlanned | None, life: Life) -> dict[str, Any]:
 def _facts(
     plan: Event | None, verdict: v.AnswerJudged | None, lost: v.AnswerUnanswered | v.AnswerUndecided | None
 ) -> list[list[str]]:
-    """Return what else there is to say about an asking, each with its name."""
+    """Return everything else about an asking, each part with its name."""
     told: dict[str, str] = {}
     if isinstance(lost, v.AnswerUndecided):
         told["undecided"] = lost.problem
@@ -349,5 +348,5 @@ def _about(event: Event) -> str:
             return name
     name = getattr(event, "question_id", "")
     if not isinstance(name, str):
-        raise LogError(f"{type(event).__name__} is about {name!r}, which is no question.")
+        raise LogError(f"{type(event).__name__} is about {name!r}, which is not a question.")
     return name

@@ -32,8 +32,8 @@ _SPLITS = {
 
 
 class Askings:
-    """Tables of what was asked. `ended` has the event in its own log that settled an asking (0: none has), `uses` which
-    prompts showed a memory; `episodes` counts those that ended."""
+    """Tables of what was asked. `ended` has the event, in its own log, that settled an asking (0 for none), `uses` the
+    prompts that showed a memory; `episodes` counts those that ended."""
 
     reads = frozenset[type[Event]]({
         *(v.QuestionPlanned, v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided, v.AnswerCarried),
@@ -111,11 +111,11 @@ class Askings:
         return ledger
 
     def lose_exam(self, exam: str, problem: str) -> None:
-        """Note why the own log of an exam cannot be read."""
+        """Note why an exam's own log cannot be read."""
         self._tell(self.exam_rows[exam], problem=problem)
 
     def verdicts(self, exam: str) -> dict[str, bool]:
-        """Return which questions an exam has answers to, and whether they are right, by id."""
+        """Return by id which questions an exam has answers to, and whether these are right."""
         row, columns, names = self.exam_rows[exam], self.askings.columns, self.questions.columns["id"]
         places = [place for place, each in enumerate(columns["exam"]) if each == row]
         found = {names[columns["question"][place]]: columns["verdict"][place] for place in places}
@@ -192,7 +192,7 @@ class Askings:
         iteration, purpose, name = asking_of(event)
         row = self._asked.get((exam, iteration, purpose, name))
         planned = row is not None
-        if row is None:  # carried, or from a parent whose plans are not here
+        if row is None:  # it was carried, or is from a parent whose plans are not here
             row = self._ask(since or seq, seq, event, purpose, exam, getattr(event, "skill", ""))
         asking, counts = self.askings.columns, self.questions.columns
         verdict = _verdict(event)
@@ -218,8 +218,8 @@ class Askings:
         self._answered[question, series] = row
 
     def _verdict_of(self, event: v.AnswerCarried, *, planned: bool) -> int | None:
-        """Return the asking whose verdict was carried: the last one if it was not even planned, else that of the last
-        accepted snapshot."""
+        """Return the asking whose verdict was carried: the last one if the carried one was not even planned, or else
+        that of the last accepted snapshot."""
         if planned:
             at = max((k for k in self._state.scores.accepted() if k != event.iteration), default=None)
         else:

@@ -1,4 +1,4 @@
-"""What the list of runs shows of each: a few figures, from its state and the logs of two exams."""
+"""What the list of runs shows about each run: a few figures, from its state and the logs of two exams."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from mage_es.projections.fold import State
 
 
 def card_of(run: Run, prices: Prices, state: State | None = None) -> dict[str, Any]:
-    """Return the row of a run: `card` in engine/viewing/tables.py; `state` is its final state, if available. What
-    cannot be read says why."""
+    """Return the row of a run: `card` in engine/viewing/tables.py; `state` is its final state, if available. If
+    something cannot be read, the row says why."""
     try:
         return _card(run, prices, state) if run.events else {"state": "empty"}
     except (MageError, OSError) as error:
@@ -61,7 +61,7 @@ def _card(run: Run, prices: Prices, state: State | None) -> dict[str, Any]:
 
 
 def _whole(state: State) -> tuple[int, int]:
-    """Return how many anchors were right at the last closed iteration, of how many."""
+    """Return how many anchors were right at the last closed iteration, and of how many."""
     closed = state.progress.closed
     return state.scores.score("anchor", closed).correct, state.scores.asked("anchor", closed)
 

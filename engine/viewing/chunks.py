@@ -1,4 +1,4 @@
-"""A run as named chunks: its index, and pieces of its tables, each made when it is asked for."""
+"""A run as named chunks: its index, and pieces of its tables, each made on request."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ _SIZES: Mapping[str, int] = {
     "askings": 4000,
 }
 _SIZE = 20_000
-"""Rows of a chunk for any other table."""
+"""How many rows a chunk of any other table has."""
 _WAITED_FOR = {"answers": 20}
-"""The same on a server, where someone waits for a prompt."""
+"""The same on a server, where someone is waiting for a prompt."""
 _TOLD = 5000
-"""Events between two reports of how much was read."""
+"""How many events are read between two reports of progress."""
 _LEVEL = 3
 _LONGEST_BYTES = 64
-"""Most bytes of a field that a payload shows; of longer ones it gives the length."""
+"""Most bytes of a field that a payload shows; for longer ones it gives the length."""
 _NUMBER = re.compile(r"[0-9]{1,12}")
 """The number of a chunk. No run has more, and Python does not read a number of more than 4,300 digits."""
 _HEADER = ("iteration", "phase", "ts_us", "causation", "correlation", "ordinal", "commit")
@@ -102,9 +102,9 @@ def script(name: str, data: Any) -> bytes:
 
 
 class Viewed:
-    """What a page can ask of a run, as it was when this object was made, which reads the whole log. `opened`: subjects'
-    texts in clear, if their keys are here; `whole`: every chunk will be asked for, in the order of `names`; `tell` is
-    called meanwhile with the share of the log read so far. Any number of threads may ask."""
+    """What a page can ask about a run as it was when this object was made, which reads the whole log. `opened`:
+    subjects' texts are decrypted if their keys are here; `whole`: every chunk will be asked for, in the order of
+    `names`; `tell` is called meanwhile with the share of the log read so far. Any number of threads may ask."""
 
     def __init__(
         self,
@@ -211,7 +211,7 @@ class Viewed:
         try:
             self._known = {question.id: question for question in reader.questions()[0]}
             life.asked.name_questions(self._known.values())
-        except LogDamaged as error:  # of the texts alone
+        except LogDamaged as error:  # of the texts only
             self._problem = str(error)
 
     def _asked_again(self) -> dict[str, PairedEffect]:
@@ -230,7 +230,7 @@ class Viewed:
 
     @property
     def is_private(self) -> bool:
-        """Whether subjects' texts are shown, which must not be kept in clear anywhere."""
+        """Whether subjects' texts are shown, which must not be kept unencrypted anywhere."""
         return self._reader is not None and self._reader.keys is not None
 
     def _stamp(self) -> str:
@@ -363,7 +363,7 @@ class Viewed:
         }
 
     def _verified(self) -> dict[str, Any]:
-        """Return what `mage-es verify` says now; for a long log it runs in another process."""
+        """Return what `mage-es verify` says now; for a long log, it runs in another process."""
         is_long = self._rows["events"] > EXACT
         try:
             row = (self._checked or beside(self.run)).result() if is_long else verdict(self.run)
@@ -417,7 +417,7 @@ class Viewed:
         }
 
     def _anchors(self) -> list[tuple[int, float]]:
-        """Return the share of anchors that were right, from each event at which it changed."""
+        """Return the share of anchors that were right, with each event at which it changed."""
         names = ("from", "anchor_correct", "anchor_total")
         rows = zip(*(self._tables["overview"][name] for name in names), strict=True)
         shares = ((seq, round(correct / total, 4)) for seq, correct, total in rows if total)
@@ -463,12 +463,12 @@ def _payload(event: Event) -> dict[str, Any]:
 
 @functools.cache
 def _bytes_in(cls: type[Event]) -> list[str]:
-    """Return the fields of a type that hold bytes; JSON has every other as it is."""
+    """Return the fields of a type that hold bytes; JSON has all others as they are."""
     return [name for name, shape in shapes_of(cls).items() if "bytes" in str(shape) or shape.kind == "vector"]
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it; of long bytes (a vector, a table of hashes) only their number."""
+    """Return a value as JSON has it; for long bytes (a vector, a table of hashes) only their number."""
     if isinstance(value, bytes):
         return value.hex() if len(value) <= _LONGEST_BYTES else {"bytes": len(value)}
     if isinstance(value, tuple | list):

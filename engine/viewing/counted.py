@@ -18,7 +18,7 @@ from mage_es.projections.ledger import Account, Ledger, Usage
 
 
 class Counted:
-    """Tables whose rows change with nearly every event: an event only notes which, and `settle` reads them."""
+    """Tables whose rows change with nearly every event: an event only notes the rows, and `settle` reads them."""
 
     reads = frozenset[type[Event]]({
         *(v.BanditUpdated, v.ModelCalled, v.CallFailed, v.EmbeddingCalled),
@@ -76,7 +76,7 @@ class Counted:
             changed.clear()
 
     def book(self, asked: Askings, exam: str, ledger: Ledger) -> None:
-        """Note what an exam cost, from its end on."""
+        """Note what an exam cost, valid from its end on."""
         row = asked.exams.at(asked.exam_rows[exam])
         for account, use in ledger.accounts():
             self.exam_cost.add(row["closed"] or row["from"], exam, *account, *use, self._paid(account, use))
@@ -102,7 +102,7 @@ class Counted:
         self.overview.put((), seq, marker, *told, *sums, *[None] * len(Gain._fields), 0)
 
     def examine(self, asked: Askings, exam: str, gain: Gain | None) -> None:
-        """Note at the stops since an exam closed its guidance calls, and the gain as measured by then."""
+        """Note, at the stops since an exam closed, its guidance calls and the gain measured by then."""
         row = asked.exams.at(asked.exam_rows[exam])
         columns = self.overview.columns
         told = gain._asdict() if gain else {}

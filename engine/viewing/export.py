@@ -71,7 +71,7 @@ def _to_file(runs: Iterable[Viewed], to: Path, words: Mapping[str, str]) -> View
         raise UsageError(f"{to} exists: name a new file.")
     held, total = list[bytes](), 0
     for name, data in _chunks(runs, words):
-        # Data, not a script: nothing of it is run or unpacked before the page asks for it.
+        # Data, not a script: none of it is run or unpacked before the page asks for it.
         text = msgspec.json.decode(b"[" + data[5:-2] + b"]")[1]
         held.append(f'<script type="text/plain" data-chunk="{html.escape(name)}">{text}</script>\n'.encode())
         total += len(held[-1])

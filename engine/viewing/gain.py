@@ -1,4 +1,4 @@
-"""The gain that a page shows for a run: the exam of its newest state against that of its start, question by
+"""The gain that a page shows for a run: the exam of its newest state compared with that of its start, question by
 question."""
 
 from __future__ import annotations

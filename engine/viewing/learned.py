@@ -145,7 +145,7 @@ class Learned:
         self._status(seq, name)
 
     def _status(self, seq: int, name: str) -> None:
-        if (number := self.rows.get(name)) is None:  # for an id that no projection has
+        if (number := self.rows.get(name)) is None:  # an id that no projection has
             return
         state = self._state
         status = status_of(state, name) or ""
@@ -174,7 +174,7 @@ class Learned:
     def _edge(
         self, seq: int, source: str, target: str, kind: str, label: str = "", weight: float = 1.0, derived: bool = False
     ) -> None:
-        # A memory's field may name something that is not a node of the graph, but the page needs both ends.
+        # A memory's field may name something that is not a node of the graph, while the page needs both ends.
         ends = (self._nodes.get(source), self._nodes.get(target))
         if not derived:
             ends = (self._node(seq, source), self._node(seq, target))
@@ -184,7 +184,7 @@ class Learned:
 
 
 def line(text: str) -> str:
-    """Return the beginning of a text on one line; for a subject's text without its key, only that it is one."""
+    """Return the beginning of a text on one line; for a subject's text without its key, only say that it is one."""
     if text.startswith(PREFIX):
         return "(encrypted)"
     whole = " ".join(text[: 4 * TITLE].split())

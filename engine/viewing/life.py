@@ -1,4 +1,4 @@
-"""The life of a run as interval tables: its events one after another, and which rows each of them changed.
+"""The life of a run as interval tables: its events one after another, and the rows that each of them changed.
 
 Rules
     - What a row says is what the projections say: an event goes to the state first, and then the rows of the keys that
@@ -32,7 +32,7 @@ _MARKED: tuple[type[Event], ...] = (
     *(v.ExamOpened, v.ExamClosed, v.ExamRejudged, v.RunResumed, v.LogRepaired, v.RunFinished),
 )
 _MADE_OF = frozenset[type[Event]]({v.AnswerJudged, v.ModelCalled})
-"""The kinds of facts that something learned names as its origin."""
+"""The kinds of facts that something learned can name as its origin."""
 _OPENED = ("inference", "session", "key", "shape", "model", "treatment", "task_type", "arm", "probability")
 _CLOSED = (
     "outcome",
@@ -45,13 +45,13 @@ _CLOSED = (
     "overhead_us",
 )
 _NONE = (-1, "")
-"""An event's value for an unknown count or text."""
+"""The value in an event for an unknown count or text."""
 
 
 class Life:
     """The tables of a run (engine/viewing/tables.py), event by event.
 
-    `exact`: every row begins at its very event; else those of scores, posteriors and cost begin at stops.
+    `exact`: every row begins at its very event; otherwise rows of scores, posteriors and cost begin at stops.
     """
 
     def __init__(self, *, exact: bool = True, prices: Prices | None = None) -> None:
@@ -116,7 +116,7 @@ class Life:
             self.counted.stop(self.seq, at["name"] if at.get("seq") == self.seq else f"seq:{self.seq}")
 
     def facts(self, names: Sequence[str]) -> list[int]:
-        """Return the events of these fact ids (hexadecimal); those of another log are not among them."""
+        """Return the events with these fact ids (hexadecimal), except those of another log."""
         if not self._sorted:
             known, seqs = np.frombuffer(self._facts, np.uint64), np.frombuffer(self._fact_seqs, np.uint64)
             order = np.argsort(known, kind="stable")
@@ -174,7 +174,7 @@ def lives(records: Iterable[Record], life: Life) -> Life:
 
 
 def _marked(event: Event) -> tuple[str, str]:
-    """Return the kind and the words with which a timeline shows an event."""
+    """Return the kind and the words by which a timeline shows an event."""
     match event:
         case v.SlotsRolledBack():
             return "rollback", "back to the start" if event.to_iteration < 0 else f"back to iter-{event.to_iteration}"

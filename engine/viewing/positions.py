@@ -1,7 +1,7 @@
 """Where the nodes of a graph are drawn: once, from the whole graph, so that no node ever moves.
 
-Skills and task types are hubs, drawn by their edges. What was learned lies around the skill that it exercises (else its
-task type), in order of birth from the middle outwards, as seeds in a sunflower: any number in linear time.
+Skills and task types are hubs, drawn by their edges. What was learned lies around the skill that it exercises (or else
+its task type), in order of birth from the middle outwards, like seeds in a sunflower: any number takes linear time.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def positions(
 
 
 def _spread(count: int, links: set[tuple[int, int]], radius: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the centres of the flowers: near where their edges draw them, and apart by their widths."""
+    """Return the centres of the flowers: near where their edges draw them, and far enough apart for their widths."""
     graph = rx.PyGraph()
     graph.add_nodes_from(range(count))
     graph.add_edges_from([(*link, None) for link in sorted(links)])

@@ -3,13 +3,13 @@
 Rules
     - Only GET, and only what is listed: the application and the chunks of the runs, by their names. A request never
       becomes a path of the file system.
-    - Chunks are scripts, which a page of any origin may include. So the address holds a secret, other origins are told
-      apart by `Sec-Fetch-Site` and `Host`, and browsers are told to give nothing of it to others.
+    - Chunks are scripts, which a page of any origin may include. So the address holds a secret, other origins are
+      recognised by `Sec-Fetch-Site` and `Host`, and browsers are asked to pass none of it on.
     - The list of runs is rebuilt when it is asked for. A run that grows is read again when its index is asked for:
       when its page is loaded.
-    - The address of a chunk names what it was made of, so a browser keeps it and asks once. What shows texts of
-      subjects is nowhere kept.
-    - A log that takes long to read is read in the background; meanwhile its index says which share of it was.
+    - The address of a chunk names what it was made from, so a browser keeps it and asks once. Anything that shows texts
+      of subjects is not kept.
+    - A log that takes long to read is read in the background; meanwhile its index says how much has been.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ _TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript; charset=ut
 _PATIENCE = 30
 """Seconds after which a silent connection is closed."""
 _AT_ONCE = 0.5
-"""Seconds that a page waits for a log to be read before it learns how much has been read."""
+"""Seconds that a page waits for a log before it is shown how much of it has been read."""
 
 _Look = Callable[[str, Run, Callable[[float], None]], Viewed]
-"""Builds what a page sees of a run, by its name, and meanwhile reports which share of its log was read."""
+"""Builds what a page sees of a run, given its name, and meanwhile reports the share of its log read so far."""
 
 
 class Viewer(ThreadingHTTPServer):
@@ -80,7 +80,7 @@ class Viewer(ThreadingHTTPServer):
         self._readings, self._lock = dict[str, _Reading](), threading.Lock()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Stay silent about a browser that went away before its answer."""
+        """Stay silent about a browser that left before it got its answer."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -93,10 +93,9 @@ class Viewer(ThreadingHTTPServer):
         return tuple(f"{name}:{self.server_port}" for name in (LOOPBACK, "localhost"))
 
     def content(self, name: str, stamp: str = "") -> tuple[bytes, str]:
-        """Return what is at an address below the secret one, and for how long it may be kept.
-
-        `stamp` is that of the index by which a chunk is asked for. Raises `KeyError` for anything else, and for a chunk
-        of a run that has changed since.
+        """Return what is at an address below the secret one, and how long it may be kept. `stamp` is that of the index
+        from which a chunk is requested. Raises `KeyError` for anything else, and for a chunk of a run that has changed
+        since.
         """
         if not name.startswith("data/"):
             return static(name or "index.html"), _ONCE
@@ -125,7 +124,7 @@ class Viewer(ThreadingHTTPServer):
         return viewed.chunk(chunk), _KEPT if is_kept else _ONCE
 
     def _reading(self, run: str, *, anew: bool) -> _Reading:
-        """Return the reading of a run; `anew`: a new one if its log has grown since the last one was shown."""
+        """Return the reading of a run; with `anew`, a new one if its log has grown since the last one was shown."""
         with self._lock:
             found = self._readings.get(run)
             if found is None or found.has_failed or (anew and found.was_shown and found.made.result().is_behind):
@@ -150,7 +149,7 @@ class _Reading(threading.Thread):
     def run(self) -> None:
         try:
             self.made.set_result(self._look(self._hear))
-        except Exception as error:  # for whoever waits for it
+        except Exception as error:  # for the threads that wait for it
             self.made.set_exception(error)
 
     def _hear(self, share: float) -> None:
@@ -194,7 +193,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer any other method, and anything but HTTP, in the same form."""
+        """Answer any other method, and anything that is not HTTP, in the same form."""
         self.close_connection = True
         status = HTTPStatus.METHOD_NOT_ALLOWED if code == HTTPStatus.NOT_IMPLEMENTED else HTTPStatus(code)
         self._say(status, status.phrase)

@@ -132,7 +132,7 @@ TIMED = ("from", "to")
 """The columns with which a table of intervals begins."""
 _PRIME = 1_000_003
 _FEW = 2
-"""A column of texts is packed if it has fewer distinct ones than its rows divided by this."""
+"""A column of texts is packed if it has fewer distinct texts than its number of rows divided by this."""
 
 
 class Rows:
@@ -161,7 +161,7 @@ class Rows:
         if row is not None:
             if all(column[row] == value for column, value in zip(self._lists[2:], values, strict=True)):
                 return
-            if self._lists[0][row] == seq:  # one event changed it twice, so the value in between never held
+            if self._lists[0][row] == seq:  # one event changed it twice, so the value in between was never valid
                 for column, value in zip(self._lists[2:], values, strict=True):
                     column[row] = value
                 return
@@ -177,7 +177,7 @@ class Rows:
         return {name: column[row] for name, column in self.columns.items()}
 
     def valid(self, seq: int) -> list[dict[str, Any]]:
-        """Return the rows that hold just after event `seq`; for tests, and as a page does it."""
+        """Return the rows that are valid just after event `seq`, as a page does it; for tests."""
         began, ended = self._lists[:2]
         return [self.at(row) for row in range(len(self)) if began[row] <= seq and (ended[row] or seq + 1) > seq]
 
@@ -188,7 +188,7 @@ def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def packed(columns: Mapping[str, Sequence[Any]], first: int, last: int, **beside: Any) -> dict[str, Any]:
-    """Return rows `first` to `last` (both included) in the form that a chunk has, with what else it holds."""
+    """Return rows `first` to `last` (both included) in the form of a chunk, with whatever else it holds."""
     cut = {name: _packed(values[first : last + 1]) for name, values in columns.items()}
     return {"first": first, "rows": last - first + 1, "columns": cut, **beside}
 
@@ -200,7 +200,7 @@ def picked(columns: Mapping[str, Sequence[Any]], rows: Sequence[int]) -> dict[st
 
 
 def places(names: Sequence[str], chunks: int) -> list[list[int]]:
-    """Return which of these names, by their rows, are in each chunk of `asked`."""
+    """Return which of these names, given by their rows, are in each chunk of `asked`."""
     found: list[list[int]] = [[] for _ in range(chunks)]
     for row, name in enumerate(names):
         found[int.from_bytes(name.encode()) % _PRIME % chunks].append(row)

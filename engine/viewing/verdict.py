@@ -17,7 +17,7 @@ from mage_es.events.errors import MageError
 
 def beside(run: Run) -> Future[dict[str, Any]]:
     """Start verifying a run in a separate process, while the rest of it is read."""
-    # Ctrl-C ends it silently, like the process that started it.
+    # Ctrl-C ends it silently, as it ends the process that started it.
     dying = (signal.SIGINT, signal.SIG_DFL)
     spawn = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=signal.signal, initargs=dying)

@@ -9,13 +9,14 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import Record
 
 NEAR = 40_000
-"""Events that a pass goes back, or skips, rather than starting again: more than a phase has."""
+"""How many events a pass goes back or skips rather than start again: more than a phase has."""
 
 
 class Windows:
     """`whole`: ranges are asked for one after another, from the first event to the last, as an export does.
 
-    A segment gives up a few events at nearly the cost of all, so a pass reads each once and keeps the last ones.
+    Reading a few events of a segment costs nearly as much as reading all, so a pass reads each segment once and keeps
+    the last ones.
     """
 
     def __init__(self, reader: LogReader, *, whole: bool) -> None:
@@ -24,7 +25,7 @@ class Windows:
         self._rest: Iterator[Record] = iter(())
 
     def records(self, first: int, last: int) -> Sequence[Record]:
-        """Return the events from `first` to `last`, both included. Raises as `LogReader.records` does."""
+        """Return the events from `first` to `last`, both included. Raises what `LogReader.records` raises."""
         if not self._whole:
             return list(self.reader.records(since=first, until=last))
         if not self._held or not self._held[0].seq <= first <= self._held[-1].seq + NEAR:

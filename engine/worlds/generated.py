@@ -1,4 +1,5 @@
-"""What generated benchmarks share: questions that follow from an origin, drawn by index until enough are different."""
+"""What generated benchmarks share: questions that follow from an origin, drawn by index until there are enough
+different ones."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ class Generated:
     task_type_source: TaskTypeSource = "metadata"
 
 
-# A run, its exams and every look at it open the same world, so the questions of a few origins are cached.
+# A run, its exams and everything that reads it open the same world, so the questions of a few origins are cached.
 @lru_cache(maxsize=6)
 def distinct(
     generate: Callable[[Root, Split, int], Question], origin: Root, split: Split, size: int

@@ -5,7 +5,7 @@
     seg/<first>-<last>-<sha8>.vec.parquet   their vectors
     questions/<sha256>.parquet              texts of questions
     golds/<sha256>.parquet                  their gold answers, unless they are left out
-    heads/<seq>-<root8>-<sha8>.note         signed heads, of one that was cosigned each state
+    heads/<seq>-<root8>-<sha8>.note         signed heads; of a cosigned one, every state
     tail/<first>                            frames of what was not sealed yet, from event <first> on
     head/<seq>                              how far a complete backup reaches, with the chain value that vouches for it
 
@@ -75,7 +75,7 @@ def held(objects: ObjectSource, *, at: str) -> Held:
             kind[Range(int(match[1]), int(match[2]))] = match[3]
         elif match := _NUMBERED.fullmatch(name, len(at)):
             (found.tails if match[1] == "tail" else found.heads).append(int(match[2]))
-    # Two logs that went on separately from the same copy would end up like this.
+    # Two logs that were continued separately from the same copy would end up like this.
     firsts = [span.first for span in found.segments]
     if len(set(firsts)) < len(firsts):
         raise LogDamaged(f"{objects.place} has several segments of the same events under {at}: use another backup.")
@@ -113,9 +113,9 @@ def back_up(
     Objects already there are compared, by size and MD5 if the place knows it, else by reading them; damaged segments,
     questions and tails are stored again.
 
-    Raises `SequenceConflict` if the place holds another log, or a later or other state of this one; `LogDamaged` if the
-    log, or a head of it in the place, is not what was written; `PrerequisiteError` if it has no event yet or the place
-    cannot be used.
+    Raises `SequenceConflict` if the place holds another log, or a later or different state of this one; `LogDamaged` if
+    the log, or a head of it in the place, is not what was written; `PrerequisiteError` if the log has no event yet or
+    the place cannot be used.
     """
     return _Backup(path, objects, at, fs, gold=gold, vocabulary=vocabulary or Vocabulary.default).run()
 
@@ -174,11 +174,11 @@ class _Backup:
             ) from error
 
     def _require_same_history(self, found: Held, before: HeadNote) -> None:
-        # A copy of a run that went its own way has the same log id, so only the events can tell the two apart.
+        # A copy of a run that was continued separately has the same log id, so only the events can tell the two apart.
         if before.seq > self._tail.head.seq:
             raise self._conflict(f"reaches event {before.seq}, this log only event {self._tail.head.seq}")
         ours = self._tail.listing.segments
-        # Ranges are cut by the writer: a range that this log lacks was sealed by a log that went another way.
+        # Ranges are cut by the writer: a range that this log lacks was sealed by a log that took another course.
         alien = [span for span in found.segments if span not in ours]
         common = [span for span in ours if span in found.segments]
         if alien:

@@ -1,11 +1,11 @@
-"""The hash chain recomputed from records, so that a head printed long ago can be found in what was sealed since.
+"""The hash chain recomputed from records, so that a head printed long ago can be found in what has been sealed since.
 
 Rules
     - The chain covers the bodies of frames, and sealing drops those. But a body is a function of its records, and each
       record knows its commit, so the chain value after every commit can be computed again.
     - That works only if this release writes events as the one that recorded them did. The last value is compared with
-      the recorded one: if they differ, all of them are discarded.
-    - A head that a segment's events lead to also vouches for what came before: the segment starts with the record of
+      the recorded one: if the two differ, all values are discarded.
+    - A head computed from a segment's events also vouches for what came before: the segment starts with the record of
       the hash of the one before it.
 """
 
@@ -29,7 +29,8 @@ _HEAD = re.compile("[0-9a-f]{16,64}")
 
 
 def heads(about: Description, records: Sequence[Record], vocabulary: Vocabulary) -> list[Head]:
-    """Return the head after each commit of a segment's records; empty if this release would have written others."""
+    """Return the head after each commit of a segment's records; empty if this release would have written them
+    differently."""
     chain, found = bytes.fromhex(about.previous), list[Head]()
     for first, count, body in bodies_of(records, vocabulary):
         chain = wal.chain_of(chain, first, count, body)
@@ -38,7 +39,7 @@ def heads(about: Description, records: Sequence[Record], vocabulary: Vocabulary)
 
 
 class HeadSearch:
-    """Looks among all heads that a log ever had for one that was printed earlier, or for its first digits.
+    """Looks through all heads that a log ever had for one that was printed earlier, or for its first digits.
 
     `found` is that head; `untold` are the sealed ranges whose heads this release cannot compute.
     """
@@ -68,7 +69,7 @@ class HeadSearch:
 
 
 def witness(fs: FileSystem, layout: Layout, sealed: SealedEvents, vocabulary: Vocabulary) -> None:
-    """Find hashes of segments whose record was lost with the file after them."""
+    """Find hashes of segments whose record was lost along with the file after them."""
     # From the newest back: each segment that is believed may record the hashes of those before it.
     for span in reversed(sealed.spans):
         try:

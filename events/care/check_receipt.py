@@ -1,7 +1,7 @@
 """Check a receipt of `mage-es receipt` without mage-es: python check_receipt.py receipt.json [VERIFIER KEY]...
 
 The standard library checks that the events printed are in the log with that head; who signed it needs the package
-cryptography. Whose key it is you must know from elsewhere: give it as an argument.
+cryptography. Whose key that is, you must know from elsewhere: give the key as an argument.
 """
 
 import json
@@ -28,7 +28,7 @@ def root(leaf: bytes, index: int, size: int, path: list[str]) -> bytes:
 
 
 def has_signed(key: str, note: str) -> bool:
-    """Return whether a key (C2SP signed-note, tlog-cosignature) signed or cosigned a note; a false line is fatal."""
+    """Return whether a key (C2SP signed-note, tlog-cosignature) signed or cosigned a note; exits on a false line."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 

@@ -1,4 +1,4 @@
-"""Export: a log as files that do not need this package, one for each event type, with their columns explained.
+"""Export: a log as files that do not need this package, one for each event type, with an explanation of the columns.
 
     parquet    <type>.parquet     header columns, then the event's fields, typed; vectors are lists of float32
     csv        <type>.csv         the same columns; lists and parts as JSON text, bytes and vectors as base64; an
@@ -33,7 +33,7 @@ from mage_es.events.facts.shapes import shapes_of
 from mage_es.events.log.reader import LogReader
 from mage_es.events.segments import columns, schema
 
-# All control characters except tabs and line breaks, and the marks that reorder what is shown.
+# All control characters except tabs and line breaks, and the marks that reorder text on screen.
 _CONTROLS = re.compile("\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 ExportFormat = Literal["parquet", "csv", "jsonl"]

@@ -7,9 +7,9 @@ Rules
       `export --format jsonl`, without fields at their default. So one event can be shown by itself, and a field added
       by a later release, which needs a default, changes no root.
     - The event `signer.named` names the key before the first head is signed with it, so every signed head covers it.
-      From there on each event of a type that is `signed` in the vocabulary needs a signed head behind it.
-    - Witnesses can add lines to a file beside the log without the log changing. Whoever can write to the folder can
-      also remove it: only a head kept elsewhere, or a key known from elsewhere, shows that.
+      From there on, each event of a type that is `signed` in the vocabulary needs a signed head after it.
+    - Witnesses can add lines to a file beside the log without changing the log. Anyone who can write to the folder can
+      also remove the file: only a head kept elsewhere, or a key known from elsewhere, shows that.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ from mage_es.events.log.recovery import read_format
 _FILE = re.compile(r"\d{20}-[0-9a-f]{8}\.note")
 _OBJECT = re.compile(r"heads/(\d{20}-[0-9a-f]{8})-([0-9a-f]{8})\.note")
 _LONGEST = 1 << 16
-"""Most bytes of a note: room for some hundred witnesses."""
+"""Most bytes of a note: room for about a hundred witnesses."""
 
 
 class KeptHead(NamedTuple):
-    """A signed head: where it is from, what it says, who signed it."""
+    """A signed head: where it is from, what it says, and who signed it."""
 
     file: Path
     checkpoint: Checkpoint
@@ -60,7 +60,7 @@ class KeptHead(NamedTuple):
 
 
 class SeenHead(NamedTuple):
-    """A valid line below a head: whose, of which event, and when a witness saw it (seconds since 1970)."""
+    """A valid line below a head: whose it is, for which event, and when a witness saw it (seconds since 1970)."""
 
     verifier: Verifier
     seq: int
@@ -68,9 +68,9 @@ class SeenHead(NamedTuple):
 
 
 class HeadsVerdict(NamedTuple):
-    """What the signed heads of a log show. `problems` are those of a log that is not what was signed. `named` are the
+    """What the signed heads of a log show. `problems` say how the log is not what was signed. `named` are the
     signers that the log names, `seen` every valid line below a head, `missing` the signed head that should exist,
-    `first` the event that it should follow, `cut` what a recorded repair cut off although it was signed."""
+    `first` the event that it should follow, `cut` what a recorded repair cut off although it had been signed."""
 
     heads: int
     named: tuple[Verifier, ...]
@@ -93,7 +93,7 @@ def root_of(path: Path, fs: FileSystem | None = None, *, vocabulary: Vocabulary 
 
 
 def naming(signer: Signer) -> Draft:
-    """Return the fact that names a signer, which a log records once."""
+    """Return the fact that names a signer; a log records it once."""
     return Draft(event=SignerNamed(verifier=str(signer.verifier)), iteration=-1, phase="log")
 
 
@@ -113,15 +113,15 @@ def sign_head(log: Log, path: Path, signer: Signer) -> Path:
 
 
 def cosign_head(path: Path, witness: Signer, *, now: int, vocabulary: Vocabulary | None = None) -> Path:
-    """Add the line of a witness that sees it `now` (seconds since 1970) to the newest signed head of a log, whose heads
-    must all be valid; return the file. Raises `UsageError` for a key that is not a witness's or if no head is signed,
-    `LogDamaged` for a log that is not what was signed."""
+    """Add a witness's line to the newest signed head of a log, whose heads must all be valid, and return the file; the
+    witness sees the head `now` (seconds since 1970). Raises `UsageError` for a key that is not a witness's or if no
+    head is signed, `LogDamaged` for a log that is not what was signed."""
     if witness.verifier.kind != WITNESS:
         raise UsageError(f"{witness.verifier.name} is not a witness's key: `mage-es key new FILE --witness` makes one.")
     fs, layout, heads = LocalFileSystem(), Layout(path), kept_heads(path)
     if not heads:
         raise UsageError(f"No head of {path} is signed: sign one with `mage-es key sign`.")
-    # A witness that signs without looking would vouch for a log that was replaced since.
+    # A witness that signs without looking would vouch for a log that has been replaced since.
     if problems := verify_heads(path, vocabulary=vocabulary).problems:
         raise LogDamaged(f"Not cosigned: the log is not what was signed: {'; '.join(problems)}.")
     newest = heads[-1]
@@ -139,7 +139,7 @@ def kept_heads(path: Path, fs: FileSystem | None = None) -> list[KeptHead]:
 
 
 def read_head_file(file: Path, fs: FileSystem | None = None) -> KeptHead:
-    """Return the signed head in a file, whether beside a log or kept elsewhere. Raises `LogDamaged`."""
+    """Return the signed head in a file, be it beside a log or kept elsewhere. Raises `LogDamaged`."""
     # Bounded, because a file with the name of a note may be anything.
     data = (fs or LocalFileSystem()).read(file, 0, _LONGEST)
     try:
@@ -227,7 +227,7 @@ class _Heads:
 
     def _untrue(self, head: KeptHead, log_id: str, roots: dict[int, bytes], end: int) -> str:
         told = head.checkpoint
-        # The id is that of FORMAT, where the chain begins: the head of a twin with other events also has it.
+        # The id is that of FORMAT, where the chain begins: the head of a twin log with other events has the same id.
         if told.origin.rpartition("/")[2] != log_id:
             return f"{head.file} is of another log, {told.origin}"
         if told.size > end:
@@ -261,7 +261,7 @@ class _Heads:
 
 
 def back_up_heads(fs: FileSystem, layout: Layout, *, create: Callable[[str, bytes], None]) -> None:
-    """Store the signed heads of a log; one cosigned since is another object."""
+    """Store the signed heads of a log; one that has been cosigned since is another object."""
     for file in _files(fs, layout):
         data = fs.read(file)
         create(f"heads/{file.stem}-{sha256(data).hexdigest()[:8]}.note", data)
@@ -276,7 +276,8 @@ def restore_heads(fs: FileSystem, layout: Layout, objects: ObjectSource, *, at: 
             if not sha256(data).hexdigest().startswith(match[2]):
                 raise LogDamaged(f"{objects.place}/{name} is damaged (its hash differs). Use another backup.")
             note = read_note(data.decode(), name=name)
-            # Backed up before and after a witness signed: the same text, with every line that was ever below it.
+            # One that was backed up before and after a witness signed: the same text, with every line that was ever
+            # below it.
             before = found.get(match[1], note)
             found[match[1]] = SignedNote(note.text, tuple(dict.fromkeys((*before.signatures, *note.signatures))))
     for note in found.values():
@@ -286,7 +287,7 @@ def restore_heads(fs: FileSystem, layout: Layout, objects: ObjectSource, *, at: 
 def _keep(fs: FileSystem, layout: Layout, note: SignedNote) -> Path:
     told = checkpoint_in(note, name="the note")
     fs.make_folder(layout.heads)
-    # The root in the name: after a repair another head may be after the same event, and both are kept.
+    # The root is in the name: after a repair another head may follow the same event, and both are kept.
     file = layout.heads / f"{told.size:020d}-{told.root.hex()[:8]}.note"
     write_new(fs, file, str(note).encode())
     return file
@@ -298,7 +299,7 @@ def _files(fs: FileSystem, layout: Layout) -> list[Path]:
 
 
 def _set(value: object) -> object:
-    """Return a value in plain types, of a struct only the fields that are not at their default."""
+    """Return a value in plain types; of a struct, only the fields that differ from their defaults."""
     if isinstance(value, msgspec.Struct):
         # NaN is not equal to itself, so a field with it is kept: the leaves differ deterministically.
         found = ((name, getattr(value, name), default) for name, default in _defaults(type(value)))

@@ -1,4 +1,4 @@
-"""What a complete backup is made of: the name, the size and the SHA-256 of each of its objects, written last.
+"""What a complete backup consists of: the name, the size and the SHA-256 of each of its objects, written last.
 
     whole/<number>      the objects of one complete backup; the newest counts
 
@@ -75,7 +75,7 @@ class CompleteBackup:
 
     def read(self, name: str) -> bytes:
         """Return an object. Raises `LogDamaged` if it is missing or damaged, `FileNotFoundError` if it is not part of
-        it."""
+        the backup."""
         if (item := self._items.get(name)) is None:
             raise FileNotFoundError(f"{self.place}/{name} is not part of the newest backup")
         try:

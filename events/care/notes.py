@@ -1,4 +1,4 @@
-"""Signed notes, checkpoints and cosignatures of C2SP: what signs the head of a log, and what anyone can check.
+"""Signed notes, checkpoints and cosignatures of C2SP: how the head of a log is signed, so that anyone can check it.
 
     <origin>                            which log: the signing key's name, and the log's id
     <size>                              how many events it has
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 LOG, WITNESS = 1, 4
-"""The kinds of keys: one that signs heads of its own logs, and one that says when it saw a head."""
+"""The kinds of keys: one signs heads of its own logs, the other says when it saw a head."""
 _PRIVATE = "PRIVATE+KEY+"
 _KEY_ID, _TIME, _SIGNATURE, _PUBLIC = 4, 8, 64, 32
 _SIGNED = re.compile(r"— ([^\s+]+) ([A-Za-z0-9+/]+={0,2})")
@@ -59,7 +59,7 @@ class Verifier(NamedTuple):
         return f"{self.name}+{self.key_id.hex()}+{b64encode(bytes([self.kind]) + self.public).decode()}"
 
     def signed(self, signature: Signature) -> bool:
-        """Return whether a line claims to be by this key; `is_by` tells whether that is true."""
+        """Return whether a line claims to be by this key; `is_by` tells whether the claim is true."""
         return (signature.name, signature.key_id) == (self.name, self.key_id)
 
     def is_by(self, text: str, signature: Signature) -> bool:
@@ -87,7 +87,7 @@ class Signer(NamedTuple):
         stamp = now.to_bytes(_TIME) if self.verifier.kind == WITNESS else b""
         data = stamp + _private(self.secret).sign(_message(note.text, stamp))
         line = Signature(self.verifier.name, self.verifier.key_id, data)
-        # A witness that sees a head again gives a later time, and two lines by one key would be ambiguous.
+        # A witness that sees a head again gives a later time, and two lines from one key would be ambiguous.
         others = tuple(each for each in note.signatures if not self.verifier.signed(each))
         return note._replace(signatures=(*others, line))
 
@@ -140,7 +140,7 @@ def checkpoint_in(note: SignedNote, *, name: str) -> Checkpoint:
         told = Checkpoint(origin, int(size), b64decode(root, validate=True))
     except ValueError:
         told = Checkpoint("", 0, b"")
-    # Compared as it would be written: a number with a leading zero or another base64 would be a second spelling.
+    # Compared with how it would be written: a number with a leading zero, or other base64, would be a second spelling.
     if not note.text.startswith(str(told)) or not told.origin or len(told.root) != hashlib.sha256().digest_size:
         raise LogDamaged(f"{name} is not a checkpoint: its lines must be origin, size and the root in base64.")
     return told
@@ -177,7 +177,8 @@ def make_key(file: Path, *, name: str, is_witness: bool = False) -> Verifier:
     verifier = _verifier_of(name, kind, secret)
     line = f"{_PRIVATE}{name}+{verifier.key_id.hex()}+{b64encode(bytes([kind]) + secret).decode()}\n"
     try:
-        # Never there with other permissions, not even for a moment; and never over a key, which could not be recovered.
+        # It never exists with other permissions, not even for a moment, and never replaces a key, which could not be
+        # recovered.
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as written:
             written.write(line)
     except FileExistsError:
@@ -204,7 +205,7 @@ def read_signer(file: Path) -> Signer:
         signer = Signer(_verifier_of(name, data[0], data[1:]), data[1:])
         if signer.verifier.key_id.hex() == digits:
             return signer
-    # Never the text itself, which is secret.
+    # The message never has the text itself, which is secret.
     raise PrerequisiteError(f"{file} does not hold a private key of mage-es. `mage-es key new FILE` makes one.")
 
 

@@ -31,7 +31,7 @@ class QuestionsVerdict(NamedTuple):
 def verify_questions(
     path: Path, fs: FileSystem | None = None, *, vocabulary: Vocabulary | None = None
 ) -> QuestionsVerdict:
-    """Compare every byte beside the log in the folder `path` with what the log says. Golds may be missing."""
+    """Compare every byte beside the log in the folder `path` with what the log says. Gold answers may be missing."""
     fs, layout = fs or LocalFileSystem(), Layout(path)
     problems, known = list[str](), set[Path]()
     questions = golds = 0
@@ -71,7 +71,8 @@ def back_up_questions(
 ) -> None:
     """Store the files of a log's questions, without `gold` only the texts.
 
-    Raises `LogDamaged` for one that is not what was stored, `SequenceConflict` if the place has the golds already.
+    Raises `LogDamaged` for one that is not what was stored, `SequenceConflict` if the place already has the gold
+    answers.
     """
     if not gold and any(name.startswith(f"{at}golds/") for name in objects.names()):
         raise SequenceConflict(

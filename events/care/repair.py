@@ -31,7 +31,7 @@ class CutOut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RepairReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What is wrong with a log and what is, or would be, lost by cutting it to its last whole prefix.
+    """What is wrong with a log, and what is, or would be, lost by cutting it to its last whole prefix.
 
     The prefix ends with event `whole_seq`. `lost_first` is 0 if no event is lost, `lost_last` if nothing shows how far
     the log went. `done` is whether the log was cut; `head_seq` and `head_chain` are its current ones. The caller adds
@@ -96,7 +96,7 @@ def _repair(
             fs.unlink(scrap.file)
     for folder in sorted({layout.segments, layout.wals, *(scrap.file.parent for scrap in found.scraps)}):
         fs.sync_folder(folder)
-    # Last: with the old HEAD the log stays refused, so an interrupted repair can run again.
+    # HEAD last: with the old one the log stays refused, so an interrupted repair can run again.
     write_new(fs, layout.head, pack(HeadNote(seq=head.seq, chain=head.chain)))
     lock.publish(head.seq)
     return _report(found, cuts, head, done=True)

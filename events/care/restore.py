@@ -1,4 +1,4 @@
-"""Restoring a log from its backup: every object is compared with its name, and the whole log verified."""
+"""Restoring a log from its backup: every object is compared with its name, and the whole log is verified."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Rules
     - The prefix is made of segments that are what was sealed, then of frames that continue the chain. Nothing after the
-      first event that is missing or damaged belongs to it, however sound it is itself.
+      first missing or damaged event belongs to it, however sound it is in itself.
     - Nothing is changed here. What opening the log fixes by itself is not damage: an unfinished append at the end, or a
       damaged segment whose write-ahead file is still there.
 """
@@ -39,9 +39,9 @@ class Survey(NamedTuple):
     """What is left of a log.
 
     `head` ends the whole prefix; `problems` says why the log cannot be opened as it is, and is empty if it can. `lost`
-    are the events that were recorded after it, `Range(0, 0)` for none, with a last one of 0 if unknown. `last_wal` is
-    the write-ahead file to continue, of which `kept` is whole. `unrecorded` is the newest segment's hash if the prefix
-    does not record it.
+    are the events that were recorded after it: `Range(0, 0)` for none, its last being 0 if that is unknown. `last_wal`
+    is the write-ahead file to continue, of which `kept` is whole. `unrecorded` is the newest segment's hash if the
+    prefix does not record it.
     """
 
     about: Format
@@ -75,7 +75,7 @@ class _Surveyor:
         self._leftover: set[int] = set()  # write-ahead files whose segment is whole
 
     def run(self) -> Survey:
-        # As the files are, gaps and overlaps included: a listing that insists on order would raise here.
+        # The files as they are, gaps and overlaps included: a listing that insists on order would raise here.
         listing = self._layout.found(self._fs)
         contents = {first: self._fs.read(self._layout.wal(first)) for first in listing.wals}
         sealed = self._sealed(listing, contents)

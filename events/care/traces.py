@@ -1,4 +1,4 @@
-"""Where texts can be found in clear: in the bytes of files, and in their Parquet columns."""
+"""Where texts can be found unencrypted: in the bytes of files, and in their Parquet columns."""
 
 import json
 from collections.abc import Collection, Iterator
@@ -35,7 +35,7 @@ def _contents(path: Path) -> Iterator[bytes]:
     yield LocalFileSystem().read(path)
     if path.suffix == _SUFFIX:
         try:
-            # Columns are compressed; once read, the buffers of a column are its texts one after another.
+            # Columns are compressed; once read, a column's buffer holds its texts one after another.
             columns = pq.read_table(path).columns
         except (pa.ArrowException, OSError):  # a damaged file: only its bytes can be searched
             return

@@ -3,8 +3,8 @@
     leaf    SHA-256(0x00 || data)
     node    SHA-256(0x01 || left || right)
 
-The left side of a tree of n leaves holds the largest power of two below n of them. So a longer list of the same
-beginning contains the full subtrees of a shorter one, and its root vouches for them.
+The left side of a tree of n leaves holds the largest power of two below n of them. So the tree of a longer list with
+the same beginning contains the full subtrees of the shorter one, and its root vouches for them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Tree:
 
 def inclusion(leaves: Sequence[bytes], index: int) -> list[bytes]:
     """Return the hashes, from the leaf's neighbour up, that lead from leaf `index` (from 0) to the root of them all."""
-    # A tree of one leaf is its own root, and needs no neighbour.
+    # The tree of a single leaf has that leaf as its root, and needs no neighbour.
     if len(leaves) <= 1:
         return []
     split = 1 << (len(leaves) - 1).bit_length() - 1
@@ -63,7 +63,7 @@ def inclusion(leaves: Sequence[bytes], index: int) -> list[bytes]:
 
 
 def root_through(leaf: bytes, index: int, size: int, path: Sequence[bytes]) -> bytes:
-    """Return the root of `size` leaves to which a path leads from a leaf's hash, b"" for a path of another length."""
+    """Return the root of `size` leaves that a path from a leaf's hash leads to, b"" for a path of another length."""
     found, place, last = leaf, index, size - 1
     for beside in path:
         if last == 0:

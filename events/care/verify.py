@@ -1,4 +1,4 @@
-"""Verification: compares every byte of a log with what was recorded when it was written, and changes nothing.
+"""Verification: it compares every byte of a log with what was recorded when it was written, and changes nothing.
 
 The hash of a segment is in the events that follow it, so the head vouches for the whole log: an earlier head, kept
 elsewhere, shows whether history was replaced. Someone who replaces that head as well cannot be detected.
@@ -83,7 +83,7 @@ class _Verification:
         if not self._fs.exists(self._layout.format) and not self._layout.events(self._fs):
             read_format(self._fs, self._layout)
         head = self._format()
-        # Bounds before files, as a reader does: a writer may be at work.
+        # Bounds before files, as in a reader: a writer may be at work.
         bound, mark = self._bound(), watermark(self._fs, self._layout.lock)
         listing, contents = self._list()
         frames = {first: self._frames(first, data) for first, data in contents.items()}
@@ -139,7 +139,7 @@ class _Verification:
         raise LogError(f"the files in {self._layout.wals} change faster than they can be read: verify again later.")
 
     def _frames(self, first: int, data: bytes) -> list[wal.Frame]:
-        """Return the frames of a write-ahead file up to the first that is not whole, which is a finding."""
+        """Return the frames of a write-ahead file up to the first that is not whole, which becomes a finding."""
         start = wal.decode(data)
         frames, broken = wal.scan(data, first=first, previous=start.previous if isinstance(start, wal.Frame) else b"")
         if broken is not None:
@@ -188,7 +188,7 @@ class _Verification:
             return
         try:
             _, sealed = made_of(self._fs, self._layout, span.first, self._about, self._vocabulary)
-        except LogError:  # from the write-ahead file, which was found damaged before
+        except LogError:  # from the write-ahead file, which was already found damaged
             return
         names = ((self._layout.segment, sealed.sha256), (self._layout.vectors, sealed.vectors_sha256))
         for file, sha256 in ((name(span), sha256) for name, sha256 in names if sha256):

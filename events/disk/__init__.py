@@ -1,4 +1,4 @@
-"""The disk: the only door to files and objects, where a log's files lie, the writer's lock, self-checking documents."""
+"""The disk: the only door to files and objects, where a log's files are, the writer's lock, self-checking documents."""
 
 from mage_es.events.disk.documents import Head
 from mage_es.events.disk.filesystem import File, FileSystem, LocalFileSystem, Lock, write_new

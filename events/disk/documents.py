@@ -11,7 +11,7 @@ from mage_es.events.errors import LogDamaged
 T = TypeVar("T", bound=msgspec.Struct)
 
 UNREADABLE = (msgspec.MsgspecError, RecursionError)
-"""What decoding raises for invalid bytes; the second if they are nested too deeply."""
+"""What decoding raises for invalid bytes, and for bytes that are nested too deeply."""
 
 
 Chain = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{64})?$")]
@@ -36,7 +36,7 @@ class Head(NamedTuple):
 
 
 class Holding(msgspec.Struct, frozen=True, array_like=True):
-    """The iterations that a segment holds facts of; it reaches from event `first` to event `last`."""
+    """The iterations whose facts a segment holds; it reaches from event `first` to event `last`."""
 
     first: int
     last: int
@@ -44,7 +44,7 @@ class Holding(msgspec.Struct, frozen=True, array_like=True):
 
 
 class HeadNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What HEAD says: a lower bound of what was durable, `chain` being that of the frame that ends at `seq`.
+    """What HEAD says: a lower bound of what was durable; `chain` is that of the frame that ends at `seq`.
 
     `holdings` saves a writer from reading segments that cannot hold what it is about to append; segments not listed are
     read.

@@ -1,4 +1,4 @@
-"""The log's one door to the disk: a crash explorer passes its own, so nothing else may open a file of the log."""
+"""The log's one door to the disk: a crash explorer passes its own disk, so nothing else may open a file of the log."""
 
 import errno
 import functools
@@ -34,7 +34,7 @@ class Lock(Protocol):
     """An exclusive lock that ends with `release` or with the process, and the text of the file that carries it."""
 
     def publish(self, text: bytes) -> None:
-        """Overwrite the start of the lock file; not synced, meant for other processes on this machine."""
+        """Overwrite the start of the lock file, for other processes on this machine; it is not synced."""
 
     def release(self) -> None:
         """Let the next writer in."""
@@ -189,9 +189,8 @@ def boot_of_machine(source: Path) -> str:
 
 
 def sync_fully(fd: int, full: int | None = getattr(fcntl, "F_FULLFSYNC", None)) -> None:
-    """Bring a file to stable storage. On macOS fsync alone leaves data in the drive's cache, and `full` does not.
-
-    fdatasync skips timestamps, which saves a journal write per commit; the size is included.
+    """Bring a file to stable storage. On macOS fsync alone leaves data in the drive's cache, while `full` does not.
+    fdatasync skips timestamps, which saves a journal write per commit, but includes the size.
     """
     if full is not None:
         try:
@@ -207,7 +206,7 @@ def sync_fully(fd: int, full: int | None = getattr(fcntl, "F_FULLFSYNC", None)) 
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Say which file a failure is about, as a failed read names none. Raises `LogDamaged` for what is not a file."""
+    """Say which file a failure is about, since a failed read names none. Raises `LogDamaged` for what is not a file."""
     try:
         yield
     except (OddFile, NotADirectoryError) as error:
@@ -232,7 +231,7 @@ def write_all(file: File, data: bytes) -> None:
 
 def write_temporary(fs: FileSystem, path: Path, data: bytes) -> Path:
     temporary = path.with_name(path.name + TEMPORARY)
-    # Left by a crash; it was never renamed, so it means nothing.
+    # A crash left it; it was never renamed, so it means nothing.
     if fs.exists(temporary):
         fs.unlink(temporary)
     file = fs.create(temporary)

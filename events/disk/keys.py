@@ -1,4 +1,4 @@
-"""The keys of subjects: a file of a run, kept apart from its log, and what it seals and opens.
+"""The keys of subjects: a file of a run, kept separate from its log, and what it seals and opens.
 
     <run>/keys      readable by its owner alone; no backup has it
 
@@ -26,7 +26,7 @@ from mage_es.events.facts import Draft
 from mage_es.events.facts.private import ERASED, NONCE, PREFIX, TAG, Private, mapped, texts_in
 from mage_es.events.facts.shapes import vectors_of
 
-if TYPE_CHECKING:  # an optional dependency: a run without subjects does not need it
+if TYPE_CHECKING:  # an optional dependency, which a run without subjects does not need
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 Opened = TypeVar("Opened")
@@ -35,7 +35,7 @@ Sealed = TypeVar("Sealed", bound=msgspec.Struct)
 _COUNT, _ID = 2, 8
 _LARGEST = 1 << 28  # bytes of a million subjects
 _WITHIN = ("exams", "effects")
-"""The folders of a run whose subfolders have logs of their own."""
+"""The folders of a run whose subfolders have their own logs."""
 
 
 class _Subject(msgspec.Struct, frozen=True):
@@ -50,7 +50,7 @@ class _Document(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def key_file(log: Path) -> Path:
-    """Return where the keys for a log are: in the folder of its run, for the logs within it too."""
+    """Return where the keys for a log are: in the folder of its run, also for the other logs in that folder."""
     parents = log.absolute().parents
     is_within = len(parents) > 2 and parents[1].name in _WITHIN
     return parents[2 if is_within else 0] / "keys"
@@ -92,7 +92,7 @@ def destroy_key(log: Path, subject: str) -> bool:
     if held is None or subject not in held.ids:
         return False
     left = tuple(each for each in held.document.subjects if each.subject != subject)
-    # The old file is kept open after losing its name, so that the other keys are always on some disk.
+    # The old file is kept open after losing its name, so that the other keys are always on disk.
     with file.open("r+b", buffering=0) as old:
         _write(file, msgspec.structs.replace(held.document, subjects=left))
         old.write(bytes(os.fstat(old.fileno()).st_size))
@@ -130,12 +130,12 @@ def _write(file: Path, document: _Document) -> None:
 
 
 class Keys:
-    """The keys of a run. `salt` is the secret with which ids are salted."""
+    """The keys of a run. `salt` is the secret that ids are salted with."""
 
     def __init__(self, document: _Document, file: str) -> None:
         self.document, self.salt, self._file = document, document.salt, file
         self.ids = {each.subject: each.id for each in document.subjects}
-        """What stands for each subject in tokens: 16 digits."""
+        """The 16 digits that stand for each subject in tokens."""
         self._subjects = {each.subject: each for each in document.subjects}
         self._names = {bytes.fromhex(each.id): each.subject for each in document.subjects}
         self._ciphers: dict[frozenset[str], AESGCM] = {}
@@ -156,7 +156,7 @@ class Keys:
         return row
 
     def as_stored(self, row: Sealed) -> Sealed:
-        """Return a row with tokens in the place of its private texts."""
+        """Return a row with tokens in place of its private texts."""
         return mapped(self.sealed(row), lambda text: token_of(text) if isinstance(text, Private) else text)
 
     def opened(self, value: Opened) -> Opened:
@@ -199,7 +199,7 @@ class Keys:
         cipher = self._cipher(under)
         try:
             text = cipher.decrypt(data[end : end + NONCE], data[end + NONCE :], data[:end]).decode()
-        except Exception as error:  # InvalidTag, from a library that may not be installed to name it
+        except Exception as error:  # InvalidTag, which cannot be named here: its library may not be installed
             raise _unusable(self._file, "does not open this log") from error
         return Private(text, under, token=token, cipher=cipher)
 

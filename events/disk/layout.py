@@ -1,4 +1,4 @@
-"""Where the files of a log lie, what their names mean, and whether together they can be a whole log.
+"""Where the files of a log are, what their names mean, and whether together they can be a whole log.
 
     FORMAT, HEAD, LOCK wal/<first>.wal                     frames; normally one file, two while the older one is sealed
     seg/<first>-<last>.parquet          sealed events (and <first>-<last>.vec.parquet: their vectors)
@@ -41,7 +41,7 @@ class Listing(NamedTuple):
 
     @property
     def tail(self) -> list[int]:
-        """The write-ahead files that hold what no segment holds."""
+        """The write-ahead files whose events are in no segment."""
         return [first for first in self.wals if first > self.sealed]
 
 
@@ -69,7 +69,7 @@ class Layout:
 
     def found(self, fs: FileSystem) -> Listing:
         """Return the files that exist now, whether or not they make a whole log."""
-        # Write-ahead files first: one sealed in between shows up twice rather than not at all.
+        # Write-ahead files first: one that is sealed in between shows up twice rather than not at all.
         wals = [int(match[1]) for name in _names(fs, self.wals) if (match := _WAL.fullmatch(name))]
         segments = [match for name in _names(fs, self.segments) if (match := _SEGMENT.fullmatch(name))]
         return Listing([Range(int(match[1]), int(match[2])) for match in segments], wals)

@@ -22,7 +22,7 @@ class WriterLock:
             shown = fs.read(path, _MARK, _SIZE).decode(errors="replace").strip()
             if shown.startswith(f"pid {os.getpid()},"):
                 raise RunLocked(
-                    f"this process ({shown}) is writing {path.parent} already. Wait until it is done, or stop it."
+                    f"this process ({shown}) is already writing {path.parent}. Wait until it is done, or stop it."
                 ) from error
             raise RunLocked(
                 f"another process is writing {path.parent} ({shown}). Wait until it is done or stop it; "
@@ -40,7 +40,7 @@ class WriterLock:
 
 
 def watermark(fs: FileSystem, path: Path) -> int:
-    """Return the last sequence number that a writer called durable since this machine started, 0 if none did."""
+    """Return the last sequence number that a writer has called durable since this machine started, 0 if none has."""
     # A process that is killed leaves a true watermark behind; after a power cut the boot id differs, and HEAD counts.
     text = fs.read(path, 0, _SIZE) if fs.exists(path) else b""
     # Written without a sync and in place: the checksum tells a torn one from a true one.
@@ -55,7 +55,7 @@ def _mark(seq: int) -> bytes:
 
 
 def is_running(pid: int) -> bool:
-    """Return whether a process of this machine runs, under any user."""
+    """Return whether a process of this machine is running, under any user."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -19,7 +19,7 @@ class Listed(NamedTuple):
 
 
 class ObjectSource(Protocol):
-    """Named bytes to read. `place` is what people call the whole; names are relative paths with slashes."""
+    """Named bytes to read. `place` is what people call the store; names are relative paths with slashes."""
 
     place: str
 
@@ -34,18 +34,18 @@ class Objects(ObjectSource, Protocol):
     """Named bytes to read and write."""
 
     def listed(self) -> dict[str, Listed]:
-        """Return what is said about each object. Raises as `names` does."""
+        """Return what the place says about each object. Raises what `names` raises."""
 
     def replace(self, name: str, data: bytes) -> None:
-        """Store an object durably in the place of a damaged one. Raises `PrerequisiteError`, `OSError`."""
+        """Store an object durably in place of a damaged one. Raises `PrerequisiteError`, `OSError`."""
 
     def create(self, name: str, data: bytes) -> None:
         """Store a new object durably. Raises `FileExistsError`, and `PrerequisiteError` or `OSError` otherwise."""
 
 
-# Not left to an object-store library, because those do not sync what they write to a local disk.
+# Without an object-store library, because those do not sync what they write to a local disk.
 class FolderObjects:
-    """Objects as files of a folder, which is made with the first one."""
+    """Objects as files of a folder, which is created with the first one."""
 
     def __init__(self, folder: Path, fs: FileSystem) -> None:
         self.place = str(folder)
@@ -95,7 +95,7 @@ class FolderObjects:
             lock.release()
 
     def _make_folder(self, folder: Path) -> None:
-        # Asked before they are made: only new names need syncing into their parents.
+        # Checked before they are created: only new names need syncing into their parents.
         missing = [path for path in (folder, *folder.parents) if not self._fs.exists(path)]
         self._fs.make_folder(folder)
         for path in missing:
@@ -103,7 +103,7 @@ class FolderObjects:
 
 
 def create_once(objects: Objects, name: str, data: bytes) -> bool:
-    """Store an object, or find that the same is there already; return whether it is new.
+    """Store an object, unless the same one is already there; return whether it is new.
 
     Raises `SequenceConflict` if other bytes have this name, and what `Objects.create` raises.
     """
@@ -113,7 +113,7 @@ def create_once(objects: Objects, name: str, data: bytes) -> bool:
         if _sha256(objects.read(name)) != _sha256(data):
             raise SequenceConflict(
                 f"{objects.place} has another {name} than this log: it is damaged, or belongs to another run or to a "
-                "copy that went its own way. Back up to another place."
+                "copy that was continued separately. Back up to another place."
             ) from None
         return False
     except (PrerequisiteError, OSError):

@@ -1,7 +1,8 @@
-"""The only way to open a file that somebody else may have put there: a regular file, at once, within a limit.
+"""The only way to open a file that someone else may have put there: only a regular file, without waiting, within a
+limit.
 
 A pipe without a writer would make a reader wait for ever, a device has no end, and a sparse file may claim a terabyte.
-Whatever is read and was not just written by this process is opened here.
+Every file that this process did not just write itself is opened here.
 """
 
 import os
@@ -14,7 +15,7 @@ LARGEST = 4 * GIB
 """More bytes than any file of a log has: a write-ahead file ends with the append that fills it, which is at most 1
 GiB."""
 SMALL = 1 << 20
-"""More bytes than any file that holds a person's input or one short record."""
+"""More bytes than any file has that holds a person's input or one short record."""
 
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -26,7 +27,7 @@ _KINDS = {
 
 
 class OddFile(OSError):
-    """Not a file, or not one that can be what it should be; `strerror` says what it is."""
+    """Not a file, or not one that can be what was expected; `strerror` says what it is."""
 
     def __str__(self) -> str:
         return f"{self.filename} is {self.strerror}"
@@ -34,7 +35,8 @@ class OddFile(OSError):
 
 def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
     """Return a descriptor of a regular file, or of what a link to one leads to. Raises `OddFile`, `OSError`."""
-    # Looked at first, as opening a device may already do something; and again once open, as it may be another by then.
+    # Checked first, since merely opening a device may do something, and again once open, since it may be another file
+    # by then.
     if not flags & os.O_CREAT or os.path.lexists(path):
         _require_regular(path, os.stat(path))  # noqa: PTH116 (a descriptor or path alike)
     # A pipe would wait for its other end.

@@ -1,4 +1,4 @@
-"""Objects in a bucket of S3 or of anything that speaks its protocol.
+"""Objects in a bucket of S3, or of anything that speaks its protocol.
 
 Endpoint, region and credentials are the standard AWS_* environment variables, read by obstore. Why obstore: it can
 create with `If-None-Match: *`, which pyarrow's file system silently ignores.

@@ -1,4 +1,5 @@
-"""What a fact is, whatever it is about: events and their fields, the envelope, private texts, a vocabulary of types."""
+"""What a fact is, regardless of its subject: events and their fields, the envelope, private texts, a vocabulary of
+types."""
 
 from mage_es.events.facts.envelope import Coordinates, Draft, Record, event_id, event_ids
 from mage_es.events.facts.form import EmbeddingBytes, Event, Part, Phase, SubjectText, tag_of

@@ -15,13 +15,13 @@ import msgspec
 from mage_es.events.facts.form import Event, Phase, tag_of
 
 Coordinates = tuple[int, Phase, str, str, int]
-"""What makes a fact this fact in a run: iteration, phase, subject, type, ordinal."""
+"""What identifies a fact within a run: iteration, phase, subject, type, ordinal."""
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """An event on its way into the log, before it has a place there. Its fields, in this order, are what is written.
 
-    `ordinal` tells apart facts of one type about one subject in one phase. `causation` is the sequence number
+    `ordinal` distinguishes facts of one type about one subject in one phase. `causation` is the sequence number
     of the event that led to this one (0: none); `correlation` is usually a question id.
     """
 
@@ -44,8 +44,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """An event with its place in a log.
 
-    `seq` counts from 1 without gaps and is the only order; `ts_us` is microseconds since 1970 (UTC),
-    information only; `commit` is the first `seq` of the atomic batch that the event was committed in.
+    `seq` counts from 1 without gaps and is the only order; `ts_us` is microseconds since 1970 (UTC), for information
+    only; `commit` is the first `seq` of the atomic batch that the event was committed in.
     """
 
     seq: int

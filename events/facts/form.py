@@ -1,4 +1,4 @@
-"""What every event is made of: the base struct, value parts, phases, and what is said on a field."""
+"""What every event is made of: the base struct, value parts, phases, and what can be declared on a field."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Phase = Literal[
 # Little-endian float32; stored in the side file of a segment, because vectors do not compress.
 EmbeddingBytes = Annotated[bytes, msgspec.Meta(extra={"column": "vector"})]
 
-# Said here, on the field, and read from there by whatever seals, checks and shows texts (shapes.py, `fields_with`).
+# Declared here, on the field, and read from there by whatever seals, checks and shows texts (shapes.py, `fields_with`).
 SubjectText = Annotated[str, msgspec.Meta(extra={"private": True})]
-"""May be a subject's, or tell of one: it is recorded under the subject's key (private.py)."""
+"""May belong to a subject, or reveal one: it is recorded under the subject's key (private.py)."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):

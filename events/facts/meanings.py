@@ -13,7 +13,7 @@ from mage_es.events.facts.form import Event, Part
 
 
 def meanings_of(cls: type[Event] | type[Part], common: Mapping[str, str]) -> dict[str, str]:
-    """Return what each field means: its docstring, else what a field of this name means in `common`, else nothing."""
+    """Return what each field means: its docstring, or else what `common` says of a field of this name, or nothing."""
     return {name: _documented(cls).get(name) or common.get(name, "") for name in cls.__struct_fields__}
 
 

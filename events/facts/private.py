@@ -1,8 +1,8 @@
 """Texts of a subject (a person or customer): which fields hold them, and what they are once their key is gone.
 
 Theory of operation
-    A task may name a subject. Every text that comes of it is in the log as ciphertext, under a key of that subject, so
-    that whoever destroys the key destroys the text wherever a copy of it lies, and no other byte changes.
+    A task may name a subject. Every text that comes of it is in the log as ciphertext, under that subject's key, so
+    that destroying the key destroys the text in every copy, and no other byte changes.
 
     Where. `decide` marks texts as `Private`, a str like any other, with the subjects that it is `under`
     (engine/rules/subjects.py). The log seals what is marked before it writes, and a reader opens it (disk/keys.py), so
@@ -12,22 +12,23 @@ Theory of operation
     and is what a replay reads: nothing is encrypted a second time.
 
     How. `sealed:` and, in base64, the number of subjects in 2 bytes, 8 bytes that stand for each, a random nonce of 12
-    bytes, AES-256-GCM ciphertext. The 8 bytes are a hash of the name, keyed with a secret of the run: so a file of keys
-    fits its log, or is found not to. The key is the SHA-256 of the keys of all its subjects: whichever is destroyed,
-    the text is lost. Nonces are random, so equal texts have different tokens. A vector beside such texts is
-    sealed like the first of them. Names of subjects are in the file of keys only.
+    bytes, AES-256-GCM ciphertext. The 8 bytes are a hash of the name, keyed with a secret of the run: so it shows
+    whether a file of keys fits its log. The key is the SHA-256 of the keys of all its subjects: whichever is destroyed,
+    the text is lost. Nonces are random, so equal texts have different tokens. A vector beside such texts is sealed like
+    the first of them. Names of subjects are in the file of keys only.
 
     Hashes. What could be guessed from a hash is sealed, too (hashes of prompts, requests and questions), or keyed with
     a secret of the run (ids of memories, what an anchor saw, requests to an embedder). Ids of questions, task types,
-    skills and the names of tools stay readable: they must say nothing of a subject. So do the hashes that are ids of
-    tools and recipes, and of passages that many questions of a type share: who can guess those has the whole text.
+    skills and the names of tools stay readable: they must say nothing about a subject. So do the hashes that are ids of
+    tools and recipes, and of passages that many questions of a type share: only someone who has the whole text can
+    guess those.
 
     Without the key a text is `[erased <8 digits of its token's hash>]`, and everything else, each digest included, is
-    what it was; what was learned with such a text is in no view that prompts are made from. A backup has a file of no
-    keys. In a copy without any such file a text is its token.
+    what it was; what was learned with such a text is in no view that prompts are made from. A backup has a key file
+    without keys. In a copy without any such file a text is its token.
 
     What follows for a fold: texts may be assigned, kept and compared by `recorded`, not cut or joined, for a new text
-    has no token. That is why `beginning` leaves a subject's whole.
+    has no token. That is why `beginning` leaves a subject's text whole.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ from mage_es.events.facts.shapes import fields_with
 Struct = TypeVar("Struct", bound=msgspec.Struct)
 PREFIX = "sealed:"
 ERASED = "?"
-"""What the name of a subject without a key begins with."""
+"""How the name of a subject without a key begins."""
 NONCE, TAG = 12, 16
-"""Bytes that AES-GCM adds before and behind a ciphertext."""
+"""Bytes that AES-GCM adds before and after a ciphertext."""
 _MARKED = (Event, Part)
 _ERASED = re.compile(rf"\[erased [0-9a-f]{{8}}\]|\b{PREFIX}")
 
@@ -56,7 +57,7 @@ class Cipher(Protocol):
 
 
 class Private(str):
-    """A text of subjects. `token` is what is recorded of it, "" before it is; `cipher` opens what is sealed with it."""
+    """A text of subjects. `token` is what is recorded of it, "" until then; `cipher` opens what is sealed with it."""
 
     under: frozenset[str]
     token: str
@@ -68,11 +69,12 @@ class Private(str):
         return self
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
-        return str, (str(self),)  # to another process it is a text: what is recorded, this one records
+        return str, (str(self),)  # another process gets a plain text: this process is the one that records
 
 
 def mapped(value: Struct, change: Callable[[str], str]) -> Struct:
-    """Return an event, a part or a struct of such, as a draft is, with every text that may be a subject's changed."""
+    """Return an event, a part or a struct of these (such as a draft) with a change to every text that may be a
+    subject's."""
     is_own, changes = isinstance(value, _MARKED), dict[str, Any]()
 
     def changed(part: Any) -> Any:
@@ -89,7 +91,7 @@ def mapped(value: Struct, change: Callable[[str], str]) -> Struct:
 
 
 def marked(value: Struct, under: frozenset[str]) -> Struct:
-    """Return an event or row whose texts are under these subjects, and under those that they were under before."""
+    """Return an event or row whose texts are under these subjects as well as those that they were under before."""
 
     def mark(text: str) -> str:
         before = text.under if isinstance(text, Private) else frozenset[str]()
@@ -99,7 +101,7 @@ def marked(value: Struct, under: frozenset[str]) -> Struct:
 
 
 def texts_in(value: msgspec.Struct) -> list[str]:
-    """Return the texts that may be a subject's."""
+    """Return the texts that may belong to a subject."""
     found: list[str] = []
 
     def note(text: str) -> str:
@@ -117,32 +119,32 @@ def under_of(*values: object) -> frozenset[str]:
 
 
 def is_sealed(text: str) -> bool:
-    """Return whether a text is a subject's, in clear or not."""
+    """Return whether a text belongs to a subject, whether or not it can be read."""
     return isinstance(text, Private) or text.startswith(PREFIX)
 
 
 def is_erased(text: str) -> bool:
-    """Return whether a text is a subject's that cannot be read here."""
+    """Return whether a text belongs to a subject and cannot be read here."""
     return text.token != "" and text.cipher is None if isinstance(text, Private) else text.startswith(PREFIX)
 
 
 def quotes_erased(text: str) -> bool:
-    """Return whether what was made of texts, such as a prompt, has one in it that cannot be read here."""
+    """Return whether something made of texts, such as a prompt, contains one that cannot be read here."""
     return _ERASED.search(text) is not None
 
 
 def recorded(text: str) -> str:
-    """Return what is recorded of a text: the same whether it can be read or not, so that folds may compare it."""
+    """Return what is recorded of a text: the same whether or not it can be read, so that folds may compare it."""
     return text.token if isinstance(text, Private) else text
 
 
 def beginning(text: str, most: int) -> str:
-    """Return at most so many characters of a text; a subject's is whole, since a part of it has no token."""
+    """Return at most so many characters of a text; a subject's text stays whole, since a part of it has no token."""
     return text if is_sealed(text) else text[:most]
 
 
 def clear_vector(vector: bytes, *beside: str) -> bytes:
-    """Return an event's vector in clear, given its private texts, in order, none of which is erased."""
+    """Return an event's vector decrypted, given its private texts in order; none of them may be erased."""
     for text in beside:
         if isinstance(text, Private) and text.cipher:
             return text.cipher.decrypt(vector[:NONCE], vector[NONCE:], b"")

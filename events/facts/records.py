@@ -28,7 +28,7 @@ class SegmentSealed(Event, frozen=True, kw_only=True, tag="log.segment_sealed"):
 class SignerNamed(Event, frozen=True, kw_only=True, tag="signer.named"):
     """Heads of this log are signed with a key from here on (care/heads.py)."""
 
-    # In the log, so that every head which it signs covers its name, and a head that is missing is missed.
+    # In the log, so that every head that it signs covers its name, and a missing head is noticed.
     stream: ClassVar[str] = "signer/{0.verifier}"
     verifier: str
     """Its verifier key, as C2SP signed notes write it."""

@@ -21,8 +21,8 @@ _PLAIN = {str: "str", int: "int", float: "float", bool: "bool", bytes: "bytes"}
 class Shape(msgspec.Struct, frozen=True):
     """One field's shape: `members` are the named fields of a part, `item` what a list holds.
 
-    `choices` are the only texts that a str may be, where they are limited; `marks` are what its type says of a text,
-    such as `private`. What is on disk does not depend on either.
+    `choices` are the only texts that a str may be, if it is limited; `marks` are what its type declares about a text,
+    such as `private`. What is on disk depends on neither.
     """
 
     kind: Literal["str", "int", "float", "bool", "bytes", "vector", "list", "part"]

@@ -1,12 +1,13 @@
-"""A vocabulary: which types of events a log can hold, what is special about some of them, and how older ones are read.
+"""A vocabulary: which types of events a log can hold, what is special about some of them, and how older versions are
+read.
 
 Rules
-    - Adding a field with a default is no new version. Renaming, retyping or removing one is: raise the class's
+    - Adding a field with a default makes no new version. Renaming, retyping or removing one does: raise the class's
       `version` by one and give the vocabulary a pure function from the old payload to the next version's.
     - Sealed bytes are never rewritten; upcasting happens on reading. Rows that are still in the write-ahead file when a
-      new release opens the log are sealed in the present version.
+      new release opens the log are sealed in the current version.
     - A type or version that this release does not know stops a reader only if it asks for that type.
-    - What can be said of a field is said on the field, and is not repeated here: which texts are a subject's, which
+    - What can be declared on a field is declared there, and is not repeated here: which texts are a subject's, which
       bytes are a vector (form.py).
 """
 
@@ -28,7 +29,8 @@ OWN: tuple[type[Event], ...] = (SegmentSealed, SignerNamed, LogRepaired)
 
 
 class QuestionTypes(NamedTuple):
-    """Types of questions that lie beside a log (segments/questions.py): the event that binds them, and their rows."""
+    """Types of questions that are stored beside a log (segments/questions.py): the event that binds them, and their
+    rows."""
 
     stored: type[Any]
     text: type[Part]
@@ -36,19 +38,18 @@ class QuestionTypes(NamedTuple):
 
 
 class Vocabulary:
-    """The event types of a log by tag, and what the log has to know of some of them.
+    """The event types of a log by tag, and what the log has to know about some of them.
 
     `upcasters` are by (tag, version that they start from). `marks` are the ends of iterations, and of their phases,
     with the fields that say which: the iteration, and perhaps the phase. After each of `heads` the log renews HEAD,
-    which outlives a restart of the machine. Behind each of `signed` a signed head is due, once a signer is named.
-    Nothing follows one of `ends`, so followers stop. Of `once` the log keeps no index: each fact is new, and to append
-    it again records it again. `meanings` are those of fields without a docstring, by name.
-
-    Raises `TypeError` for a type without a tag, or two with the same.
+    which outlives a restart of the machine. After each of `signed` a signed head is due, once a signer is named.
+    Nothing follows one of `ends`, so followers stop. The log keeps no index of `once`: each such fact is new, and
+    appending it again records it again. `meanings` are those of fields without a docstring, by name. Raises `TypeError`
+    for a type without a tag, or two types with the same.
     """
 
     default: ClassVar[Vocabulary]
-    """What a log holds that is opened without a vocabulary: the package's own, set in events/__init__.py."""
+    """The vocabulary of a log that is opened without one: the package's own, set in events/__init__.py."""
 
     def __init__(
         self,
@@ -88,7 +89,8 @@ class Vocabulary:
         return cls
 
     def upcast(self, tag: str, version: int, payload: Payload) -> Event:
-        """Return the present event that an older payload of builtins means. Raises `UnknownEvent`, `LogDamaged`."""
+        """Return the current event that an older payload of builtins stands for. Raises `UnknownEvent`,
+        `LogDamaged`."""
         cls = self.require(tag, version)
         try:
             for step in range(version, cls.version):

@@ -1,7 +1,6 @@
-"""Returning to the system the freed memory that allocators keep.
-
-A seal takes 150 MiB for a moment. Arrow, and the C library for each thread, keep much of that for the next seal, which
-in a serving process is hours away. Among C libraries only glibc needs to be asked.
+"""Returning freed memory that allocators keep to the system. A seal takes 150 MiB for a moment. Arrow, and the C
+library for each thread, keep much of that for the next seal, which in a serving process is hours away. Among C
+libraries only glibc needs to be asked.
 """
 
 import ctypes
@@ -13,14 +12,14 @@ _LARGE = 1 << 20
 
 
 def give_back_large() -> None:
-    """Make this process return large blocks as soon as they are freed, for one that runs for weeks."""
-    # Otherwise the C library treats as large only what exceeds anything freed so far.
+    """Make this process return large blocks as soon as they are freed, since it may run for weeks."""
+    # Otherwise the C library treats a block as large only if it exceeds everything freed so far.
     if tune := getattr(ctypes.CDLL(None), "mallopt", None):
         tune(_M_MMAP_THRESHOLD, _LARGE)
 
 
 def give_back_freed() -> None:
-    """Return what is free now; takes a few milliseconds."""
+    """Return the memory that is free now to the system; this takes a few milliseconds."""
     pa.default_memory_pool().release_unused()
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
         trim(0)

@@ -9,7 +9,7 @@ from mage_es.events.wal.bodies import record_of
 
 
 class Appended:
-    """The records of some facts as given to the log; `seqs` and `events` avoid the cost of identities."""
+    """The records of some facts, in the order given to the log; `seqs` and `events` avoid the cost of identities."""
 
     def __init__(
         self,
@@ -22,7 +22,7 @@ class Appended:
         commit: int = 0,
     ) -> None:
         """Take drafts as written, and the records that already existed by their sequence numbers. `ts_us` and `commit`
-        belong to the drafts that are not among them."""
+        belong to the drafts that were new."""
         self.seqs = seqs
         self._drafts = drafts
         self._known = known

@@ -1,4 +1,4 @@
-"""Following a log: its records as they become durable, until its end is recorded and it will not grow."""
+"""Following a log: its records as they become durable, until its end is recorded and it can no longer grow."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _is_abandoned(fs: FileSystem, layout: Layout) -> bool:
     found = _HOLDER.search(fs.read(layout.lock, 0, _LOCK_SIZE)) if fs.exists(layout.lock) else None
     if found is None or not fs.boot_id():
         return False
-    # The machine has restarted since: that process is gone, even if its pid is in use.
+    # The machine has restarted since: that process is gone, even if its pid is in use again.
     if found[2].decode() != fs.boot_id():
         return True
     return not is_running(int(found[1]))

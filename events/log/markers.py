@@ -1,11 +1,11 @@
 """Markers: how people name a moment of a run, such as `iter-9` or `iter-9/evaluate`.
 
 Forms
-    start               the end of the opening, before the log's first iteration: the first end of one in the log
+    start               the end of the opening, before the log's first iteration: the log's first end of an iteration
     iter-9              all of iteration 9 included
     iter-9/evaluate     up to the end of a phase
     seq:1234            one event
-    latest              everything there is
+    latest              everything recorded so far
 """
 
 from __future__ import annotations

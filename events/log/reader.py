@@ -1,4 +1,4 @@
-"""Reading a log: any number of readers, no lock, nothing ever written, also while a writer is at work.
+"""Reading a log: any number of readers, without a lock and without writing anything, even while a writer is at work.
 
 A reader shows a fixed prefix of the log, up to its `head`, until `refresh` is called.
 """
@@ -35,7 +35,7 @@ class LogReader:
     def __init__(
         self, path: Path, fs: FileSystem | None = None, *, vocabulary: Vocabulary | None = None, opened: bool = True
     ) -> None:
-        """Subjects' texts are read in clear if the run has their keys; without `opened`, as recorded."""
+        """Subjects' texts are decrypted if the run has their keys; without `opened`, they are read as recorded."""
         fs, layout = fs or LocalFileSystem(), Layout(path)
         self.vocabulary = vocabulary or Vocabulary.default
         self.keys = keys_of(path) if opened else None
@@ -89,7 +89,7 @@ class LogReader:
                         yield self._open(record)
 
     def of(self, *types: type[E], since: int = 1, until: int | None = None) -> Iterator[E]:
-        """Yield the events of these types in order, typed accordingly. Raises as `events` does."""
+        """Yield the events of these types in order, typed accordingly. Raises what `events` raises."""
         return (event for _, event in self.numbered(*types, since=since, until=until))
 
     def numbered(self, *types: type[E], since: int = 1, until: int | None = None) -> Iterator[tuple[int, E]]:
@@ -110,7 +110,7 @@ class LogReader:
     def batches(self, reads: Reads, *, since: int = 1, until: int | None = None) -> Iterator[Batches]:
         """Yield the same events stretch by stretch, those of one type together.
 
-        Every event of a stretch comes before every event of the next. Raises as `events` does.
+        Every event of a stretch comes before every event of the next. Raises what `events` raises.
         """
         window, frames = self._window(since, until), self._tail.frames
         for batches in self._sealed.batches(reads, window):
@@ -153,7 +153,7 @@ class LogReader:
         if wanted.kind == "seq" and 1 <= wanted.number <= self.head.seq:
             return wanted.number
         present = self.markers()
-        if marker == "start":  # the first end of an iteration: a run that goes on from another opens with that one's
+        if marker == "start":  # the first end of an iteration: a run that continues another opens with the other's
             wanted = next((each for each in present if each.kind == "iteration"), wanted)
         if wanted not in present:
             raise markers.missing(wanted, present, self.head.seq)

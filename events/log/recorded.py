@@ -1,4 +1,4 @@
-"""The index of recorded facts by their coordinates: appending a fact again only finds it."""
+"""The index of recorded facts by their coordinates: a fact that is appended again is only looked up."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOTHING: dict[Coordinates, int] = {}
 
 class RecordedFacts:
     def __init__(self, sealed: SealedEvents, once: frozenset[str]) -> None:
-        """Facts of the types in `once` are not indexed, and so never found."""
+        """Facts of the types in `once` are not indexed, so they are never found."""
         self._sealed = sealed
         self._once = once
         self._seqs: dict[int, dict[Coordinates, int]] = {}
@@ -30,11 +30,11 @@ class RecordedFacts:
         return tuple(Holding(*span, tuple(sorted(iterations))) for span, iterations in known)
 
     def believe(self, holdings: Iterable[Holding]) -> None:
-        # From HEAD: it spares reading every segment once when the log is opened.
+        # From HEAD, which saves reading every segment once when the log is opened.
         self._holdings.update({Range(told.first, told.last): frozenset(told.iterations) for told in holdings})
 
     def find(self, facts: Sequence[Coordinates]) -> dict[Coordinates, int]:
-        """Return those of the facts that are recorded, with their sequence numbers. Raises `LogDamaged`."""
+        """Return the facts among these that are recorded, with their sequence numbers. Raises `LogDamaged`."""
         found: dict[Coordinates, int] = {}
         if not self._once.isdisjoint(map(_tag, facts)):
             facts = [fact for fact in facts if fact[3] not in self._once]
@@ -81,7 +81,7 @@ class RecordedFacts:
     def _load(self, iteration: int) -> None:
         known = self._seqs.setdefault(iteration, {})
         for span in self._sealed.spans:
-            # HEAD was lost or does not say, so read the segment once and note it.
+            # HEAD was lost or does not say, so read the segment once and note what it holds.
             if span not in self._holdings:
                 self._holdings[span] = frozenset(self._sealed.open(span).iterations())
             if iteration in self._holdings[span]:

@@ -1,7 +1,7 @@
 """Recovery: makes a log whole again after a crash, before any of its events is shown.
 
 An unfinished write can only be the end of the last write-ahead file. Such a torn tail was never acknowledged; its bytes
-are moved to quarantine/. Anything else that does not fit is damage: refuse, and change nothing.
+are moved to quarantine/. Anything else that does not fit is damage: the log is refused, and nothing is changed.
 """
 
 from __future__ import annotations
@@ -25,11 +25,9 @@ _LARGEST_HEAD = 1 << 26  # bytes; it lists what each segment holds
 
 
 class Recovered(NamedTuple):
-    """A log fit for appending.
-
-    `tails` has the frames of each write-ahead file that no segment replaces, the last file being the one to append to;
-    `leftover` the files that a segment does replace, still there because a crash interrupted their removal. `bound` is
-    what HEAD said.
+    """A log that is fit for appending. `tails` has the frames of each write-ahead file that no segment replaces, the
+    last file being the one to append to; `leftover` are the files that a segment does replace, still there because a
+    crash interrupted their removal. `bound` is what HEAD said.
     """
 
     head: Head
@@ -106,12 +104,13 @@ def recover(fs: FileSystem, layout: Layout, start: bytes) -> Recovered:
 
 
 def sealed_chain(fs: FileSystem, layout: Layout, listing: Listing, start: bytes) -> bytes:
-    """Return the chain value after the last sealed event, as the first frame after it has it (there must be a file)."""
+    """Return the chain value after the last sealed event, as the first frame after that event holds it (there must be a
+    file)."""
     if not listing.segments:
         return start
     span = listing.segments[-1]
     if span.first in listing.wals:
-        # The segment may be half written: its write-ahead file is the witness until that is removed.
+        # The segment may be half written: its write-ahead file counts until that is removed.
         return whole_wal(fs, layout, span.first)[-1].chain
     # Otherwise `require_newest` compares the segment itself with what the tail says.
     return wal.previous_in(fs.read(layout.wal(listing.tail[0]), 0, wal.HEADER_SIZE))
@@ -185,5 +184,5 @@ def _renew(fs: FileSystem, layout: Layout, first: int, frames: list[wal.Frame], 
         # Numbered, so that a second recovery never overwrites what the first one kept.
         number = len(fs.names(layout.quarantine))
         write_new(fs, layout.quarantine / f"{path.name}.{size}.{number}", data[size:])
-    # Even if nothing is cut, because only rewritten bytes are known to reach the disk.
+    # Even if nothing is cut, since only rewritten bytes are known to reach the disk.
     write_new(fs, path, data[:size])

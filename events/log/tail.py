@@ -24,7 +24,7 @@ from mage_es.events.log.recovery import (
 )
 from mage_es.events.segments.sealed import seals_in
 
-# How often a seal may overtake a listing before something else must be wrong.
+# How many times a seal may overtake a listing before something else must be wrong.
 _ATTEMPTS = 100
 
 
@@ -60,7 +60,7 @@ class Tail:
     def _read(self) -> tuple[Listing, dict[int, list[wal.Frame]], Head]:
         listing = self._layout.listing(self._fs)
         if listing.segments and listing.segments[-1].first in listing.wals:
-            # Being sealed: the segment may still be checked and renamed, the older file is the witness.
+            # Being sealed: the segment may still be checked and renamed, so the older file counts.
             listing = Listing(listing.segments[:-1], listing.wals)
         require_tail(self._layout, listing)
         chain = sealed_chain(self._fs, self._layout, listing, self._start)

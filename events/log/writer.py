@@ -30,7 +30,7 @@ from mage_es.events.segments.sealing import is_sealed_as, seal
 from mage_es.events.wal.active import ActiveWal
 from mage_es.events.wal.bodies import FrameReader, body_of, storable
 
-# Microseconds since 1970 (UTC). Passed in, so that tests are deterministic.
+# Microseconds since 1970 (UTC). Passed in so that tests are deterministic.
 LogClock = Callable[[], int]
 OnWritten = Callable[[], None] | None
 
@@ -121,16 +121,15 @@ class Log:
             return log
 
     def reopened(self) -> Log:
-        """Return this log, reopened as a new process would. It may hold more than was acknowledged: what was written
-        before a sync failed.
-
-        Raises as `open` does; then it may be tried again.
+        """Return this log, reopened as a new process would do it. It may hold more than was acknowledged: what was
+        written before a sync failed. Raises what `open` raises; then it may be tried again.
         """
         self.close()
         return Log.open(self._layout.path, clock=self._clock, fs=self._fs, vocabulary=self.vocabulary)
 
     def close(self) -> None:
-        """Seal what is not sealed, write HEAD, and let the next writer in. A poisoned writer does only the last."""
+        """Seal what is not sealed, write HEAD, and let the next writer in. A poisoned writer only lets the next one
+        in."""
         with self._mutex:
             if self._active is None:
                 return
@@ -178,7 +177,7 @@ class Log:
         """
         with self._mutex:
             self._require_sound()
-            # Before the check, which decodes what is encoded; from here each text carries its token.
+            # Before the check, which decodes what was encoded; from here on each text carries its token.
             sealed = [self.keys.sealed(draft) for draft in drafts] if self.keys else None
             exact, facts = storable(sealed or drafts, self.vocabulary)
             exact = sealed or exact
@@ -243,7 +242,7 @@ class Log:
         """Make questions durable beside the log; return the event that binds them once it is appended.
 
         Raises `UsageError` for a text that is not valid Unicode, or if the vocabulary has no questions, and
-        `WriterPoisoned` as `append` does.
+        `WriterPoisoned` like `append`.
         """
         if self.vocabulary.questions is None:
             raise UsageError(f"the log of {self.run} has no questions: its vocabulary names no types for them.")

@@ -1,4 +1,4 @@
-"""Events by the batch: those of one type in one stretch of a log, in order, as columns and, if wanted, as structs."""
+"""Events in batches: those of one type in one stretch of a log, in order, as columns and, on demand, as structs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Reads = Mapping[type[Event], tuple[str, ...]]
 
 
 class Columns(Mapping[str, Sequence[Any]]):
-    """The values of the wanted fields, each as long as the batch: some as Python values, the others as stored."""
+    """The values of the wanted fields, one column each: some as Python values, the others as they are stored."""
 
     def __init__(
         self, cls: type[Event], fields: Sequence[str], values: Mapping[str, Sequence[Any]], stored: Mapping[str, Column]
@@ -50,7 +50,7 @@ class Columns(Mapping[str, Sequence[Any]]):
         return self._stored[name]
 
     def grouped(self, *names: str) -> Groups:
-        """Return the rows grouped by equal values in these fields, of which there is at least one."""
+        """Return the rows grouped by equal values in these fields, at least one."""
         from mage_es.events.segments.columns import Groups
 
         return Groups([self.column(name) for name in names])

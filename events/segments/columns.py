@@ -22,7 +22,7 @@ VECTOR = pa.list_(pa.float32())
 
 
 def arrow_type(shape: Shape) -> pa.DataType:
-    """Return the Arrow type of a shape; a vector has none here, as it is stored separately."""
+    """Return the Arrow type of a shape; a vector has none here, since it is stored separately."""
     if shape.item is not None:
         return pa.list_(arrow_type(shape.item))
     if shape.part is not None:
@@ -31,7 +31,7 @@ def arrow_type(shape: Shape) -> pa.DataType:
 
 
 def to_arrow(values: Sequence[Any], shape: Shape) -> pa.Array:
-    """Return the array of these values, none of which is None."""
+    """Return the array of these values, which may not be None."""
     if shape.item is not None:
         # Built from offsets, so that all items are converted in one flat pass.
         offsets = pa.array([0, *accumulate(map(len, values))], pa.int32())
@@ -63,7 +63,7 @@ def to_python(array: pa.Array, shape: Shape) -> list[Any]:
 
 
 def same_bits(one: pa.Array, other: pa.Array) -> bool:
-    # Not `equals`: a NaN must equal itself here, and -0.0 not 0.0.
+    # Not `equals`: here a NaN must equal itself, and -0.0 must not equal 0.0.
     if len(one) != len(other) or one.null_count != other.null_count:
         return False
     if one.null_count == len(one):
@@ -82,7 +82,7 @@ def same_bits(one: pa.Array, other: pa.Array) -> bool:
 
 
 class Column:
-    """The stored values of one field, none of which is missing. Raises `LogDamaged` if one is."""
+    """The stored values of one field. Raises `LogDamaged` if one is missing."""
 
     def __init__(self, array: pa.Array, shape: Shape) -> None:
         if array.null_count:
@@ -147,7 +147,8 @@ def maker(cls: type[Any], given: tuple[str, ...], nones: tuple[str, ...]) -> Cal
 
 
 class Groups:
-    """Rows by what their columns hold: `of` [rows] is each row's group, `last` [groups] each group's last row."""
+    """Rows grouped by what their columns hold: `of` [rows] is each row's group, `last` [groups] each group's last
+    row."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self._columns = columns
@@ -175,7 +176,7 @@ class Groups:
         """Return the exact sum of a column of integers or truth values in each group."""
         numbers = column.numbers()
         largest = max(-int(numbers.min(initial=0)), int(numbers.max(initial=0)))
-        # Sums stay exact: Python integers if 64 bits could overflow.
+        # Sums stay exact: they are Python integers if 64 bits could overflow.
         fits = largest * len(numbers) < 1 << 63
         sums = np.zeros(len(self.last), np.int64 if fits else object)
         np.add.at(sums, self.of, numbers if fits else numbers.astype(object))

@@ -4,8 +4,8 @@ Rules
     - The event `questions.stored` names both files, so the chain vouches for every byte of them.
     - Both are durable before that event is. Without that event a file means nothing.
     - The golds may be missing: a copy can be made without them. The texts may not.
-    - The digest of each row only serves to name what was altered. Those of golds are salted with a hash of all golds,
-      kept in their file: without it a short answer cannot be guessed from the log.
+    - The digest of each row only serves to name what was altered. Digests of golds are salted with a hash of all golds,
+      kept in their file, so that a short answer cannot be guessed from the log without it.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from mage_es.events.segments.schema import METADATA_KEY
 from mage_es.events.segments.writer import parquet
 
 _DIGEST = 8
-_AT_ONCE = 4096  # rows of a group: a column of long contexts must not outgrow Arrow's 32-bit offsets
+_AT_ONCE = 4096  # rows of a group: a column of long contexts must fit Arrow's 32-bit offsets
 _NAMED = 5
 _COPY = "Copy the file of that name from a backup, or from another run over the same questions."
 
@@ -42,7 +42,7 @@ class QuestionFiles(NamedTuple):
 
 
 class Differing(NamedTuple):
-    """Ids of rows that are missing, altered, or not the log's."""
+    """Ids of rows that are missing, altered, or from another log."""
 
     missing: Sequence[str]
     altered: Sequence[str]
@@ -63,8 +63,8 @@ def named(ids: Sequence[str]) -> str:
 
 
 def encode(texts: Sequence[Any], golds: Sequence[Any], types: QuestionTypes) -> QuestionFiles:
-    """Return the files of questions, given in one order. Raises `UnicodeEncodeError` for a text that UTF-8 cannot
-    encode."""
+    """Return the files of questions and golds, which are given in the same order. Raises `UnicodeEncodeError` for a
+    text that UTF-8 cannot encode."""
     salt = hashlib.sha256(b"".join(map(msgspec.json.encode, golds))).hexdigest()
     files = _file(texts, types.text), _file(golds, types.gold, salt)
     stored = types.stored(
@@ -78,7 +78,7 @@ def encode(texts: Sequence[Any], golds: Sequence[Any], types: QuestionTypes) -> 
 
 
 def store(fs: FileSystem, layout: Layout, encoded: QuestionFiles, *, is_first: bool) -> None:
-    """Make both files durable; before the `is_first` event, leftovers of earlier starts are removed. Call with the
+    """Make both files durable; if the event `is_first`, leftovers of earlier starts are removed. Call with the
     writer's lock held."""
     for path, data in zip(files_of(layout, encoded.stored), encoded[1:], strict=True):
         fs.make_folder(path.parent)
@@ -101,7 +101,7 @@ def texts_of(fs: FileSystem, layout: Layout, stored: Any, kind: type[Part]) -> l
 
 
 def golds_of(fs: FileSystem, layout: Layout, stored: Any, kind: type[Part]) -> list[Any] | None:
-    """Return the gold answers, rows of `kind`, None if this copy has none. Raises `LogDamaged` as `texts_of` does."""
+    """Return the gold answers, rows of `kind`, None if this copy has none. Raises `LogDamaged` like `texts_of`."""
     path = files_of(layout, stored)[1]
     if not fs.exists(path):
         return None

@@ -20,7 +20,7 @@ from mage_es.events.segments import columns
 from mage_es.events.segments.batches import Batch, Columns, Reads
 from mage_es.events.segments.schema import HEADER, METADATA_KEY, Description, TypeRun, column_of
 
-# The event itself says these, so they are not read back.
+# The event itself has these, so they are not read back.
 _DERIVED = ("type", "sv", "stream")
 
 
@@ -32,9 +32,10 @@ class _Rows(NamedTuple):
 
 
 class Segment:
-    """One sealed segment in memory. `vectors` gives the bytes of the side file, asked for only when they are wanted."""
+    """One sealed segment in memory. `vectors` gives the bytes of the side file, and is called only when they are
+    wanted."""
 
-    # `footer` is what the same bytes gave before: parsing it is a third of the cost of a narrow reading.
+    # `footer` is that of the same bytes if known: parsing it is a third of the cost of a narrow reading.
     def __init__(
         self,
         data: bytes,
@@ -111,7 +112,7 @@ class Segment:
         return table.filter(pc.not_equal(table.column("type"), tag_of(SegmentSealed)))
 
     def _texts(self, run: TypeRun) -> list[int]:
-        # Written and read with a dictionary, texts cost a fraction.
+        # Texts that are written and read with a dictionary cost a fraction.
         cls = self._vocabulary.types.get(run.tag)
         if cls is None or run.fingerprint != fingerprint(cls):
             return []
@@ -169,7 +170,7 @@ class Segment:
             return shapes
         kind = self._file.schema_arrow.field(column_of(run.tag, run.version)).type
         stored = {name for name, shape in shapes.items() if shape.kind == "vector" or kind.get_field_index(name) >= 0}
-        # A field may have been added since, with a default; anything else needed a new version.
+        # A field may have been added since, with a default; anything else would have needed a new version.
         required = {field.name for field in msgspec.structs.fields(cls) if field.required}
         retyped = [
             n

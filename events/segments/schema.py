@@ -2,7 +2,7 @@
 
 Rules
     - Columns are those of the header, then one nullable struct column for each event type present.
-    - Row groups end where a type ends, so a wanted type is found without touching the others.
+    - Row groups end where a type ends, so a type can be read without touching the others.
     - The description (metadata key `mage_es`) names range, chain, types and row groups.
     - Page checksums are written. Polars and DuckDB do not check them, so readers of this package compare the SHA-256 of
       the whole file with the one that the log recorded when it sealed the segment.
@@ -36,9 +36,9 @@ HEADER = pa.schema(
         pa.field("commit", pa.uint64(), nullable=False),
     ]
 )
-"""`stream` is the event's subject; `commit` the first `seq` of its atomic batch; the others as in `Record`."""
+"""`stream` is the event's subject; `commit` the first `seq` of its atomic batch; the others are as in `Record`."""
 
-# Vectors have a file of their own, one row each: they do not compress and are rarely wanted.
+# Vectors have a separate file, one row each: they do not compress and are rarely wanted.
 VECTORS = pa.schema(
     [
         pa.field("seq", pa.uint64(), nullable=False),
@@ -53,7 +53,7 @@ def column_of(tag: str, version: int) -> str:
 
 
 def struct_of(cls: type[Event]) -> pa.DataType:
-    """Return the struct type of an event's payload, vectors left out. Raises `TypeError` if nothing else is in it."""
+    """Return the struct type of an event's payload without vectors. Raises `TypeError` if it has nothing else."""
     fields = [pa.field(name, arrow_type(shape)) for name, shape in shapes_of(cls).items() if shape.kind != "vector"]
     if not fields:
         raise TypeError(f"{cls.__name__} has no field but vectors, which Parquet cannot store; give it one.")

@@ -29,10 +29,10 @@ from mage_es.events.wal.bodies import FrameReader
 # Segments kept in memory, because retries and neighbouring reads ask for the same ones.
 _KEPT = 2
 
-# Parsed footers kept for a second reading of their segment; each takes about 1.5 MiB.
+# How many parsed footers are kept for a second reading of their segments; each takes about 1.5 MiB.
 _FOOTERS = 32
 
-# Bytes of columns up to which a reading is kept whole rather than done twice.
+# Up to this many bytes of columns, a reading is kept whole rather than done twice.
 _NARROW = 16 << 20
 
 _OWN = Vocabulary(())
@@ -48,7 +48,7 @@ def seals_in(frames: Iterable[wal.Frame]) -> dict[int, SegmentSealed]:
 
 
 class _File(NamedTuple):
-    """The bytes of a segment, their CRC32C, and their SHA-256 unless bytes with this CRC32C were found right before."""
+    """The bytes of a segment, their CRC32C, and their SHA-256, unless bytes with this CRC32C were verified before."""
 
     data: bytes
     checksum: int
@@ -56,7 +56,7 @@ class _File(NamedTuple):
 
 
 class SealedEvents:
-    """The sealed part of a log. The caller knows the tail and says which segments there are, see `show`."""
+    """The sealed part of a log. The caller knows the tail and says which segments exist, see `show`."""
 
     def __init__(self, fs: FileSystem, layout: Layout, vocabulary: Vocabulary) -> None:
         self._fs = fs
@@ -69,7 +69,7 @@ class SealedEvents:
         self._footers: dict[Range, FileMetaData] = {}
 
     def show(self, spans: list[Range], recorded: Mapping[int, SegmentSealed]) -> None:
-        """Set which segments there are, and what the unsealed tail records about them, by first sequence number."""
+        """Set which segments exist, and what the unsealed tail records about them, by first sequence number."""
         self.spans = spans
         self._recorded.update(recorded)
 
@@ -83,7 +83,7 @@ class SealedEvents:
         def read(span: Range) -> Batches:
             return self.open(span).batches(reads, window)
 
-        # Hashes are checked from the newest back; if that reads every segment anyway, decode them on the way.
+        # Hashes are checked from the newest back; if that reads every segment anyway, they are decoded on the way.
         early = self._going_back(reads, window)
         if early:
             yield from reversed(early)
@@ -99,13 +99,13 @@ class SealedEvents:
                 yield coming.result()
 
     def _going_back(self, reads: Reads, window: Range) -> list[Batches]:
-        # These segments are read for their hashes anyway: keep the batches, unless they are too much to hold at once.
+        # These segments are read for their hashes anyway: keep the batches, unless they are too large to hold at once.
         spans, before = self._overlapping(window), pa.total_allocated_bytes()
         found: list[Batches] = []
         if spans and not self.is_recorded(spans[0]):
             for span, segment in self._backwards(spans):
                 found.append(segment.batches(reads, window))
-                # Extrapolated from what is read so far: stop early rather than hold a wide reading in memory.
+                # Extrapolated from what has been read so far: stop early rather than hold a wide reading in memory.
                 share = (spans[-1].last - span.first + 1) / (spans[-1].last - spans[0].first + 1)
                 if pa.total_allocated_bytes() - before > _NARROW * share:
                     return []
@@ -175,7 +175,7 @@ class SealedEvents:
                 yield spans[place], self.open(spans[place], file)
 
     def _fetch(self, span: Range) -> _File:
-        # When this reader reads it again, the cheaper CRC32C of the bytes whose hash was right will do.
+        # When this reader reads it again, the cheaper CRC32C of the verified bytes will do.
         data = self._read(self._layout.segment(span))
         checksum = google_crc32c.value(data)
         return _File(data, checksum, None if self._seen.get(span) == checksum else hashlib.sha256(data).hexdigest())

@@ -45,7 +45,7 @@ def seal(fs: FileSystem, layout: Layout, first: int, about: Format, vocabulary: 
 def made_of(
     fs: FileSystem, layout: Layout, first: int, about: Format, vocabulary: Vocabulary
 ) -> tuple[Files, SegmentSealed]:
-    """Return what a whole write-ahead file is sealed as. Raises `LogDamaged`."""
+    """Return the segment that a whole write-ahead file is sealed as. Raises `LogDamaged`."""
     frames = whole_wal(fs, layout, first)
     reader = FrameReader(vocabulary)
     commits = (Commit(frame.first, *reader.commit(frame)) for frame in frames)

@@ -31,7 +31,7 @@ from mage_es.events.wal.storable import subjects
 # From this many rows a type gets its own row group: below that, its footer costs more than skipping it saves.
 _OWN_GROUP = 1024
 
-# Events converted to columns at a time: data in the processor's cache is converted ten times as fast.
+# How many events are converted to columns at a time: data in the processor's cache is converted ten times as fast.
 _AT_ONCE = 2048
 
 # Their values seldom repeat, so a dictionary would only make the file larger.
@@ -67,7 +67,7 @@ class _Type:
 
 
 def write(commits: Iterable[Commit], *, run: str, log_id: str, previous: str, chain: str) -> Files:
-    """Return the files of a segment. Raises `LogDamaged` if what was encoded is not what is decoded again."""
+    """Return the files of a segment. Raises `LogDamaged` if decoding does not give back what was encoded."""
     # Parts are collected by type, because rows are stored by (type, seq).
     types: dict[type[Event], _Type] = {}
     first = last = 0
@@ -220,7 +220,7 @@ def _vector_table(rows: list[tuple[int, str, bytes]]) -> pa.Table:
 
 
 def parquet(schema: pa.Schema, tables: Sequence[pa.Table], about: msgspec.Struct) -> bytes:
-    """Return a file of these row groups that describes itself by `about`. Raises `LogDamaged` as `write` does."""
+    """Return a file of these row groups that describes itself by `about`. Raises `LogDamaged` like `write`."""
     sink = pa.BufferOutputStream()
     # A dictionary for hashes or numbers that never repeat only makes the file larger and slower.
     repeating = [path for field in schema if field.name not in _UNLIKE for path in _leaves(field.name, field.type)]

@@ -4,8 +4,8 @@ Rules
     - An event states what happened and carries its *results* (mastery before and after, posterior after,
       the text that a model returned), so that a fold only assigns and a later change of a formula never
       rewrites history.
-    - There is no event that deletes or edits a principle, a failure memory or a success memory. That the
-      protected memory only grows (Theorem 1) is therefore a property of this file.
+    - There is no event that deletes or edits a principle, a failure memory or a success memory. So it is a property of
+      this file that the protected memory only grows (Theorem 1).
     - Rewards and posteriors are integers in millionths (`_micro`): sums of integers do not depend on order.
     - Field types are limited to what a typed Parquet column can hold: str, int, float, bool, bytes, and
       tuples of these or of `Part` structs.

@@ -15,8 +15,8 @@ class IterationPlanned(Event, frozen=True, kw_only=True, tag="iteration.planned"
     frontier: tuple[str, ...]
     """Skills of the learnable frontier."""
     brief: LearnedSubjectText
-    """The Navigator's words about the plan."""
-    # Fresh, revisited and repeated apart: a question seen before says less about what was learned.
+    """The Navigator's own summary of the plan."""
+    # Fresh, revisited and repeated ones separately: a question seen before says less about what was learned.
     epoch: int
     """How often the question pool was used up before."""
     fresh: tuple[str, ...]
@@ -28,11 +28,11 @@ class IterationPlanned(Event, frozen=True, kw_only=True, tag="iteration.planned"
 
 
 class Retrieved(Part, frozen=True, kw_only=True):
-    """A memory placed in a bundle, with the similarity that brought it there."""
+    """A memory in a bundle, with the similarity that brought it there."""
 
     memory_id: str
     similarity: float
-    """Cosine between the question and the memory, both moved by the metric of the task type, if it has one."""
+    """Cosine between the question and the memory, with the task type's metric, if any, applied to both."""
     answer_of: str = ""
     """Memory whose answer is shown in place of its own (the permuted control of an exam); else empty."""
     coin: float = 0.0
@@ -53,7 +53,7 @@ class Span(Part, frozen=True, kw_only=True):
 class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     """Everything that was decided about a question before the model saw it."""
 
-    # The prompt is with its calls (`Sent`), as a planned question need not be asked.
+    # The prompt is with its calls (`Sent`), since a planned question need not be asked.
     stream: ClassVar[str] = "question/{0.question_id}"
     iteration: int
     purpose: Purpose
@@ -76,7 +76,7 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     template: str
     """Name of the prompt's template."""
     prompt_sha256: SubjectText
-    """SHA-256 of the exact prompt, that of the first call if there are several."""
+    """SHA-256 of the exact prompt, or of the first call's if there are several calls."""
     spans: tuple[Span, ...]
     """Where the retrieved texts are in the prompt."""
     chain: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     recipe_id: str = ""
     """Retrieval recipe, if the search arm is `recipe`; else empty."""
     guiding_skill: str = ""
-    """Frontier skill used instead of the question's own, mastered one; else empty."""
+    """Frontier skill that guides in place of the question's own, which is mastered; else empty."""
     planning: tuple[str, ...] = ()
     """Sub-skills of the goal that the prompt shows, in order."""
     action_recipes: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     donor: str = ""
     """Question whose memories were shown instead (the shuffled control of an exam); else empty."""
     max_tokens: int = 0
-    """The raised limit of its replies, if replies of an earlier phase were cut; 0: the configured limit."""
+    """The raised limit of its replies, if replies of an earlier phase were cut; 0 for the configured limit."""
     seen: str = ""
     """For an anchor, the hash of everything that its calls can show; empty if unknown beforehand (episodes)."""
     coin: float = 0.0
@@ -110,8 +110,8 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
 class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
     """A model's reply. (tier, purpose, about, attempt, request_sha256) is the idempotency key within a phase."""
 
-    # Of several calls for one question, those before the last have their place in `about`, as in `q17/1`: a resumed run
-    # must not mistake one for another.
+    # Of several calls for one question, those before the last have their place in `about`, such as `q17/1`: a resumed
+    # run must not mistake one for another.
     stream: ClassVar[str] = "call/{0.tier}/{0.purpose}/{0.about}/{0.attempt}"
     iteration: int
     tier: Tier
@@ -144,7 +144,8 @@ class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
     batched: bool = False
     """Whether the reply came in a batch."""
     served_by: str = ""
-    """What the provider called the model, if not by the name that was asked for (an alias may move); else empty."""
+    """What the provider called the model, if that is not the name that was asked for (an alias may move); else
+    empty."""
     sent: Sent = Sent()
     """The request."""
 
@@ -176,16 +177,16 @@ class BatchSubmitted(Event, frozen=True, kw_only=True, tag="batch.submitted"):
 
 
 class EmbeddingCalled(Event, frozen=True, kw_only=True, tag="embedding.called"):
-    """A reply of a server that turns texts into vectors; those are in the events that they belong to."""
+    """A reply of a server that turns texts into vectors; the vectors are in the events that they belong to."""
 
-    # No digest depends on these calls: a replay makes none, and a resumed process asks again for vectors that no event
-    # holds. Calls made before the run has a log are recorded with its first events.
+    # No digest depends on these calls: a replay makes none, and a resumed process makes them again for vectors that no
+    # event holds. Calls made before the run has a log are recorded with its first events.
     stream: ClassVar[str] = "embedding/{0.number}"
     iteration: int
     purpose: str
     """`fingerprint` for the fixed texts that identify an embedder, `vectors` for any other."""
     number: int
-    """Place among the calls of the embedder in this log, from 1."""
+    """Number of the call among the embedder's in this log, from 1."""
     texts: int
     """Number of texts in the request."""
     tries: int
@@ -208,7 +209,7 @@ class AnswerJudged(Event, frozen=True, kw_only=True, tag="answer.judged"):
     skill: str
     answer: SubjectText
     """The answer extracted from the reply."""
-    # The right answer is not here: it lies beside the log, so that a copy can do without it.
+    # The right answer is not here but beside the log, so that a copy can do without it.
     score_micro: int
     # A score may be partial, as F1 is; mastery and the guard count right and wrong.
     correct: bool
@@ -220,13 +221,15 @@ class AnswerJudged(Event, frozen=True, kw_only=True, tag="answer.judged"):
     reason: str = ""
     """What the reply lacked: `truncated`, `looped`, `empty`, `refused`; empty for a whole one."""
     seen: str = ""
-    """For an anchor, what the plan says: it shows a later snapshot that nothing changed for the anchor."""
+    """For an anchor, the plan's hash of what it could see: it shows a later snapshot that nothing changed for the
+    anchor."""
 
 
 class AnswerUndecided(Event, frozen=True, kw_only=True, tag="answer.undecided"):
     """Neither the rule nor a judge could decide on an answer: it is neither right nor wrong, and teaches nothing."""
 
-    # A separate event: what learns from verdicts reads `answer.judged`, and so cannot mistake this for a wrong answer.
+    # A separate event: whatever learns from verdicts reads `answer.judged`, and so cannot mistake this for a wrong
+    # answer.
     stream: ClassVar[str] = "question/{0.question_id}"
     iteration: int
     purpose: Purpose
@@ -236,11 +239,12 @@ class AnswerUndecided(Event, frozen=True, kw_only=True, tag="answer.undecided"):
     answer: SubjectText
     """What was read from the reply."""
     problem: SubjectText
-    """Why: a kind, and after a colon the case."""
+    """Why: a kind and, after a colon, the details."""
 
 
 class AnswerCarried(Event, frozen=True, kw_only=True, tag="answer.carried"):
-    """An anchor that was not asked, as it would see nothing new or enough others were: an earlier verdict holds."""
+    """An anchor that was not asked, because it would see nothing new or enough others were asked: an earlier verdict
+    holds."""
 
     stream: ClassVar[str] = "question/{0.question_id}"
     iteration: int
@@ -332,9 +336,8 @@ class ToolRan(Event, frozen=True, kw_only=True, tag="tool.ran"):
 
 
 class SearchAnswered(Event, frozen=True, kw_only=True, tag="search.answered"):
-    """A question was looked up. For a page that does not exist, `titles` are similar ones and `texts` is empty.
-
-    Where the lookup itself failed, `problem` says why, and nothing was found.
+    """Something was looked up for a question. If a page does not exist, `titles` are similar ones and `texts` is empty.
+    If the lookup itself failed, `problem` says why, and nothing was found.
     """
 
     # Texts in full: a source on the web may say something else when the run is read again.
@@ -345,7 +348,7 @@ class SearchAnswered(Event, frozen=True, kw_only=True, tag="search.answered"):
     place: int
     """Number of this lookup for the question, from 1."""
     search: str
-    """Spec of what was searched in."""
+    """Spec of the search that was used."""
     wanted: str
     """`page`, by its title, or `passages`, the best for a query."""
     query: SubjectText

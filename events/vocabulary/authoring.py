@@ -1,4 +1,4 @@
-"""EVOLVE's further writings: tools, retrieval recipes, refined prompts, split skills."""
+"""What else EVOLVE writes: tools, retrieval recipes, refined prompts, split skills."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mage_es.events.vocabulary.form import LearnedSubjectText, LearnedText, Orig
 
 
 class BriefCut(Event, frozen=True, kw_only=True, tag="brief.cut"):
-    """The guidance tier was shown less than there was: the most of each that its budget had room for."""
+    """The guidance tier was shown less than there was: as much of each as its budget allowed."""
 
     stream: ClassVar[str] = "brief/{0.purpose}/{0.about}"
     iteration: int
@@ -18,7 +18,7 @@ class BriefCut(Event, frozen=True, kw_only=True, tag="brief.cut"):
     tokens: int
     """Tokens of the prompt, by an upper estimate."""
     tokens_whole: int
-    """The same for a prompt from which nothing is cut."""
+    """Tokens of the prompt if nothing were cut, by the same estimate."""
     cases: int
     """Most questions that were answered wrongly."""
     solved: int
@@ -45,7 +45,7 @@ class ToolExample(Part, frozen=True, kw_only=True):
     arguments: LearnedSubjectText
     result: LearnedSubjectText
     question_id: str = ""
-    """Id of the question that it comes from, to which it is not shown."""
+    """Id of the question that it comes from; it is not shown to that question."""
 
 
 class ToolAuthored(Event, frozen=True, kw_only=True, tag="tool.authored"):
@@ -96,7 +96,7 @@ class RetrievalRecipeAuthored(Event, frozen=True, kw_only=True, tag="retrieval_r
 class SkillRefined(Event, frozen=True, kw_only=True, tag="skill.refined"):
     """Prompt refinement: new values of two mutable slots of a skill, and the old ones."""
 
-    # The old values too: a reader sees the change without folding what came before.
+    # With the old values, so that a reader sees the change without folding what came before.
     stream: ClassVar[str] = "skill/{0.skill}"
     iteration: int
     skill: str

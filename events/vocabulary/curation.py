@@ -1,4 +1,4 @@
-"""Curation: quarantine and release of memories, the life of abstracted patterns, the end of a subject's key."""
+"""Curation: quarantine and release of memories, the life of abstracted patterns, the destruction of a subject's key."""
 
 from __future__ import annotations
 
@@ -87,16 +87,16 @@ class MemoryRefused(Event, frozen=True, kw_only=True, tag="memory.refused"):
 
 
 class Searched(Part, frozen=True, kw_only=True):
-    """A store that was searched for texts of a subject in clear."""
+    """A store that was searched for unencrypted texts of a subject."""
 
     store: str
-    """What it is: log, snapshots, a backup, the provider's records."""
+    """Kind of store: log, snapshots, a backup, the provider's records."""
     place: str
-    """Its folder or file; inside the run, relative to the run's folder."""
+    """Its folder or file, relative to the run's folder if it is inside."""
     files: int
     """Files that were read."""
     found: int
-    """Those that had such a text."""
+    """Files that had such a text."""
     done: str
     """What was done there."""
     left: str = ""
@@ -120,4 +120,4 @@ class KeyDestroyed(Event, frozen=True, kw_only=True, tag="key.destroyed"):
     quarantined: int
     """What was learned from its questions, all of it in quarantine."""
     stores: tuple[Searched, ...]
-    """Where its texts were searched for in clear, and what was done there."""
+    """Where unencrypted texts of it were searched for, and what was done there."""

@@ -10,7 +10,8 @@ from mage_es.events.vocabulary.marks import Digest
 
 
 class ExamOpened(Event, frozen=True, kw_only=True, tag="exam.opened"):
-    """An exam of a frozen state begins: in the run's log, so that none is missed, and first in the exam's own log."""
+    """An exam of a frozen state begins: it is in the run's log, so that no exam is missed, and comes first in the
+    exam's own log."""
 
     stream: ClassVar[str] = "exam/{0.exam}"
     exam: str
@@ -36,9 +37,9 @@ class ExamOpened(Event, frozen=True, kw_only=True, tag="exam.opened"):
     package_sha256: str = ""
     """SHA-256 of the package's modules and prompts."""
     scorer_sha256: str = ""
-    """SHA-256 of the file of a scorer that is not the package's; empty for one that is, or without a source."""
+    """SHA-256 of the file of a scorer from outside the package; empty for its own, or without a source file."""
     probes_sha256: str = ""
-    """SHA-256 of the scorer's verdicts on fixed replies; empty if no rule of the package's scores."""
+    """SHA-256 of the scorer's verdicts on fixed replies; empty if the scoring rule is not the package's."""
 
 
 class ExamClosed(Event, frozen=True, kw_only=True, tag="exam.closed"):
@@ -55,7 +56,7 @@ class ExamClosed(Event, frozen=True, kw_only=True, tag="exam.closed"):
     familiar_total: int
     """Number of familiar questions."""
     unanswered: int = 0
-    """Questions whose call failed for good, so that there was no right answer."""
+    """Questions whose call failed for good, so that they have no answer."""
     undecided: int = 0
     """Questions whose answers are neither right nor wrong, which `total` leaves out."""
     # What follows is empty for a baseline: its answers are in this very log.
@@ -75,7 +76,7 @@ class Rejudged(Part, frozen=True, kw_only=True):
     question_id: str
     score_micro: int
     correct: bool
-    """Whether the answer is right by it."""
+    """Whether the answer is right by this scorer."""
 
 
 class ExamRejudged(Event, frozen=True, kw_only=True, tag="exam.rejudged"):
@@ -92,20 +93,21 @@ class ExamRejudged(Event, frozen=True, kw_only=True, tag="exam.rejudged"):
     total: int
     """Number of questions, including unanswered but not undecided ones."""
     verdicts: tuple[Rejudged, ...]
-    """Each answer that was decided, in the order of the ids."""
+    """Every answer that was decided, in the order of the ids."""
     package_version: str
     package_sha256: str
     """SHA-256 of the package's modules and prompts."""
     scorer_sha256: str
-    """SHA-256 of the file of a scorer that is not the package's; empty for one that is, or without a source."""
+    """SHA-256 of the file of a scorer from outside the package; empty for its own, or without a source file."""
     probes_sha256: str
-    """SHA-256 of the scorer's verdicts on fixed replies; empty if no rule of the package's scores."""
+    """SHA-256 of the scorer's verdicts on fixed replies; empty if the scoring rule is not the package's."""
 
 
 class NoteWritten(Event, frozen=True, kw_only=True, tag="note.written"):
     """What the writer of a method that learns wrote after a question."""
 
-    # What the method makes of it follows from the log; here it is so that it can be searched for guarded questions.
+    # What the method makes of it follows from the log; the text is here so that it can be searched for guarded
+    # questions.
     stream: ClassVar[str] = "note/{0.memory_id}"
     memory_id: str
     """Name of the note, under which it may be refused."""
@@ -126,7 +128,7 @@ class BaselineStarted(Event, frozen=True, kw_only=True, tag="baseline.started"):
     """How often an answer was revised."""
     shots: tuple[str, ...]
     """Ids of the evolution questions whose worked solutions are in every prompt, in order."""
-    # Such a baseline sees the answers, so its result is an upper bound and has to say so.
+    # Such a baseline sees the answers, so its result is an upper bound and has to be marked as one.
     oracle_stop: bool
     """Whether the gold answer decided when to stop revising."""
     learned: tuple[str, ...] = ()
@@ -134,4 +136,5 @@ class BaselineStarted(Event, frozen=True, kw_only=True, tag="baseline.started"):
     budget_tokens: int = 0
     """Tokens after which it stops learning; 0: no limit."""
     questions: int = 0
-    """Held-out questions that it answers after that; 0 for one that learns nothing, whose plans exist at once."""
+    """Number of held-out questions that it answers after that; 0 for one that learns nothing, whose plans exist at
+    once."""

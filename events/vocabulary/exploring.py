@@ -9,7 +9,7 @@ from mage_es.events.vocabulary.form import LearnedText, Origin
 
 
 class TaskContextOpened(Event, frozen=True, kw_only=True, tag="task_context.opened"):
-    """A task context node: the statement of the task that one episode is about."""
+    """A task context node: the statement of an episode's task."""
 
     stream: ClassVar[str] = "context/{0.context_id}"
     context_id: str
@@ -30,7 +30,7 @@ class ObservationRecorded(Event, frozen=True, kw_only=True, tag="observation.rec
     """An observation node: a text that an environment showed."""
 
     stream: ClassVar[str] = "observation/{0.observation_id}"
-    # By hash, so an observation that is met again is the same node.
+    # Named by hash, so an observation that is met again is the same node.
     observation_id: str
     """Hash of the text."""
     text: str
@@ -56,7 +56,7 @@ class EpisodeStepped(Event, frozen=True, kw_only=True, tag="episode.stepped"):
     done: bool
     """Whether the episode ended with this step."""
     effect: str = ""
-    """What the environment says about the action alone, if anything."""
+    """What the environment says about this action alone, if anything."""
     memories: tuple[str, ...] = ()
     """Ids of the memories in the prompt that led to the action."""
 
@@ -93,4 +93,4 @@ class ActionRecipeHarvested(Event, frozen=True, kw_only=True, tag="action_recipe
     phase: Phase
     ordinal: int
     question_id: str = ""
-    """Id of the episode's question, to which the recipe is not shown."""
+    """Id of the episode's question; the recipe is not shown to it."""

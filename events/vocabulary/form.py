@@ -1,4 +1,4 @@
-"""What many events of a run share: value parts, and the words that fields are limited to."""
+"""What many events of a run share: value parts, and the fixed words of some fields."""
 
 from __future__ import annotations
 
@@ -22,23 +22,24 @@ LearnedSubjectText = Annotated[SubjectText, msgspec.Meta(extra={"learned": True}
 
 
 class Origin(Part, frozen=True, kw_only=True):
-    """Where something learned comes from. Bound when written, as a lineage that is guessed later proves nothing."""
+    """Where something learned comes from. Recorded when it is written, because a lineage that is guessed later proves
+    nothing."""
 
     facts: tuple[str, ...] = ()
     """Fact ids of the verdict and the replies that it was made from, in hexadecimal digits."""
     writer: str = ""
     """Model that wrote it."""
     saw: str = "nothing"
-    """What its writer was shown of right answers: errors, answers or solutions; `nothing`: a verdict chose it among
-    replies to questions."""
+    """What its writer was shown: errors, answers or solutions; `nothing` if a verdict chose it among replies to
+    questions."""
     by: str = ""
-    """Person or key that gave it; empty: the run itself."""
+    """Person or key that gave it; empty for the run itself."""
 
 
 class Sent(Part, frozen=True, kw_only=True):
     """What was sent to a model, in pieces: each text is in a log once, where it is first sent, and has a number."""
 
-    # Numbers and not hashes, which do not compress: the texts of a prompt are named in some ten bytes.
+    # Numbers and not hashes, which do not compress: some ten bytes name all texts of a prompt.
     parts: tuple[int, ...] = ()
     """Numbers of the texts that it consists of. For a call: its system message, its terms (a JSON object: temperature,
     max_tokens, reply_schema, sample), and its other messages. For a note: its texts. Empty if nothing was sent."""
@@ -47,4 +48,4 @@ class Sent(Part, frozen=True, kw_only=True):
     first: int = 0
     """Number of the first of `texts`; 0 for none."""
     texts: tuple[SubjectText, ...] = ()
-    """The texts that nothing before had; their numbers follow one another."""
+    """The texts that are new in the log; their numbers are consecutive."""

@@ -25,11 +25,11 @@ class MemoryAppended(Event, frozen=True, kw_only=True, tag="memory.appended"):
     outcome: Outcome
     """Index that the memory belongs to."""
     kind: str
-    """`specific`, `type_strategy`, `case` (without guidance) of a failure, `guess` of a success by chance, or ""."""
+    """`specific`, `type_strategy`, `case` (without guidance) for a failure, `guess` for a success by chance, or ""."""
     task_type: str
     skill: str
     question_id: str
-    """Id of the question; for a principle, of the only case that it was made from, else empty."""
+    """Id of the question; for a principle, that of the only case that it was made from, else empty."""
     question: LearnedSubjectText
     """Its text."""
     recognise: LearnedSubjectText
@@ -42,13 +42,14 @@ class MemoryAppended(Event, frozen=True, kw_only=True, tag="memory.appended"):
     steps: tuple[Step, ...]
     """Sub-answers of a multi-step answer."""
     origin: Origin
-    # Its birth. Order among memories must not depend on which answer came first.
+    # Its birth: the order of memories must not depend on which answer came first.
     iteration: int
     phase: Phase
     ordinal: int
     # Recorded, so that a replay needs no embedder.
     embedding: EmbeddingBytes
-    """What retrieval compares: the vector of the question, for a type strategy of its recognise-part and question."""
+    """What retrieval compares: the vector of the question or, for a type strategy, of how it is recognised and its
+    question."""
 
 
 class MemoryReinforced(Event, frozen=True, kw_only=True, tag="memory.reinforced"):
@@ -89,7 +90,8 @@ class MasteryUpdated(Event, frozen=True, kw_only=True, tag="mastery.updated"):
 
 
 class Recall(Part, frozen=True, kw_only=True):
-    """Questions to learn from whose nearest cases agreed so far, and how often their answer and the model's was right.
+    """Questions to learn from whose nearest cases agreed to this extent, and how often these cases and the model were
+    right.
 
     The counts are of the whole run up to here.
     """
@@ -187,4 +189,4 @@ class ActionTaken(Event, frozen=True, kw_only=True, tag="action.taken"):
     authored: int
     """How many memories, recipes, tools, refinements or skills were written."""
     doubtful: tuple[str, ...] = ()
-    """Questions of the brief whose right answer the teacher says contradicts the question."""
+    """Questions of the brief whose right answer, the teacher says, contradicts the question."""

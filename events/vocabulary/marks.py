@@ -16,7 +16,7 @@ class GuardDecided(Event, frozen=True, kw_only=True, tag="guard.decided"):
     # tests nothing.
     iteration: int
     verdict: Literal["accepted", "soft_rollback", "hard_rollback", "off"]
-    """What follows from it; `off` if there is no guard."""
+    """The decision; `off` if there is no guard."""
     correct: int
     """Questions answered right."""
     total: int
@@ -39,7 +39,7 @@ class GuardDecided(Event, frozen=True, kw_only=True, tag="guard.decided"):
 
 
 class Paired(Part, frozen=True, kw_only=True):
-    """Anchors of a task type that were answered with what was learned and with the bare prompt, and what follows."""
+    """Anchors of a task type that were answered with what was learned and with the bare prompt, and what is served."""
 
     task_type: str
     """Task type; empty for all together."""
@@ -54,21 +54,21 @@ class Paired(Part, frozen=True, kw_only=True):
     lost: int
     """Right only with the bare prompt."""
     served: ServedPrompt = "bare"
-    """What its questions are asked with from here on, where nothing is learned from them."""
+    """What its questions are asked with from here on, if nothing is to be learned from them."""
     is_own: bool = False
-    """Whether its own record decided, and not that of all types together."""
+    """Whether its own record decided, rather than that of all types together."""
 
 
 class BenefitDecided(Event, frozen=True, kw_only=True, tag="benefit.decided"):
     """Whether what was learned beats the bare prompt on the anchors. If that was not shown, the bare prompt is
     served."""
 
-    # With the counts, so that a study can ask what another rule would have served.
+    # With the counts, so that a study can tell what another rule would have served.
     iteration: int
     records: tuple[Paired, ...]
     """By task type, sorted."""
     pooled: Paired
-    """All types together; also what holds for a type without an anchor."""
+    """All types together, which also decides for a type without an anchor."""
     stale: int
     """Anchors that would have seen something new and were not asked again: their last answer counts."""
 
@@ -102,7 +102,7 @@ class SnapshotTaken(Event, frozen=True, kw_only=True, tag="snapshot.taken"):
 
 
 class SlotsRolledBack(Event, frozen=True, kw_only=True, tag="slots.rolled_back"):
-    """The mutable slots are again what they were at the snapshot of `to_iteration`; nothing else changes."""
+    """The mutable slots are set back to the snapshot of `to_iteration`; nothing else changes."""
 
     iteration: int
     to_iteration: int
@@ -135,7 +135,7 @@ class IterationClosed(Event, frozen=True, kw_only=True, tag="iteration.closed"):
 
 
 class RunResumed(Event, frozen=True, kw_only=True, tag="run.resumed"):
-    """The run was continued; information only, read by no projection that has a digest."""
+    """The run was continued. For information only: no projection that has a digest reads it."""
 
     package_version: str
     attempt: int
@@ -143,7 +143,8 @@ class RunResumed(Event, frozen=True, kw_only=True, tag="run.resumed"):
 
 
 class BudgetSet(Event, frozen=True, kw_only=True, tag="budget.set"):
-    """What the run may use over all sessions from here on, 0: no limit; read by no projection that has a digest."""
+    """What the run may use in all sessions together, from here on; 0 for no limit. No projection that has a digest
+    reads it."""
 
     max_usd_micro: int
     """Millionths of a dollar."""

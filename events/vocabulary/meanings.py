@@ -1,6 +1,6 @@
-"""What fields mean that many event types have."""
+"""What the fields mean that many event types share."""
 
-# Fields that many types have, with one meaning. A docstring under a field goes before this.
+# Fields that many types have, with one meaning. A docstring under a field takes precedence.
 COMMON = {
     "about": "What the call was about, such as a question id.",
     "achievements": "What was achieved.",

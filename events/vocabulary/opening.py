@@ -12,7 +12,7 @@ RegisteredMetric = Literal["accuracy", "score", "strict"]
 
 
 class ColumnRole(Part, frozen=True, kw_only=True):
-    """What a column of own tasks is taken for."""
+    """The role of a column in the user's own tasks."""
 
     role: str
     """Its role, such as question, answer or task_type."""
@@ -49,7 +49,7 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     """Its name."""
     embedder_dimension: int
     """Length of its vectors."""
-    # By its vectors, because a served model may change behind its name.
+    # Identified by its vectors, because a served model may change behind its name.
     embedder_sha256: str
     """SHA-256 of its vectors of some fixed texts, which identifies it."""
     task_type_source: str
@@ -59,61 +59,63 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     licence: str
     """Licence of the data set."""
     guidance_room: int = 0
-    """Tokens of a prompt that the guidance model's server has room for; 0 if it did not say."""
+    """How many tokens of a prompt the guidance model's server has room for; 0 if it did not say."""
     is_type_asked: bool = False
-    """Whether a question's text says of which type it is."""
+    """Whether a question's text says what type it is."""
     columns: tuple[ColumnRole, ...] = ()
-    """Every role of own tasks with its column; empty for a benchmark."""
-    # So that what scored an answer, and rendered its prompt, can be told from what is installed later.
+    """Every role in the user's own tasks, with its column; empty for a benchmark."""
+    # So that what scored an answer and rendered its prompt can be distinguished from what is installed later.
     package_sha256: str = ""
     """SHA-256 of the package's modules and prompts."""
     scorer_sha256: str = ""
-    """SHA-256 of the file of a scorer that is not the package's; empty for one that is, or without a source."""
+    """SHA-256 of the file of a scorer from outside the package; empty for the package's own, or one without a source
+    file."""
     probes_sha256: str = ""
-    """SHA-256 of the scorer's verdicts on fixed replies; empty if no rule of the package's scores."""
+    """SHA-256 of the scorer's verdicts on fixed replies; empty if the scoring rule is not the package's."""
     templates: tuple[Template, ...] = ()
     """The templates of its prompts."""
 
 
 class RunInherited(Event, frozen=True, kw_only=True, tag="run.inherited"):
-    """What another run had learned when it closed an iteration; the second event of a run that goes on from there."""
+    """What another run had learned when it closed an iteration; the second event of a run that continues from there."""
 
     # The parent's own events, so that the log reads, replays and verifies without the parent.
     events: int
     """How many of the parent's events follow this one: all that changed what it had learned."""
     iteration: int
-    """Iteration of the parent that was closed last; -1 is its start. The run's own begin with the next."""
+    """Iteration of the parent that was closed last; -1 is its start. The run's own iterations begin with the next."""
     parent: str
     """Id of the parent; of a merge, both ids. The next three fields are then empty: each `run.merged` has its own."""
     path: str
-    """Where the parent was, seen from the folder of the runs; a hint only."""
+    """Where the parent was, relative to the folder of the runs; only a hint."""
     seq: int
     """Event of the parent's log up to which it was read."""
     head_seq: int
     """Last event of the parent's log when it was read."""
     head_chain: str
     """Chain value of the parent's log after that event, which `verify PARENT --head` finds again; empty in a merge."""
-    # Of every projection; scores and ledger are the parent's own accounts, which this run does not go on with.
+    # Of every projection; scores and ledger are the parent's own accounts, which this run does not continue.
     digests: tuple[Digest, ...]
     """Digest of each projection of the parent; of a merge, after the events that follow this one."""
     evolution: tuple[str, ...]
-    """Ids of the questions that the parent may have learned from: never examined here."""
+    """Ids of the questions that the parent may have learned from; they are never in an exam of this run."""
     anchors: tuple[str, ...]
-    """Ids of its anchors: never learned from here."""
+    """Ids of its anchors; this run never learns from them."""
     held_out: tuple[str, ...]
-    """Ids of the questions that it held out: never learned from here."""
+    """Ids of the questions that it held out; this run never learns from them."""
     resembling: tuple[str, ...]
-    """Ids of new questions in no split here, for something that the parent had written resembles them."""
+    """Ids of new questions that are in no split here, because they resemble something that the parent had written."""
     calls: int
     """Calls of models that the parent, with its own parents, had made."""
     usd_micro: int
     """What they cost, in millionths of a dollar; -1 if a price is unknown."""
     is_served: bool = False
-    """Whether the run serves what it began with, and learns by publishing only."""
+    """Whether the run serves what it began with, and learns only by publishing."""
     learner: str = ""
-    """Model that the parent learned with, where this run has another: what measured that one is not inherited."""
+    """Model that the parent learned with, if this run has another: measurements of the parent's model are not
+    inherited."""
     reproof: int = 0
-    """How many questions of the parent's are asked again in the first iteration, with what was learned and without."""
+    """How many of the parent's questions are asked again in the first iteration, with and without what was learned."""
 
 
 class LeftOut(Part, frozen=True, kw_only=True):
@@ -158,7 +160,7 @@ class RunRegistered(Event, frozen=True, kw_only=True, tag="run.registered"):
     exams: int
     """How many such exams will be taken; the first one counts."""
     seeds: tuple[int, ...]
-    """Seeds of the runs that are reported together, this one's among them."""
+    """Seeds of the runs that are reported together, including this one's."""
 
 
 class SplitCommitted(Event, frozen=True, kw_only=True, tag="split.committed"):
@@ -192,9 +194,9 @@ class QuestionText(Part, frozen=True, kw_only=True):
     question: SubjectText
     """Its text."""
     context: SubjectText
-    """What it comes with; empty for nothing."""
+    """The material that comes with it; empty for none."""
     stub: SubjectText
-    """Its end, where it breaks off where its answer belongs; else empty."""
+    """Its end, if it breaks off where its answer belongs; else empty."""
     titles: tuple[SubjectText, ...]
     """Titles of the context's paragraphs."""
     family: str
@@ -202,7 +204,7 @@ class QuestionText(Part, frozen=True, kw_only=True):
 
 
 class Remark(Part, frozen=True, kw_only=True):
-    """What a scorer knows of a question."""
+    """What a scorer knows about a question."""
 
     name: str
     text: SubjectText
@@ -218,7 +220,7 @@ class QuestionGold(Part, frozen=True, kw_only=True):
     solution: SubjectText
     """Worked solution; empty for none."""
     remarks: tuple[Remark, ...]
-    """What else its scorer knows."""
+    """What else its scorer needs."""
 
 
 class QuestionsStored(Event, frozen=True, kw_only=True, tag="questions.stored"):
@@ -229,7 +231,7 @@ class QuestionsStored(Event, frozen=True, kw_only=True, tag="questions.stored"):
     """SHA-256 of the file of texts, which is its name in questions/."""
     golds_sha256: str
     """SHA-256 of the file of gold answers, which is its name in golds/."""
-    # So that what was altered or lost can be named; the files' own hashes are what vouches for them.
+    # So that what was altered or lost can be named; the files themselves are vouched for by their hashes.
     ids: tuple[str, ...]
     """Ids of the questions, in upstream order."""
     text_digests: bytes
@@ -259,9 +261,9 @@ class TaskTypeCreated(Event, frozen=True, kw_only=True, tag="task_type.created")
     stream: ClassVar[str] = "task_type/{0.task_type}"
     task_type: LearnedText
     description: LearnedSubjectText
-    # Only where the type was induced from texts: what a question is compared with to tell whether it is of this type.
+    # Only if the type was induced from texts: what a question is compared with to tell whether it is of this type.
     examples: tuple[str, ...] = ()
-    """Ids of evolution questions that an induced type was named for; else empty."""
+    """Ids of the evolution questions that an induced type was named for; else empty."""
 
 
 class TaskTypeRetired(Event, frozen=True, kw_only=True, tag="task_type.retired"):
@@ -270,9 +272,9 @@ class TaskTypeRetired(Event, frozen=True, kw_only=True, tag="task_type.retired")
     stream: ClassVar[str] = "task_type/{0.task_type}"
     task_type: str
     into: str
-    """The type that could not be told from it and whose retrieval finds its memories; empty for none."""
+    """The type that it could not be distinguished from, whose retrieval now finds its memories; empty for none."""
     reason: str
-    """What was counted."""
+    """The counts that led to this."""
 
 
 class EdgeAdded(Event, frozen=True, kw_only=True, tag="edge.added"):
@@ -285,7 +287,7 @@ class EdgeAdded(Event, frozen=True, kw_only=True, tag="edge.added"):
     weight: float = 1.0
     """Its weight."""
     label: str = ""
-    """Which relation an edge of kind `relation` is, such as `needs`; else empty."""
+    """What relation an edge of kind `relation` stands for, such as `needs`; else empty."""
 
 
 class EdgeRefused(Event, frozen=True, kw_only=True, tag="edge.refused"):

@@ -1,7 +1,7 @@
-"""A served run: what was put before whose question, what became of it, and what people said of it.
+"""A served run: what was put before which question, what became of the request, and what people said about it.
 
-An inference is one request of a client. Its texts are recorded only with `--record-texts`; what was put into it
-always is, as the ids of memories and the hash of the note that they made.
+An inference is one request of a client. Its texts are recorded only with `--record-texts`; what was put into it is
+always recorded, as the ids of memories and the hash of the note made from them.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class ServingStarted(Event, frozen=True, kw_only=True, tag="serving.started"):
     holdback_micro: int
     """Share of sessions that get no memory, in millionths."""
     salt: str
-    """Secret of the coin that decides which sessions these are; 32 hexadecimal digits."""
+    """Secret of the coin that decides which sessions those are; 32 hexadecimal digits."""
     has_texts: bool
     """Whether questions and replies are recorded."""
     upstream: str
-    """Origin of the server that answers; empty if a client of Python's asks its own."""
+    """Address of the server that answers; empty if a Python client calls its own."""
     min_similarity: float = -1.0
-    """Least cosine of a question's nearest memory; -1: measured among the memories of each marker."""
+    """Least cosine of a question's nearest memory; -1 if it is measured among the memories of each marker."""
     max_note_tokens: int = 0
     """Most tokens of a note; 0: any number."""
     task_types: tuple[str, ...] = ()
@@ -43,11 +43,11 @@ class ServingStarted(Event, frozen=True, kw_only=True, tag="serving.started"):
     layout: ServedLayout = "turns"
     """How cases are put into a request, as into the prompts of the run's anchors."""
     is_bare: bool = False
-    """Whether cases that are turns have their answers alone, as where the run asks for these."""
+    """Whether cases that are turns show only their answers, as when the run asks for answers alone."""
 
 
 class RecordingResumed(Event, frozen=True, kw_only=True, tag="serving.recording_resumed"):
-    """The log takes events again, after a disk refused some. Requests in between went on without a new note."""
+    """The log accepts events again, after a disk refused some. Requests in between were sent without a new note."""
 
     stream: ClassVar[str] = "serving/{0.process}/{0.interruption}"
     process: int
@@ -55,11 +55,11 @@ class RecordingResumed(Event, frozen=True, kw_only=True, tag="serving.recording_
     interruption: int
     """Number of the interruption within the process; the first is 1."""
     lost: int
-    """Requests, feedback and ends of requests that are not on record."""
+    """How many requests, feedbacks and ends of requests are not on record."""
 
 
 class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
-    """A request came, and this was put before its latest user turn. Durable before the request goes on."""
+    """A request came, and this was put before its latest user turn. It is durable before the request is sent."""
 
     stream: ClassVar[str] = "inference/{0.inference}"
     inference: str
@@ -87,15 +87,15 @@ class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
     probability: float
     """Probability with which the arm was drawn."""
     memories: tuple[str, ...]
-    """Ids of the memories that were chosen, in order, also where they were not put in."""
+    """Ids of the memories that were chosen, in order, even if they were not put in."""
     note_sha256: str
-    """SHA-256 of what they are as text, turns and note; empty for none."""
+    """SHA-256 of their text, turns and note; empty for none."""
     turn_sha256: str
     """SHA-256 that names the conversation up to and with its latest user turn; empty for none."""
     turns: int
-    """Earlier user turns of the conversation to which theirs were put again."""
+    """Earlier user turns of the conversation that got their own notes again."""
     layout: ServedLayout = "turns"
-    """How cases are shown; a turn that no other can go before has sections."""
+    """How cases are shown; a turn that other turns cannot precede has sections."""
     nearest: float = 0.0
     """Cosine of the nearest memory; -1 for none, 0 if nothing was looked up."""
     floor: float = 0.0
@@ -104,46 +104,46 @@ class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
     """Characters of the turn (of its two ends, if it is long) before the part that was nearest to a memory, such as
     the template of its client."""
     read_to: int = 0
-    """And up to its end; 0 if nothing was looked up."""
+    """Characters up to the end of that part; 0 if nothing was looked up."""
     question: str = ""
     """Text of the latest user turn; empty if texts are not recorded."""
     question_cut: int = 0
-    """Characters of it that were too many, and were left out at its end."""
+    """Characters left out at its end, because it was too long."""
 
 
 class InferenceClosed(Event, frozen=True, kw_only=True, tag="inference.closed"):
-    """What became of a request. One without this was cut off by the end of the process."""
+    """What became of a request. A request without this event was cut off by the end of the process."""
 
     stream: ClassVar[str] = "inference/{0.inference}"
     inference: str
     outcome: Literal["answered", "left", "failed", "bypassed"]
-    """`answered`: the upstream's whole answer was passed on, whatever its status; `left`: the client hung up;
-    `failed`: the upstream broke off or gave none; `bypassed`: the note was not ready in time, and the request went
-    through without."""
+    """`answered`: the upstream's whole answer was passed on, whatever its status; `left`: the client hung up; `failed`:
+    the upstream broke off or gave no answer; `bypassed`: the note was not ready in time, and the request was sent
+    without it."""
     status: int
     """HTTP status that the client got; 0 for none."""
     problem: str
     input_tokens: int
     """Tokens of the prompt by the upstream's count; -1 if it gave none."""
     cached_tokens: int
-    """Those of them that the upstream had in its cache; -1 if it did not say."""
+    """How many of them the upstream had in its cache; -1 if it did not say."""
     output_tokens: int
     """Tokens of the reply; -1 if the upstream gave no count."""
     latency_us: int
     overhead_us: int
-    """Time of it that was spent here before the request went on, in microseconds."""
+    """How much of that was spent here before the request was sent, in microseconds."""
     reply: str = ""
     """Text of the reply; empty if texts are not recorded."""
     reply_cut: int = 0
-    """Characters of it that were too many, and were left out at its end."""
+    """Characters left out at its end, because it was too long."""
     reply_id: str = ""
-    """Id that the upstream gave its reply, which a later request may go on from; empty for none."""
+    """Id that the upstream gave its reply, from which a later request may continue; empty for none."""
     reply_sha256: str = ""
     """SHA-256 that names the conversation up to and with the reply; empty if none was read whole."""
 
 
 class FeedbackGiven(Event, frozen=True, kw_only=True, tag="feedback.given"):
-    """What a client says of an inference or a session. Of the same thing, metric and key the last word counts."""
+    """What a client says about an inference or a session. For the same thing, metric and key the last word counts."""
 
     stream: ClassVar[str] = "feedback/{0.feedback}"
     feedback: str
@@ -161,13 +161,13 @@ class FeedbackGiven(Event, frozen=True, kw_only=True, tag="feedback.given"):
     text: str
     """The value of a text or demonstration; else empty."""
     key: str
-    """Name of the key that gave it; empty for none. It is the key that the inference came with."""
+    """Name of the key that gave it, which is the one that the inference came with; empty for none."""
     trust: Trust = "none"
     """What it may do: `full` moves bandits and proposes memories, `scores` moves bandits, `none` is only recorded."""
     memory_id: str = ""
     """Memory that a demonstration proposes; empty for none."""
     unused: str = ""
-    """Why a demonstration proposes none; empty if it does."""
+    """Why a demonstration proposes no memory; empty if it does propose one."""
 
 
 class MemoryProposed(Event, frozen=True, kw_only=True, tag="memory.proposed"):
@@ -176,7 +176,7 @@ class MemoryProposed(Event, frozen=True, kw_only=True, tag="memory.proposed"):
     stream: ClassVar[str] = "memory/{0.memory_id}"
     memory_id: str
     feedback: str
-    """The demonstration that it is made of."""
+    """The demonstration that it is made from."""
     key: str
     """Name of the key that gave it; empty for none."""
     outcome: Literal["success_memory", "failure_memory"]
@@ -210,7 +210,7 @@ class AnchorTrial(Part, frozen=True, kw_only=True):
 
 
 class ProposalSettled(Event, frozen=True, kw_only=True, tag="proposal.settled"):
-    """What a publish made of a proposal: a memory, nothing, or a question to a person."""
+    """What a publish decided about a proposal: a memory, nothing, or a question to a person."""
 
     stream: ClassVar[str] = "memory/{0.memory_id}"
     memory_id: str
@@ -220,7 +220,7 @@ class ProposalSettled(Event, frozen=True, kw_only=True, tag="proposal.settled"):
     reason: str
     """Why it is not in use; empty if it is."""
     floor: float = 0.0
-    """Cosine from which on an anchor is near enough to judge it; 0: none is."""
+    """Least cosine at which an anchor is near enough to judge it; 0 if unknown."""
     trials: tuple[AnchorTrial, ...] = ()
     """The anchors that were asked with it in their prompt, and the nearest of the others, the nearest first."""
 

@@ -34,7 +34,7 @@ class ActiveWal:
         return self._events >= ROLL_EVENTS or self._size >= ROLL_BYTES
 
     def add(self, first: int, events: int, size: int, *, facts: bool) -> None:
-        """Note a frame that is durable; `facts` if it holds more than the log's own records."""
+        """Note a durable frame; `facts` is whether it holds more than the log's own records."""
         self._firsts.append(first)
         self._offsets.append(self._size)
         self._size += size

@@ -5,7 +5,7 @@
 Rules
     - What is written can be read back. An event that a reader could not read, or that fits no column, is refused before
       anything is written; an append returns the events as readers will see them.
-    - Identities are not written: they follow from the coordinates, and are computed where they are wanted.
+    - Identities are not written: they follow from the coordinates, and are computed where they are needed.
 """
 
 import functools
@@ -27,7 +27,7 @@ _Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 
 
 class _Written(msgspec.Struct, array_like=True, frozen=True):
-    """A `Draft` as found in a body, with its payload not yet decoded."""
+    """A `Draft` as it is in a body, with its payload not yet decoded."""
 
     payload: msgspec.Raw
     iteration: int
@@ -89,7 +89,7 @@ def storable(drafts: Sequence[Draft], vocabulary: Vocabulary) -> tuple[list[Draf
     if found is None:
         exact = _read_back(exact, vocabulary)
         found = [draft.coordinates for draft in exact]
-    # Same identity twice in one commit: a retry could not tell which of them it repeats.
+    # The same identity twice in one commit: a retry could not tell which of the two it repeats.
     if len(set(found)) < len(found):
         twin = next(coordinates for coordinates in found if found.count(coordinates) > 1)
         iteration, phase, subject, tag, ordinal = twin
@@ -101,7 +101,8 @@ def storable(drafts: Sequence[Draft], vocabulary: Vocabulary) -> tuple[list[Draf
 
 
 def body_of(drafts: Sequence[Draft], ts_us: int, vocabulary: Vocabulary) -> bytes:
-    """Return the frame body of `storable` drafts. Raises `UsageError` for text that is not Unicode, or for too much."""
+    """Return the frame body of `storable` drafts. Raises `UsageError` for text that is not Unicode, or for too many
+    bytes."""
     try:
         body = _encoder.encode((ts_us, vocabulary.versions, drafts))
     except _REFUSALS as error:
@@ -158,7 +159,7 @@ def rows_of(frame: Frame) -> list[Row]:
 
 
 class FrameReader:
-    """Decodes frames into events and records of a vocabulary."""
+    """Decodes frames into a vocabulary's events and records."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
@@ -180,7 +181,7 @@ class FrameReader:
         return event
 
     def commit(self, frame: Frame) -> tuple[int, list[Draft]]:
-        """Return the time of a frame, and what was appended in it. Raises as `event` does."""
+        """Return the time of a frame, and what was appended in it. Raises what `event` raises."""
         try:
             ts_us, versions, drafts = _codec_of(self._vocabulary).body.decode(frame.body)
         except UNREADABLE:

@@ -45,7 +45,8 @@ class Frame(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """Why there is no frame at an offset: an unfinished write leaves a `torn` one; no crash produces an `alien` one."""
+    """Why there is no frame at an offset: an unfinished write leaves a `torn` one; an `alien` one cannot come from a
+    crash."""
 
     offset: int
     problem: str
@@ -68,7 +69,7 @@ def chain_of(previous: bytes, first: int, count: int, body: bytes) -> bytes:
 
 
 def decode(data: bytes, offset: int = 0) -> Frame | Broken:
-    """Return the frame that starts at `offset`, or why there is none. Whether it belongs there is not checked."""
+    """Return the frame that starts at `offset`, or why there is none; whether it belongs there is not checked."""
     if len(data) - offset < HEADER_SIZE:
         return Broken(offset, f"only {len(data) - offset} bytes are left")
     magic, codec, flags, length, first, count, previous = _HEADER.unpack_from(data, offset)

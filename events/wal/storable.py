@@ -1,7 +1,7 @@
 """What an event must be to be stored: every value exactly of its field's type, and small enough for its column.
 
-Values that a reader would convert (a list for a tuple, 1 for 1.0) are not exact but not refused: the codec encodes and
-decodes them, and the event is the result.
+Values that a reader would convert (a list for a tuple, 1 for 1.0) are not exact, but are not refused either: the codec
+encodes and decodes them, and the event is the result.
 """
 
 # Checked before anything is written, because an event that cannot be sealed would stop its log for ever.
@@ -18,7 +18,7 @@ _LARGEST = (1 << 63) - 1
 INT32_MAX = (1 << 31) - 1
 
 _Check = Callable[[Draft, Any], Coordinates | None]
-"""Takes a draft and its event of one type; returns its coordinates if every value is exactly of its type."""
+"""Takes a draft and its event, of one type; returns the coordinates if every value is exactly of its type."""
 
 
 class Checks(dict[type[Any], _Check]):
@@ -28,7 +28,7 @@ class Checks(dict[type[Any], _Check]):
         self._types = vocabulary.types
 
     def __missing__(self, cls: type[Any]) -> _Check:
-        # A class that is not the registered one of its tag is decoded as that one, or refused.
+        # A class that is not the one registered for its tag is decoded as that one, or refused.
         is_fact = issubclass(cls, Event) and cls is not SegmentSealed and self._types.get(tag_of(cls)) is cls
         # Compiled once per type and vocabulary.
         check = self[cls] = _compiled(cls) if is_fact else lambda draft, event: None
@@ -43,7 +43,7 @@ def coordinates_of(drafts: list[Draft], checks: Checks) -> list[Coordinates] | N
 
 
 def require_storable(event: Event) -> None:
-    """Raise `OverflowError` or `TypeError` if a field's value, though of the right type, fits no column."""
+    """Raise `OverflowError` or `TypeError` if a field's value, though of the right type, does not fit its column."""
     for name, shape in shapes_of(type(event)).items():
         _require_fitting(shape, getattr(event, name), f"{type(event).__name__}.{name}")
 

@@ -82,7 +82,7 @@ def test_an_episode_is_shown_with_the_vectors_of_the_very_model_or_not_at_all(ma
         assert mage(*words).code == 0
         server.embed = lambda texts: [[float(len(text)), *(1.0 for _ in range(127))] for text in texts]
         outcome = mage(*words)
-    assert outcome.code == 4 and "gives other vectors than when the run was started" in outcome.err
+    assert outcome.code == 4 and "gives different vectors than when the run was started" in outcome.err
 
 
 def test_what_a_served_embedder_takes_is_shown_and_ends_a_session_at_the_budget(mage: Command, tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_batches_merged_are_the_events_in_the_order_of_the_log(stages: list[Stag
 def test_a_state_is_not_folded_backwards() -> None:
     source = ListSource(flat(history(seed=1, iterations=1, questions=2)))
 
-    with pytest.raises(UsageError, match="past the wanted 3"):
+    with pytest.raises(UsageError, match="past event 3"):
         fold(source, until=3, state=fold(source))
 
 

@@ -16,7 +16,8 @@ from mage_es.engine.seams.benchmark import Question, Verdict
 
 
 def verdict(question: Question, reply: str) -> Verdict:
-    """`strict` is the same match of the answer in form, with percentages only as written: see `matching`."""
+    """`strict` is the same match for an answer in the required form, with percentages only as they are written: see
+    `matching`."""
     formal = formal_answer_in(reply)
     if is_match(formal, question.gold, percent_strict=True):
         return Verdict(answer=formal, score=1.0, strict=True)
@@ -47,7 +48,7 @@ def measure(question: Question, prediction: Prediction, strict: bool) -> Measure
 
 
 def total(measured: Sequence[tuple[Question, Measured]]) -> dict[str, float]:
-    """If any prediction has a program, one without a program counts as wrong."""
+    """If any prediction has a program, those without one count as wrong."""
     has_programs = any(one.metrics["execution_accuracy"] is not None for _, one in measured)
     if not has_programs:
         return means(measured)

@@ -1,8 +1,8 @@
 """Whether two FinQA programs are the same computation, for any values of their operands.
 
-Every distinct operand of the gold program becomes a symbol, and so does every whole table step. Both last steps are
-written out as expressions, which must be identical after simplification; unused steps do not count. Simplification may
-take arbitrarily long, so it is tried only on small expressions that agree at a few probes. For larger ones without
+Every distinct operand of the gold program becomes a symbol, and so does every table step as a whole. Both last steps
+are written out as expressions, which must be identical after simplification; unused steps do not count. Simplification
+may take arbitrarily long, so it is tried only on small expressions that agree at a few probes. For larger ones without
 powers the probes decide: quotients of polynomials that agree at large random points are the same.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import sympy
 
 MOST_LEAVES = 64
-"""Leaves of an expression; a gold program has at most five steps, so six leaves if no result is used twice."""
+"""Most leaves of an expression; a gold program has at most five steps, so six leaves if no result is used twice."""
 MOST_SIMPLIFIED, MOST_POWERS = 16, 3
 """Most leaves, and powers, of an expression to simplify."""
 _PROBES = (3, 8, 21)
@@ -58,7 +58,7 @@ def is_same_program(gold: Sequence[str], predicted: Sequence[str], *, strict: bo
     """Return whether a predicted program equals the gold program, as far as simplification can tell.
 
     [section 4, FinQA, programs] Upstream's evaluator case by case: programs are equal if their last steps simplify to
-    the same expression. One with more than 64 leaves counts as unequal untried.
+    the same expression. One with more than 64 leaves counts as unequal without being tried.
 
     `strict` keeps upstream's slips: a table step counts as different if it is the first step of one program and a later
     step of the other; the arguments of other steps are cut at `|`. Raises `PrerequisiteError` without sympy.
@@ -157,9 +157,9 @@ def _value(expression: Node | str, probe: int) -> Fraction | bool:
         return Fraction(probe + (2 if probe in _PROBES else probe // 7) * int(expression[1:]))
     first, second = _value(expression.first, probe), _value(expression.second, probe)
     if isinstance(first, bool) or isinstance(second, bool):
-        raise _Unreadable("a comparison is no number")
+        raise _Unreadable("a comparison is not a number")
     if expression.operation == "exp" and (second.denominator != 1 or abs(second) > _LARGEST_EXPONENT):
-        raise _Unreadable("a power that is not computed exactly")
+        raise _Unreadable("a power that cannot be computed exactly")
     value: Fraction | bool = _OPERATORS[expression.operation](first, second)
     return value
 

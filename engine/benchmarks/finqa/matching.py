@@ -4,7 +4,7 @@ The paper leaves the scale open; this is our choice, which is generous: an answe
 counts. Only one plain decimal number is an answer: no fractions, ranges, or units beyond the listed words.
 
 One per cent alone would accept 53.08 % for 53.57 %, a different number: within it, both must also be equal when rounded
-to the digits of the one with fewer. Strictly, it is the paper's one per cent.
+to the digits of the one with fewer. In the strict form, it is the paper's one per cent alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mage_es.engine.seams.answer_form import answer_in_form
 from mage_es.engine.seams.extraction import plain_answer, read_answer, trimmed
 
 TOLERANCE = Decimal("0.01")
-"""Relative; the paper's 1 %."""
+"""The relative tolerance; the paper's 1 %."""
 _SLACK = 1 + Decimal("1e-9")
 _NEAR_ZERO = Decimal("1e-6")
 _LONGEST = 64
@@ -36,18 +36,18 @@ _TRUTHS = {"true": "yes", "false": "no"}
 _OPENING = re.compile(r"\W*(yes|no)\b(?=[,.;:!]|\s+(?:it|they|the)\b)", re.IGNORECASE)
 _BETWEEN_ANSWERS = re.compile(r"\s?(?:\w{1,12}\s)?(?:or|and|to|,\s?or|,\s?and|['\"]?,\s?['\"]?)\s?")
 _AMBIGUOUS = "several"
-"""What is read if a reply gives two numbers to choose from; it is not a number, so it is wrong."""
+"""What a reply with two numbers to choose from is read as; it is not a number, so it is wrong."""
 
 
 class StatedAmount(NamedTuple):
-    """`is_percentage`: 34.7 is written `34.7%`."""
+    """`is_percentage`: it is written with a sign, such as 34.7 as `34.7%`."""
 
     number: Decimal
     is_percentage: bool
 
 
 def answer_in(reply: str) -> str:
-    """Return the number, or the yes or no, of the last mark or else the last line; the text if there is none."""
+    """Return the number, or the yes or no, in the last mark or else in the last line; the text if there is none."""
     return read_answer(reply, _read) or plain_answer(reply)
 
 

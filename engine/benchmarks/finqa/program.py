@@ -19,7 +19,7 @@ ProgramValue = float | str
 
 END = "EOF"
 NOTHING = "n/a"
-"""The result of a program without a closed step."""
+"""The result of a program that has no closed step."""
 ARITHMETIC: Mapping[str, Callable[[float, float], float]] = {
     "add": operator.add,
     "subtract": operator.sub,
@@ -37,7 +37,7 @@ GREATER = "greater"
 OPERATIONS = {*ARITHMETIC, *OF_A_ROW, GREATER}
 
 _DIGITS = 5
-"""Decimals that upstream rounds a result to."""
+"""How many decimals upstream rounds a result to."""
 _PART = re.compile(r"[^()]*\(|[^()]+|\)")
 
 
@@ -60,13 +60,13 @@ class Executed(NamedTuple):
 def tokens_of(program: str) -> list[str]:
     """Return upstream's tokens of a program in text form: `op(`, argument, argument, `)`, ..., `EOF`.
 
-    It is cut at ", ", then behind every "(" and around every ")": a comma without a space stays in its number.
+    It is cut at ", ", then after every "(" and around every ")": a comma without a space stays in its number.
     """
     return [part for piece in program.split(", ") for part in _PART.findall(piece)] + [END]
 
 
 def steps_of(tokens: Sequence[str]) -> list[ProgramStep]:
-    """Return the closed steps; the last token is always taken for the end mark. Raises `InvalidProgram`."""
+    """Return the closed steps; the last token always counts as the end mark. Raises `InvalidProgram`."""
     body = list(tokens[:-1])
     for place, token in enumerate(body):
         if place % 4 == 0 and token.strip("(") not in OPERATIONS:

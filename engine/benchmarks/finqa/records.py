@@ -95,7 +95,7 @@ def read(path: Path, split: Split) -> Records[Question]:
 
 
 def _gold(annotation: _Annotation, program: str, table: TableRows) -> str:
-    """Return the result as given, else as executed, else as displayed."""
+    """Return the result as it is given, or else executed, or else displayed."""
     given = annotation.exe_ans
     if isinstance(given, float):
         return _finite("qa.exe_ans", given)
@@ -112,7 +112,7 @@ def _gold(annotation: _Annotation, program: str, table: TableRows) -> str:
 
 
 def _read(field: str, text: str) -> str:
-    """Return a gold that is written as text; a percentage is divided by 100."""
+    """Return a gold answer that is written as text; a percentage is divided by 100."""
     word = text.strip().lower()
     amount = read_amount(word)
     if word in ("yes", "no"):

@@ -23,7 +23,7 @@ _CLOSED = frozenset({"yes", "no", "noanswer"})
 _FUNCTION_WORDS = frozenset(
     {"also", "and", "for", "from", "her", "his", "its", "not", "that", "their", "they", "this", "was", "were", "with"}
 )
-"""Words that carry none of an answer's meaning; words of one or two letters never count."""
+"""Words that carry no part of an answer's meaning; words of one or two letters never count."""
 
 _WORD = re.compile(r"[^\W_]+")
 _INITIALS = re.compile(r"\b(?:[A-Z]\.\s?){2,}")
@@ -39,11 +39,11 @@ _LISTED = re.compile(r"\s*(?:,|;|&|\band\b)\s*")
 _DENYING = frozenset({"not", "never", "nor", "neither", "isn", "wasn", "aren", "weren", "unlike", "except"})
 _DENYING_PAIRS = frozenset({("rather", "than"), ("instead", "of"), ("other", "than"), ("opposed", "to")})
 _REACH = 3
-"""Words before an answer in which a "not" denies it."""
+"""How many words before an answer a "not" may be and still deny it."""
 _LONGEST_PROSE = 8000
 _MOST_PARTS = 6
 _LONG = 6
-"""Letters that a word must have to allow another spelling."""
+"""How many letters a word must have for another spelling to be allowed."""
 
 
 class Overlap(NamedTuple):
@@ -62,7 +62,7 @@ def exact_match(answer: str, gold: str) -> bool:
 
 
 def overlap(answer: str, gold: str) -> Overlap:
-    """Tokens count as multisets; yes, no and noanswer overlap with themselves only, and nothing with them."""
+    """Tokens count as multisets; yes, no and noanswer overlap only with themselves."""
     given, wanted = normalise_answer(answer), normalise_answer(gold)
     if given != wanted and (given in _CLOSED or wanted in _CLOSED):
         return Overlap(0.0, 0.0, 0.0)
@@ -102,7 +102,7 @@ def _is_initials(short: list[str], long: list[str]) -> bool:
 
 
 def states(prose: str, gold: str, question: str = "") -> bool:
-    """Return whether prose gives an answer: word for word, without a middle name, in another order of a list.
+    """Return whether prose gives an answer: word for word, without a middle name, or with a list in another order.
 
     A mention that is denied ("not in Paris"), one of several alternatives ("Paris or Rome"), the end of a range and a
     refusal are not answers. Nor is a number after the first sentence that gives one, nor what the question itself names
@@ -142,7 +142,7 @@ def _is_initialled(said: str, name: Sequence[str]) -> bool:
 
 
 def _comes_first(before: Sequence[str], asked: Sequence[str]) -> bool:
-    """Return whether nothing precedes an answer, or in an either-or question none of its other alternatives."""
+    """Return whether nothing precedes an answer or, in an either-or question, none of the other alternatives does."""
     ors = [place for place, word in enumerate(asked) if word == "or"]
     others = {word for place in ors for word in asked[max(0, place - 2) : place + 3]} - {"or"}
     return not before or (bool(ors) and others.isdisjoint(before))
@@ -159,7 +159,7 @@ def _first_with_number(said: str, asked: Sequence[str]) -> str:
 
 
 def _forms(gold: str) -> list[str]:
-    """Return a gold answer, and without its parenthesis, and the acronym within."""
+    """Return a gold answer as it is, without its parenthesis, and as the acronym within that."""
     inside = _PARENTHESIS.findall(gold)
     return [gold, *([_PARENTHESIS.sub(" ", gold)] if inside else []), *(part for part in inside if part.isupper())]
 
@@ -173,7 +173,7 @@ def _words(text: str) -> list[str]:
 
 
 def _places(words: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Return where words occur one after another, or a name of three with its first and last word only."""
+    """Return where words occur one after another, or where a name of three occurs with only its first and last word."""
     ends = (
         [wanted, [wanted[0], wanted[-1]]]
         if len(wanted) == 3 and wanted[1].isalpha() and len(wanted[0]) > 2
@@ -209,7 +209,7 @@ def _is_given(words: Sequence[str], place: int, length: int) -> bool:
 
 
 def _has_parts(words: Sequence[str], gold: str) -> bool:
-    """Return whether all items of a gold list occur, close together, in any order."""
+    """Return whether all items of a gold list occur close together, in any order."""
     parts = [part for part in (_words(each) for each in _LISTED.split(gold)) if part]
     if not 2 <= len(parts) <= _MOST_PARTS:
         return False

@@ -2,7 +2,7 @@
 
 Rules
     - The test split is the dev set (distractor setting, as in the paper): the official test set has no answers.
-    - A supporting fact may name a sentence that its paragraph lacks. That is noise in the data; it is kept apart.
+    - A supporting fact may name a sentence that its paragraph lacks. That is noise in the data; it is kept separately.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class _Row(msgspec.Struct, frozen=True):
 def read(path: Path, split: Split, *, name: str = "hotpotqa", has_levels: bool = False) -> Records[Question]:
     """[section 4, HotpotQA, task types] The type is the metadata's, never the gold answer's.
 
-    `has_levels` makes the level a part of it (`bridge_hard`).
+    `has_levels` makes the level part of it (`bridge_hard`).
     """
     return read_records(path, _Row, partial(_question, name, split, has_levels), most=most_bytes(1024))
 

@@ -1,7 +1,7 @@
 """Scoring answers and supporting facts of HotpotQA, as upstream does, and also with answers found in prose.
 
-The corpus is all gold ids, and a missing prediction counts 0. If no prediction has supporting facts, their figures are
-left out (strict: never).
+The corpus is all gold ids, and a missing prediction counts as 0. If no prediction has supporting facts, their figures
+are left out (strict: never).
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from mage_es.engine.seams.extraction import plain_answer
 LENIENT = 0.5
 """The least F1 at which the paper's lenient reading counts an answer as right."""
 FACTS = ("supporting_facts", "sp")
-"""The names under which predictions carry supporting facts: of the data, and of upstream's prediction files."""
+"""The names under which predictions carry supporting facts: the data's, and that of upstream's prediction files."""
 _OPTIONAL = ("sp_em", "sp_f1", "sp_prec", "sp_recall", "joint_em", "joint_f1", "joint_prec", "joint_recall")
 
 PredictedFact = tuple[object, ...]
 
 
 def verdict(question: Question, reply: str) -> Verdict:
-    """Score the greater of exact match and F1, or 1 where prose states the gold answer.
+    """Score the greater of exact match and F1, or 1 if prose states the gold answer.
 
     A wrong answer that shares something with the gold is a near miss. So is an F1 of one half and more if each side has
     a word that the other lacks (`Chelsea Handler` for `Chelsea Lately`): it may be right or something else.
@@ -46,7 +46,8 @@ def verdict(question: Question, reply: str) -> Verdict:
 def measure(question: Question, prediction: Prediction, strict: bool) -> Measured:
     """[appendix, HotpotQA EM and F1] Upstream's metrics of the final answer (strictly: of the whole prediction).
 
-    An answer is right with F1 of at least 0.5. Supporting facts beyond their paragraph count only strictly.
+    An answer is right with an F1 of at least 0.5. Supporting facts beyond the end of their paragraph count only in the
+    strict form.
     """
     answer = prediction.text if strict else plain_answer(prediction.text)
     is_predicted = prediction.value is not None and (strict or prediction.text != "")
@@ -81,7 +82,7 @@ def supporting(
 
 
 def total(measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]:
-    """None counts 0, unless all values are None."""
+    """None counts as 0, unless all values are None."""
     names = dict.fromkeys(name for _, one in measured for name in one.metrics)
     columns = {name: [one.metrics.get(name) for _, one in measured] for name in names}
     return {
@@ -99,7 +100,7 @@ def _expected(question: Question, *, strict: bool) -> tuple[frozenset[PredictedF
 
 
 def _fact(entry: object) -> PredictedFact:
-    """Return a hashable value; anything but a list of plain values equals no gold fact."""
+    """Return a hashable value; anything but a list of plain values differs from every gold fact."""
     if isinstance(entry, list | tuple) and all(isinstance(value, str | int | float) for value in entry):
         return tuple(entry)
     return (repr(entry),)

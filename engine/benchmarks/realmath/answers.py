@@ -21,7 +21,7 @@ from mage_es.engine.benchmarks.realmath.reading import read_expression
 from mage_es.engine.benchmarks.realmath.tokens import matching, plain, split_at, squeezed, tokens_of
 
 MOST_SIGNS = 4
-"""Signs of plus-or-minus in one item; four make sixteen variants."""
+"""Most plus-or-minus signs in one item; four make sixteen variants."""
 _DISPLAYED = re.compile(r"\$\$|\\\[")
 _INLINE = re.compile(r"(?<![\\$])\$(?!\$)|\\\(")
 _CLOSED_BY = {"$$": "$$", "\\[": "\\]", "$": "$", "\\(": "\\)"}

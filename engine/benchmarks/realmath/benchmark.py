@@ -1,4 +1,4 @@
-"""RealMath as a benchmark: closed expressions, judged by a rule if it can decide, else by a judge.
+"""RealMath as a benchmark: closed expressions, scored by a rule if it can decide, or else by a judge.
 
 The final answer of a worked solution is the section that the prompt asks for, else its end. The official patterns are
 those of ethz-spylab/RealMath, whose own evaluation does not use them: it gives the judge the whole response.
@@ -22,7 +22,7 @@ from mage_es.engine.seams.benchmark import Question, Verdict, everywhere
 from mage_es.engine.seams.extraction import final_answer, said
 
 TAIL = 1500
-"""Characters from the end that count as the answer if there is no answer section."""
+"""How many characters from the end count as the answer if there is no answer section."""
 
 _UNIT = re.compile(r"\\?[%$]|\^\s?(?:\{\s?)?\\circ(?:\s?\})?|°|\\(?:degrees?|,|;|!)(?![a-zA-Z])")
 _WORDS_BEHIND = re.compile(
@@ -74,7 +74,7 @@ def _sections(text: str) -> Iterator[tuple[int, str]]:
 def shown_to_judge(reply: str) -> str:
     """Return the text for the judge: the section if there is one, else the end of the reply.
 
-    [section 4, RealMath, the judge] The judge's reply is a boolean; one without it is asked for again twice, then the
+    [section 4, RealMath, the judge] The judge's reply is a boolean; without one it is asked again twice, and then the
     answer is wrong. Strictly, only a verdict that comes with the prediction counts.
     """
     text = said(reply, _sections)
@@ -93,7 +93,7 @@ def verdict(question: Question, reply: str) -> Verdict:
     if decision.equivalence is Equivalence.UNDECIDED and (bare := without_units(answer)) != answer:
         decision = decide(without_units(question.gold), bare, readable)
     if decision.equivalence is Equivalence.UNDECIDED:
-        # Leaving it out would flatter: then an unreadable answer would cost nothing.
+        # Leaving it out would flatter, since an unreadable answer would then cost nothing.
         return Verdict(answer=shown_to_judge(reply), score=0.0, strict=False, near_miss=True, why=decision.why)
     return Verdict(answer=answer, score=float(decision.equivalence is Equivalence.SAME), strict=is_strict)
 
@@ -101,8 +101,8 @@ def verdict(question: Question, reply: str) -> Verdict:
 def measure(question: Question, prediction: Prediction, strict: bool) -> Measured:
     """Return `accuracy` by rule, and the share that is left to a judge as `undecided`.
 
-    Upstream's own metric is a judge's verdict, which a prediction may have as its part `is_correct`. Strict, that is
-    the accuracy; without it, the official final answer must be the gold's text, except for layout.
+    Upstream's own metric is a judge's verdict, which a prediction may have as its part `is_correct`. In the strict form
+    that is the accuracy; without a verdict, the official final answer must be the gold's text, except for layout.
     """
     opinion = prediction.parts.get("is_correct")
     if strict:

@@ -41,7 +41,7 @@ class Equivalence(Enum):
 
 
 class MathDecision(NamedTuple):
-    """What was decided; if nothing, why: a kind, and after a colon the case."""
+    """What was decided; if nothing, why: a kind and, after a colon, the details."""
 
     equivalence: Equivalence
     why: str = ""
@@ -52,9 +52,9 @@ def decide(gold: str, answer: str, machine: MachineAnswer | None = None) -> Math
 
     [section 4, RealMath, the metric] Expressions are equal if their values agree, in all digits that were computed, at
     eight random points that the texts determine; values of exact numbers are exact. Work is counted instead of timed,
-    so that the verdict is the same on every machine. What is equal only at whole numbers, has other symbols, an unknown
-    function, or cannot be read is undecided. An answer is right if it matches either the gold or its machine-readable
-    form, `machine`.
+    so that the verdict is the same on every machine. Answers that are equal only at whole numbers, have different
+    symbols or an unknown function, or cannot be read are undecided. An answer is right if it matches either the gold or
+    its machine-readable form, `machine`.
     """
     if not answer.strip():
         return MathDecision(Equivalence.DIFFERENT)
@@ -94,7 +94,7 @@ def _is_same_text(gold: str, answer: str) -> bool:
 
 
 def compared(expected: StatedAnswer, given: StatedAnswer, seed: str, work: Work | None = None) -> Equivalence:
-    """Compare two readings, by the names of their items if both use the same names, else in order."""
+    """Compare two readings: by the names of their items if both use the same names, or else in order."""
     comparison = _Comparison(seed, work or Work())
     if len(expected.items) != len(given.items):
         return comparison.of_list_and_set(expected, given)
@@ -152,7 +152,7 @@ class _Comparison(NamedTuple):
     def _of_sets(
         self, expected: Sequence[StatedItem], given: Sequence[StatedItem], *, is_once: bool = False
     ) -> Equivalence:
-        """`is_once`: each item must have exactly one that is the same."""
+        """`is_once`: each item must equal exactly one of the others."""
         if len(expected) > _MOST_ITEMS or len(given) > _MOST_ITEMS:
             return Equivalence.UNDECIDED
         table = [[self.of_items(one, other) for other in given] for one in expected]

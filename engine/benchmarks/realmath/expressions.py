@@ -14,7 +14,7 @@ MOST_DIGITS = 200
 
 
 class Unreadable(ValueError):
-    """A text is not, or not unambiguously, in the supported notation; the message says why."""
+    """A text is not in the supported notation, or is ambiguous; the message says why."""
 
 
 class Number(NamedTuple):
@@ -53,7 +53,7 @@ StatedItem = Number | Variable | Application | RelationChain | Collection
 
 
 class StatedAnswer(NamedTuple):
-    """The items of an answer in order, with the names that it gives them (`x = 3, y = 2`), "" for none."""
+    """The items of an answer in order, with the names that it gives them (`x = 3, y = 2`), "" for no name."""
 
     items: tuple[StatedItem, ...]
     names: tuple[str, ...]

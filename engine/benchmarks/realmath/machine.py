@@ -79,7 +79,7 @@ def _item(node: ast.expr) -> StatedItem:
             left, right = (_expression(each) for each in node.args)
             is_naming = name == "Eq" and isinstance(
                 left, Variable
-            )  # as in a formula, a left side that only names is dropped
+            )  # as in a formula, a left side that is only a name is dropped
             return right if is_naming else _relation([_RELATIONS[name]], [left, right])
     return _expression(node)
 

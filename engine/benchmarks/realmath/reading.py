@@ -1,7 +1,7 @@
 r"""Reading LaTeX as expressions: a small grammar of known commands; everything else is refused.
 
 Nothing is evaluated, and no text ever reaches an interpreter. Ambiguous text (`1/2n`, `n!!`, an ellipsis, a word) is
-refused too: a wrong reading could make a wrong answer right, an unreadable one goes to a judge.
+refused too: a wrong reading could make a wrong answer right, while an unreadable one goes to a judge.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _STYLES = (
 _COMPUTED = "sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh exp log"
 _OFTEN_APPLIED = "f g h F G H phi psi Phi Psi Gamma zeta"
 _UPRIGHT = frozenset(["mathrm", "mathsf", "mathbf", "mathit", "boldsymbol", "bm"])
-"""Styles that do not change a name; the others distinguish names of one letter."""
+"""Styles that do not change a name; other styles distinguish names of one letter."""
 GREEK = frozenset(_LETTERS.split())
 _FONTS = frozenset(_STYLES.split())
 _FUNCTIONS = frozenset(_COMPUTED.split())
@@ -247,7 +247,7 @@ class _Reader:
         return self._inner(self._raw_argument(whole=whole))
 
     def _raw_argument(self, *, whole: bool = False) -> list[str]:
-        """Take a command's argument: a group or one character; with `whole` also a numeral typed without braces."""
+        """Take a command's argument: a group or one character; with `whole`, also a numeral without braces."""
         token = self._take()
         if token == "{":
             return self._inside()

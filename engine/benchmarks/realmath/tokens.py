@@ -1,4 +1,5 @@
-"""LaTeX without what only changes its appearance: one normal form for comparing texts, and tokens for reading."""
+"""LaTeX without anything that only changes its appearance: one normal form for comparing texts, and tokens for
+reading."""
 
 from __future__ import annotations
 

@@ -22,14 +22,14 @@ from mage_es.engine.benchmarks.realmath.expressions import MAYBE_APPLIED, Applic
 from mage_es.events.errors import PrerequisiteError
 
 Numeric = Any
-"""A Fraction if exact, else a real or complex number of `_arithmetic`."""
+"""A Fraction if it is exact, else a real or complex number of `_arithmetic`."""
 
 DIGITS = 40
 MOST_DIGITS = 640
 MOST_WORK = 120_000
-"""Units of work that one decision may cost, about two microseconds each."""
+"""How many units of work a decision may cost, about two microseconds each."""
 _GUARD_BITS, _ROUNDED_BITS = 100, 20
-"""Bits that must remain below the smallest term, and how many of the last rounding may have changed."""
+"""How many bits must remain below the smallest term, and how many of the last ones rounding may have changed."""
 _MOST_TERMS = 500
 _MOST_BITS = 8192
 _LARGEST = 1_000_000
@@ -43,7 +43,7 @@ class NoValue(ArithmeticError):
 
 
 class Work:
-    """The remaining work that a decision may cost."""
+    """How much work a decision may still cost."""
 
     def __init__(self, most: int = MOST_WORK) -> None:
         self._left = most
@@ -81,7 +81,7 @@ class Evaluation:
         return bool(self._highest - self._lowest + _GUARD_BITS <= self._mp.prec)
 
     def is_equal(self, one: Numeric, other: Numeric) -> bool:
-        """Exactly if both are exact, else in the digits that were computed."""
+        """Exactly if both are exact, or else in the digits that were computed."""
         if isinstance(one, Fraction) and isinstance(other, Fraction):
             return one == other
         limit = self._mp.mpf(2) ** (self._highest - self._mp.prec + _ROUNDED_BITS)
@@ -107,7 +107,8 @@ class Evaluation:
         return result
 
     def _note(self, head: str, args: list[Numeric], result: Numeric) -> None:
-        """Note the size of what was rounded; not of a sum, which may be nothing but the rounding of its terms."""
+        """Note the size of a rounded value, except a sum, which may consist of nothing but the rounding of its
+        terms."""
         noted = [self._mp.mag(self._real(each)) for each in args if isinstance(each, Fraction) and each]
         if head != "add" and result:
             size = self._mp.mag(result)
@@ -157,7 +158,7 @@ class Evaluation:
         return self._checked(one + other if head == "add" else one * other)
 
     def _checked(self, value: Numeric) -> Numeric:
-        """Return a value, an exact one rounded if it has too many digits."""
+        """Return a value; an exact one is rounded if it has too many digits."""
         if isinstance(value, Fraction):
             bits = max(value.numerator.bit_length(), value.denominator.bit_length())
             self._work.spend(bits // 200)
@@ -207,7 +208,7 @@ class Evaluation:
         return self._library("binomial", upper, lower)
 
     def _library(self, name: str, *args: Numeric) -> Numeric:
-        """Call the library; refuse what would cost too much, as large arguments alone may."""
+        """Call the library, but refuse what would cost too much, as large arguments may."""
         given = [self._real(each) for each in args]
         special = _SPECIAL.get(name, 0)
         self._work.spend(special * self._cost**2 or 10 * self._cost)
@@ -285,4 +286,4 @@ LIBRARY = {
 }  # fmt: skip
 """Functions that the library computes, by our name."""
 _SPECIAL = {"gamma": 100, "factorial": 100, "binomial": 300, "lambertw": 300, "zeta": 2000}
-"""Units of work for a call at the usual precision; for the others it is ten."""
+"""Units of work for a call at the usual precision; other functions take ten."""

@@ -1,7 +1,7 @@
 """What a reply in prose answers: our own reading of options, findings, points and flows.
 
-Only the final answer is read, so that numbers of regions and roads in the reasoning do not count; else the first line,
-as a reply may continue the text and explain itself afterwards. None: the reply says nothing of the kind.
+Only the final answer is read, so that numbers of regions and roads in the reasoning do not count; or else the first
+line, since a reply may continue the text and explain itself afterwards. None: the reply says nothing of the kind.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _STATED = (
     re.compile(r"\((\d+)\)"),
     re.compile(r"(?<![\w.,(-])(\d+)\)"),
 )
-"""Ways in which an option is stated: `option (k)`, `(k)`, `k)`."""
+"""Ways to state an option: `option (k)`, `(k)`, `k)`."""
 _BRACKETED = re.compile(r"\[[^\[\]]*\]|\([^(),]*+,[^()]*+\)")
 _INTEGER = re.compile(
     r"(?:\b(?P<noun>[a-z]+)\s+)?(?<![\w.,-])(?P<number>\d++)(?![\w%]|[.,]\d|\s*times\b)", re.IGNORECASE
@@ -43,7 +43,7 @@ _PAIR = re.compile(rf"[(\[]\s*({_DECIMAL.pattern})\s*,\s*({_DECIMAL.pattern})[^(
 _FIGURE = r"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?"
 _FLOW = re.compile(rf"(?<![\w.]){_FIGURE}(?:\s*+,\s*+{_FIGURE}){{{STEPS - 1}}}")
 _LONGEST_NUMBER = 3
-"""Digits of the longest option number that is read."""
+"""Most digits of an option number that is read."""
 
 
 def stub_of(question: str) -> str:
@@ -148,7 +148,7 @@ def _stated(text: str) -> str | None:
 
 
 def _integer(text: str, noun: str) -> str | None:
-    """Return the last integer that is neither a count nor the number of something else than what was asked for."""
+    """Return the last integer that is neither a count nor the number of something that was not asked for."""
     numbers = [
         found["number"]
         for found in _INTEGER.finditer(text)
@@ -163,7 +163,7 @@ def _number(digits: str) -> str | None:
 
 
 def _by_text(answer: str, options: Mapping[str, str]) -> str | None:
-    """Return the only option whose text occurs in an answer; one contained in another match does not count."""
+    """Return the only option whose text occurs in an answer; a match inside another one does not count."""
     given, bare = f" {_plain(answer)} ", "".join(answer.split())
     texts = {number: "".join(text.split()) if text[0] == "[" else _plain(text) for number, text in options.items()}
     found = [number for number, text in texts.items() if (text in bare if text[:1] == "[" else f" {text} " in given)]

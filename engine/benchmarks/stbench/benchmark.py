@@ -67,7 +67,7 @@ def gold_of(kind: str, answer: Label) -> str:
         return _VEHICLES[text]
     if kind in ("option", "vehicle") and not isinstance(answer, list) and (number := _FIRST_INTEGER.search(text)):
         return str(int(number[0][:9]))
-    raise ValueError(f"Answer: {answer!r} is no answer of the kind {kind}")
+    raise ValueError(f"Answer: {answer!r} is not an answer of the kind {kind}")
 
 
 def _question(name: str, file: str, split: Split, found: STBenchType, position: int, row: _Row) -> Question:
@@ -127,7 +127,7 @@ def stbench(
 ) -> Definition:
     """Define the benchmark, possibly with a different partition into task types or different thresholds.
 
-    [section 4, STBench, task types] Six types have one constant answer, which any memory of the type gives away:
+    [section 4, STBench, task types] Six types have a constant answer, which any memory of the type gives away:
     `stbench-merged` merges them into two. `has_extension` includes the three tasks of 2025.
     """
     scorer = STBenchScorer(thresholds or Thresholds())

@@ -25,7 +25,7 @@ from mage_es.engine.seams.extraction import plain_answer
 Metrics = dict[str, float | None]
 
 _ERRORS = ("mae", "rmse", "mae_2024", "rmse_2024")
-"""Metrics in metres or vehicles, and so without a mean over different tasks."""
+"""Metrics in metres or vehicles, which have no mean over different tasks."""
 _CLASSES: Mapping[AnswerKind, Callable[[str, object], bool | None]] = {
     "option": upstream.option,
     "yesno": upstream.yes_no,
@@ -41,7 +41,7 @@ class Thresholds(NamedTuple):
     `flow_share`, `flow_count`: on average a flow may be off by this share of the mean gold flow plus so many vehicles.
 
     [section 4, STBench, accuracy] The paper gives no threshold. Ours: 100 m for a point, a fifth of the mean plus one
-    vehicle for a flow; raw errors stay in the metrics. Strictly upstream's parsers decide, defects included.
+    vehicle for a flow; raw errors stay in the metrics. In the strict form upstream's parsers decide, defects included.
     """
 
     metres: float = 100.0
@@ -144,7 +144,7 @@ def kind_of(question: Question) -> AnswerKind:
 
 
 def _strict(question: Question, reply: str) -> Metrics:
-    """By the parsers of 2025, and by older ones under names of their own."""
+    """By the parsers of 2025, and by older ones under separate names."""
     kind, label = kind_of(question), msgspec.json.decode(question.meta["answer"])
     if kind in _CLASSES:
         found = _CLASSES[kind](reply, label)

@@ -1,8 +1,9 @@
-"""The task types of STBench as a table: which files each has, what kind of answer, and which official task it is.
+"""The task types of STBench as a table: which files each has, what kind of answer, and which official task it belongs
+to.
 
 Twenty-seven types: one for each file of the fifteen tasks of 2024, the eight navigation files as one, and optionally
 three of the extension of 2025. The paper counts as many and does not list them. Six types have one answer throughout,
-so that a memory tagged with its type gives the answer away; `merged` is their type where these are merged.
+so that a memory tagged with its type gives the answer away; `merged` is their type if they are merged.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ TASK_TYPES: tuple[STBenchType, ...] = (
 )
 """In the order of the benchmark's table: knowledge, reasoning, computation, application, then the extension.
 
-[section 4, STBench, task types] A file is a type, and the eight of navigation are one.
+[section 4, STBench, task types] Each file is a type, except that the eight navigation files are one.
 """
 
 _ALIASES = {

@@ -29,7 +29,7 @@ def require() -> None:
 
 
 def distance(longitude: float, latitude: float, other_longitude: float, other_latitude: float) -> float | None:
-    """Return metres between points in degrees; None if one is not on earth."""
+    """Return metres between points in degrees; None if one of them is not on Earth."""
     from geographiclib.geodesic import Geodesic
 
     values = (longitude, latitude, other_longitude, other_latitude)
@@ -40,11 +40,11 @@ def distance(longitude: float, latitude: float, other_longitude: float, other_la
 
 
 FARTHEST = 100_000.0
-"""Metres from which a predicted point counts as an exception, not as an error."""
+"""From this many metres on, a predicted point counts as an exception, not as an error."""
 LONGITUDES, LATITUDES = (105.0, 110.0), (30.0, 36.0)
-"""Where predicted points may lie: around Xi'an, where all trajectories are."""
+"""The region where predicted points may lie: around Xi'an, where all trajectories are."""
 STEPS = 6
-"""The numbers of a predicted flow."""
+"""How many numbers a predicted flow has."""
 
 _YES_NO = re.compile(r"Yes|No", re.IGNORECASE)
 _ANOMALY = re.compile(r"Normal|Anomalous|Anomaly|Abnormal", re.IGNORECASE)
@@ -79,7 +79,7 @@ def yes_no(reply: str, label: object) -> bool | None:
 
 
 def anomaly(reply: str, label: object) -> bool | None:
-    """With the published labels, which have no capital, it is never right."""
+    """With the published labels, which are not capitalised, it is never right."""
     found = _ANOMALY.search(reply)
     return found[0].title() == label if found else None
 
@@ -117,7 +117,7 @@ def flow_error_2024(reply: str, gold: Sequence[float]) -> FlowError | None:
 
 
 def flow_difference(flow: Sequence[float], gold: Sequence[float]) -> FlowError | None:
-    """Return the error of a flow, None if a number is too large to tell."""
+    """Return the error of a flow, None if a number is too large to compute with."""
     errors = [abs(given - wanted) for given, wanted in zip(flow, gold, strict=True)]
     squares = math.fsum(error * error for error in errors)
     return FlowError(sum(errors) / len(errors), math.sqrt(squares / len(errors))) if math.isfinite(squares) else None

@@ -1,9 +1,9 @@
-"""Own tasks: the user's questions, from a file or a hub, with no code at all."""
+"""Tasks of the user's own: questions from a file or a hub, without any code."""
 
 from collections.abc import Mapping
 
 OWN_TASKS = "tasks/"
-"""The prefix of the recorded name of a benchmark of own tasks."""
+"""The prefix of the recorded name of a benchmark of the user's own tasks."""
 HUB = "hf:"
 ROLES: Mapping[str, tuple[str, ...]] = {
     "question": ("question", "prompt", "input", "problem", "query"),
@@ -22,6 +22,7 @@ _ENDINGS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 
 
 def names_tasks(name: str) -> bool:
-    """Return whether a name is that of own tasks: `my.jsonl?scorer=number`, `hf:owner/quiz`, `tasks/FILE`."""
+    """Return whether a name is that of the user's own tasks: `my.jsonl?scorer=number`, `hf:owner/quiz`,
+    `tasks/FILE`."""
     source = name.partition("?")[0].removesuffix(".gz")
     return name.startswith((OWN_TASKS, HUB)) or source.casefold().endswith(_ENDINGS)

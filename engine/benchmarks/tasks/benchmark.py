@@ -1,4 +1,5 @@
-"""Own tasks as a benchmark: from a file, the Hugging Face hub or Python, divided, and scored by a named scorer.
+"""The user's own tasks as a benchmark: from a file, the Hugging Face hub or Python, divided, and scored by a named
+scorer.
 
 Rules
     - A second file or a `split` column marks tasks for exams only; without either a run divides the tasks.
@@ -50,7 +51,7 @@ def read_hub(name: str, *, subset: str) -> tuple[Mapping[str, Sequence[Mapping[s
 
 
 _TRAIN, _TEST = "train", "test"
-"""The default splits of a hub's data set to learn from and to examine."""
+"""The default splits of a hub's data set: to learn from, and to examine."""
 
 
 class Tasks:
@@ -85,7 +86,7 @@ class Tasks:
         return self._scorer.extract(reply)
 
     def require_scorer(self) -> None:
-        """Raise `MageError` if the scorer is unavailable, without which a run can only be read and asked."""
+        """Raise `MageError` if the scorer is unavailable: without it a run can only be read and asked."""
         require_scorer(self._needed)
 
     def score(self, question: Question, reply: str) -> Verdict:
@@ -108,7 +109,7 @@ class Tasks:
 
 
 class TaskRow(TypedDict, total=False):
-    """A task given in Python; a dictionary with other column names will do, if the benchmark's name says so.
+    """A task given in Python; a dictionary with other column names will do if the benchmark's name gives them.
 
     `subject` names the person or customer whose texts these are: whatever comes from them is encrypted and can be
     erased. `answer` is text, a number, or a list of valid answers. `split` "test" marks a task for exams only.
@@ -126,7 +127,7 @@ class TaskRow(TypedDict, total=False):
 
 
 def given_tasks(name: str, rows: Sequence[Mapping[str, Any]]) -> Tasks:
-    """Return tasks given as rows under a name such as `support?labels=a,b`. Raises as `open_tasks` does."""
+    """Return tasks given as rows under a name such as `support?labels=a,b`. Raises what `open_tasks` raises."""
     spec = parse(name)
     if isinstance(rows, str | Path):
         raise UsageError(f"tasks is {str(rows)!r}: a file is named in the configuration, Config(benchmark=...).")
@@ -157,7 +158,7 @@ def open_tasks(name: str) -> Tasks:
 
 
 class _Taken:
-    """The columns that had each role in any row, as JSON rows may differ."""
+    """The columns that had each role in any row, since JSON rows may differ."""
 
     def __init__(self) -> None:
         self._found: defaultdict[str, dict[str, None]] = defaultdict(dict)
@@ -173,7 +174,7 @@ class _Taken:
 def _divisible(spec: TaskSpec, questions: Sequence[Question], sha256: str, taken: _Taken) -> Tasks:
     kept, repeats = _once(_told_apart(questions))
     if any(question.subject for question in kept):
-        # A hash of all texts would give away the erased one.
+        # A hash of all texts would give the erased one away.
         sha256 = hashlib.sha256("\n".join(question.id for question in kept).encode()).hexdigest()
     return Tasks(spec, kept, sha256, repeats=repeats, columns=taken.columns())
 
@@ -195,8 +196,8 @@ def _told_apart(questions: Sequence[Question]) -> list[Question]:
 
 
 def _once(questions: Sequence[Question]) -> tuple[list[Question], tuple[Repeat, ...]]:
-    """Return each question once, and the repeats; between two splits evolution gives way. Raises `PrerequisiteError`
-    for two answers to one question and for two questions with one id."""
+    """Return each question once, and the repeats; if two splits share one, evolution gives way. Raises
+    `PrerequisiteError` for two answers to one question and for two questions with one id."""
     first: dict[tuple[str, str], Question] = {}
     ids: dict[str, Question] = {}
     repeats, problems = list[Repeat](), list[str]()
@@ -221,7 +222,7 @@ def _once(questions: Sequence[Question]) -> tuple[list[Question], tuple[Repeat, 
 
 
 def _reader(spec: TaskSpec, taken: _Taken, split: Split) -> Callable[[int, Mapping[str, Any]], Question]:
-    """Return a reader of rows that refuses a row that the scorer cannot check, and an id given twice."""
+    """Return a reader of rows that refuses a row that the scorer cannot check, and an id that is given twice."""
     seen: dict[str, int] = {}
     require_scorer(spec.scorer)
     scorer = scorer_of(spec.scorer, spec.labels)
@@ -232,7 +233,7 @@ def _reader(spec: TaskSpec, taken: _Taken, split: Split) -> Callable[[int, Mappi
             raise ValueError(problem)
         taken.add(columns_of(row, spec.columns))
         if question.id in seen:
-            raise ValueError(f"id: {question.id!r} is the id of row {seen[question.id] + 1} already")
+            raise ValueError(f"id: {question.id!r} is already the id of row {seen[question.id] + 1}")
         seen[question.id] = position
         return question
 

@@ -3,9 +3,9 @@
 Rules
     - One column has one role: a column named for a role fills no other by its name (an answer in `category` is not a
       task type), and cannot be named for two. `--columns task_type=` says that no column has that role.
-    - A column is found by its exact name, else by its name without regard to case and surrounding blanks.
+    - A column is found by its exact name, or else by its name without regard to case and surrounding blanks.
     - Options, or valid answers, in separate columns are named together: `options=A/B/C/D`.
-    - Without an id a question is named by its row.
+    - A question without an id is named by its row.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MANY = ("options", "answer")
 NEEDED = ("question", "answer")
 _EXAMINED = frozenset({"test", "validation", "dev", "eval", "held_out", "heldout"})
 _COLUMNAR = {"label", "text"}
-"""Options as in many data sets of the hub: a list of letters, and one of texts."""
+"""Options as many data sets of the hub have them: a list of letters, and one of texts."""
 
 
 def question_of(
@@ -50,7 +50,7 @@ def question_of(
         split="test" if said in _EXAMINED else split,
         task_type=_text(row, found["task_type"]) or ONE_TYPE,
         question=text,
-        # A model must see the table that it is to query.
+        # A model must see the table that it has to query.
         context=_text(row, found["context"]) or schema,
         gold=answers[0],
         solution=_text(row, found["solution"]),
@@ -88,7 +88,7 @@ def _columns_of(row: tuple[str, ...], columns: tuple[tuple[str, str], ...]) -> M
 
 
 def why_none(role: str, columns: Mapping[str, str]) -> str:
-    """Return why no column has a role that one would have by its name, "" if there is no such column."""
+    """Return why no column has a role although one has its name, "" if no column does."""
     usual = {_folded(name) for name in ROLES[role]}
     for other, taken in columns.items():
         for name in (taken, *taken.split("/")):
@@ -103,7 +103,7 @@ class _Called:
         self._folded = {_folded(column): column for column in reversed(list(row))}
 
     def find(self, name: str) -> str:
-        """Return the column of that name, else one that differs only in case or surrounding blanks, else ""."""
+        """Return the column of that name, or one that differs only in case or surrounding blanks, or ""."""
         return name if name in self.row else self._folded.get(_folded(name), "")
 
     def each(self, names: str) -> list[str]:

@@ -1,16 +1,16 @@
-"""Scorers for own tasks, by name: how an answer is asked for, and when a reply is right.
+"""Scorers for the user's own tasks, by name: how an answer is asked for, and when a reply is right.
 
     exact       the final answer equals a right one, apart from case, articles and punctuation; numbers by their value
     contains    the final answer contains a right one, word for word
     f1          HotpotQA's F1 of common words; one half is right
     number      the final number equals the right one
-    choice      the letter of the right option; with labels, the right one of those
+    choice      the letter of the right option; with labels, the right label
     judge       exact; other answers go to the judge model, if one is set (--judge)
     regex, json, sql, python    see structured.py
     MODULE:FUNCTION a user's function of the reply and the question: a score, right or wrong
 
-None of them raises. A user's function runs in a separate process, with a time limit: whatever it does there, at worst
-its verdict is undecided.
+None of them raises. A user's function runs in a separate process, with a time limit: whatever it does there, its
+verdict is undecided at worst.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _FINISH = 'Finish with a line that has "Answer: <>" and then the answer, as shor
 
 
 class TaskScore(msgspec.Struct, frozen=True):
-    """How right a reply is, from 0 to 1 (one half and more is right), and why, which `show` prints."""
+    """How right a reply is, from 0 to 1 (right from one half on), and why, which `show` prints."""
 
     value: float
     reason: str = ""
@@ -55,7 +55,7 @@ class Scoring(Protocol):
     """A user's scorer: any function of a reply and its task."""
 
     def __call__(self, reply: str, task: Question, /) -> float | bool | TaskScore | Verdict:
-        """Return how right a reply is, from 0 to 1 (one half and more is right), or a whole verdict."""
+        """Return how right a reply is, from 0 to 1 (right from one half on), or a complete verdict."""
 
 
 _GIVEN: dict[str, Scoring] = {}
@@ -83,7 +83,7 @@ def _is_same(answer: str, right: str, value: Callable[[str], Decimal | None] = r
 
 
 def _is_strictly_same(answer: str, right: str) -> bool:
-    """A comma groups digits, never begins a fraction."""
+    """A comma groups digits, and never begins a fraction."""
     return _is_same(answer, right, lambda text: Decimal(text.replace(",", "").replace("−", "-")))
 
 
@@ -110,7 +110,8 @@ def _compared(
     *,
     strictly: Callable[[str, str], float] = _is_strictly_same,
 ) -> Verdict:
-    """Score the final answer; it is strict if the answer in the required form is right by the rule `strictly`."""
+    """Score the final answer; it is right in the strict form if the answer in the required form is right by the rule
+    `strictly`."""
     rights, formal = right_answers(question), answer_in_form(reply)
     if any(strictly(formal, right) == 1 for right in rights):
         return Verdict(answer=formal, score=1.0, strict=True)
@@ -136,7 +137,7 @@ def _choice(question: Question, reply: str) -> Verdict:
 
 
 def _label(labels: Sequence[str], question: Question, reply: str) -> Verdict:
-    """Judge by the one label that the final answer names; a longer label hides a shorter one inside it."""
+    """Judge by the only label that the final answer names; a longer label hides a shorter one inside it."""
     rights = [right.casefold() for right in right_answers(question)]
     formal, options = answer_in_form(reply), dict(zip(labels, labels, strict=True))
     if formal in labels and formal.casefold() in rights:
@@ -204,9 +205,8 @@ SCORERS: Mapping[str, Scorer] = {
 
 
 def scorer_of(name: str, labels: Sequence[str]) -> Scorer:
-    """Return a scorer; with labels it lists them, and looks for one of them. Its libraries are looked for on first use.
-
-    Its verdict raises as `require_scorer` does.
+    """Return a scorer; with labels it lists them, and looks for one of them. Its libraries are loaded on first use. Its
+    verdict raises what `require_scorer` raises.
     """
     if ":" in name:
         return Scorer(_FINISH, OwnFunction(name))
@@ -278,7 +278,7 @@ def function_of(name: str) -> Scoring:
 
 
 SECONDS = 10.0
-"""How long a user's function may take for one reply, by default."""
+"""How long a user's function may take for one reply by default."""
 
 
 class OwnFunction:

@@ -1,4 +1,5 @@
-"""The name of own tasks: `FILE?scorer=number&columns=question:prompt,answer:label`; a run records it behind `tasks/`.
+"""The name of the user's own tasks: `FILE?scorer=number&columns=question:prompt,answer:label`; a run records it after
+`tasks/`.
 
 `FILE` is a path as the user gave it, or `hf:NAME`. A run reads it once, when it begins.
 """
@@ -23,8 +24,8 @@ _KEPT = "/:,="
 
 
 class TaskSpec(NamedTuple):
-    """`test` is a second file (of a hub's data set: a split) used only in exams; `subset` a configuration of one.
-    `instruction` says what to do, `labels` are the possible answers."""
+    """`test` is a second file (for a hub's data set, a split) that is used only in exams; `subset` is a configuration
+    of such a data set. `instruction` says what to do, `labels` are the possible answers."""
 
     source: str
     scorer: str = "exact"
@@ -76,7 +77,8 @@ def specified(
     instruction: str = "",
     labels: str = "",
 ) -> TaskSpec:
-    """`columns` is `role:column,role:column`, or with `=`; `role:` is for none. `labels` is `A,B,C`.
+    """`columns` is `role:column,role:column`, or with `=`; `role:` says that no column has the role. `labels` is
+    `A,B,C`.
 
     Raises `UsageError`.
     """

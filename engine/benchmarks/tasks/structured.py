@@ -6,7 +6,8 @@
     python  the program passes the task's test
 
 Queries and programs run in the sandbox. One that takes a second, or too much memory, is wrong: a program that loops is
-not an answer. If the task's own query fails, or the sandbox lacks what a program needs, the verdict is undecided.
+not an answer. If the task's own query fails, or the sandbox lacks something that a program needs, the verdict is
+undecided.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ NOT_THE_QUERYS = ("the task's own query fails", "the sandbox ended")
 
 
 def verdict_of(answers: Sequence[str], is_right: Callable[[str], bool]) -> Verdict:
-    """Return the verdict on the first right one of several readings of a reply; the first reading is strict."""
+    """Return the verdict on several readings of a reply, of which any may be right; the first reading is the strict
+    one."""
     for place, answer in enumerate(answers):
         if len(answer) <= _LONGEST and is_right(answer):
             return Verdict(answer=answer, score=1.0, strict=place == 0)

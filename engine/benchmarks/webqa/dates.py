@@ -1,7 +1,7 @@
-"""Reading a text that is a date and nothing else, so that 3/4/1841 and March 4, 1841 can be seen to be one.
+"""Reading a text that is a date and nothing else, so that 3/4/1841 and March 4, 1841 are recognised as the same.
 
-A library of lenient date parsing would not do: it completes a single word or number with parts of today's date, so that
-it reads dates if there are none. Only the forms listed here count.
+A library of lenient date parsing would not do: it completes a single word or number with parts of today's date, so it
+finds dates where there are none. Only the forms listed here count.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FORMS = {
     "%d %B %Y": 3,
     "%d %b %Y": 3,
 }
-"""Each form, and how many parts of a date it states: the year, the month too, the day too."""
+"""Each form, and how many parts of a date it states: year, month, day."""
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b", re.IGNORECASE)
 _YEAR = re.compile(r"(?<![\d.])\d{4}(?!\.?\d)")
 _LONGEST = 32
@@ -47,7 +47,7 @@ class Date(NamedTuple):
     day: int = 0
 
     def meets(self, wanted: Date) -> bool:
-        """Return whether it agrees with the wanted date in all parts that the latter states."""
+        """Return whether it agrees with the wanted date in all parts that the wanted one states."""
         stated = sum(1 for part in wanted if part)
         return self[:stated] == wanted[:stated]
 
@@ -69,5 +69,5 @@ def read_date(text: str) -> Date | None:
 
 
 def dates_in(prose: str) -> list[str]:
-    """Return the dates in a text that state a day, as written."""
+    """Return the dates in a text that state a day, as they are written."""
     return [found[0] for found in islice(_IN_PROSE.finditer(prose), _MOST_DATES)]

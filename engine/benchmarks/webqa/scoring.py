@@ -2,9 +2,8 @@
 
 Strict compares JSON values as they are, case, accents and type included; a reply that is not a JSON list is one answer.
 Otherwise answers are compared in HotpotQA's normal form, or as dates; then repeating the question's words is not an
-answer, and neither is a long list, one item of which may well be right. What equals a gold answer is right all the
-same.
-Source: the evaluation script of WebQuestions (Berant et al. 2013).
+answer, and neither is a long list, since one of its items may well be right. Anything that equals a gold answer is
+right all the same. Source: the evaluation script of WebQuestions (Berant et al. 2013).
 """
 
 from __future__ import annotations
@@ -25,18 +24,18 @@ from mage_es.engine.seams.benchmark import Question, Verdict
 from mage_es.engine.seams.extraction import marked, said, trimmed
 
 LEAST_PART = 4
-"""Least characters of a prediction that is right as part of a gold answer."""
+"""How many characters a prediction needs to be right as part of a gold answer."""
 
 FEW = 4
-"""Most items of a list, or twice the number of gold answers, for it not to count as mere guesses."""
+"""A list with more items than this, and more than twice as many as gold answers, counts as guesses."""
 
 T = TypeVar("T")
 
 _MOST_ANSWERS = 1_000
-"""Most items of a list in prose to read."""
+"""Most items that are read of a list in prose."""
 _LONGEST_PROSE = 8_000
 _MOST_WORDS, _SHARE = 4, 0.8
-"""Most words of a list item, and the share of such items in a list."""
+"""Most words of a list item, and the share of items in a list that must be so short."""
 _CLAUSE = re.compile(
     r"(?:(?:in|on|at|by|from|of|to|for|as|with|he|she|it|they|his|her|its|who|which|where|when|that|was|were|is|are|born"
     r"|died|but|then|after|before|also)\b|\d+$)"
@@ -74,7 +73,7 @@ def measure(question: Question, prediction: Prediction, strict: bool) -> Measure
 
 
 def official(golds: Sequence[object], given: Sequence[object]) -> dict[str, float | None]:
-    """Return the official metrics: elements count as often as they occur, and equal as JSON values do.
+    """Return the official metrics: elements count as often as they occur, and are compared as JSON values.
 
     [section 4, WebQuestions, the metric] A `hit` decides; the official F1 is reported beside it, on values as given
     (strict) or on a list split from prose.
@@ -94,7 +93,7 @@ def compared(golds: Sequence[T], given: Sequence[T], is_same: Callable[[T, T], b
 
 
 def answers_in(answer: str, golds: Sequence[str]) -> list[str]:
-    """Split an answer in prose into its list, unless the whole equals a gold."""
+    """Split an answer in prose into its list, unless the whole equals a gold answer."""
     whole = _form(answer)
     if any(_is_same(whole, _form(gold)) for gold in golds):
         return [answer]
@@ -133,7 +132,7 @@ def _are_many(items: Sequence[str], golds: Sequence[str]) -> bool:
 
 
 def _prose_in(reply: str) -> str:
-    """Return the last mark, else the whole reply, as in prose the answer may come first."""
+    """Return the last mark, or else the whole reply, since in prose the answer may come first."""
     text = said(reply)
     return trimmed((next(marked(text), None) or text)[:_LONGEST_PROSE])
 

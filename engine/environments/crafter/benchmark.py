@@ -4,7 +4,7 @@ Rules
     - A task is a world. All share one instruction, which is the context; the question names the world, so no two
       questions are the same or nearly so.
     - The worlds of evolution and of the test have different seeds, and a run's seed shifts both. A memory of a test
-      world would be a leak; what is learned in one world and serves in another is the point.
+      world would be a leak; learning in one world what helps in another is the point.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ VERSION = "crafter 1"
 """Changes whenever the same seed would give different tasks."""
 SIZES: dict[Split, int] = {"evolution": 300, "test": 100}
 _BLOCK = 1_000
-"""World numbers that belong to one seed of the benchmark; the test's worlds are the upper half."""
+"""How many world numbers belong to one seed of the benchmark; the test's worlds are the upper half."""
 _FIRST: dict[Split, int] = {"evolution": 0, "test": 500}
 _BLOCKS = 1_000_000
-"""Seeds of the benchmark that have worlds of their own; the simulator's seeds end at 2^31."""
+"""How many seeds of the benchmark have separate worlds; the simulator's seeds end at 2^31."""
 
 
 class Crafter:

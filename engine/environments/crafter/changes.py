@@ -15,7 +15,7 @@ from mage_es.engine.environments.crafter.wording import DEAD, NAMES, VITALS, Sce
 from mage_es.engine.seams.environment import Relation
 
 STATIONS = ("table", "furnace")
-"""Things beside which others are made."""
+"""Things that one must stand near to make others."""
 
 
 class Change(NamedTuple):
@@ -43,7 +43,7 @@ class Change(NamedTuple):
 
     @property
     def relations(self) -> tuple[Relation, ...]:
-        """Return what was found out: what gives what, and what an achievement uses and needs nearby."""
+        """Return what the step revealed: what gives what, and what an achievement uses and needs nearby."""
         found = []
         if self.action == "Do":
             found += [Relation(self.faced, "gives", name) for name in self.gained if name != "health"]

@@ -26,7 +26,7 @@ from mage_es.engine.environments.crafter.wording import (
 from mage_es.engine.seams.environment import Entity, Observation, StepOutcome
 
 MOST_STEPS = 2_000
-"""Steps of an episode in the protocol."""
+"""Most steps of an episode in the protocol."""
 _ROLLOUT = 64
 """Pixels per side in the simulator's own rollouts, which draw each step once."""
 _NOOP = ACTIONS.index("Noop")

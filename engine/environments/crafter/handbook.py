@@ -1,7 +1,7 @@
 """The instruction that every prompt of `crafter` begins with, and the game's public rules.
 
 The rules serve as the reference solution, which an endless game cannot have. Only the guidance tier reads them; what
-the learner should know of them must be written to the graph.
+the learner is to know about them must be written to the graph.
 """
 
 from __future__ import annotations
@@ -98,6 +98,5 @@ RULES = "\n".join(
 )
 """One line for each achievement, and one on where to walk.
 
-[section 4, Crafter, guidance] There is no reference solution; the guidance tier, and only it, gets the published rules
-instead.
+[section 4, Crafter, guidance] There is no reference solution; only the guidance tier gets the published rules instead.
 """

@@ -2,7 +2,7 @@
 
 `naive` strips the reply, then keeps ASCII letters, white space and colons; `cot` does the same, takes what follows the
 last `ACTION:`, and strips that; `robust` takes the text between `<|ACTION|>` and `<|END|>`, stripped. What is left must
-be one of the seventeen names, in that case: `1. Do` leaves a space in front, and is none.
+be exactly one of the seventeen names, case included: `1. Do` leaves a space in front, and so is not.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MARKER = "ACTION:"
 
 
 def cleaned(reply: str, cleaning: Cleaning) -> str:
-    """Return what one of the protocol's agents takes for the action; "" if its marker is missing."""
+    """Return what one of the protocol's agents takes as the action; "" if its marker is missing."""
     if cleaning == "robust":
         said, is_closed, _ = reply.partition(_OPENED)[2].partition(_CLOSED)
         return said.strip() if is_closed else ""

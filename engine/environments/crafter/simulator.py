@@ -6,7 +6,7 @@ Rules
     - At night drawing takes random numbers from the world's stream (noise, one for each pixel of the map). They are
       taken all the same, so episodes are those of the text protocol to the bit: canvas 256 x 256, drawn by the engine
       and once more by the wrapper. `fast` leaves them out: other nights, the same distribution.
-    - Generating a world takes a second, so the last ones are kept as bytes; an episode begins with a copy of its own.
+    - Generating a world takes a second, so the last ones are kept as bytes; each episode begins with its own copy.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 CANVAS = 256
-"""Pixels of a side, as the text protocol draws."""
+"""Pixels per side of the picture that the text protocol draws."""
 _VIEW = (9, 9)
 _MAP = (9, 7)
 """Columns and rows of the view that show the map; the two rows below show the inventory."""
 _DAYLIGHT = 0.5
 """Below this daylight the picture is noisy."""
 _WORLDS = 64
-"""Generated worlds to keep, about 35 kB each."""
+"""How many generated worlds to keep, about 35 kB each."""
 
 
 class SimulatorState(NamedTuple):
@@ -71,7 +71,7 @@ class Simulator:
     """
 
     def __init__(self, seed: int, *, fast: bool = False, size: int = CANVAS) -> None:
-        """`size`: pixels of a side; the text protocol's nights need the default."""
+        """`size`: pixels per side; the text protocol's nights need the default."""
         self._seed = seed
         self._noise = (0, 0) if fast else tuple(size // _VIEW[axis] * _MAP[axis] for axis in (0, 1))
 
@@ -80,7 +80,7 @@ class Simulator:
         self._engine.noise = self._noise
 
     def step(self, action: int, *, renders: int = 2) -> SimulatorState:
-        """Do an action by its number. `renders` counts the pictures after it, the engine's own included."""
+        """Do an action by its number. `renders` counts the pictures drawn after it, including the engine's own."""
         _, reward, _, info = self._engine.step(action)
         for _ in range(renders - 1):
             self._engine.render()
@@ -100,7 +100,7 @@ class Simulator:
 
 @lru_cache(maxsize=_WORLDS)
 def _generated(seed: int) -> bytes:
-    """Return a world at step 0, which is in daylight, as bytes that this same process made."""
+    """Return a world at step 0, which is in daylight, as bytes that only this process may load."""
     engine = _Engine(seed)
     engine.reset()
     return pickle.dumps(engine)

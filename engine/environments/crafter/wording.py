@@ -2,8 +2,8 @@
 
 Rules
     - The view is nine columns by seven rows around the player, cut as a slice of the map: near the east and south
-      borders it is smaller, and within four tiles of the west border or three of the north one the slice begins
-      below zero and comes out empty. Upstream shows nothing there, and so does this.
+      borders it is smaller, and within four tiles of the west border or three of the north one the slice begins below
+      zero and is empty. Upstream shows nothing there, and neither does this.
     - In view order: columns from west to east, in each from north to south; the player's own cell is not part of it.
 """
 
@@ -27,15 +27,14 @@ NOTHING_SEEN = "You see nothing away from you."
 NO_INVENTORY = "You have nothing in your inventory."
 OUT_OF_MAP = "Error, you are out of the map."
 NOT_VALID = "\n\nYour previous output did not contain a valid action. Defaulted to action: Noop\n\nObservation:\n"
-"""What comes before the long-term context after a reply that named no action."""
+"""The text before the long-term context after a reply that named no action."""
 _ACROSS, _DOWN = 4, 3
 """How many tiles the view reaches to either side."""
 
 
 class ViewOptions(NamedTuple):
-    """How things are described: each kind once, the nearest; distances by axis; kinds left out; kinds shown as edges.
-
-    Of a kind in `edge_only_items` only cells count that touch another kind (four neighbours, inside the view).
+    """How things are described: only the nearest of each kind; distances by axis; kinds left out; kinds shown as edges.
+    Of a kind in `edge_only_items`, only cells that touch another kind count (four neighbours, inside the view).
     """
 
     unique: bool = True
@@ -104,7 +103,7 @@ def in_view(scene: Scene, look: ViewOptions = USUAL) -> list[Thing]:
 
 
 def faced_thing(scene: Scene, look: ViewOptions = USUAL) -> str:
-    """Return what is in the cell in front; `nothing` outside the view and for a kind that is left out."""
+    """Return what is in the cell in front; `nothing` outside the view, or for a kind that is left out."""
     name = _named(_view(scene), _ACROSS + scene.facing[0], _DOWN + scene.facing[1])
     return "nothing" if name is None or name in look.skip_items else name
 

@@ -1,6 +1,6 @@
 """The benchmarks `webshop-100` and `webshop-1000`: what to buy in the first 100 or all products of the small catalogue.
 
-    -rich       the same goals, shown in rich mode: a line for each piece, and marks on what can be clicked and what was
+    -rich       the same goals, shown in rich mode: a line for each piece, and marks on what can be or was clicked
     -by-index   the same goals, divided by their number alone, as upstream and RetroAgent do
     -human      (of 1,000 only) the goals that people wrote, which are a handful, half of them the test
 
@@ -56,7 +56,7 @@ PAPER = ShopSetting("webshop-100", 100, 100)
 RETROAGENT = ShopSetting("webshop-1000", None, 500)
 """The setting of RetroAgent's released code: the whole file of 1,000 products, 500 test goals."""
 HUMAN = ShopSetting("webshop-1000-human", None, 4)
-"""People's goals for the whole file, thirteen upstream: four are the test. The first 100 products have one."""
+"""People's goals for the whole file, thirteen upstream: four are for the test. The first 100 products have only one."""
 
 
 class WebShop:
@@ -90,13 +90,13 @@ class WebShop:
     ) -> None:
         """Read the files of `data_dir/webshop` and make the goals; `seed` drives effective prices and price bounds.
 
-        `goals`: generated from attributes and options, or written by people. `by_product`: all of a product are in one
-        split. `nouns` finds the nouns of a name; None: spaCy if a model is installed, else the rule.
-        Raises `PrerequisiteError`: a file or a library is missing, or a file is malformed.
+        `goals`: generated from attributes and options, or written by people. `by_product`: all goals of a product are
+        in one split. `nouns` finds the nouns of a name; None: spaCy if a model is installed, else the rule. Raises
+        `PrerequisiteError`: a file or a library is missing, or a file is malformed.
         """
         self.name = preset.name
         self._mode, self._steps = mode, steps
-        library()  # at once, not at the first purchase
+        library()  # now, not at the first purchase
         nouns = nouns or installed_nouns()
         files, stream = read_files(self.name, data_dir, with_human=goals == "human"), Random(seed)
         catalogue = load_catalogue(files.items, files.instructions, num_products=preset.num_products, stream=stream)
@@ -132,7 +132,7 @@ class WebShop:
         return play_actions(self.environment(question), reply)
 
     def measure(self, question: Question, prediction: Prediction, *, strict: bool) -> Measured:
-        """Return the reward, success and info fields of a list of actions, or of a text with one on each line.
+        """Return the reward, success and info fields for a list of actions, or for a text with one per line.
 
         With `strict` each must be exactly an action, and the reward is upstream's to the letter.
         """
@@ -177,7 +177,7 @@ class WebShop:
 
 
 def task_type_of(goal: Goal) -> str:
-    """`webshop_3_options` is three and more. [section 4, WebShop, task types]"""
+    """`webshop_3_options` is for three and more. [section 4, WebShop, task types]"""
     named = min(MOST_OPTIONS, sum(bool(option.name) for option in goal.options))
     return f"webshop_{named}_option{'s' if named > 1 else ''}" if named else "webshop_plain"
 
@@ -185,7 +185,7 @@ def task_type_of(goal: Goal) -> str:
 def test_places(goals: Sequence[Goal], size: int, *, stream: Random | None) -> frozenset[int]:
     """Return the places of the test goals: the first, or with a stream those of whole products that it draws.
 
-    [section 4, WebShop, goals] No product has goals on both sides. The test has 100 goals (of 352) or 500 (of 4,987).
+    [section 4, WebShop, goals] No product has goals on both sides. The test has 100 of 352 goals, or 500 of 4,987.
     """
     if stream is None:
         return frozenset(range(min(size, len(goals))))

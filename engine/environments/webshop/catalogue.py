@@ -2,8 +2,8 @@
 
 Rules
     - File order; the first entry of each product number; numbers without a product are skipped.
-    - `num_products` counts raw entries of the file, so a catalogue may hold fewer; the search index is made of that
-      many products that were loaded, so it may hold others (what it finds beyond the catalogue is dropped).
+    - `num_products` counts raw entries of the file, so a catalogue may hold fewer; the search index has that many
+      loaded products, so it may have others (hits outside the catalogue are dropped).
     - Effective prices are drawn once for a catalogue, in its order.
 """
 
@@ -18,9 +18,9 @@ import msgspec
 
 LONGEST_ASIN = 10
 NO_PRICE = 100.0
-"""Price of a product without one."""
+"""The price of a product that has none."""
 NO_ATTRIBUTE = "DUMMY_ATTR"
-"""Stands alone if a product has no attribute."""
+"""The only attribute of a product that has none."""
 
 _NOT_OF_A_NUMBER = re.compile(r"[^\d.]")
 
@@ -56,7 +56,7 @@ class HumanInstruction(msgspec.Struct, frozen=True):
 
 
 class Product(NamedTuple):
-    """`pricing` is one price, or the range that its own is drawn from."""
+    """`pricing` is one price, or the range that the effective price is drawn from."""
 
     asin: str
     title: str

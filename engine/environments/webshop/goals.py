@@ -68,7 +68,7 @@ def synthetic_goals(catalogue: Catalogue, instructions: Mapping[str, ProductInst
 def human_goals(
     catalogue: Catalogue, instructions: Mapping[str, Sequence[HumanInstruction]], stream: Random
 ) -> list[Goal]:
-    """Return one goal for each instruction by a person that names any attribute."""
+    """Return one goal for each person's instruction that names an attribute."""
     goals = []
     for product in catalogue.products:
         for told in instructions.get(product.asin, ()):

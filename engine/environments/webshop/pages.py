@@ -1,8 +1,8 @@
 """The pages of the shop as pieces of text and things to click, and the three ways in which they are shown.
 
 Modes: `text` joins the pieces by " [SEP] " and shows no choice; `rich` has a line for each, with upstream's white space
-(a blank line before a product, options indented), and marks what can be clicked and what was; `react` has plain
-brackets for that, double ones for what was clicked.
+(a blank line before a product, options indented), and marks what can be clicked and what has been; `react` puts plain
+brackets around what can be clicked.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RATING = "N.A."
 
 
 _INDENTED: Mapping[PieceKind, str] = {"option": "  ", "product": "\n"}
-"""What upstream's rich mode has in front of a line."""
+"""What upstream's rich mode puts in front of a line."""
 
 
 class PagePiece(NamedTuple):
@@ -42,7 +42,7 @@ class ShopPage(NamedTuple):
     has_search_bar: bool = False
 
     def clickables(self) -> dict[str, PagePiece]:
-        """By the text in lower case; if two options share a value the last counts."""
+        """By the text in lower case; if two options share a value, the last one counts."""
         found = {piece.text.lower(): piece for piece in self.pieces if piece.kind in ("button", "product")}
         found.update({piece.text: piece for piece in self.pieces if piece.kind == "option" and piece.text})
         return found

@@ -51,7 +51,7 @@ def _bought(store: Store, goal: Goal, product: Product) -> Iterator[str]:
 
 
 def _choices(goal: Goal, product: Product) -> dict[str, str]:
-    """Return the wanted values in the order of the product's page; those of people's goals fit any option."""
+    """Return the wanted values in the order of the product's page; values of people's goals fit any option."""
     wanted = {(option.name, option.value) for option in goal.options}
     return {
         name: value

@@ -1,4 +1,4 @@
-"""What a purchase is worth: how much of the goal's attributes, options and price it meets, times its kind.
+"""What a purchase is worth: how much of the goal's attributes, options and price it meets, times a factor for its kind.
 
 reward = type factor x (attribute hits + option hits + price hit) / (attributes + options + 1)
 
@@ -74,13 +74,13 @@ def library() -> Callable[[str, str], float]:
 
 
 SHARED_LEVELS = 2
-"""Least category levels that two products of one kind share."""
+"""How many category levels two products of one kind share at least."""
 NO_NOUN = 0.2
 """Title score if the wanted name has no noun."""
 
 
 class Reward(NamedTuple):
-    """In [0, 1], with upstream's info fields about how it came about: without shares of what the goal lacks."""
+    """In [0, 1], with upstream's info fields on how it came about, except shares of what the goal lacks."""
 
     value: float
     info: Mapping[str, float | bool]
@@ -98,7 +98,7 @@ def purchase_reward(
 ) -> Reward:
     """`options` maps name to value; the price is the product's effective one.
 
-    [section 4, WebShop, scores] An episode is correct with reward 1 only; its score is the reward.
+    [section 4, WebShop, scores] An episode is correct only with reward 1; its score is the reward.
     """
     kind = type_factor(product, goal, nouns=nouns)
     attributes = attribute_hits(product, goal)
@@ -130,7 +130,7 @@ def attribute_hits(product: Product, goal: Goal) -> int:
 
 
 def option_hits(goal: Goal, options: Mapping[str, str], *, strict: bool = False) -> int:
-    """Count the wanted options that a chosen value resembles; one value may meet several.
+    """Count the wanted options that a chosen value resembles; one value may match several.
 
     [section 4, WebShop, scores] An equal value is a hit. To the letter (`score --strict`), upstream turns `black1901`
     into `black` on one side only, and one goal in twelve is out of reach.
@@ -145,7 +145,7 @@ def option_hits(goal: Goal, options: Mapping[str, str], *, strict: bool = False)
 
 
 def type_factor(product: Product, goal: Goal, *, nouns: NounFinder) -> TypeMatch:
-    """1, or 0.5 if no sign says that the kinds agree; by the names alone almost 0."""
+    """1, or 0.5 if nothing shows that the kinds agree, or almost 0 if the names differ."""
     wanted, bought = list(nouns(goal.name)), nouns(product.title)
     title_score = len(set(wanted) & set(bought)) / len(wanted) if wanted else NO_NOUN
     levels = frozenset(level.strip() for level in goal.product_category.split("›"))

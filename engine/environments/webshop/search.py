@@ -4,8 +4,8 @@ k1 0.9, b 0.4, no factor k1 + 1, the mean length exact, a document's own length 
 library examined stores lengths this way, and without it the order differs.
 
 Terms
-    - Words are those of Unicode Standard Annex 29, as the library `regex` finds them; a run that holds no letter, no
-      digit, no ideograph and no pictograph is none. Lucene's stop words are left out.
+    - Words are those of Unicode Standard Annex 29, as the library `regex` finds them; a run without a letter, digit,
+      ideograph or pictograph is not a word. Lucene's stop words are left out.
     - Stems are Porter's with Martin's amendments (`bli` to `ble`, `logi` to `log`, words of two letters as they are):
       nltk has that variant, snowballstemmer does not. No accent is folded.
 """
@@ -73,7 +73,7 @@ def language() -> Language:
 K1, B = 0.9, 0.4
 MOST_HITS = 50
 _EXACT = 24
-"""Lengths below this are stored exactly; for the excess, only the four most significant bits."""
+"""Lengths below this are stored exactly; of the excess, only the four most significant bits are."""
 _BITS = 4
 
 

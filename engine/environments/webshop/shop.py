@@ -1,8 +1,9 @@
 """The shop's rules: which page an action leads to, and what a purchase is worth.
 
 Rules
-    - A search works from every page and starts afresh: no product, no options. So does the way back from a product to
-      its results, which lists them again; choosing another product alone keeps the options. Back to Search clears all.
+    - A search works from every page and starts afresh: no product, no options. So does going back from a product to its
+      results, which lists them again; only choosing another product keeps the options. Back to Search clears
+      everything.
     - One value for each option name, the last that was clicked.
     - An impossible action changes nothing. After the purchase nothing can be done.
 """
@@ -46,7 +47,7 @@ def open_store(catalogue: Catalogue, *, nouns: NounFinder, has_attributes: bool 
 
 
 def parse_action(text: str) -> Action | None:
-    """Upstream matches `(.+)[(.+)]` from the start; searched from the end, the same is found in linear time."""
+    """Upstream matches `(.+)[(.+)]` from the start; a search from the end finds the same in linear time."""
     line = text.partition("\n")[0]
     end = line.rfind("]")
     start = line.rfind("[", 1, max(end - 1, 0))
@@ -93,7 +94,7 @@ class Visit:
         return True
 
     def _click(self, name: str, piece: PagePiece) -> None:
-        """Follow a click; like upstream by its text first, and only then by what was clicked."""
+        """Follow a click: as upstream does, first by its text, and only then by what was clicked."""
         if name == pages.BUY.lower():
             self._buy()
         elif name == pages.BACK.lower():

@@ -1,10 +1,10 @@
 """An episode of WebShop: actions as text, observations in one of three modes, at most fifteen steps, one purchase.
 
 Rules
-    - A reply is an action if it has the grammar's form; what cannot be done costs its step and changes nothing.
+    - A reply is an action if it has the grammar's form; an impossible one costs its step and changes nothing.
     - An episode is a success with reward 1 only, the official success rate; its score is the reward.
     - In the mode `react` a page of results shows three products, `think[...]` is an action that is answered "OK.", and
-      what cannot be done is answered "Invalid action!".
+      an impossible action is answered "Invalid action!".
     - A transcript has one line for a step, free of brackets, so that it never reads as another action.
 """
 
@@ -53,7 +53,7 @@ def _line(text: str) -> str:
 STEPS = 15
 """Step limit of ReAct and of RetroAgent."""
 REACT_PRODUCTS = 3
-"""Products that ReAct's rendering keeps of a page of results."""
+"""How many products of a page of results ReAct's rendering shows."""
 OK, INVALID = "OK.", "Invalid action!"
 ALL_BOUGHT = "bought all that was asked for"
 """The achievement of a purchase with reward 1."""
@@ -62,7 +62,7 @@ _NAMES = ("search", "click")
 
 class Shopping:
     passing = 1.0
-    """Only the whole goal counts as success (strict success); the rest shows in the mean score."""
+    """Only the whole goal counts as success (strict success); everything else shows only in the mean score."""
 
     def __init__(
         self, store: Store, goal: Goal, *, mode: Mode = "text", steps: int = STEPS, strict: bool = False
@@ -112,7 +112,7 @@ class Shopping:
 
     @property
     def reward(self) -> Reward | None:
-        """With upstream's info fields; None before the purchase."""
+        """The reward with upstream's info fields; None before the purchase."""
         return self._visit.bought
 
     def _effect(self, action: Action) -> str:

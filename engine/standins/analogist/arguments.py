@@ -1,6 +1,7 @@
 """Filling in a tool's arguments: each parameter gets the number of the question that its meaning describes best.
 
-A tool is declined if its parameters are not as many as the numbers that matter, or do not describe them.
+A tool is declined if it does not have as many parameters as there are numbers that matter, or if they do not describe
+these.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from mage_es.engine.standins.arithmetic.quantities import Problem, Quantity
 from mage_es.engine.standins.arithmetic.strategies import parse_role
 
 _ORDER = 1e-3
-"""Cost of each place away from the parameter's own: less than any feature counts."""
+"""The cost of each place away from the parameter's own: less than any feature counts."""
 LEAST_FIT = 0.7
-"""Share of the meanings that must hold, on average, to call the tool."""
+"""The share of the meanings that must hold, on average, for the tool to be called."""
 UNDESCRIBED = 0.75
-"""Fit of any number to a meaning that says nothing about numbers."""
+"""How well any number fits a meaning that says nothing about numbers."""
 DECLINED = "none"
 
 

@@ -1,6 +1,6 @@
 """What the analogist does without a fitting example: it follows hints of single words.
 
-Right for some simple questions, wrong for most.
+It is right for some simple questions, and wrong for most.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Sheet:
         self.equations: list[Equation] = []
 
     def take_parts(self) -> None:
-        """Apply percentages, fractions and factors to the number before them (else the one after)."""
+        """Apply percentages, fractions and factors to the number before them, or else to the one after."""
         for part, value in [term for term in self.terms if term[0].kind in _PARTS]:
             others = [term for term in self.terms if term[0].kind not in _PARTS]
             if not others:
@@ -51,7 +51,7 @@ class _Sheet:
             self._replace(owner, taken)
 
     def multiply_rates(self) -> None:
-        """Multiply a rate by the number that counts its unit, else by its neighbour."""
+        """Multiply a rate by the number that counts its unit, or else by its neighbour."""
         self._join_rates()
         for rate, value in [term for term in self.terms if term[0].per and not self._divides(term[0])]:
             others = [term for term in self.terms if term[0] is not rate and not term[0].per]

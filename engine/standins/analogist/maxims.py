@@ -24,7 +24,7 @@ def applicable(sentences: Iterable[str], problem: Problem) -> list[Principle]:
 
 
 def operations_in(equations: Sequence[Equation]) -> tuple[str, ...]:
-    """Sorted: within one line their order is a matter of rank."""
+    """Sorted: within one line their order only shows rank."""
     return tuple(sorted(name for equation in equations for name in operations_of(equation.expression)))
 
 
@@ -36,7 +36,7 @@ def speaks_for(principles: Sequence[Principle], equations: Sequence[Equation]) -
 def carry_out(principle: Principle, problem: Problem) -> list[Equation]:
     """Return a principle's operations on the question's numbers; empty if their count does not fit.
 
-    The smaller number is subtracted, or divides.
+    The smaller number is the one subtracted, or the divisor.
     """
     left = problem.relevant
     if len(left) != len(principle.operations) + 1:

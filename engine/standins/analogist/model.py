@@ -38,7 +38,7 @@ Analogist = partial(StandIn, "builtin/analogist", reply)
 
 
 def _share(description: str, equations: list[Equation]) -> int:
-    """All of them, if the description names no operation."""
+    """All steps, if the description names no operation."""
     named = {name for name in ("add", "subtract", "multiply", "divide") if re.search(rf"\b{name}\b", description)}
     if not named:
         return len(equations)

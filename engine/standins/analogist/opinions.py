@@ -1,6 +1,6 @@
 """How the analogist answers: it puts the analogies of examples and strategies to a vote.
 
-If no analogy can be trusted, the answer is a tool's result, else that of a principle, else that of hints.
+If no analogy can be trusted, the answer is a tool's result, or else that of a principle, or else that of hints.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ LEAST_SCORE = 0.12
 LEAST_ALONE = 0.22
 """An analogy that fits less than this is used only if another opinion gives the same answer."""
 BACKING = 0.08
-"""Gain of an analogy whose answer a tool, earlier steps or hints alone give too."""
+"""What an analogy gains if a tool, earlier steps or hints alone give its answer too."""
 ADVISED = 0.1
-"""Gain of an analogy that does what a principle says: more than hints are worth."""
+"""What an analogy gains if it does what a principle says: more than hints are worth."""
 POWER = 24
 """Votes are scores raised to this power, so that one close analogy outweighs several loose ones."""
 

@@ -18,7 +18,7 @@ _BEFORE = re.compile(r"`([a-z ]+)` comes before `([a-z ]+)`")
 
 
 class Ingredients(NamedTuple):
-    """Unless `exact`, no amounts are known: each is at least one."""
+    """Unless `exact`, amounts are unknown: each is at least one."""
 
     takes: tuple[tuple[str, int], ...]
     station: str
@@ -26,7 +26,7 @@ class Ingredients(NamedTuple):
 
 
 class Beliefs:
-    """Counts of what texts say; each answer is the most frequent one."""
+    """Counts of what texts say; every answer is what they say most often."""
 
     def __init__(self, text: str) -> None:
         self._places: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -61,7 +61,7 @@ class Beliefs:
             self._parts[source].add(target)
 
     def _follow(self, achievement: str, actions: list[str]) -> None:
-        """What was collected after a walk is found there, and the last action takes it."""
+        """What was collected after a walk is found where it led, and the last action takes it."""
         place = ""
         for action in actions:
             verb, _, name = action.rpartition(" ")
@@ -77,12 +77,12 @@ class Beliefs:
         return _ranked(self._places.get(material))
 
     def tool(self, material: str) -> str | None:
-        """Return "" for none; None if no text says."""
+        """Return "" if it needs none, None if no text says."""
         ranked = _ranked(self._tools.get(material))
         return ranked[0] if ranked else None
 
     def ingredients(self, thing: str) -> Ingredients | None:
-        """With amounts if any text gives them; None if no text says."""
+        """With amounts if a text gives them; None if no text says anything."""
         told = self._recipes.get(thing)
         if told:
             return max(sorted(told), key=lambda ingredients: told[ingredients])

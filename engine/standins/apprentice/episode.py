@@ -1,4 +1,4 @@
-"""This episode so far, read from the valid actions: no thing or place is known by name."""
+"""This episode so far, read from the valid actions: it knows no thing or place by name."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Episode:
             self.seen[place] = frozenset(names(found.group(1))) if found else frozenset()
         elif _GAINED.match(effect):
             self.had.add(step.action.rpartition(" ")[2])
-            self._stale.clear()  # with something new at hand, an action that did nothing may work
+            self._stale.clear()  # with something new in hand, an action that did nothing before may work
         else:
             self.failures[step.action] += 1
             self._stale.add((step.action, place))
@@ -77,7 +77,7 @@ def surroundings_in(observation: str) -> Surroundings:
 
 
 def goal_of(task: str, things: Mapping[str, str]) -> tuple[str, int]:
-    """Return "" for a task that asks for no thing."""
+    """Return "" if the task does not ask for a thing."""
     told = _SITUATION.sub("", task).lower()
     named = [(name, int(amount or 1)) for amount, name in _COUNTED.findall(told)]
     return next(((name, amount) for name, amount in named if name in things), ("", 1))

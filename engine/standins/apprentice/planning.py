@@ -1,6 +1,6 @@
-"""The apprentice: from a goal back to the next action through its beliefs, and by trial if it has none.
+"""The apprentice: from a goal back to the next action through its beliefs, or by trial if it has none.
 
-What this episode shows outweighs every account of it. It knows no thing or place by name. Trials follow a hash of the
+What this episode shows outweighs what texts say. It knows no thing or place by name. Trials follow a hash of the
 prompt; at a temperature above 0 that share of its actions is a trial.
 """
 
@@ -16,11 +16,11 @@ from mage_es.engine.standins.prompts import StepPrompt
 from mage_es.engine.standins.stand_in import StandIn, count_words, episode_reply
 
 HAD = ""
-"""The action towards a thing that one has already."""
+"""The action towards a thing that one already has."""
 _MOST_CARRIED = 3
 """Most of one material that a trial collects."""
 _DEEPEST = 12
-"""Most steps backwards from a goal, as beliefs of mixed origin may form a circle."""
+"""Most steps backwards from a goal, since beliefs of mixed origin may form a circle."""
 
 
 def _choose(prompt: StepPrompt, dice: str, is_trial: bool) -> tuple[str, str]:
@@ -73,7 +73,7 @@ class CraftPlanner:
     # ------------------------------------------------------------ backwards from a thing
 
     def _toward(self, thing: str, count: int, depth: int = 0) -> str | None:
-        """Return the next action, HAD if the thing is had, None if no belief leads to it."""
+        """Return the next action, HAD if one already has the thing, None if no belief leads to it."""
         if thing in self._here.built or self._here.carried[thing] >= count:
             return HAD
         action = self._things.get(thing)
@@ -123,7 +123,7 @@ class CraftPlanner:
     # ------------------------------------------------------------ on the way
 
     def _gathering(self, goal: str, action: str) -> str:
-        """Before leaving a place first collect what the goal will need from it."""
+        """Before leaving a place, first collect what the goal will need from there."""
         if not action.startswith("go to "):
             return action
         wanted: Counter[str] = Counter()

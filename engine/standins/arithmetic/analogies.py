@@ -1,7 +1,7 @@
 """Analogies: a worked example's chain of operations, or a strategy's, carried out on another question.
 
-The score of an analogy is the likeness of the quantities and of what is asked, minus costs: numbers left over, numbers
-beside the point, implausible results, unexplained constants.
+The score of an analogy is the likeness of the quantities and of what is asked, minus costs: for numbers left over,
+irrelevant numbers, implausible results and unexplained constants.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ FOLLOWED = 0.3
 ASKED = 0.3
 """Weight of the likeness of what is asked."""
 UNUSED = 0.12
-"""Cost of each number of the question that the chain leaves over, beyond those it left over in the example."""
+"""Cost of each number of the question that the chain does not use, beyond those that it did not use in the example."""
 APART = 0.02
-"""Cost of each number used that seems beside the point."""
+"""Cost of each number that is used but seems beside the point."""
 CUT = 0.1
 """Cost of a chain that ends at an earlier step than the example's."""
 LESS = 0.12
@@ -36,7 +36,7 @@ FURTHER = 0.04
 DOUBT = 0.05
 """Cost of each operand that could have been another number of the example."""
 AGAINST = 0.05
-"""Cost of each number added that the question says goes out, or subtracted that it says comes in."""
+"""Cost of each number that is added though the question says it goes out, or subtracted though it comes in."""
 ODD = 0.1
 """Cost of each unexplained constant."""
 
@@ -101,7 +101,7 @@ def follow(strategy: Strategy, *, to: Problem) -> Analogy | None:
 
 
 def _chains(chain: OperationChain, *, is_short: bool) -> Iterator[tuple[OperationChain, float]]:
-    """Yield a chain and the lesser chains made from it, each with its cost; `is_short`: there are too few numbers."""
+    """Yield a chain and the lesser chains made from it, each with its cost; `is_short` means too few numbers."""
     yield chain, 0.0
     for part in parts(chain)[1 : 1 + _MOST_CUTS]:
         yield part, CUT
@@ -126,7 +126,8 @@ def _against(chain: OperationChain, mapping: Mapping[int, int], *, to: Problem) 
 
 
 def _turn(chain: OperationChain, mapping: Mapping[int, int], *, example: Problem, to: Problem) -> OperationChain | None:
-    """Swap + and - before quantities that come in while the example's went out, or vice versa; None if none do."""
+    """Swap + and - before quantities that come in while the example's went out, or vice versa; None if there are
+    none."""
     is_turned = False
     steps = []
     for step in chain.steps:
@@ -144,7 +145,7 @@ def _turn(chain: OperationChain, mapping: Mapping[int, int], *, example: Problem
 
 
 def extend(equations: Sequence[Equation], left: Quantity, *, used: Sequence[Quantity], to: Problem) -> Equation | None:
-    """Return a further equation of the last result and the number left over; None if no hint says which."""
+    """Return another equation, of the last result and the number left over; None if no hint says which."""
     result = equations[-1].value
     expression: tuple[ExpressionItem, ...] | None = None
     is_money = any(quantity.kind == "money" for quantity in used)

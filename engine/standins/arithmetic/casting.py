@@ -1,7 +1,7 @@
 """Which quantity of a question plays which part of a chain: an assignment by likeness.
 
 The assignment is optimal for the sum of likenesses (scipy's Hungarian solver), then improved by exchanges if the
-chain's results are implausible: negative, or broken where the example's was whole.
+chain's results are implausible: negative, or fractional where the example's was whole.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mage_es.engine.standins.arithmetic.equations import Equation
 from mage_es.engine.standins.arithmetic.quantities import Problem
 
 _UNNEEDED_WEIGHT = 0.6
-"""Weight in the assignment of a part that the chain does not need."""
+"""The assignment's weight for a part that the chain does not need."""
 _IMPLAUSIBLE = 0.12
 _UNTIED = 0.12
 _MOST_EXCHANGES = 30

@@ -44,7 +44,7 @@ _CONSTANTS = frozenset(map(Fraction, (1, 2, 3, 4, 7, 10, 12, 24, 30, 36, 52, 60,
 class Operand(NamedTuple):
     """`source` is `quantity`, `result`, `constant`, or `ratio` of the units of two quantities.
 
-    `at` points into quantities or steps, `to` at the second quantity of a ratio; `form` is a quantity's.
+    `at` is a place among quantities or steps, `to` that of the second quantity of a ratio; `form` is a quantity's.
     """
 
     source: str
@@ -59,7 +59,7 @@ OperationStep = tuple[Operand | str, ...]
 
 
 class OperationChain(NamedTuple):
-    """Steps in order; the last one gives the answer. `needed` are indices of quantities.
+    """Steps in order; the last one gives the answer. `needed` are the indices of the quantities that it uses.
 
     `odd` counts unexplained constants, `doubtful` the operands that could have been another quantity as well.
     """
@@ -77,7 +77,7 @@ def operations_of(step: Sequence[object]) -> tuple[str, ...]:
 
 
 def bind(equations: Sequence[Equation], quantities: Sequence[Quantity], *, answer: Fraction) -> OperationChain | None:
-    """Up to the equation that gives `answer`; None if none does."""
+    """Up to the equation that gives `answer`; None if no equation does."""
     last = max((at for at, equation in enumerate(equations) if is_close(equation.value, answer)), default=None)
     if last is None:
         return None
@@ -166,7 +166,7 @@ def _trim(steps: Sequence[OperationStep], values: Sequence[Fraction], *, doubtfu
 
 
 def parts(chain: OperationChain) -> list[OperationChain]:
-    """Return the chain itself, then the chains that end at an earlier step, the last first."""
+    """Return the chain itself, then the chains that end at an earlier step, the longest first."""
     values = [Fraction(1) if whole else Fraction(1, 2) for whole in chain.whole]
     return [
         _trim(chain.steps[: end + 1], values[: end + 1], doubtful=chain.doubtful)

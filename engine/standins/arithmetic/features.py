@@ -48,7 +48,7 @@ def nature(
 
 
 def context(tokens: Sequence[Token], quantities: Sequence[Quantity], *, order: int) -> dict[str, float]:
-    """In its clause, in its sentence, with falling weight."""
+    """Words of its clause, then of its sentence, with falling weight."""
     features: dict[str, float] = {f"place {round(4 * order / max(1, len(quantities) - 1))}": 0.7}
     if order == 0:
         features["first"] = 1.0

@@ -1,6 +1,6 @@
 """Numbers in prose, in digits or words: 1,200 · $3.50 · 25% · 3/4 · twenty-five · two thirds · half · twice · a dozen.
 
-Every number is exact; percentages are kept as said (25 for 25%), fractions as fractions.
+Every number is exact; percentages are kept as they are stated (25 for 25%), fractions as fractions.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _words(tokens: Sequence[Token], at: int) -> Numeral | None:
 
 
 def _cardinal(tokens: Sequence[Token], at: int) -> tuple[int, int]:
-    """Return its value and where it ends (`at` if there is none)."""
+    """Return its value and where it ends (`at` if there is no number)."""
     total = current = 0
     end = at
     while end < len(tokens):

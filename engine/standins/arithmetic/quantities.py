@@ -1,4 +1,5 @@
-"""The quantities of a word problem, each with features of its context, what the problem asks, and how alike two are.
+"""The quantities of a word problem, each with features of its context; what the problem asks; and how alike two
+quantities are.
 
 A feature is a string with a weight. Features come from general word classes and from the quantity's relations to the
 question and to the other quantities, so that they hold for other words and other nouns too.

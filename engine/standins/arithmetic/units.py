@@ -27,7 +27,7 @@ UNITS: dict[str, tuple[str, Fraction]] = {
 
 
 def ratio(one: str, other: str) -> Fraction | None:
-    """None unless both measure the same and differ."""
+    """None unless both measure the same dimension and differ."""
     if one not in UNITS or other not in UNITS:
         return None
     (dimension, size), (other_dimension, other_size) = UNITS[one], UNITS[other]

@@ -1,4 +1,4 @@
-"""Tokens of English prose: words with stems, numbers, marks, each with its sentence and clause."""
+"""Tokens of English prose: words with stems, numbers and marks, each with its sentence and clause."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Acting in prompts that offer Search, Lookup and Finish: it searches what is named, then answers.
 
 It searches the names of the question first; then titles that are suggested; then names near the question's words in
-what was read. It does nothing twice, and after `MOST_SEARCHES` it gives the answer that the observations hold.
+what was read. It does nothing twice, and after `MOST_SEARCHES` it gives the answer that its observations support.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Lookup(NamedTuple):
 
 
 def is_offered(request: Request) -> bool:
-    """Return whether a request asks for actions of this form, and does not just quote some."""
+    """Return whether a request asks for actions of this form, rather than just quoting some."""
     return all(form in request.system for form in _FORMS)
 
 

@@ -1,6 +1,6 @@
-"""What the reader answers: the option that examples vote for, the answer to a like question, or words of a passage.
+"""What the reader answers: the option that examples vote for, the answer to a similar question, or words of a passage.
 
-At temperature 0 the weightiest answer is chosen, above it one is drawn; a draw depends on the request alone.
+At temperature 0 the answer with most weight is chosen, above that one is drawn; a draw depends only on the request.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from mage_es.engine.standins.reader.options import BEGUN, options_in
 from mage_es.engine.standins.reader.passages import Weights, find_answers, words
 
 ANSWERED_WITH = re.compile(r"answered with: (.+?)\.?$", re.MULTILINE)
-"""How a principle or a strategy names the right answer to most questions of a kind."""
+"""How a principle or strategy states the right answer to most questions of a kind."""
 UNKNOWN = "unknown"
 _ALIKE = 0.5
-"""Least share of common words for another question to count as nearly the same."""
+"""The share of common words from which another question counts as nearly the same."""
 _DIGITS = 13
 """Hexadecimal digits of the request's hash that make a draw: as many as a float holds."""
 
 
 def candidates(question: str, examples: Sequence[Example], advice: Sequence[str] = (), found: str = "") -> Weights:
-    """Return the answers with some support and their weights; at least one, perhaps `UNKNOWN`.
+    """Return the answers that have some support, with their weights; at least one, which may be `UNKNOWN`.
 
     `question` includes the passage before it, `advice` are principles and strategies, `found` is what was looked up.
     """
@@ -69,7 +69,8 @@ def _voted(options: Mapping[str, str], question: str, examples: Sequence[Example
 
 
 def _meant(options: Mapping[str, str], example: Example) -> str:
-    """Return the option whose text is nearest to the one that an example chose, else that of its name; "" for none."""
+    """Return the option whose text is nearest to the one that an example chose, or else the one with that name, or
+    ""."""
     answer = example.answer.strip("[]() .")
     text = options_in(example.question).get(answer, "")
     if text.casefold() not in ("", answer.casefold()):

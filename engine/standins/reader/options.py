@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 BEGUN = re.compile(r"\bAnswer:([^\n.?!]*)$")
-"""The start of an answer that a question itself begins: `Answer: Option (`."""
+"""The start of an answer that the question itself begins: `Answer: Option (`."""
 _LETTERED = re.compile(r"^([A-Z])\. (.+)$", re.MULTILINE)
 _CHOICE = re.compile(r"\b(?:your|one|following) options?\b|\boptions?:", re.IGNORECASE)
 _CHOSEN = re.compile(r"\b(?:Option|answer is) *\(?$", re.IGNORECASE)

@@ -18,11 +18,11 @@ _COMMON = frozenset(
     )
 )
 _NEAREST = 3
-"""Sentences to look for answers in."""
+"""How many sentences to look for answers in."""
 _TIMED = ("when", "what year", "how many", "how much", "how old", "which year", "in which year")
 
 Weights = dict[str, float]
-"""Answers and the support for each."""
+"""Each answer's support."""
 
 
 def words(text: str) -> frozenset[str]:
@@ -30,7 +30,7 @@ def words(text: str) -> frozenset[str]:
 
 
 def nearest_sentences(question: str, passage: str) -> list[tuple[str, float]]:
-    """How near: 0 without a common word; a word counts less if more sentences have it."""
+    """How near it is: 0 without a common word; a word counts for less if more sentences have it."""
     asked, sentences = words(question), [sentence for sentence in _SENTENCE.split(passage) if sentence.strip()]
     spread = Counter(word for sentence in sentences for word in words(sentence))
     near = ((text, sum(1 / spread[word] for word in sorted(asked & words(text)))) for text in sentences)

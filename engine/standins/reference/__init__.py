@@ -1,1 +1,1 @@
-"""`builtin/reference`: writes what the guidance tier is asked for by rule, from reference solutions."""
+"""`builtin/reference`: writes by rule what the guidance tier is asked for, from reference solutions."""

@@ -1,4 +1,4 @@
-"""What right answers alone show if no solution can be read: an answer that most questions of a kind share.
+"""What right answers alone show if there is no readable solution: an answer that most questions of a kind share.
 
 An episode's answer is its outcome, so it is never given as an answer.
 """
@@ -15,7 +15,7 @@ from mage_es.engine.standins.reference.solutions import type_strategy
 
 _LEAST_CASES = 3
 _MOST = Fraction(3, 4)
-"""Least share of the questions with an answer, to state it for all of them."""
+"""The share of questions that must have an answer for it to be stated for all of them."""
 
 
 def is_episode(case: Case) -> bool:
@@ -23,7 +23,7 @@ def is_episode(case: Case) -> bool:
 
 
 def shared_answer(cases: Sequence[Case]) -> str:
-    """Return "" if there is none or they are episodes."""
+    """Return "" if there is no such answer, or for episodes."""
     if any(map(is_episode, cases)):
         return ""
     counts = Counter(case.answer for case in cases)

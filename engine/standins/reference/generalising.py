@@ -79,7 +79,7 @@ def is_telling(word: str) -> bool:
 
 
 def common_words(works: Sequence[Worked]) -> tuple[str, ...]:
-    """In alphabetical order, only telling ones if there are any."""
+    """In alphabetical order; only the distinctive ones if there are any."""
     texts = [{token.text for token in worked.problem.tokens if token.kind == "word"} for worked in works]
     shared = set.intersection(*texts) if texts else set()
     telling = {word for word in shared if is_telling(word)} or shared

@@ -6,7 +6,7 @@ from mage_es.engine.briefs import ExplorationBrief, NavigatorBrief, NavigatorRep
 
 
 def author_briefs(brief: NavigatorBrief) -> NavigatorReply:
-    """By share of wrong answers, untried skills first."""
+    """In order of the share of wrong answers, untried skills first."""
     ordered = sorted(brief.frontier, key=lambda tally: (-_share_wrong(tally), tally.skill))
     return NavigatorReply(
         briefs=tuple(ExplorationBrief(skill=tally.skill, brief=_brief(tally, brief.mastered)) for tally in ordered)

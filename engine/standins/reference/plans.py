@@ -20,7 +20,7 @@ from mage_es.engine.standins.reference.solutions import type_strategy
 _LINE = re.compile(r"([a-z][^:=]*): ([^=]+)")
 _WORD = re.compile(r"[a-z]+")
 _CONTAINED = Fraction(3, 5)
-"""A task type builds on another if it has at least this share of its lines."""
+"""A task type builds on another if it has at least this share of the other's lines."""
 _MOST_PREREQUISITES = 3
 _MOST_WORDS = 6
 _LEAST_CASES = 2
@@ -44,7 +44,7 @@ class PlannedType(NamedTuple):
     lines: frozenset[str]
 
     def contains(self, other: PlannedType) -> bool:
-        """Return whether this type has most lines of another one with shorter plans."""
+        """Return whether this type has most of the lines of another one with shorter plans."""
         is_shorter = (other.steps, other.name) < (self.steps, self.name)
         return is_shorter and len(other.lines & self.lines) >= _CONTAINED * len(other.lines)
 

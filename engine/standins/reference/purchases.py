@@ -21,11 +21,11 @@ _ADVICE = {
     "price": "Search with the words of the instruction, without the price.",
     "unbought": "Buy before the steps run out: a visit without a purchase earns nothing.",
 }
-"""Advice against each fault; among equally frequent faults, the earlier one comes first."""
+"""The advice for each fault; among equally frequent faults, the earlier one comes first."""
 
 
 class Purchase(NamedTuple):
-    """`product` is "" if none was bought."""
+    """`product` is "" if nothing was bought."""
 
     queries: tuple[str, ...]
     product: str

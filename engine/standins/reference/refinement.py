@@ -22,7 +22,7 @@ _ADVICE = {
     "short": "Do not stop early: ask after each step whether its result is what the question asks for.",
     "operation": "Before each step say what its result stands for, then choose the operation.",
 }
-"""Advice against each fault; among equally frequent faults, the earlier one comes first."""
+"""The advice for each fault; among equally frequent faults, the earlier one comes first."""
 
 
 def author_refinement(brief: RefinementBrief) -> RefinementReply:

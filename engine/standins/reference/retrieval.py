@@ -36,7 +36,7 @@ def author_recipe(brief: RetrievalBrief) -> RetrievalReply:
 
 
 def _success_quota(given: Sequence[BundleOutcome], bundle: int) -> int:
-    """Laplace-smoothed; ties: more."""
+    """Laplace-smoothed; the larger quota wins a tie."""
 
     def rate(quota: int) -> float:
         alike = [outcome.correct for outcome in given if min(outcome.count("solved"), bundle) == quota]

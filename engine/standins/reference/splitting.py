@@ -1,7 +1,6 @@
-"""Skill splitting: by task type if a skill resolves several, else by the operations of its questions.
-
-A child for a task type takes over that type. A child for operations resolves none, because a question's type does not
-tell its operations. A skill that was split by operations is not split by them again.
+"""Skill splitting: by task type if a skill resolves several, or else by the operations of its questions. A child for a
+task type takes over that type. A child for operations resolves no type, because a question's type does not reveal its
+operations. A skill that was split by operations is not split by them again.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def _tool(task_type: str, source: str, strategy: Strategy, examples: Sequence[Au
 
 
 def _examples(shared: Shared, pairs: Sequence[tuple[str, Worked]]) -> list[AuthoredExample]:
-    """Only questions that the steps answer rightly without adapting units and signs."""
+    """Only questions that the steps answer rightly without changing units or signs."""
     plain = [
         tuple(
             item._replace(source="constant") if isinstance(item, Operand) and item.source == "ratio" else item

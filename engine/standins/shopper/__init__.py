@@ -1,1 +1,1 @@
-"""`builtin/shopper`: shops in WebShop as the episodes and advice in its prompt do."""
+"""`builtin/shopper`: shops in WebShop as the episodes and advice in its prompt suggest."""

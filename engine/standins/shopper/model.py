@@ -1,6 +1,6 @@
 """The shopper: from a step prompt to a reason and an action.
 
-It knows the shop's buttons and how instructions are worded; how to shop it must read in the advice of its prompt. At a
+It knows the shop's buttons and how instructions are worded; it must read in its prompt's advice how to shop. At a
 temperature above 0 that share of its actions is a trial.
 """
 
@@ -29,7 +29,7 @@ _OPENING = re.compile(r"^find me ", re.IGNORECASE)
 
 
 class InstructionParts(NamedTuple):
-    """How it opens, the option values that it names, and the clause that bounds the price."""
+    """How an instruction opens, the option values that it names, and the clause that bounds the price."""
 
     opening: str
     values: tuple[str, ...]
@@ -71,7 +71,7 @@ def habits_of(told: Mapping[str, str]) -> Habits:
 
 
 LATEST_LOOK = 9
-"""The last step at which it looks at a further product."""
+"""The last step at which it looks at another product."""
 _NOT_OF_A_QUERY = re.compile(r"[\[\]\s]+")
 
 

@@ -1,4 +1,4 @@
-"""The survivor: from the nearest achievement back to the next action through what it takes.
+"""The survivor: from the nearest achievement back to the next action, through what it takes.
 
 The prompt does not list what was achieved. It is inferred from items, the view and the last steps; achievements that
 leave no trace are tried only early in an episode. It knows how observations are worded and how to walk, but not what
@@ -18,16 +18,16 @@ from mage_es.engine.standins.survivor.rulebook import Belief, Rulebook
 from mage_es.engine.standins.survivor.walking import DIRECTIONS, Walker, situation_in
 
 _LOW, _TOPPED_UP = 3, 6
-"""Levels of vitals at which it looks for more, and takes more in passing."""
+"""Levels of vitals below which it looks for more, or takes more in passing."""
 _EARLY = 120
-"""Steps in which it tries achievements that leave no trace."""
+"""How many steps it tries achievements for that leave no trace."""
 _NEARBY = 4
-"""Steps away at which it takes something in passing."""
+"""How many steps away something may be to be taken in passing."""
 _FAR, _RARE, _DEEPEST = 40, 8, 6
 _MOST = 9
 """Most of an item that can be carried."""
 _HEALTHY = 4
-"""Least health to begin a fight with."""
+"""The least health with which it begins a fight."""
 
 
 def _choose(prompt: StepPrompt, dice: str, is_trial: bool) -> tuple[str, str]:
@@ -42,7 +42,7 @@ Survivor = partial(StandIn, "builtin/survivor", reply, count_words)
 
 
 class Way(NamedTuple):
-    """The next action toward something, about how many steps it takes, and what it is for."""
+    """The next action toward something, roughly how many steps that takes, and what it is for."""
 
     cost: int
     action: str
@@ -192,7 +192,7 @@ class SurvivalPlanner:
         return any(name in shown for name in lasting) or (acted and not lasting)
 
     def _in_vain(self) -> set[str]:
-        """Return what is still in front after being used twice in the last steps."""
+        """Return what is still in front although it was used twice in the last steps."""
         used = [past.view.faced for past in self._now.past[-3:] if past.action == "Do"]
         faced = self._now.view.faced
         patient = {name for rule in self._rules.rules.values() if rule.is_rare or rule.is_fight for name in rule.facing}

@@ -55,7 +55,7 @@ class Rulebook:
         return [rule for rule in self.rules.values() if wanted in rule.gives]
 
     def _add(self, name: str, clauses: str) -> None:
-        """The first of each name counts, so the caller puts those with their action first."""
+        """The first of each name counts, so the caller puts rules with an action first."""
         by = _BY.search(clauses)
         facing, near = _FACING.search(clauses), _NEAR.search(clauses)
         action = self._actions.get(by.group(1).lower(), "") if by else self._actions.get(name, "")

@@ -1,4 +1,5 @@
-"""The situation in a survival prompt, and walking by sight: toward a thing, around obstacles, and onward without one.
+"""The situation in a survival prompt, and walking by sight: toward a thing, around obstacles, and onward without a
+destination.
 
 Without a destination, a direction is kept for some steps and then drawn anew from a hash.
 """
@@ -40,7 +41,7 @@ class View(NamedTuple):
 
 
 class Past(NamedTuple):
-    """With the view before it."""
+    """With the view before the step."""
 
     number: int
     view: View
@@ -83,7 +84,7 @@ def _past(text: str) -> list[Past]:
     begins = list(_ENTRY.finditer(text))
     ends = [*(found.start() for found in begins[1:]), len(text)]
     past = []
-    for found, end in zip(begins, ends, strict=False):  # an empty text has an end and no beginning
+    for found, end in zip(begins, ends, strict=False):  # without an entry there is one end, and no beginning
         told = text[found.end() : end]
         done = _ACTION.findall(told)
         past.append(Past(int(found.group(1)), view_in(told), done[-1] if done else ""))
@@ -125,7 +126,7 @@ class Walker:
         return self._moves[free[0]]
 
     def _ordered(self, directions: Sequence[str]) -> list[str]:
-        """The last one taken comes first: keeping on gets around corners."""
+        """The direction taken last comes first: keeping to it gets one around corners."""
         taken = self._last_direction()
         drawn = self._drawn(directions, self._now.number // 3)
         return sorted(drawn, key=lambda way: way != taken)

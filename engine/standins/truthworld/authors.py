@@ -1,6 +1,6 @@
 """`builtin/truthguide`: writes what the guidance tier is asked for about truthworld, from reference solutions alone.
 
-It believes the solutions. It states as a rule what most of them agree on, so a poisoned solution becomes a poisoned
+It believes the solutions, and states as a rule what most of them agree on, so a poisoned solution becomes a poisoned
 memory of its question, and rarely more.
 """
 

@@ -1,7 +1,7 @@
 """`builtin/truthjudge`: scores the free-form answers that the rule of truthworld leaves undecided.
 
 It skips sentences about judging, so that an answer cannot talk its way to a score. An answer that names one standing,
-in its own word or in a known paraphrase, is right or wrong by it; one with several, or none, is wrong.
+in its own word or in a known paraphrase, is right or wrong by that; one with several, or none, is wrong.
 """
 
 from __future__ import annotations

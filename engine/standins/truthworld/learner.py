@@ -4,9 +4,9 @@ It reads from its prompt which claims are stated in which sections. A claim coun
 Solved questions, corrections and strategies show a claim at work; any other section only states it. Earlier calls for
 the same question are no source of claims.
 
-Most right answers follow the true rules; of the others, in the shares that the world's shape sets, some follow wrong
-rules that happen to give the right number, some give no rules. Wrong answers follow the wrong rules in the prompt, else
-a common misbelief.
+Most right answers follow the true rules; in shares that the world's shape sets, some follow wrong rules that happen to
+give the right number, and some give no rules. Wrong answers follow the wrong rules in the prompt, or else a common
+misbelief.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _route(titles: Collection[str]) -> str:
 
 
 _FREELY, _HEDGED = 60, 30
-"""Percent of verdicts worded freely, and percent of the wrong ones among them that are vague."""
+"""Percentage of verdicts that are worded freely, and of the wrong ones among them that are vague."""
 
 
 def reply(request: Request) -> str:
@@ -125,7 +125,7 @@ def _wrongly(world: HiddenWorld, puzzle: Puzzle, informed: Informed) -> WorkedAc
     wrong = account(puzzle.start, puzzle.marks, lambda mark: beliefs.get(mark, world.marks[mark].rule))
     if wrong.result != true_account(world, puzzle.start, puzzle.marks).result:
         return wrong
-    # Wrong rules can lead to the right number. A wrong answer is due, so add a slip at the end.
+    # Wrong rules can lead to the right number. The answer has to be wrong, so a slip is added at the end.
     return WorkedAccount(
         f"{wrong.text}\nOne more is carried over: {wrong.result} + 1 = {wrong.result + 1}", wrong.result + 1
     )

@@ -1,1 +1,1 @@
-"""Task sets whose rules are drawn from the seed, so that no model can know them: only experience tells."""
+"""Task sets whose rules are drawn from the seed, so that no model can know them: only experience shows them."""

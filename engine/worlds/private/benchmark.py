@@ -1,7 +1,7 @@
 """Private task sets as benchmarks: 600 evolution and 200 test questions for each seed, made on demand.
 
 A name takes options, `private-labels?labels=4&wordings=6`; `difficulty` (1, 2, 3) stands for the options of a level,
-and those that are named win over it. A run records them all.
+and options that are named take precedence. A run records them all.
 
 Rules
     - The rule is drawn from the seed and all options. Both splits follow the same rule.
@@ -49,7 +49,7 @@ class PrivateSet(Generated):
     """What is right depends on the seed, so a run cannot continue with another."""
 
     def __init__(self, name: str, seed: int) -> None:
-        """Raises `UsageError` as `recorded` does."""
+        """Raises `UsageError` like `recorded`."""
         self._called = SeededName(recorded(name), seed)
         self.name = self._called.name
         rule = rule_of(self._called)

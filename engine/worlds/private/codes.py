@@ -40,7 +40,7 @@ class CodeRule:
         self.grades = dict(zip(GRADES, dice.shuffled(_LETTERS), strict=False))
         self.tapes = dict(zip(TAPES, map(str, dice.shuffled(range(1, 10))), strict=False))
         self.digits = 2 + dice.below(3)
-        """Places of a shelf's number, filled up with zeros."""
+        """How many digits a shelf's number has, padded with zeros."""
         self.order = tuple(dice.shuffled(("depot", "shelf", "grade", "tape")[:count]))
         self.separators = tuple(dice.pick(_SEPARATORS) for _ in range(count - 1))
         self._others = several(coined(dice), len(GRADES))

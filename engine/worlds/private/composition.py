@@ -1,7 +1,7 @@
-"""Two rules and their composition: where a product is kept, who serves that depot, and so who brings the product.
+"""Two rules and their composition: where a product is kept, who serves that depot, and hence who brings the product.
 
-Evolution asks for depots, for carriers, and who brings one half of the products; the test split asks of the others. So
-each held-out answer follows from two rules that can be learned, and not from a question like it.
+Evolution asks for depots, for carriers, and who brings one half of the products; the test split asks about the others.
+So each held-out answer follows from two rules that can be learned, and not from a question like it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from mage_es.engine.worlds.private.wording import TEAMS, WORDINGS, circumstances
 from mage_es.engine.worlds.wordmath.dice import Dice
 
 _PARTS = ("keeping", "keeping", "serving", "bringing", "bringing")
-"""What evolution asks for, each choice as likely as the others."""
+"""What evolution asks for; all entries are equally likely."""
 PHASES = ("keeping", "serving", "bringing")
 _ASKS = {
     "keeping": "which depot keeps the {of}",
@@ -43,7 +43,7 @@ class CompositionRule:
         products = several(coined(dice), 2 * half)
         self.depot = dict(zip(products, (*depots, *depots) * options["products"], strict=True))
         self.products: dict[Split, tuple[str, ...]] = {"evolution": products[:half], "test": products[half:]}
-        """Those whose composition each split asks for, as many of each depot."""
+        """The products whose composition each split asks for, equally many from each depot."""
         self.scorer = scorer_of("choice", self.labels)
 
     def ask(self, dice: Dice, split: Split) -> Posed:

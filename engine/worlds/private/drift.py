@@ -1,5 +1,5 @@
 """Tickets to teams by a rule that changes: from a certain day, each product belongs to a different team. Every ticket
-states its day, so that each has one right answer whenever it is asked."""
+states its day, so each has one right answer, whenever it is asked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mage_es.engine.worlds.wordmath.dice import Dice
 
 DAYS = 240
 _SWAY = 20
-"""A change comes at most this many days before or after the time that would make all parts equal."""
+"""A change comes at most this many days before or after the one that would make all parts equal."""
 
 
 class DriftRule(LabelRule):
@@ -20,9 +20,9 @@ class DriftRule(LabelRule):
         changes = options["changes"]
         even = [DAYS * part // (changes + 1) for part in range(1, changes + 1)]
         self.change_days = tuple(day - _SWAY + dice.below(2 * _SWAY + 1) for day in even)
-        """The first day of each rule but the first one."""
+        """The first day of each rule except the first."""
         self.moves = (0, *dice.shuffled(range(1, options["labels"]))[:changes])
-        """How many places down the list of teams each rule moves every product, against the first rule."""
+        """How many places down the list of teams each rule moves every product, compared with the first rule."""
 
     def team_on(self, product: str, day: int) -> str:
         place = self.labels.index(self.team[product]) + self.moves[self.phase(day)]

@@ -1,4 +1,4 @@
-"""What a private task set is made of: a rule, the questions that follow from it, how hard they may be."""
+"""What a private task set consists of: a rule, the questions that follow from it, and how hard they may be."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Options = Mapping[str, int]
 
 
 class Posed(NamedTuple):
-    """One question and its answer. `phase` is the part of a stream that it belongs to, `time` its moment there."""
+    """One question and its answer. `phase` is the part of a stream that it belongs to, `time` its place in it."""
 
     text: str
     gold: str

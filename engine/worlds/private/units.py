@@ -38,7 +38,7 @@ class UnitRule:
         self.rates = dict(zip(WAYS, dice.shuffled(range(2, 10)), strict=False))
         """What a small unit costs, by its route."""
         self.handling, self.extra = 3 + dice.below(17), 20 + dice.below(30)
-        """Surcharges on every fee, and on that for more than `limit` small units."""
+        """Surcharges: on every fee, and on a fee for more than `limit` small units."""
         self.limit = self.size * len(_MOST) // 2 + dice.below(self.size)
 
     def ask(self, dice: Dice, split: Split) -> Posed:

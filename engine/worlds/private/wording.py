@@ -1,7 +1,8 @@
 """The words that private task sets share: teams, coined names, troubles in six wordings, letters about them.
 
-What names an answer (a team, a code) is drawn for each seed and has nothing to do with what it stands for. All else
-that a text says (who writes, from where, which order) is drawn independently of the answer, and says nothing about it.
+The name of an answer (a team, a code) is drawn for each seed and has nothing to do with what it stands for. Everything
+else that a text says (who writes, from where, about which order) is drawn independently of the answer, and says nothing
+about it.
 """
 
 from __future__ import annotations

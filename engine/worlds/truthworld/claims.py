@@ -13,7 +13,7 @@ _OPERATIONS: dict[str, Operation] = {str(name): name for name in SIGNS}
 
 
 class Claim(NamedTuple):
-    """That a mark means a rule. Two texts that state the same are the same claim."""
+    """The claim that a mark means a rule. Two texts that state the same rule make the same claim."""
 
     mark: str
     rule: Rule
@@ -51,7 +51,8 @@ def true_account(world: HiddenWorld, start: int, marks: Sequence[str]) -> Worked
 def false_account(world: HiddenWorld, start: int, marks: Sequence[str], *, at: int) -> WorkedAccount:
     """Return a calculation that ends in the right answer and misstates the marks at places `at` and `at` + 1.
 
-    The first gets the commonly believed rule, the second a rule that makes up for it: plausible, and wrong.
+    The first gets the commonly believed rule, the second a rule that makes up for it: the result is plausible, and
+    wrong.
     """
     lines, value, right = [], start, start
     for place, mark in enumerate(marks):

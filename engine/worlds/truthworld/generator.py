@@ -18,9 +18,9 @@ from mage_es.engine.worlds.wordmath.generator import split_of
 
 _STARTS = range(41, 100)
 _MARKS = (2, 3, 3, 4)
-"""How many marks a question has, each choice as likely as the others."""
+"""How many marks a question has; all entries are equally likely."""
 _LONG, _SHORT = range(9, 12), range(1, 4)
-"""Lines of chronicle in a long context (more than 500 characters) and in a short one."""
+"""How many lines of chronicle a long context (more than 500 characters) has, and a short one."""
 
 
 def generate(world: HiddenWorld, split: Split, index: int) -> Question:

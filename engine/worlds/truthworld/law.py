@@ -10,7 +10,7 @@
               from `cot` is whether there is a principle in the prompt, for any reason
 
 A question is answered rightly if its own fixed draw lies below p, so a better bundle never loses a question that a
-worse one wins, and what would have been is known question by question.
+worse one wins, and the outcome under another bundle is known for each question.
 """
 
 from __future__ import annotations

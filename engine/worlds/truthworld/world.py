@@ -1,4 +1,4 @@
-"""The hidden side of truthworld: task types, marks with their true rules, and what its parameters are.
+"""The hidden side of truthworld: task types, marks with their true rules, and the world's parameters.
 
 A question applies the rules of a few marks to a number. What a mark means is nowhere in the question; a memory can
 state it, rightly or wrongly. Everything follows from the seed.
@@ -81,9 +81,9 @@ class LandType(NamedTuple):
 
 
 ROUTES = ("cot", "chain", "tool", "cot_principles")
-"""The routes of which each task type has a favourite; `direct` never is one."""
+"""The routes of which each task type has a favourite; `direct` is never the favourite."""
 _LEAST_BASELINE, _BASELINE_SPAN = 20, 16
-"""Success without any memory, in percent: from the first upwards, less than the span more."""
+"""Success without any memory, in percent: the least, and the span above it."""
 
 
 class HiddenWorld:

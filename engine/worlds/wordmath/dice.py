@@ -13,7 +13,7 @@ from typing import TypeVar
 T = TypeVar("T")
 _BLOCK = 96
 _LEAST = 1 << 64
-"""Below this much entropy a new block is hashed; keeps the bias of a draw under one in 2**48."""
+"""Below this much entropy a new block is hashed, which keeps the bias of a draw under one in 2**48."""
 
 
 class Dice:

@@ -44,7 +44,8 @@ class Variant(NamedTuple):
 
 
 class Family(NamedTuple):
-    """One way of telling a task type. `asks` maps a variant to further sentences, the last of which asks."""
+    """One way of wording a task type. `asks` maps a variant to its additional sentences, the last of which is the
+    question."""
 
     name: str
     says: tuple[str, ...]
@@ -93,7 +94,7 @@ def family(
     ask_first: bool = False,
     **asks: str | Sequence[str],
 ) -> Family:
-    """Read a family; every further key is a variant: its question, or sentences that end in the question."""
+    """Read a family; every other key is a variant: its question, or sentences that end with the question."""
     asked = {key: (ask,) if isinstance(ask, str) else tuple(ask) for key, ask in asks.items()}
     return Family(name, tuple(says), asked, x, y, _rules(numbers), held_out, ask_first)
 

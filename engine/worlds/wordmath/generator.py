@@ -27,7 +27,7 @@ _LARGEST = 20_000
 _TRIES = 2_000
 _DISTRACTOR = 35
 _SPARE = range(11, 70)
-"""Numbers of the distractor sentences; one that the problem does not use is taken."""
+"""Numbers for the distractor sentences; one is taken that the problem does not use."""
 _TEST_SHARE = 4
 """One text in this many belongs to the test split."""
 
@@ -73,7 +73,7 @@ def _values(task_type: ProblemType, family: Family, key: str, dice: Dice) -> dic
 
 
 def _apply(step: ProblemStep, values: dict[str, int]) -> bool:
-    """Add a step's result to the values; return False if it is not a positive integer, or a huge one."""
+    """Add a step's result to the values; return False if it is not a positive integer, or is a huge one."""
     left, right = operand(step.left, values), operand(step.right, values)
     if step.operator == "/" and (right == 0 or left % right):
         return False

@@ -1,6 +1,6 @@
 """From a family's sentences and the drawn values to English text.
 
-A pronoun is used only after its person has been named, and only where no one else could be meant: the second person of
+A pronoun is used only after its person has been named, and only if it cannot mean anyone else: the second person of
 a story has the other gender, and a story with three people has no pronouns.
 """
 

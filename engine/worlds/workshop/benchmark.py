@@ -42,7 +42,7 @@ def _question(seed: int, split: Split, index: int) -> Question:
     task = tasks.draw(seed, split, index)
     family = wording.family(Dice(f"{VERSION}/{seed}/{split}/{index}/wording"), split)
     rules = land(task.seed, task.land)
-    goal = task.goal or rules.tiers[-1][-1]  # the last thing of the last tier needs all others
+    goal = task.goal or rules.tiers[-1][-1]  # the last thing of the last tier needs all the others
     plan = short_plan(rules, task.situation, goal, task.count) if split == "evolution" else []
     return Question(
         id=f"workshop-{split}-{index:05d}",

@@ -1,6 +1,6 @@
 """One episode of `workshop`: seventeen actions, a status in words, and no explanation of why an action did nothing.
 
-What a thing costs is said when it is made, never before: rules are learned from what worked.
+What a thing costs is stated only when it is made: rules are learned from what worked.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ class WorkshopGame:
         )
 
     def score(self) -> float:
-        """Return 1 for a reached goal, else half the share of its achievements; for `open` the share of all."""
+        """Return 1 if the goal was reached, else half the share of its achievements; for `open`, the share of all
+        achievements."""
         share = len(self._wanted.intersection(self._achieved)) / max(1, len(self._wanted))
         if not self._task.goal:
             return share

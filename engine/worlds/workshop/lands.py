@@ -1,7 +1,7 @@
 """The lands of `workshop`: what is found where and what each thing takes, drawn from the seed and kept secret.
 
 All lands share their words and the shape of their technology tree, and differ in everything else. What was learned in
-one land is therefore wrong in another, and nothing can be known beforehand.
+one land is therefore wrong in another, and nothing is known beforehand.
 
     hand: r0, r1 -> station s0 -> tool g0 -> r2, r3 -> station s1, tool g1 -> r4 -> parts g2, g3 -> masterpiece g4
 """
@@ -33,14 +33,14 @@ class Recipe(NamedTuple):
 
 
 class Land(NamedTuple):
-    """`tools` maps a material to the tool that it takes, "" for bare hands."""
+    """`tools` maps a material to the tool that collecting it takes, "" for bare hands."""
 
     name: str
     found_at: Mapping[str, str]
     tools: Mapping[str, str]
     recipes: Mapping[str, Recipe]
     tiers: tuple[tuple[str, ...], ...]
-    """Things by their distance from bare hands: supplies, tools, works."""
+    """Things in order of their distance from bare hands: supplies, tools, works."""
 
 
 @lru_cache(maxsize=64)

@@ -34,7 +34,7 @@ class _Planner:
         self._making: Counter[str] = Counter()
         """Goods and stations still to be made."""
         self._used: Counter[str] = Counter()
-        """How much of each thing those still to be made will take, and the goal asks for."""
+        """How much of each thing the goal and the things still to be made will take."""
         self._tools: set[str] = set()
         self._actions: list[str] = []
 

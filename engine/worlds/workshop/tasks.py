@@ -19,7 +19,7 @@ from mage_es.engine.worlds.workshop.plans import WorkshopSituation, short_plan
 KINDS = ("supplies", "tools", "works", "open")
 """What a task asks for: a thing of one of the three tiers, or to get as far as possible."""
 LONGEST_PLAN = 24
-"""A situation with a longer plan is redrawn with more given at the start."""
+"""A situation with a longer plan is redrawn, with more given at the start."""
 OPEN_STEPS = 40
 """Steps of a task of the kind `open`."""
 
@@ -76,7 +76,7 @@ def _goal(dice: Dice, tier: tuple[str, ...]) -> _Goal:
 
 
 def _situation(dice: Dice, rules: Land, goal: _Goal, given: int) -> WorkshopSituation:
-    """Each thing on the way to the goal is already there with a probability of `given` percent."""
+    """Each thing on the way to the goal is already there at the start with a probability of `given` percent."""
     carried: dict[str, int] = {}
     built: dict[str, str] = {}
     for thing in closure(rules, goal.thing)[:-1]:

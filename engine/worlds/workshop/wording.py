@@ -1,4 +1,4 @@
-"""How a task of `workshop` is put into words: six ways, two of which only the test split uses."""
+"""How a task of `workshop` is put into words: six ways, two of which are used only by the test split."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNFAMILIAR = (
     "It is your turn in the {land}. Be so kind and {goal} before {steps} steps are over. You find yourself {start}.",
     "{steps} steps remain today. The order from the {land} reads: {goal}. You are {start} when the day begins.",
 )
-"""Ways that evolution never shows."""
+"""The ways that evolution never shows."""
 
 
 def family(dice: Dice, split: str) -> str:

@@ -298,7 +298,7 @@ def test_while_a_process_writes_the_run_it_cannot_be_examined_and_nothing_is_los
     before = contents(examined.exams_path)
     with (
         Log.open(examined.log_path, clock=clock),
-        pytest.raises(RunLocked, match=r"this process \(pid \d+, .* is writing"),
+        pytest.raises(RunLocked, match=r"this process \(pid \d+, .* is already writing"),
     ):
         sit(examined, Counting())
     assert contents(examined.exams_path) == before

@@ -64,8 +64,8 @@ def test_every_form_of_an_answer_comes_to_one_gold(kind: str, answer: str, gold:
         ({"Question": "Q?"}, "missing required field `Answer`"),
         ({"Question": "Q?", "Answer": {"a": 1}}, r"at `\$\.Answer`"),
         ({"Question": " ", "Answer": 1}, "Question: it is empty"),
-        ({"Question": "Q?", "Answer": "North"}, "Answer: 'North' is no answer of the kind option"),
-        ({"Question": "Q?", "Answer": [1.0]}, r"Answer: \[1.0\] is no answer of the kind option"),
+        ({"Question": "Q?", "Answer": "North"}, "Answer: 'North' is not an answer of the kind option"),
+        ({"Question": "Q?", "Answer": [1.0]}, r"Answer: \[1.0\] is not an answer of the kind option"),
     ],
 )
 def test_a_malformed_record_is_named_by_file_line_and_field(tmp_path: Path, line: object, complaint: str) -> None:

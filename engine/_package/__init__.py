@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.exam import aexamine, examine
     from mage_es.engine.verbs.exam_report import ExamReport
     from mage_es.engine.verbs.open_run import aopen_run, open_run
+    from mage_es.engine.verbs.prune import PruneReport, aprune, prune
     from mage_es.engine.verbs.replay import ReplayReport, areplay, replay
     from mage_es.engine.verbs.reproduce import ReproduceReport, areproduce, reproduce
     from mage_es.engine.verbs.resume import aresume, resume
@@ -90,6 +91,7 @@ __all__ = [
     "PrerequisiteError",
     "Prices",
     "ProgressNote",
+    "PruneReport",
     "Question",
     "QuestionReport",
     "ReplayReport",
@@ -116,6 +118,7 @@ __all__ = [
     "aevolve",
     "aexamine",
     "aopen_run",
+    "aprune",
     "areplay",
     "areproduce",
     "aresume",
@@ -135,6 +138,7 @@ __all__ = [
     "list_runs",
     "open_model",
     "open_run",
+    "prune",
     "read_prices",
     "replay",
     "reproduce",
@@ -171,6 +175,7 @@ _HOMES = {
     "engine.verbs.exam": ("aexamine", "examine"),
     "engine.verbs.exam_report": ("ExamReport",),
     "engine.verbs.open_run": ("aopen_run", "open_run"),
+    "engine.verbs.prune": ("PruneReport", "aprune", "prune"),
     "engine.verbs.replay": ("ReplayReport", "areplay", "replay"),
     "engine.verbs.reproduce": ("ReproduceReport", "areproduce", "reproduce"),
     "engine.verbs.resume": ("aresume", "resume"),

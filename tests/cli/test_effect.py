@@ -57,3 +57,23 @@ def test_an_order_that_does_not_exist_is_refused(mage: Command, runs_dir: Path) 
 def test_what_does_not_exist_is_refused_by_name(mage: Command, runs_dir: Path) -> None:
     done = mage("effect", "first", "--kind", "principal")
     assert done.code == 2 and "principal" in done.err and "principle" in done.err
+
+
+@pytest.mark.slow
+def test_what_is_proved_harmful_goes_out_of_use_and_a_run_that_goes_on_does_without_it(mage: Command) -> None:
+    measured(Path("runs"), 2, questions=120, top=6)
+    looked = mage("memory", "prune", "2-asked", "--dry-run")
+    assert looked.code == 0 and "1 would go out of use" in looked.out and "25 of 55 right as they were" in looked.out
+    done = json.loads(mage("memory", "prune", "2-asked", "--json").out)
+    [pruned] = done["pruned"]
+    listed = json.loads(mage("memory", "list", "2-asked", "--status", "quarantined", "--json").out)["items"]
+    assert [item["memory_id"] for item in listed] == [pruned["memory_id"]]
+    assert "Nothing is proved harmful" in mage("memory", "prune", "2-asked").out
+
+
+def test_prune_needs_a_record_to_go_by(mage: Command, runs_dir: Path) -> None:
+    for words in (("wordmath",), ("--from", "first", "--at", "iter-0")):
+        refused = mage("evolve", *words, "--prune")
+        assert refused.code == 2 and "--prune goes by the record of the run that --from names" in refused.err
+    went_on = mage("evolve", "--from", "first", "--prune", "--iterations", "1", "--pool", "4")
+    assert went_on.code == 0 and "Nothing is proved harmful in first: 0 memories looked at" in went_on.err

@@ -10,6 +10,7 @@ from mage_es.cli.completion import benchmarks
 from mage_es.cli.options import CONFIG, SPENDING, RunIdOption, examples, takes
 from mage_es.cli.output import Output, TextTable
 from mage_es.cli.own_tasks import with_learner
+from mage_es.cli.prune import in_words
 from mage_es.cli.registering import (
     ExamsOption,
     MetricOption,
@@ -36,6 +37,7 @@ EXAMPLES = examples(
     "mage-es evolve gsm8k --guidance anthropic/claude-opus-4-8 --max-usd 5",
     "mage-es evolve my.jsonl --columns question=prompt,answer=label --scorer number --execution openai/MODEL",
     "mage-es evolve --from tasks-s42-001 --tasks more.jsonl",
+    "mage-es evolve --from tasks-s42-001 --tasks more.jsonl --prune",
     "mage-es evolve tickets.csv --labels billing,delivery,other --execution openai/MODEL",
 )
 
@@ -74,6 +76,10 @@ def evolve(
     at: Annotated[
         str, typer.Option("--at", metavar="MARKER", help="Where to continue from: start, iter-9, latest (closed).")
     ] = "latest",
+    prune: Annotated[
+        bool,
+        typer.Option("--prune", help="With --from: first take out of use there what its record proves harmful."),
+    ] = False,
     register: RegisterOption = False,
     register_metric: MetricOption = "accuracy",
     register_questions: SizeOption = 0,
@@ -88,9 +94,12 @@ def evolve(
     Every step is recorded; the run can be stopped, resumed, replayed and audited.
     """
     from mage_es.engine.verbs.evolve import evolve as start
+    from mage_es.engine.verbs.prune import prune as take_out
 
     if at != "latest" and not from_run:
         raise UsageError("--at says where to continue from another run: name that run with --from.")
+    if prune and (not from_run or at != "latest"):
+        raise UsageError("--prune goes by the record of the run that --from names, at its end: add --from, leave --at.")
     config = settings.config()
     for caution in cautions(config):
         out.say(f"Caution: {caution}")
@@ -99,6 +108,8 @@ def evolve(
         return
     config = with_learner(config)
     parent = settings.find_run(from_run) if from_run else None
+    if prune and parent:
+        out.say(in_words(take_out(parent)))
     if register_questions and not register:
         raise UsageError("--register-questions says what to register: add --register.")
     registered = registration(

@@ -19,12 +19,14 @@ from mage_es.events.errors import UsageError, nearest
 if TYPE_CHECKING:
     from mage_es.engine.commands import Curation
     from mage_es.engine.run.memories import MemoryItem, MemoryReport
+    from mage_es.engine.verbs.effect import Worth
     from mage_es.engine.verbs.review import Waiting
 
 LIST_EXAMPLES = examples(
     "mage-es memory list",
     "mage-es memory list RUN --kind principle --status quarantined",
     "mage-es memory list RUN --sort effect",
+    "mage-es memory list RUN --sort harm --status active",
 )
 SHOW_EXAMPLES = examples("mage-es memory show 5c0f0e8a", "mage-es memory show 5c0f0e8a RUN --at iter-3")
 QUARANTINE_EXAMPLES = examples(
@@ -50,9 +52,9 @@ KINDS = (
     "abstracted_pattern",
 )
 STATUSES = ("active", "superseded", "quarantined", "waiting", "approved", "rejected", "pruned", "failed")
-SORTS = ("age", "effect")
-Worth = Mapping[str, tuple[str, float] | None]
-"""What is worth how many points by which number, by the id of a memory."""
+SORTS = ("age", "effect", "harm")
+Worths = Mapping[str, "Worth | None"]
+"""The best number about each memory, by its id."""
 SHOWN_CHARACTERS = 600
 """Characters of a text that `review` shows, unless all are asked for."""
 
@@ -75,7 +77,10 @@ def list_all(
     ] = None,
     at: AtOption = "latest",
     sort: Annotated[
-        str, typer.Option("--sort", metavar="|".join(SORTS), help="The order: age, or what each is worth.")
+        str,
+        typer.Option(
+            "--sort", metavar="|".join(SORTS), help="The order: age, most helpful (effect), most harmful (harm)."
+        ),
     ] = "age",
     settings: Settings,
     out: Output,
@@ -83,7 +88,8 @@ def list_all(
     """List what a run has learned, the oldest first.
 
     `met` counts how often the same thing was learned; it is stored once. `--sort effect` puts first what is worth most,
-    by the best number on record (`mage-es effect`); what no number says anything about comes last.
+    `--sort harm` what is worth least, by the best number on record (`mage-es effect`), with its interval and n: pairs,
+    or questions on either side. What has too few for any number comes last. No model is called.
     """
     from mage_es.engine.verbs.effect import effects
     from mage_es.engine.verbs.memory import memories
@@ -95,13 +101,14 @@ def list_all(
     _must_be_known("--kind", kind, kinds)
     _must_be_known("--status", status, list(STATUSES))
     items = [item for item in found.items if _is_of(item.kind, kind) and status in (None, item.status)]
-    worth = {name: row.best for name, row in effects(chosen).items()} if sort == "effect" else {}
+    worth = {} if sort == "age" else {name: row.best for name, row in effects(chosen).items()}
     if worth:
-        items.sort(key=lambda item: -best[1] if (best := worth.get(item.memory_id)) else math.inf)
+        sign = -1 if sort == "effect" else 1
+        items.sort(key=lambda item: sign * best.points if (best := worth.get(item.memory_id)) else math.inf)
     document = {"run_id": found.run_id, "marker": found.marker, "items": items}
     out.report(
-        {**document, "worth": worth} if sort == "effect" else document,
-        _listing(f"Run {found.run_id} at {found.marker}", items, worth if sort == "effect" else None),
+        document if sort == "age" else {**document, "worth": worth},
+        _listing(f"Run {found.run_id} at {found.marker}", items, None if sort == "age" else worth),
         f"{len(items)} of {len(found.items)} memories",
     )
     ahead: tuple[str, ...] = ("memory", "list", found.run_id) if found.items else ("runs", "show", found.run_id)
@@ -332,11 +339,11 @@ def _cell(value: object) -> str:
     return msgspec.json.encode(value, enc_hook=str).decode() if value else "-"
 
 
-def _listing(title: str, items: list[MemoryItem], worth: Worth | None = None) -> TextTable:
+def _listing(title: str, items: list[MemoryItem], worth: Worths | None = None) -> TextTable:
     """Return the whole table, or on a narrow terminal one line for each memory. `worth` adds a column, in points."""
     whole, room = _table(title, items), shutil.get_terminal_size().columns - 1
     if worth is not None:
-        told = [f"{best[1]:+.1f} {best[0]}" if (best := worth.get(item.memory_id)) else "-" for item in items]
+        told = [_worth(worth.get(item.memory_id)) for item in items]
         rows = [(*row[:1], each, *row[1:]) for row, each in zip(whole.rows, told, strict=True)]
         whole = whole._replace(columns=("id", "worth", *whole.columns[1:]), rows=rows)
     others = [max(map(len, column)) for column in zip(whole.columns, *whole.rows, strict=True)][:-1]
@@ -349,6 +356,13 @@ def _listing(title: str, items: list[MemoryItem], worth: Worth | None = None) ->
         cells = map(_cut, (kind, item.skill or item.task_type, item.text), widths[1:])
         rows.append((item.memory_id[: widths[0]], *cells))
     return TextTable(f"{title}, shortened: mage-es memory show ID has the rest", ("id", "kind", "skill", "text"), rows)
+
+
+def _worth(best: Worth | None) -> str:
+    if best is None:
+        return "-"
+    n = " and ".join(map(str, best.n))
+    return f"{best.points:+.1f} {best.by}, 95 % {best.low:+.1f} to {best.high:+.1f} (n {n})"
 
 
 def _cut(cell: str, width: int) -> str:

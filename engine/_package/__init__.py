@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.exam_report import ExamReport
     from mage_es.engine.verbs.merge import MergeReport, amerge, merge
     from mage_es.engine.verbs.open_run import aopen_run, open_run
+    from mage_es.engine.verbs.prune import PruneReport, aprune, prune
     from mage_es.engine.verbs.replay import ReplayReport, areplay, replay
     from mage_es.engine.verbs.reproduce import ReproduceReport, areproduce, reproduce
     from mage_es.engine.verbs.resume import aresume, resume
@@ -92,6 +93,7 @@ __all__ = [
     "PrerequisiteError",
     "Prices",
     "ProgressNote",
+    "PruneReport",
     "Question",
     "QuestionReport",
     "ReplayReport",
@@ -119,6 +121,7 @@ __all__ = [
     "aexamine",
     "amerge",
     "aopen_run",
+    "aprune",
     "areplay",
     "areproduce",
     "aresume",
@@ -139,6 +142,7 @@ __all__ = [
     "merge",
     "open_model",
     "open_run",
+    "prune",
     "read_prices",
     "replay",
     "reproduce",
@@ -176,6 +180,7 @@ _HOMES = {
     "engine.verbs.exam_report": ("ExamReport",),
     "engine.verbs.merge": ("MergeReport", "amerge", "merge"),
     "engine.verbs.open_run": ("aopen_run", "open_run"),
+    "engine.verbs.prune": ("PruneReport", "aprune", "prune"),
     "engine.verbs.replay": ("ReplayReport", "areplay", "replay"),
     "engine.verbs.reproduce": ("ReproduceReport", "areproduce", "reproduce"),
     "engine.verbs.resume": ("aresume", "resume"),

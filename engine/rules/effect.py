@@ -117,6 +117,17 @@ def tosses_of(planned: QuestionPlanned) -> Iterator[tuple[bool, Retrieved]]:
         yield from ((is_out, hit) for hit in hits if planned.coin or hit.coin)
 
 
+def chance_of(coin: Difference) -> float | None:
+    """Return two-sided p of Fisher's exact test on the two sides of a coin; None if there is no interval."""
+    from scipy.stats import fisher_exact  # slow to load
+
+    if coin.missing or coin.mean_with_memory is None or coin.mean_held_back is None:
+        return None
+    sides = ((coin.mean_with_memory, coin.with_memory), (coin.mean_held_back, coin.held_back))
+    table = [(right := round(mean * n), n - right) for mean, n in sides]
+    return float(fisher_exact(table).pvalue)
+
+
 def association_of(found: Sequence[Prompted], names: frozenset[str]) -> Difference:
     """Return the difference, seen minus not seen, over questions of the same types since the first that saw one."""
     saw = _last(found, lambda asking: not names.isdisjoint(asking.shown))

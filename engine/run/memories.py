@@ -58,8 +58,8 @@ class MemoryItem(msgspec.Struct, frozen=True, kw_only=True):
 
 class MemoryReport(msgspec.Struct, frozen=True, kw_only=True):
     """An item in full, its origin and history, the number of `prompts` that it was in, and how many were answered
-    right. `coin` has (right, asked) for the questions for which the coin showed it, and for those for which it left it
-    out."""
+    right. `coin` has (right, asked) for the questions for which the coin let it in, fitting the context or not, and for
+    those for which it left it out."""
 
     run_id: str
     marker: str
@@ -106,9 +106,9 @@ class Uses:
             case EpisodeStepped():
                 self._note(self._shown, asking, event.memories)
             case BundleTrimmed(memory_id=name):
-                for rows in (self._shown[name], self._coined[name]):
-                    if asking in rows:
-                        rows.remove(asking)
+                # Not from the coin's side: what it left out might not have fitted either, and no event says which.
+                if asking in self._shown[name]:
+                    self._shown[name].remove(asking)
             case AnswerJudged():
                 self._right[asking] = event.correct
             case AnswerCarried():

@@ -1,10 +1,12 @@
-"""Requests: the whole request of each call of the log and of its exams is on record, and has the call's hash.
+"""Requests: each call of the log, of its exams and of what was asked again has the whole request on record, and that
+has the call's hash.
 
 From the log alone, whatever the templates of this program say: its texts, joined, are what was hashed. Without the key
 of a subject its requests cannot be read, and are counted.
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import chain
 from types import MappingProxyType
 
@@ -68,7 +70,7 @@ def check_requests(run: Run, reader: LogReader) -> Check:
     """
     own = _Sending()
     calls = erased = texts = 0
-    for where, log, sending in chain([("", reader, own)], _exams(run, reader, own)):
+    for where, log, sending in chain([("", reader, own)], _exams(run, reader, own), _reasked(run)):
         for seq, event in log.events(_READ):
             assert isinstance(event, ModelCalled | CallFailed)
             if problem := sending.problem_of(seq, event):
@@ -87,3 +89,9 @@ def _exams(run: Run, reader: LogReader, own: _Sending) -> Iterator[tuple[str, Lo
                 yield f"exam {record.opened.exam}: ", record.log(run), _Sending(own.before(record.opened.head_seq))
         except LogError:
             continue  # if it is damaged, the exam's check says so
+
+
+def _reasked(run: Run) -> Iterator[tuple[str, LogReader, _Sending]]:
+    if run.reasked in run.parts():
+        with suppress(LogError):  # for a damaged one its own check says so
+            yield "asked again: ", LogReader(run.reasked.log_path), _Sending()

@@ -18,7 +18,7 @@ from contextlib import AsyncExitStack, aclosing
 from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -38,6 +38,7 @@ from mage_es.engine.rules.effect import (
     Without,
     askings,
     association_of,
+    chance_of,
     coin_of,
     pairs_of,
     to_ask,
@@ -98,14 +99,27 @@ class PairedEffect(msgspec.Struct, frozen=True, kw_only=True):
 
 class SplitEffect(msgspec.Struct, frozen=True, kw_only=True):
     """Two groups of questions, and the difference of their shares of right answers, in points (95 %). Below `least` on
-    either side there is neither a difference nor an interval."""
+    either side there is neither a difference nor an interval. `p` is of Fisher's exact test, for the coin alone."""
 
     with_it: int
     without: int
     points: float | None
     low: float | None
     high: float | None
+    p: float | None = None
     least: int = LEAST
+
+
+class Worth(msgspec.Struct, frozen=True):
+    """The best number there is about a memory, in points (95 %), on `n` pairs, or `n` questions on either side, and its
+    p; an association has none."""
+
+    by: Literal["re-ask", "coin", "association"]
+    points: float
+    low: float
+    high: float
+    n: tuple[int, ...]
+    p: float | None
 
 
 class EffectRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,13 +136,17 @@ class EffectRow(msgspec.Struct, frozen=True, kw_only=True):
     association: SplitEffect
 
     @property
-    def best(self) -> tuple[str, float] | None:
-        """The best number there is and its name: by what it rests on, not by its size. None if all have too few."""
+    def best(self) -> Worth | None:
+        """The best number there is: by what it rests on, not by its size. None if all have too few."""
         paired = self.paired
-        if paired and paired.points is not None and paired.low is not None:
-            return "re-ask", paired.points
-        numbers = (("coin", self.coin.points), ("association", self.association.points))
-        return next(((name, points) for name, points in numbers if points is not None), None)
+        if paired and paired.points is not None and paired.low is not None and paired.high is not None:
+            return Worth("re-ask", paired.points, paired.low, paired.high, (paired.pairs,), paired.p)
+        numbers: tuple[tuple[Literal["coin", "association"], SplitEffect], ...]
+        numbers = (("coin", self.coin), ("association", self.association))
+        for name, found in numbers:
+            if found.points is not None and found.low is not None and found.high is not None:
+                return Worth(name, found.points, found.low, found.high, (found.with_it, found.without), found.p)
+        return None
 
 
 class EffectPrice(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,7 +184,7 @@ class _Measured(NamedTuple):
     names: frozenset[str]
 
 
-class _Learned(NamedTuple):
+class OnRecord(NamedTuple):
     """What a run learned that a prompt can do without, and every prompt that was answered."""
 
     reader: LogReader
@@ -182,6 +200,10 @@ class _Learned(NamedTuple):
                 seen.setdefault(name, set()).add(asking.planned.question_id)
         return dict(sorted(((name, len(seen[name])) for name in seen), key=lambda each: (-each[1], each[0])))
 
+    def rows(self) -> list[EffectRow]:
+        """Return what is on record about each item that a prompt showed, the most shown first."""
+        return [self.row(_Measured(name, "memory", frozenset((name,)))) for name in self.shown()]
+
     def row(self, measured: _Measured, *, is_paired: bool = True) -> EffectRow:
         item = self.items.get(measured.name) if measured.of == "memory" else None
         return EffectRow(
@@ -192,7 +214,7 @@ class _Learned(NamedTuple):
             status=item.status if item else "",
             text=item.text if item else f"{len(measured.names)} memories",
             paired=_paired(to_ask(self.askings, measured.names), self.reasked) if is_paired else None,
-            coin=_split(coin_of(self.askings, measured.names)),
+            coin=_split(coin := coin_of(self.askings, measured.names), p=chance_of(coin)),
             association=_split(association_of(self.askings, measured.names)),
         )
 
@@ -208,7 +230,7 @@ def effect_price(
     prices: Prices | None = None,
 ) -> EffectPrice:
     """Return what `effect` with the same arguments and `reask` would take. No model is called. Raises as `effect`."""
-    learned = _learned(as_run(run))
+    learned = on_record(as_run(run))
     return _price(learned, _wanted(learned, _measured(learned, memory, kind, task_type, top)), prices or Prices())
 
 
@@ -237,7 +259,7 @@ async def aeffect(
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call goes on.
     """
     run, runtime = as_run(run), runtime or Runtime()
-    learned, made, unclear = _learned(run), 0, 0
+    learned, made, unclear = on_record(run), 0, 0
     measured = _measured(learned, memory, kind, task_type, top)
     wanted = _wanted(learned, measured)
     if reask and wanted:
@@ -266,20 +288,20 @@ effect = blocking(aeffect)
 
 def effects(run: Run) -> Mapping[str, EffectRow]:
     """Return what is on record about each memory that a prompt showed, by its id. No model is called."""
-    learned = _learned(run)
-    return {name: learned.row(_Measured(name, "memory", frozenset((name,)))) for name in learned.shown()}
+    return {row.name: row for row in on_record(run).rows()}
 
 
-def _learned(run: Run) -> _Learned:
+def on_record(run: Run) -> OnRecord:
+    """Return what a run's logs say about the worth of its memories. Raises `UsageError` for a run without events."""
     reader = LogReader(run.log_path)
     first_event(reader)
     state = state_of(run, reader)
     items = {row.memory_id: item_in(state, row.memory_id, row) for row in state.memory.rows()}
     found = askings(reader.records({QuestionPlanned, BundleTrimmed, AnswerJudged}))
-    return _Learned(reader, items, found, _reasked(run, found))
+    return OnRecord(reader, items, found, _reasked(run, found))
 
 
-def _measured(learned: _Learned, memory: str, kind: str, task_type: str, top: int) -> list[_Measured]:
+def _measured(learned: OnRecord, memory: str, kind: str, task_type: str, top: int) -> list[_Measured]:
     if len(given := [word for word in (memory, kind, task_type) if word]) > 1:
         raise UsageError(f"{' and '.join(given)} cannot be measured at once: name a memory, a kind or a task type.")
     items = learned.items
@@ -304,7 +326,7 @@ def _ids_of(items: Collection[MemoryItem], of: str, name: str) -> frozenset[str]
     return frozenset(each.memory_id for each in items if f"{each.kind}/".startswith(f"{name}/"))
 
 
-def _pools(learned: _Learned, rows: Sequence[EffectRow]) -> list[_Measured]:
+def _pools(learned: OnRecord, rows: Sequence[EffectRow]) -> list[_Measured]:
     """Return the kinds and types of memories whose coin has too few tosses."""
     few = [
         row for row in rows if row.of == "memory" and row.coin.points is None and row.coin.with_it + row.coin.without
@@ -314,7 +336,7 @@ def _pools(learned: _Learned, rows: Sequence[EffectRow]) -> list[_Measured]:
     return [_Measured(name, of, _ids_of(items, of, name)) for of, name in sorted(named_by)]
 
 
-def _wanted(learned: _Learned, measured: Sequence[_Measured]) -> list[Without]:
+def _wanted(learned: OnRecord, measured: Sequence[_Measured]) -> list[Without]:
     """Return what is to be asked again and is not on record, in the order of the log."""
     found = {each.name: each for group in measured for each in to_ask(learned.askings, group.names)}
     return sorted((each for name, each in found.items() if name not in learned.reasked), key=lambda e: e.asking.seq)
@@ -356,14 +378,14 @@ def _paired(wanted: Sequence[Without], reasked: Reasked) -> PairedEffect:
     )
 
 
-def _split(found: Difference) -> SplitEffect:
+def _split(found: Difference, *, p: float | None = None) -> SplitEffect:
     points, low, high = (
         None if value is None or found.missing else 100 * value for value in (found.difference, found.low, found.high)
     )
-    return SplitEffect(with_it=found.with_memory, without=found.held_back, points=points, low=low, high=high)
+    return SplitEffect(with_it=found.with_memory, without=found.held_back, points=points, low=low, high=high, p=p)
 
 
-def _price(learned: _Learned, wanted: Sequence[Without], prices: Prices) -> EffectPrice:
+def _price(learned: OnRecord, wanted: Sequence[Without], prices: Prices) -> EffectPrice:
     asked = Counter((each.asking.planned.iteration, each.asking.planned.question_id) for each in wanted)
     purposes = {each.asking.planned.purpose for each in wanted}
     calls, used = 0, Counter[tuple[str, str]]()

@@ -80,6 +80,13 @@ def curate(run: Run, name: str, *, action: Curation, reason: str, by: str) -> Me
     return memory(run, command.memory_id, at="latest")
 
 
+def quarantine_all(run: Run, items: Sequence[tuple[str, str]], *, by: str) -> None:
+    """Quarantine items (id, reason), all or none, by one commit at the end of the run's log. Raises as `curate`."""
+    with _writing(run, items[0][0], "quarantine") as log:
+        reader, state = _folded(run, "latest")
+        _decided(run, log, reader, state, items, action="quarantine", by=by)
+
+
 def cascade(run: Run, name: str, *, reason: str, by: str) -> CascadeReceipt:
     """Quarantine an item and everything in use that was derived from it (run/lineage.py), all or nothing.
 

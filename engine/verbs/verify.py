@@ -27,6 +27,7 @@ from mage_es.engine.theorems.paraphrases import check_paraphrases
 from mage_es.engine.theorems.parent import check_parent
 from mage_es.engine.theorems.publishing import check_proposals
 from mage_es.engine.theorems.ratchet import check_ratchet
+from mage_es.engine.theorems.reasked import check_reasked
 from mage_es.engine.theorems.recheck import check_replay
 from mage_es.engine.theorems.recount import Heard
 from mage_es.engine.theorems.registered import check_registered
@@ -162,6 +163,7 @@ def _theorems(
     yield from check_injections(reader)
     yield from check_proposals(reader)
     yield from check_inference(run, reader)
+    yield from check_reasked(run, reader)
     yield from check_keys(reader)
     if started and stored.ok:
         basis = msgspec.structs.replace(basis_of(reader, data_dir=data_dir, benchmark=benchmark), heard=heard)

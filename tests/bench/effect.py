@@ -53,6 +53,7 @@ class Found(NamedTuple):
     """A memory: its true effect in points, and what was found."""
 
     seed: int
+    name: str
     truth: float
     paired: PairedEffect
 
@@ -115,7 +116,7 @@ def measured(folder: Path, seed: int, *, questions: int, top: int) -> list[Found
         again = to_ask(plans, frozenset((row.name,)))
         truth = [effect_on(oracle, state, known[each.asking.planned.question_id], each) for each in again]
         assert row.paired is not None and row.paired.pairs == len(again)
-        found.append(Found(seed, 100 * fmean(truth), row.paired))
+        found.append(Found(seed, row.name, 100 * fmean(truth), row.paired))
     return found
 
 

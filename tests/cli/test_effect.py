@@ -39,9 +39,14 @@ def test_memories_are_listed_by_what_they_are_worth(mage: Command) -> None:
     measured(Path("runs"), 2, questions=120, top=6)
     listed = json.loads(mage("memory", "list", "2-asked", "--sort", "effect", "--json").out)
     best = [listed["worth"].get(item["memory_id"]) for item in listed["items"]]
-    points = [each[1] for each in best if each]
+    points = [each["points"] for each in best if each]
     assert len(points) > 2 and points == sorted(points, reverse=True) and not any(best[len(points) :])
-    assert f"{points[0]:+.1f} {best[0][0]}" in mage("memory", "list", "2-asked", "--sort", "effect").out
+    assert all(each["low"] <= each["points"] <= each["high"] and min(each["n"]) >= 20 for each in best if each)
+    first = best[0]
+    told = f"{points[0]:+.1f} {first['by']}, 95 % {first['low']:+.1f} to {first['high']:+.1f} (n {first['n'][0]}"
+    assert told in mage("memory", "list", "2-asked", "--sort", "effect").out
+    worst = json.loads(mage("memory", "list", "2-asked", "--sort", "harm", "--json").out)
+    assert [worst["worth"][item["memory_id"]]["points"] for item in worst["items"][: len(points)]] == points[::-1]
 
 
 def test_an_order_that_does_not_exist_is_refused(mage: Command, runs_dir: Path) -> None:
@@ -52,3 +57,23 @@ def test_an_order_that_does_not_exist_is_refused(mage: Command, runs_dir: Path) 
 def test_what_does_not_exist_is_refused_by_name(mage: Command, runs_dir: Path) -> None:
     done = mage("effect", "first", "--kind", "principal")
     assert done.code == 2 and "principal" in done.err and "principle" in done.err
+
+
+@pytest.mark.slow
+def test_what_is_proved_harmful_goes_out_of_use_and_a_run_that_goes_on_does_without_it(mage: Command) -> None:
+    measured(Path("runs"), 2, questions=120, top=6)
+    looked = mage("memory", "prune", "2-asked", "--dry-run")
+    assert looked.code == 0 and "1 would go out of use" in looked.out and "25 of 55 right as they were" in looked.out
+    done = json.loads(mage("memory", "prune", "2-asked", "--json").out)
+    [pruned] = done["pruned"]
+    listed = json.loads(mage("memory", "list", "2-asked", "--status", "quarantined", "--json").out)["items"]
+    assert [item["memory_id"] for item in listed] == [pruned["memory_id"]]
+    assert "Nothing is proved harmful" in mage("memory", "prune", "2-asked").out
+
+
+def test_prune_needs_a_record_to_go_by(mage: Command, runs_dir: Path) -> None:
+    for words in (("wordmath",), ("--from", "first", "--at", "iter-0")):
+        refused = mage("evolve", *words, "--prune")
+        assert refused.code == 2 and "--prune goes by the record of the run that --from names" in refused.err
+    went_on = mage("evolve", "--from", "first", "--prune", "--iterations", "1", "--pool", "4")
+    assert went_on.code == 0 and "Nothing is proved harmful in first: 0 memories looked at" in went_on.err

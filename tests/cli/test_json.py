@@ -38,6 +38,7 @@ DONE: dict[str, tuple[str, ...]] = {
     "explain": ("anchor",),
     "show": ("seq:1",),
     "memory list": ("first",),
+    "memory prune": ("first",),
     "fetch": (),
     "config": (),
     "key new": ("mine.key",),

@@ -158,7 +158,7 @@ def test_texts_of_subjects_are_sealed_there_too_and_go_with_their_key(tmp_path: 
     before = [call.text for call in LogReader(run.reasked.log_path).of(ModelCalled)]
     erase(run, subject="customer-1")
     after = [call.text for call in LogReader(run.reasked.log_path).of(ModelCalled)]
-    assert len(before) == len(after) and before != after
+    assert len(before) == len(after) and before != after and verify(run).ok
 
 
 @pytest.mark.slow

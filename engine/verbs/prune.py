@@ -1,0 +1,157 @@
+"""The verb `prune`: take out of use what a run's own record proves harmful, and say what that gains.
+
+Rules
+    - No model is called: the pairs that `effect` put on record, and the tosses of the coin, are all there is
+      (rules/pruning.py says what they prove).
+    - What goes out of use is quarantined, by one commit of events with their reasons. Nothing is deleted.
+    - What a person released stays in use: the same pairs would only take it out again.
+    - The gain is that of the same questions, paired: as they were answered, and without any of what was taken out. A
+      question that saw several of them counts only if it was asked again without all of them.
+    - These pairs are the ones that chose what goes, so their gain is what was, not what will be: an exam says that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from mage_es.engine.rules.effect import LEAST_PAIRS, pairs_of, to_ask
+from mage_es.engine.rules.pruning import ProvedHarm, Suspect, proved_harmful
+from mage_es.engine.run.directory import Run, as_run
+from mage_es.engine.run.exams import by_question
+from mage_es.engine.verbs.effect import EffectRow, OnRecord, on_record
+from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.engine.verbs.memory import quarantine_all
+from mage_es.events.vocabulary import MemoryReleased
+
+BY = "prune"
+"""Who decides, in the events."""
+
+
+class PrunedMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory that is proved harmful: what it is worth by pairs or by the coin, in points (95 %), on how many answers
+    (pairs, or either side of the coin), p, and p after the correction for all that were looked at."""
+
+    memory_id: str
+    kind: str
+    text: str
+    by: Literal["re-ask", "coin"]
+    points: float
+    low: float
+    high: float
+    n: tuple[int, ...]
+    p: float
+    corrected: float
+
+
+class PruneGain(msgspec.Struct, frozen=True, kw_only=True):
+    """Of `questions` that saw something that is taken out, `pairs` were asked again without all of it: how many were
+    right `before` and `after`, and the difference in points; there is an interval (95 %) with `least` pairs or more."""
+
+    questions: int
+    pairs: int
+    before: int
+    after: int
+    points: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    least: int = LEAST_PAIRS
+
+
+class PruneReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What was taken out of use, the surest first; with `only_look`, what would be. Of the memories in use that a
+    prompt showed `looked_at` had enough on record, `too_few` had not, and `released` were let in again by a person."""
+
+    run_id: str
+    only_look: bool
+    looked_at: int
+    too_few: int
+    released: int
+    pruned: tuple[PrunedMemory, ...]
+    gain: PruneGain
+
+
+@typed
+def prune(run: Run | Path | str, *, only_look: bool = False) -> PruneReport:
+    """Quarantine every memory that the record of a run proves harmful; with `only_look`, change nothing.
+
+    Raises:
+        UsageError: There is no such run, or its episodes are under way.
+        RunLocked: Another process is writing the run.
+    """
+    run = as_run(run)
+    learned = on_record(run)
+    released = {event.memory_id for event in learned.reader.of(MemoryReleased)}
+    shown = [row for row in learned.rows() if row.status == "active"]
+    rows = {row.name: row for row in shown if row.name not in released}
+    trials = [trial for row in rows.values() if (trial := _trial(row))]
+    found = proved_harmful(trials)
+    pruned = tuple(_pruned(rows[each.trial.memory_id], each) for each in found)
+    if pruned and not only_look:
+        quarantine_all(run, [(each.memory_id, _reason(each, len(trials))) for each in pruned], by=BY)
+    return PruneReport(
+        run_id=run.id,
+        only_look=only_look,
+        looked_at=len(trials),
+        too_few=len(rows) - len(trials),
+        released=len(shown) - len(rows),
+        pruned=pruned,
+        gain=_gain(learned, frozenset(each.memory_id for each in pruned)),
+    )
+
+
+aprune = in_thread(prune)
+
+
+def _trial(row: EffectRow) -> Suspect | None:
+    best = row.best
+    if best is None or best.by == "association" or best.p is None:
+        return None
+    return Suspect(row.name, best.by, best.points, best.p)
+
+
+def _pruned(row: EffectRow, proof: ProvedHarm) -> PrunedMemory:
+    best = row.best
+    assert best is not None
+    return PrunedMemory(
+        memory_id=row.name,
+        kind=row.kind,
+        text=row.text,
+        by=proof.trial.by,
+        points=best.points,
+        low=best.low,
+        high=best.high,
+        n=best.n,
+        p=proof.trial.p,
+        corrected=proof.corrected,
+    )
+
+
+def _reason(found: PrunedMemory, looked_at: int) -> str:
+    number = f"{found.n[0]} questions asked again without it" if found.by == "re-ask" else f"the coin, {found.n}"
+    return (
+        f"harmful: {found.points:+.1f} points by {number}, 95 % {found.low:+.1f} to {found.high:+.1f}, "
+        f"p {found.corrected:.2g} by Holm's correction for {looked_at} memories"
+    )
+
+
+def _gain(learned: OnRecord, names: frozenset[str]) -> PruneGain:
+    wanted = to_ask(learned.askings, names)
+    pairs: Sequence[tuple[bool, bool]] = pairs_of(wanted, learned.reasked)
+    changes = [float(bare) - float(shown) for shown, bare in pairs]
+    found = by_question(changes) if changes else None
+    is_enough = len(pairs) >= LEAST_PAIRS
+    return PruneGain(
+        questions=len(wanted),
+        pairs=len(pairs),
+        before=sum(shown for shown, _ in pairs),
+        after=sum(bare for _, bare in pairs),
+        points=100 * sum(changes) / len(changes) if changes else None,
+        low=found.low if found and is_enough else None,
+        high=found.high if found and is_enough else None,
+        p=found.p if found else None,
+    )

@@ -1,0 +1,109 @@
+"""What was asked again is checked as the rest of a run is: its bytes, whose it is, and what it asked."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from mage_es.engine.run.directory import Run, clock
+from mage_es.engine.theorems.check import Check
+from mage_es.engine.theorems.reasked import NAME
+from mage_es.engine.verbs.effect import effect
+from mage_es.engine.verbs.verify import verify
+from mage_es.events.log import Log, LogReader
+from mage_es.events.vocabulary import Draft, Event, ModelCalled, QuestionPlanned, Record
+from tests.engine.forgery import Change, replace
+
+
+@pytest.fixture(scope="module")
+def asked_again(evolved_once: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("asked-again") / evolved_once.id
+    run = Run(evolved_once.id, Path(shutil.copytree(evolved_once.path, folder)))
+    assert effect(run, top=2, reask=True).made
+    return run
+
+
+@pytest.fixture
+def run(asked_again: Run, tmp_path: Path) -> Run:
+    return Run(asked_again.id, Path(shutil.copytree(asked_again.path, tmp_path / asked_again.id)))
+
+
+def checked(run: Run) -> dict[str, Check]:
+    return {check.name: check for check in verify(run).checks}
+
+
+def forge(run: Run, change: Change) -> dict[str, Check]:
+    replace(run.reasked.log_path, run.reasked.path, change)
+    return checked(run)
+
+
+def test_what_was_asked_again_is_counted_and_a_run_that_asked_nothing_again_has_no_such_check(run: Run) -> None:
+    own = LogReader(run.reasked.log_path)
+    check, calls = checked(run)[NAME], sum(1 for _ in own.of(ModelCalled))
+    assert check.ok and f"{calls} calls" in check.detail and own.head.chain[:16] in check.measured
+    shutil.rmtree(run.reasked.path)
+    assert verify(run).ok and NAME not in checked(run)
+
+
+def test_a_changed_byte_is_named_with_its_file_and_with_the_way_out(run: Run) -> None:
+    file = max((run.reasked.log_path).rglob("*.*"), key=lambda path: path.stat().st_size)
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    found = checked(run)
+    check = found[NAME]
+    assert not check.ok and check.damaged and file.name in check.detail and "asks again" in check.detail
+    assert found["log"].ok and found["requests"].ok
+
+
+def test_the_log_of_another_run_is_not_this_runs(run: Run) -> None:
+    first = next(LogReader(run.reasked.log_path).records())
+    shutil.rmtree(run.reasked.log_path)
+    with Log.create(run.reasked.log_path, run="stranger/reasked", clock=clock) as log:
+        log.append([Draft(event=first.event, iteration=first.iteration, phase=first.phase, ordinal=first.ordinal)])
+    check = checked(run)[NAME]
+    assert not check.ok and f"it is the log stranger/reasked, not {run.id}/reasked" in check.detail
+
+
+def test_a_prompt_that_the_run_never_asked_an_answer_without_one_and_another_request_are_found(run: Run) -> None:
+    whole = run.path.parent / "whole"
+    shutil.copytree(run.reasked.path, whole)
+
+    def forged(change: Change) -> dict[str, Check]:
+        shutil.rmtree(run.reasked.path)
+        shutil.copytree(whole, run.reasked.path)
+        return forge(run, change)
+
+    def renamed(record: Record) -> Event:
+        event = record.event
+        is_plan = isinstance(event, QuestionPlanned)
+        return msgspec.structs.replace(event, question_id=f"no-{event.question_id}") if is_plan else event
+
+    def unplanned(record: Record) -> Iterable[Event]:
+        return [] if isinstance(record.event, QuestionPlanned) else [record.event]
+
+    def restored(record: Record) -> Event:
+        event = record.event
+        if not isinstance(event, QuestionPlanned):
+            return event
+        plans = LogReader(run.log_path).of(QuestionPlanned)
+        keys = ("iteration", "purpose", "question_id")
+        [was] = [each for each in plans if all(getattr(each, key) == getattr(event, key) for key in keys)]
+        return msgspec.structs.replace(event, memories=was.memories, principles=was.principles)
+
+    def other(record: Record) -> Event:
+        event = record.event
+        return msgspec.structs.replace(event, request_sha256="0" * 64) if isinstance(event, ModelCalled) else event
+
+    for change, name, words in (
+        (renamed, NAME, "the run's log has no answer to no-wordmath"),
+        (unplanned, NAME, "has no prompt before it"),
+        (restored, NAME, "shows what the run's did not, or all of it"),
+        (other, "requests", "asked again: what was sent in the call about"),
+    ):
+        check = forged(change)[name]
+        assert not check.ok and not check.damaged and words in check.detail, change.__name__

@@ -22,7 +22,7 @@ PROSE = 30
 NAME = 12
 """The same for a key column."""
 BESIDE = 3
-"""Characters that a box puts between two columns."""
+"""How many characters a box puts between two columns."""
 
 
 COLOURS = {

@@ -139,7 +139,7 @@ def _print_table(table: TextTable) -> None:
 
 
 def _cleaned(lines: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Return the lines with clean cells of one line each."""
+    """Return the rows with every cell clean and on one line."""
     # Joined first, because searching the environment for each cell took most of a long table's time.
     text = hidden("\0".join(_printable(cell) for line in lines for cell in line))
     cells = iter(text.replace("\n", " ").split("\0"))

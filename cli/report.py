@@ -88,7 +88,7 @@ def report(
 
 
 def _parts(table: Reported) -> list[TextTable | str]:
-    """Return a table for the terminal, under a line that says what it measures, over its notes."""
+    """Return a table for the terminal, with a line above that says what it measures, and its notes below."""
     from mage_es.engine.reporting.rendering import heads_of, notes_of, rows_of
 
     about = f"{table.title} ({table.name}; paper: {table.place})\n{table.measure}"

@@ -25,9 +25,10 @@ EXAMPLES = examples(
 def serve(run: RunArgument = None, *, settings: Settings, out: Output) -> None:
     """Put what a run learned into the requests of an application.
 
-    Point the base URL of an OpenAI or Anthropic client here: memories are put before the latest question, every other
-    byte passes to the upstream and back unchanged. What happens is recorded in a separate run, RUN-served, so that the
-    run itself does not change. Each option is a setting: --port is MAGE_ES_SERVE_PORT, and serve_port in mage-es.toml.
+    Point the base URL of an OpenAI or Anthropic client here: memories are put before the latest question, and every
+    other byte passes to the upstream and back unchanged. What happens is recorded in a separate run, RUN-served, so
+    that the run itself does not change. Each option is a setting: --port is MAGE_ES_SERVE_PORT, and serve_port in
+    mage-es.toml.
     """
     from mage_es.engine.verbs.serve import serve as serve_run
 

@@ -2,13 +2,13 @@
 cases.
 
 Rules
-    - At the first snapshot of a run's own iterations anchors that it asked with cases are asked again with the same
-      cases in the other form, at most MOST of them. Their answers with turns are the snapshot's own, so each pair costs
+    - At the first snapshot of a run's own iterations, anchors that it asked with cases, at most MOST of them, are asked
+      again with the same cases in the other form. Their answers with turns are the snapshot's own, so each pair costs
       one call. For that the snapshot asks at least ENOUGH anchors, if there are that many.
     - The usual form stays unless the other is better: more pairs won than lost, one-sided exact sign test at P.
-    - So if both are equally good the usual one stays in at least 93 of 100 trials. With 25 pairs a form that brings 82
-      instead of 46 right of 100 is chosen in 87 of 100, one that brings 70 instead of 50 in 45 (tests/bench/forms.py):
-      the trial finds a form that is far better, not one that is slightly better.
+    - So if both are equally good, the usual one stays in at least 93 of 100 trials. With 25 pairs, a form that gets 82
+      instead of 46 right of 100 is chosen in 87 of 100 trials, one that gets 70 instead of 50 in 45
+      (tests/bench/forms.py): the trial finds a form that is far better, not one that is slightly better.
     - Quoted sections are not tried: a second rival would halve the pairs, and no model that was measured did best with
       them.
     - Where form cannot matter, nothing is tried: episodes, anchors that have no case or were recalled, a served run,

@@ -214,7 +214,7 @@ class _Taken:
         self._index: ExactIndex[str] = ExactIndex()
 
     def first(self, questions: Sequence[Question], count: int, *, own: bool) -> list[Question]:
-        """Return the first `count` questions whose text is free; with `own`, they occupy it from then on."""
+        """Return the first `count` questions whose text is free; with `own`, their texts are taken from then on."""
         chosen: list[Question] = []
         for question in questions:
             if len(chosen) == count:

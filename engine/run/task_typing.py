@@ -46,7 +46,7 @@ SHAPE_WEIGHT = 4
 many four."""
 _NUMBER, _STOP = re.compile(r"\d[\d.,]*"), re.compile(r"[.?!](?=\s|$)")
 _CLOSE = UNIT // 50
-"""How much nearer, in the sum of two cosines, the nearest type must be than the next to differ from it."""
+"""How much nearer than the next one the nearest type must be, in the sum of two cosines, to be clearly the nearest."""
 _ROWS = 256
 """How many texts are compared at once, which bounds the memory of a comparison."""
 

@@ -230,8 +230,8 @@ def reopen_world(
 
 
 def require_scoring(world: World, what: str) -> None:
-    """Raise `PrerequisiteError`, naming `what` needs them (a word), in a copy of a run that was made without its gold
-    answers. Raises whatever the benchmark's `require_scorer` raises, if its scorer is not part of the run."""
+    """Raise `PrerequisiteError` in a copy of a run that was made without its gold answers, which `what` (a word) needs.
+    Raises whatever the benchmark's `require_scorer` raises, if its scorer is not part of the run."""
     if not world.has_gold:
         raise PrerequisiteError(
             f"This copy of the run was made without its gold answers, and {what} needs them: restore a backup that has "

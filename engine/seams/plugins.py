@@ -51,7 +51,7 @@ def plugins(group: Group) -> Mapping[str, EntryPoint]:
 
 
 def load(group: Group, name: str) -> Any:
-    """Return what an entry point names. Raises `faulty` if it cannot be imported."""
+    """Return what an entry point names. Raises the error of `faulty` if it cannot be imported."""
     try:
         return plugins(group)[name].load()
     except Exception as error:  # another package's code may raise anything, and the user must learn whose it is
@@ -59,7 +59,7 @@ def load(group: Group, name: str) -> Any:
 
 
 def open_plugin(group: Group, name: str, function: Callable[..., Any], *arguments: object) -> Any:
-    """Return what a plugin's function makes. Raises `faulty` if that fails."""
+    """Return what a plugin's function makes. Raises the error of `faulty` if that fails."""
     try:
         return function(*arguments)
     except MageError:  # which already says what is wrong

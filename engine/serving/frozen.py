@@ -320,7 +320,7 @@ def freeze(
 
 
 def too_far(nearest: float, floor: float) -> str:
-    """Say that a question is about something else, "" if it is not."""
+    """Return a sentence if a question is about something else, or else ""."""
     if not is_far(nearest, floor):
         return ""
     what = f"The nearest memory has the cosine {nearest:.3f}" if nearest > -1 else "There is no memory of its task type"
@@ -331,7 +331,7 @@ UNTESTED = "Not tested against the bare prompt: no question was asked both ways.
 
 
 def evidence_of(state: State, task_type: str) -> str:
-    """Say what the pairs showed about what was learned for a task type, and so what is served."""
+    """Return in words what the pairs showed about what was learned for a task type, and so what is served."""
     record = state.benefit.record(task_type)
     if record is None:
         return UNTESTED

@@ -75,7 +75,7 @@ class _Heard(NamedTuple):
     """What a person approved but no publish has tried since, by memory."""
 
     def turns(self) -> list[_Turn]:
-        """Return the order of the keys' parts of a publish."""
+        """Return the parts of a publish, key by key, in order."""
         speakers = sorted({*(word.key for word in self.words), *(each.key for each in self.proposals)})
         return [_Turn(key, is_review) for key in speakers for is_review in (True, False)]
 

@@ -45,8 +45,8 @@ class ReplyUsage(NamedTuple):
         overhead_s: float,
         is_whole: bool,
     ) -> InferenceClosed:
-        """Return the end of the inference that this replied to, `turn_sha256` being the turn to which it is the first
-        reply ("" if it is not); only a complete reply continues the conversation."""
+        """Return the end of the inference that this replied to. `turn_sha256` names the turn that it is the first reply
+        to, "" for none; only a complete reply continues the conversation."""
         return InferenceClosed(
             inference=inference,
             outcome=outcome,

@@ -5,10 +5,10 @@ Rules
     - A turn is a user message with text. One without text, such as an image or tool results, does not count.
     - Anything but such a request as JSON in UTF-8 has no turns; it is sent as it came.
     - If a key is given twice, the last one counts, as in the servers' own parsers.
-    - A turn is named by the conversation up to and with it: role and content of each message, and what tools were asked
-      and replied, decoded. What clients change later is left out: `cache_control`, thoughts, ids, and whether a text is
-      written as one string or as a part. `system`, `instructions` and tools are left out too. The name begins with who
-      asks, if the request says so.
+    - A turn is named by the conversation up to and including it: role and content of each message, and what tools were
+      asked and replied, decoded. What clients change later is left out: `cache_control`, thoughts, ids, and whether a
+      text is written as one string or as a part. `system`, `instructions` and tools are left out too. The name begins
+      with who asks, if the request says so.
     - Cases go before a turn as separate turns only if that turn begins the conversation, which thus stays in one piece:
       put before a later turn's whole conversation, they would cost it the provider's cache, and nothing may come
       between a tool call and its result. Any other turn has everything at the start of its text.
@@ -44,9 +44,9 @@ class Turn(NamedTuple):
 
     text: str
     sha256: str
-    """Names the conversation up to and with this turn; 64 hexadecimal digits."""
+    """Names the conversation up to and including this turn; 64 hexadecimal digits."""
     replied_sha256: str = ""
-    """Names the conversation up to and with the first reply to it; empty if it has none yet."""
+    """Names the conversation up to and including the first reply to it; empty if it has none yet."""
     is_first: bool = True
     """Whether only system messages precede it, so that other turns can be put before it."""
 

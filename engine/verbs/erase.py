@@ -3,7 +3,7 @@
 Rules
     - What was learned from its questions goes into quarantine first, by events; nothing is deleted. Then the key is
       destroyed, then every store is searched, and last the receipt is recorded. If it was interrupted, it starts again.
-    - Files that can be rebuilt (snapshots, replays) are deleted if they hold a text of the subject in clear. A file
+    - Files that can be rebuilt (snapshots, replays) are deleted if they hold an unencrypted text of the subject. A file
       that the chain covers stays as it is: its texts are ciphertext.
     - A receipt holds no name: `subject_id` stands for the subject, as in its tokens.
 """

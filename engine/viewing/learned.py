@@ -22,7 +22,7 @@ _NODES = {"tool": "tool", "action_recipe": "recipe"}
 
 
 class Learned:
-    """Tables of what changes the prompts to come. `rows` are the memories by id."""
+    """Tables of everything that changes later prompts. `rows` are the memories by id."""
 
     reads = frozenset[type[Event]]({
         *(v.SkillCreated, v.SkillRefined, v.MasteryUpdated, v.SlotsRolledBack, v.TaskTypeCreated, v.EdgeAdded),

@@ -25,7 +25,7 @@ from mage_es.events.vocabulary import Event, Record, tag_of
 from mage_es.projections.fold import State, uncollected
 
 EXACT = 100_000
-"""Most events for which every table is exact at each of them."""
+"""Up to this many events, every table is exact at each of them."""
 _STOPS = frozenset[type[Event]]({v.PhaseCompleted, v.IterationClosed, v.ExamOpened, v.ExamClosed})
 _MARKED: tuple[type[Event], ...] = (
     *(v.PhaseCompleted, v.IterationClosed, v.SlotsRolledBack, v.MemoryQuarantined, v.MemoryReleased, v.SkillSplit),

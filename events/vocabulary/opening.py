@@ -174,7 +174,7 @@ class SplitCommitted(Event, frozen=True, kw_only=True, tag="split.committed"):
     """SHA-256 of the question ids."""
     questions_sha256: str
     """SHA-256 of the normalised questions."""
-    # Hashes, so that the check needs no held-out question in clear.
+    # Hashes, so that the check needs no held-out question as text.
     question_hashes: tuple[SubjectText, ...]
     """16-digit hash of each normalised question, in id order."""
     shingles: tuple[bytes, ...] = ()

@@ -91,7 +91,7 @@ class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
     note_sha256: str
     """SHA-256 of their text, turns and note; empty for none."""
     turn_sha256: str
-    """SHA-256 that names the conversation up to and with its latest user turn; empty for none."""
+    """SHA-256 that names the conversation up to and including its latest user turn; empty for none."""
     turns: int
     """Earlier user turns of the conversation that got their own notes again."""
     layout: ServedLayout = "turns"
@@ -139,7 +139,7 @@ class InferenceClosed(Event, frozen=True, kw_only=True, tag="inference.closed"):
     reply_id: str = ""
     """Id that the upstream gave its reply, from which a later request may continue; empty for none."""
     reply_sha256: str = ""
-    """SHA-256 that names the conversation up to and with the reply; empty if none was read whole."""
+    """SHA-256 that names the conversation up to and including the reply; empty if none was read whole."""
 
 
 class FeedbackGiven(Event, frozen=True, kw_only=True, tag="feedback.given"):

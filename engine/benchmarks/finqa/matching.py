@@ -36,7 +36,7 @@ _TRUTHS = {"true": "yes", "false": "no"}
 _OPENING = re.compile(r"\W*(yes|no)\b(?=[,.;:!]|\s+(?:it|they|the)\b)", re.IGNORECASE)
 _BETWEEN_ANSWERS = re.compile(r"\s?(?:\w{1,12}\s)?(?:or|and|to|,\s?or|,\s?and|['\"]?,\s?['\"]?)\s?")
 _AMBIGUOUS = "several"
-"""What a reply with two numbers to choose from is read as; it is not a number, so it is wrong."""
+"""What is read from a reply with two numbers to choose from: it is not a number, and so is wrong."""
 
 
 class StatedAmount(NamedTuple):

@@ -63,7 +63,7 @@ def parse(name: str, **given: str) -> TaskSpec:
         raise UsageError(f"{name!r} is not of the form FILE?option=value&option=value.") from None
     for option in options:
         if option not in _OPTIONS:
-            raise UsageError(f"Own tasks have no option {option!r}.{nearest(option, _OPTIONS)}")
+            raise UsageError(f"Your own tasks have no option {option!r}.{nearest(option, _OPTIONS)}")
     return specified(source, **{**options, **given})
 
 

@@ -3,8 +3,8 @@
     python -m tests.bench.prune                  20 seeds
     python -m tests.bench.prune --seeds 2        a quick look
 
-The worlds and their memories are those of tests/bench/effect.py. After a prune a run goes on from what is left, asks
-questions that no pair has seen, and learns nothing; another does so from the same memories before the prune.
+The worlds and their memories are those of tests/bench/effect.py. Two runs go on from the memories that were measured,
+one without what the prune took out; both ask the same questions, of which those count that no pair has seen.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import mage_es
 from mage_es.engine.config import parse
 from mage_es.engine.run.exams import by_question
 from mage_es.engine.run.world import first_event
+from mage_es.engine.verbs.memory import curate
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged
 from tests.bench.effect import CLEAR, Found, OneLand, measured
@@ -42,7 +43,7 @@ class Pruned(NamedTuple):
 def main() -> None:
     """Prune each seed's world; print what was taken out, and the accuracy on other questions."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in (("--seeds", 20), ("--questions", 240), ("--others", 200), ("--top", 6), ("--first", 1)):
+    for name, default in (("--seeds", 20), ("--questions", 240), ("--others", 180), ("--top", 6), ("--first", 1)):
         options.add_argument(name, type=int, default=default)
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor() as pool:
@@ -82,20 +83,26 @@ def pruned(folder: Path, seed: int, *, questions: int, others: int, top: int) ->
     run = mage_es.find_run(folder, f"{seed}-asked")
     if not mage_es.prune(run, only_look=True).pruned:
         return Pruned(memories, frozenset(), (), ())
-    before = _asked_others(run, f"{seed}-before", seed, others)
     out = frozenset(each.memory_id for each in mage_es.prune(run).pruned)
-    after = _asked_others(run, f"{seed}-after", seed, others)
+    # Not from the run that asked: its wrong answers have become cases by now, which crowd out those that were measured.
+    learned = mage_es.find_run(folder, f"{seed}-learned")
+    before = _asked_others(run, learned, f"{seed}-before", questions + others)
+    for name in out:
+        curate(learned, name, action="quarantine", reason="proved harmful", by="prune")
+    after = _asked_others(run, learned, f"{seed}-after", questions + others)
     assert before.keys() == after.keys()
     return Pruned(memories, out, list(before.values()), [after[name] for name in before])
 
 
-def _asked_others(run: mage_es.Run, name: str, seed: int, others: int) -> dict[str, bool]:
-    config = msgspec.structs.replace(parse(first_event(LogReader(run.log_path)).config), pool=others, coin=0.0)
-    mage_es.evolve(config, benchmark=OneLand(seed), runs_dir=run.path.parent, run_id=name, from_run=run)
-    asked = LogReader(mage_es.find_run(run.path.parent, name).log_path)
+def _asked_others(run: mage_es.Run, learned: mage_es.Run, name: str, pool: int) -> dict[str, bool]:
+    config = msgspec.structs.replace(parse(first_event(LogReader(run.log_path)).config), pool=pool, coin=0.0)
+    benchmark = OneLand(config.seed)
+    mage_es.evolve(config, benchmark=benchmark, runs_dir=run.path.parent, run_id=name, from_run=learned)
     known = {event.question_id for event in LogReader(run.log_path).of(AnswerJudged)}
-    fresh = [each for each in asked.of(AnswerJudged) if each.purpose == "fresh" and each.question_id not in known]
-    return {each.question_id: each.correct for each in fresh}
+    asked = LogReader(mage_es.find_run(run.path.parent, name).log_path).of(AnswerJudged)
+    return {
+        each.question_id: each.correct for each in asked if each.purpose == "fresh" and each.question_id not in known
+    }
 
 
 if __name__ == "__main__":

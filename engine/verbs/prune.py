@@ -132,7 +132,8 @@ def _pruned(row: EffectRow, proof: ProvedHarm) -> PrunedMemory:
 
 
 def _reason(found: PrunedMemory, looked_at: int) -> str:
-    number = f"{found.n[0]} questions asked again without it" if found.by == "re-ask" else f"the coin, {found.n}"
+    counted = " and ".join(map(str, found.n))
+    number = f"{counted} questions asked again without it" if found.by == "re-ask" else f"the coin ({counted})"
     return (
         f"harmful: {found.points:+.1f} points by {number}, 95 % {found.low:+.1f} to {found.high:+.1f}, "
         f"p {found.corrected:.2g} by Holm's correction for {looked_at} memories"

@@ -60,10 +60,11 @@ def test_what_does_not_exist_is_refused_by_name(mage: Command, runs_dir: Path) -
 
 
 @pytest.mark.slow
-def test_what_is_proved_harmful_goes_out_of_use_and_a_run_that_goes_on_does_without_it(mage: Command) -> None:
+def test_what_is_proved_harmful_goes_out_of_use_once_and_a_dry_run_only_says_so(mage: Command) -> None:
     measured(Path("runs"), 2, questions=120, top=6)
     looked = mage("memory", "prune", "2-asked", "--dry-run")
     assert looked.code == 0 and "1 would go out of use" in looked.out and "25 of 55 right as they were" in looked.out
+    assert json.loads(mage("memory", "list", "2-asked", "--status", "quarantined", "--json").out)["items"] == []
     done = json.loads(mage("memory", "prune", "2-asked", "--json").out)
     [pruned] = done["pruned"]
     listed = json.loads(mage("memory", "list", "2-asked", "--status", "quarantined", "--json").out)["items"]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from math import comb
 from typing import Any
 
 import pytest
 
-from mage_es.engine.rules.effect import Prompted, askings, association_of, coin_of, pairs_of, to_ask
+from mage_es.engine.rules.effect import Prompted, askings, association_of, chance_of, coin_of, pairs_of, to_ask
 from mage_es.engine.rules.live_gain import LEAST
 from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.rules.step_prompt import STEP_TEMPLATES
@@ -104,6 +105,13 @@ def test_the_coin_compares_its_two_sides_whatever_else_was_shown() -> None:
     coin = coin_of(found(*asked), A)
     assert (coin.with_memory, coin.held_back, coin.difference) == (LEAST, LEAST, 0.25)
     assert coin_of(found(*asked[1:]), A).missing == 1 and coin_of(found(*asked[1:]), A).low is None
+
+
+def test_the_chance_of_two_sides_of_a_coin_is_that_of_the_exact_test_and_needs_both() -> None:
+    asked = [(plan(f"in{n}", "a", coin=0.5), False) for n in range(LEAST)]
+    asked += [(plan(f"out{n}", left="a", coin=0.5), True) for n in range(LEAST)]
+    assert chance_of(coin_of(found(*asked), A)) == pytest.approx(2 / comb(2 * LEAST, LEAST))
+    assert chance_of(coin_of(found(*asked[1:]), A)) is None
 
 
 def test_the_association_is_with_questions_of_the_same_type_since_the_memory_was_there() -> None:

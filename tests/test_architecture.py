@@ -16,7 +16,7 @@ ROOMED = ("engine", "events")
 HOUSE: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "commands": (("cli",),),
     "studies": (("engine.matrix",), ("engine.reporting", "engine.viewing")),
-    "verbs": (("engine.verbs",), ("engine.serving",)),
+    "verbs": (("engine.verbs",), ("engine.serving",), ("engine.telemetry",)),
     "work": (("engine.loop",), ("engine.theorems",), ("engine.session",), ("engine.run",)),
     "agents": (
         ("engine.embedders",),
@@ -73,6 +73,7 @@ SHELL = {
     "engine.serving.proxy": "measures what a request takes here and altogether",
     "engine.serving.tenants": "the upstream's keys are in the environment",
     "engine.session.batches": "a provider's batch is polled for",
+    "engine.telemetry.otlp": "a standard variable names the collector",
     "engine.verbs.exam": "reports how long an exam took",
     "engine.verbs.replay": "reports how long a replay took",
     "engine.verbs.reproduce": "reports how long it took",

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.exam import aexamine, examine
     from mage_es.engine.verbs.exam_report import ExamReport
     from mage_es.engine.verbs.open_run import aopen_run, open_run
+    from mage_es.engine.verbs.otlp import OtlpReport, aexport_otlp, export_otlp
     from mage_es.engine.verbs.replay import ReplayReport, areplay, replay
     from mage_es.engine.verbs.reproduce import ReproduceReport, areproduce, reproduce
     from mage_es.engine.verbs.resume import aresume, resume
@@ -87,6 +88,7 @@ __all__ = [
     "Model",
     "Models",
     "OpenedRun",
+    "OtlpReport",
     "PrerequisiteError",
     "Prices",
     "ProgressNote",
@@ -115,6 +117,7 @@ __all__ = [
     "aerase",
     "aevolve",
     "aexamine",
+    "aexport_otlp",
     "aopen_run",
     "areplay",
     "areproduce",
@@ -130,6 +133,7 @@ __all__ = [
     "erase",
     "evolve",
     "examine",
+    "export_otlp",
     "find_run",
     "inference_of",
     "list_runs",
@@ -171,6 +175,7 @@ _HOMES = {
     "engine.verbs.exam": ("aexamine", "examine"),
     "engine.verbs.exam_report": ("ExamReport",),
     "engine.verbs.open_run": ("aopen_run", "open_run"),
+    "engine.verbs.otlp": ("OtlpReport", "aexport_otlp", "export_otlp"),
     "engine.verbs.replay": ("ReplayReport", "areplay", "replay"),
     "engine.verbs.reproduce": ("ReproduceReport", "areproduce", "reproduce"),
     "engine.verbs.resume": ("aresume", "resume"),

@@ -73,7 +73,6 @@ SHELL = {
     "engine.serving.proxy": "measures what a request takes here and altogether",
     "engine.serving.tenants": "the upstream's keys are in the environment",
     "engine.session.batches": "a provider's batch is polled for",
-    "engine.telemetry.otlp": "a standard variable names the collector",
     "engine.verbs.exam": "reports how long an exam took",
     "engine.verbs.replay": "reports how long a replay took",
     "engine.verbs.reproduce": "reports how long it took",

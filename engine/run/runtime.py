@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -48,6 +49,13 @@ class ProgressNote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Observer = Callable[[ProgressNote], None]
+
+
+class Telemetry(NamedTuple):
+    """A collector of OpenTelemetry, by its address (OTLP over HTTP), and whether it gets texts, too."""
+
+    endpoint: str
+    texts: bool = False
 
 
 class Runtime(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,8 +3,6 @@
 Rules
     - A file has the form of the specification's file exporter: a line for each batch, one kind of data in each file.
     - A verdict is an event, which OpenTelemetry has as a log record with a name; metrics are histograms of the calls.
-    - What is sent while something runs waits in the SDK's queues. If they are full, or the collector is away, it is
-      lost: nothing else waits for it or fails.
 """
 
 from __future__ import annotations
@@ -12,8 +10,6 @@ from __future__ import annotations
 import base64
 import dataclasses
 import logging
-import os
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,18 +28,15 @@ from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-from opentelemetry.sdk._logs import ReadableLogRecord, ReadWriteLogRecord
-from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
+from opentelemetry.sdk._logs import ReadableLogRecord
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import (
     InMemoryMetricReader,
     MetricReader,
     MetricsData,
-    PeriodicExportingMetricReader,
 )
-from opentelemetry.sdk.resources import OTELResourceDetector, Resource
+from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes as gen_ai
 from opentelemetry.semconv._incubating.metrics import gen_ai_metrics
@@ -62,12 +55,10 @@ from mage_es import __version__
 from mage_es.engine.telemetry.spans import EVALUATION, TraceSpan, TraceVerdict
 from mage_es.events.errors import PrerequisiteError
 
-ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
-"""The standard variable that names a collector."""
-_SCOPE = InstrumentationScope("mage_es", __version__)
+SCOPE = InstrumentationScope("mage_es", __version__)
 _BATCH = 512
-_PATIENCE_S = 5.0
-"""Longest wait for a collector: for each batch, and at the end for what is still in a queue."""
+PATIENCE_S = 5.0
+"""Longest wait for a collector to take a batch."""
 _KINDS = {"internal": SpanKind.INTERNAL, "client": SpanKind.CLIENT, "server": SpanKind.SERVER}
 _IDS = ("traceId", "spanId", "parentSpanId")
 _MEASURED = (gen_ai.GenAiOperationNameValues.CHAT.value, gen_ai.GenAiOperationNameValues.EMBEDDINGS.value)
@@ -99,23 +90,23 @@ class Destination(Protocol):
     def metrics(self, data: MetricsData) -> None: ...
 
 
-def resource_of(run: str) -> Resource:
-    """Return what all data of a run says about its origin."""
+def resource_of(run: str = "") -> Resource:
+    """Return what all data says about its origin: this package and, if it is of one, the run."""
     said = {service_attributes.SERVICE_NAME: "mage-es", service_attributes.SERVICE_VERSION: __version__}
-    return Resource({**said, "mage_es.run": run})
+    return Resource({**said, **({"mage_es.run": run} if run else {})})
 
 
 def deliver(found: Iterable[TraceSpan | TraceVerdict], resource: Resource, to: Destination) -> Delivered:
     """Send spans and verdicts on their way in batches, then the metrics of them all."""
     held, counts, ends = InMemoryMetricReader(), Counter[str](), list[int]()
-    meters, each = _Meters(held, resource), iter(found)
+    meters, each = Meters(held, resource), iter(found)
     while batch := list(islice(each, _BATCH)):
         spans = [item for item in batch if isinstance(item, TraceSpan)]
         said = [item for item in batch if isinstance(item, TraceVerdict)]
         if spans:
-            to.spans([_span(span, resource) for span in spans])
+            to.spans([span_of(span, resource) for span in spans])
         if said:
-            to.verdicts([ReadableLogRecord(_event(verdict), resource, _SCOPE) for verdict in said])
+            to.verdicts([ReadableLogRecord(event_of(verdict), resource, SCOPE) for verdict in said])
         for span in spans:
             meters.note(span)
         counts += Counter(spans=len(spans), verdicts=len(said))
@@ -155,7 +146,7 @@ class Collector:
 
     def __init__(self, endpoint: str) -> None:
         self._endpoint = endpoint
-        self._spans, self._verdicts, self._metrics = _exporters(endpoint)
+        self._spans, self._verdicts, self._metrics = exporters(endpoint)
 
     def spans(self, batch: Sequence[ReadableSpan]) -> None:
         self._sent(lambda: self._spans.export(batch))
@@ -168,7 +159,7 @@ class Collector:
 
     def _sent(self, send: Callable[[], Any]) -> None:
         said = list[str]()
-        with _warnings(said.append):
+        with warnings_of(said.append):
             result = send()
         if result.name != "SUCCESS":
             why = f" ({said[-1]})" if said else ""
@@ -178,64 +169,12 @@ class Collector:
             )
 
 
-class Live:
-    """What a process sends while it works: `take` waits for nothing. Made by `sending`, which ends it."""
-
-    def __init__(self, run: str, endpoint: str) -> None:
-        self._resource = resource_of(run).merge(OTELResourceDetector().detect())
-        spans, verdicts, metrics = _exporters(endpoint)
-        self._spans, self._verdicts = BatchSpanProcessor(spans), BatchLogRecordProcessor(verdicts)
-        self._reader = PeriodicExportingMetricReader(metrics)
-        self._meters = _Meters(self._reader, self._resource)
-
-    def take(self, found: Iterable[TraceSpan | TraceVerdict]) -> None:
-        for item in found:
-            if isinstance(item, TraceSpan):
-                self._meters.note(item)
-                self._spans.on_end(_span(item, self._resource))
-            else:
-                self._verdicts.on_emit(ReadWriteLogRecord(_event(item), self._resource, _SCOPE))
-
-    def close(self) -> None:
-        """Send what waits, for some seconds at most."""
-        ends = [
-            threading.Thread(target=end.shutdown, daemon=True) for end in (self._spans, self._verdicts, self._reader)
-        ]
-        for end in ends:
-            end.start()
-        for end in ends:
-            end.join(_PATIENCE_S)
-
-
-def collector_of(endpoint: str) -> str:
-    """Return the address of a collector: the one given, or that of the standard variable; "" for none."""
-    return endpoint or os.environ.get(ENDPOINT, "")
-
-
-@contextmanager
-def sending(run: str, endpoint: str, say: Callable[[str], None]) -> Iterator[Live]:
-    """Send what is taken within the block; `say` gets the first problem, and no other."""
-    said = list[str]()
-
-    def tell(problem: str) -> None:
-        if not said:
-            said.append(problem)
-            say(f"{collector_of(endpoint)} takes no telemetry, which is lost; all else goes on: {problem}")
-
-    with _warnings(tell):
-        live = Live(run, endpoint)
-        try:
-            yield live
-        finally:
-            live.close()
-
-
-class _Meters:
+class Meters:
     """Histograms of calls: seconds, and tokens by their type."""
 
     def __init__(self, reader: MetricReader, resource: Resource) -> None:
         self._provider = MeterProvider([reader], resource, shutdown_on_exit=False)  # which it keeps for the reader
-        meter = self._provider.get_meter(_SCOPE.name, _SCOPE.version)
+        meter = self._provider.get_meter(SCOPE.name, SCOPE.version)
         self._seconds = meter.create_histogram(
             gen_ai_metrics.GEN_AI_CLIENT_OPERATION_DURATION,
             "s",
@@ -274,7 +213,7 @@ class _Handler(logging.Handler):
 
 
 @contextmanager
-def _warnings(tell: Callable[[str], None]) -> Iterator[None]:
+def warnings_of(tell: Callable[[str], None]) -> Iterator[None]:
     """Hand what the SDK warns of to a function within the block, and to nothing else."""
     logger, handler = logging.getLogger("opentelemetry"), _Handler(tell)
     logger.addHandler(handler)
@@ -286,19 +225,17 @@ def _warnings(tell: Callable[[str], None]) -> Iterator[None]:
         logger.removeHandler(handler)
 
 
-def _exporters(endpoint: str) -> tuple[OTLPSpanExporter, OTLPLogExporter, OTLPMetricExporter]:
-    """Return the exporters to a collector; "" leaves it to the standard variables, as they also do headers."""
-    traces, logs, metrics = (
-        f"{endpoint.rstrip('/')}/v1/{signal}" if endpoint else None for signal in ("traces", "logs", "metrics")
-    )
+def exporters(endpoint: str) -> tuple[OTLPSpanExporter, OTLPLogExporter, OTLPMetricExporter]:
+    """Return the exporters to a collector; headers and certificates are those of the standard variables."""
+    traces, logs, metrics = (f"{endpoint.rstrip('/')}/v1/{signal}" for signal in ("traces", "logs", "metrics"))
     return (
-        OTLPSpanExporter(traces, timeout=_PATIENCE_S),
-        OTLPLogExporter(logs, timeout=_PATIENCE_S),
-        OTLPMetricExporter(metrics, timeout=_PATIENCE_S),
+        OTLPSpanExporter(traces, timeout=PATIENCE_S),
+        OTLPLogExporter(logs, timeout=PATIENCE_S),
+        OTLPMetricExporter(metrics, timeout=PATIENCE_S),
     )
 
 
-def _span(span: TraceSpan, resource: Resource) -> ReadableSpan:
+def span_of(span: TraceSpan, resource: Resource) -> ReadableSpan:
     return ReadableSpan(
         span.name,
         _context(span.trace_id, span.span_id),
@@ -309,11 +246,11 @@ def _span(span: TraceSpan, resource: Resource) -> ReadableSpan:
         status=Status(StatusCode.ERROR) if span.error else Status(),
         start_time=1000 * span.begin_us,
         end_time=1000 * span.end_us,
-        instrumentation_scope=_SCOPE,
+        instrumentation_scope=SCOPE,
     )
 
 
-def _event(verdict: TraceVerdict) -> LogRecord:
+def event_of(verdict: TraceVerdict) -> LogRecord:
     about = _context(verdict.trace_id, verdict.span_id)
     return LogRecord(
         timestamp=1000 * verdict.at_us,

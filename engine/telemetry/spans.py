@@ -387,6 +387,7 @@ def inference_spans(
     begin_us, error = end_us - closed.latency_us, _error_of(closed)
     failed = {error_attributes.ERROR_TYPE: error} if error else {}
     said: dict[str, Any] = {
+        "mage_es.run": upstream.run,
         http_attributes.HTTP_REQUEST_METHOD: "POST",
         url_attributes.URL_PATH: _PATHS[shape],
         http_attributes.HTTP_RESPONSE_STATUS_CODE: closed.status,
@@ -414,7 +415,7 @@ def inference_spans(
     model |= {gen_ai.GEN_AI_RESPONSE_ID: closed.reply_id} if closed.reply_id else {}
     if has_texts and opened and opened.question:
         model[gen_ai.GEN_AI_INPUT_MESSAGES] = [_message("user", opened.question)]
-    if has_texts and closed.reply:
+    if has_texts and opened and closed.reply:
         model[gen_ai.GEN_AI_OUTPUT_MESSAGES] = [_message("assistant", closed.reply)]
     path, sent_us = _PATHS[shape], begin_us + closed.overhead_us
     yield TraceSpan(ids.trace_id, ids.request, ids.parent_id, f"POST {path}", "server", begin_us, end_us, said, error)

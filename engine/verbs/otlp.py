@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,11 +13,13 @@ import msgspec
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import exam_records
 from mage_es.engine.run.requests import Requests
+from mage_es.engine.run.runtime import Telemetry
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 
 if TYPE_CHECKING:
+    from mage_es.engine.telemetry.live import Outbox
     from mage_es.engine.telemetry.spans import TraceSpan, TraceVerdict
 
 INSTALL = "python -m pip install 'mage-es[otel]'"
@@ -41,6 +44,16 @@ def require_otel() -> None:
         import mage_es.engine.telemetry.otlp  # noqa: F401
     except ImportError as error:
         raise PrerequisiteError(f"OpenTelemetry needs the package {error.name}: {INSTALL}") from error
+
+
+@contextmanager
+def sending_to(telemetry: Telemetry, say: Callable[[str], None], *, run: str = "") -> Iterator[Outbox]:
+    """Send what is put into an outbox within the block. Raises `PrerequisiteError` without the extra."""
+    require_otel()
+    from mage_es.engine.telemetry.live import sending
+
+    with sending(telemetry, say, run=run) as outbox:
+        yield outbox
 
 
 @typed

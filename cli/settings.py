@@ -14,6 +14,7 @@ import functools
 import math
 import re
 import shlex
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args, get_origin
@@ -191,6 +192,7 @@ class Settings:
             prices=self.prices(),
             batches=self.batches,
             signer=self.signer(),
+            telemetry=self.telemetry(functools.partial(print, file=sys.stderr)),
         )
 
     def config(self, *, benchmark: str | None = None) -> Config:

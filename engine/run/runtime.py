@@ -78,6 +78,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     """Whether independent calls of guidance and judge are batched, if the provider has batches."""
     signer: Signer | None = None
     """Key that signs heads of a run's log (events/care/notes.py, `read_signer`)."""
+    telemetry: Telemetry | None = None
+    """Collector that gets traces of what is recorded, without texts."""
 
     def __post_init__(self) -> None:
         for name, number in (("workers", self.workers), ("max_connections", self.max_connections)):

@@ -9,7 +9,7 @@ Rules
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -22,6 +22,7 @@ from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace import get_current_span
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Telemetry
 from mage_es.engine.telemetry.otlp import (
     PATIENCE_S,
@@ -37,15 +38,21 @@ from mage_es.engine.telemetry.spans import (
     TraceIds,
     TraceSpan,
     TraceVerdict,
+    Tracing,
     Upstream,
     feedback_verdict,
     inference_spans,
 )
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import FeedbackGiven, InferenceClosed, InferenceOpened, RequestShape
 
 TRACEPARENT = b"traceparent"
 _REMEMBERED = 2_048
 """Inferences to whose spans feedback is still added."""
+_TURN_S = 0.5
+"""Seconds after which a log is read again."""
+_FLUSHED_AFTER = 256
+"""Events whose spans the queues surely hold."""
 
 
 class Outbox:
@@ -70,6 +77,11 @@ class Outbox:
                 self._spans.on_end(span_of(item, self._resource))
             else:
                 self._verdicts.on_emit(ReadWriteLogRecord(event_of(item), self._resource, SCOPE))
+
+    def flush(self) -> None:
+        """Wait until what is in the queues was sent, or given up."""
+        self._spans.force_flush()
+        self._verdicts.force_flush()
 
     def begin(self, headers: Mapping[str, str]) -> TraceIds | None:
         """Return the ids of a request with these headers, None if its client does not sample its trace."""
@@ -141,3 +153,33 @@ def sending(telemetry: Telemetry, say: Callable[[str], None], *, run: str = "") 
             yield outbox
         finally:
             outbox.close()
+
+
+@contextmanager
+def following(run: Run, outbox: Outbox) -> Iterator[None]:
+    """Send what a run records within the block, without texts, from a thread that reads its log."""
+    reader, is_over = LogReader(run.log_path, opened=False), threading.Event()
+    tracing = Tracing(reader.log_id, reader.run)
+    for record in reader.records():
+        deque(tracing.take(record), 0)  # recorded before, so only to know what the rest belongs to
+
+    def follow() -> None:
+        since, is_last = reader.head.seq + 1, False
+        while not is_last:
+            is_last = is_over.wait(_TURN_S)
+            reader.refresh()
+            for record in reader.records(since=since):
+                outbox.take(tracing.take(record))
+                if record.seq % _FLUSHED_AFTER == 0:
+                    outbox.flush()
+            outbox.flush()
+            since = reader.head.seq + 1
+        outbox.take(tracing.rest())
+
+    thread = threading.Thread(target=follow, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join(PATIENCE_S)

@@ -56,6 +56,20 @@ def sending_to(telemetry: Telemetry, say: Callable[[str], None], *, run: str = "
         yield outbox
 
 
+@contextmanager
+def followed_by(telemetry: Telemetry | None, run: Run, say: Callable[[str], None], *, of: str = "") -> Iterator[None]:
+    """Send what a run records within the block, as data `of` a run if it is a part of one. Raises
+    `PrerequisiteError` without the extra."""
+    if telemetry is None:
+        yield
+        return
+    with sending_to(telemetry, say, run=of or run.id) as outbox:
+        from mage_es.engine.telemetry.live import following
+
+        with following(run, outbox):
+            yield
+
+
 @typed
 def export_otlp(
     run: Run | Path | str,

@@ -83,3 +83,5 @@ def _as_otlp(run: Run, out: Output, to: Path | None, endpoint: str, until: str, 
     title = f"Events 1 to {report.until} of {run.id}, and {report.exams} exams, in {report.to}"
     counts = (("spans", report.spans), ("verdicts", report.verdicts), ("series of metrics", report.series))
     out.report(report, TextTable(title, ("", "number"), [(name, str(count)) for name, count in counts]))
+    if report.refused:
+        out.say(f"{report.to} did not take the {' and '.join(report.refused)}: some tools know traces only.")

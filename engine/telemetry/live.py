@@ -60,7 +60,7 @@ class Outbox:
 
     def __init__(self, telemetry: Telemetry, run: str = "") -> None:
         self._resource, self._has_texts = resource_of(run).merge(OTELResourceDetector().detect()), telemetry.texts
-        spans, verdicts, metrics = exporters(telemetry.endpoint)
+        spans, verdicts, metrics = exporters(telemetry.endpoint, PATIENCE_S)
         self._stops: tuple[Callable[[], None], ...] = (spans.shutdown, verdicts.shutdown, metrics.shutdown)
         self._spans, self._verdicts = BatchSpanProcessor(spans), BatchLogRecordProcessor(verdicts)
         self._reader = PeriodicExportingMetricReader(metrics)

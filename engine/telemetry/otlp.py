@@ -56,9 +56,9 @@ from mage_es.engine.telemetry.spans import EVALUATION, TraceSpan, TraceVerdict
 from mage_es.events.errors import PrerequisiteError
 
 SCOPE = InstrumentationScope("mage_es", __version__)
-_BATCH = 512
-PATIENCE_S = 5.0
-"""Longest wait for a collector to take a batch."""
+_BATCH = 128
+PATIENCE_S, EXPORT_S = 5.0, 20.0
+"""Longest wait for a collector to take a batch, while something runs and when all that is done is an export."""
 _KINDS = {"internal": SpanKind.INTERNAL, "client": SpanKind.CLIENT, "server": SpanKind.SERVER}
 _IDS = ("traceId", "spanId", "parentSpanId")
 _MEASURED = (gen_ai.GenAiOperationNameValues.CHAT.value, gen_ai.GenAiOperationNameValues.EMBEDDINGS.value)
@@ -142,31 +142,36 @@ class OtlpFiles:
 
 
 class Collector:
-    """A collector at an address such as http://localhost:4318. Raises `PrerequisiteError` if it does not take data."""
+    """A collector at an address such as http://localhost:4318. Some know traces only: `refused` are the other kinds of
+    data, `verdicts` or `metrics`, that it did not take. Raises `PrerequisiteError` if it does not take spans."""
 
     def __init__(self, endpoint: str) -> None:
         self._endpoint = endpoint
-        self._spans, self._verdicts, self._metrics = exporters(endpoint)
+        self._spans, self._verdicts, self._metrics = exporters(endpoint, EXPORT_S)
+        self.refused: list[str] = []
 
     def spans(self, batch: Sequence[ReadableSpan]) -> None:
-        self._sent(lambda: self._spans.export(batch))
+        if problem := _problem_of(lambda: self._spans.export(batch)):
+            raise PrerequisiteError(
+                f"{self._endpoint} did not take the data ({problem}). Give the address of a collector that speaks OTLP "
+                "over HTTP, such as http://localhost:4318."
+            )
 
     def verdicts(self, batch: Sequence[ReadableLogRecord]) -> None:
-        self._sent(lambda: self._verdicts.export(batch))
+        if "verdicts" not in self.refused and _problem_of(lambda: self._verdicts.export(batch)):
+            self.refused.append("verdicts")
 
     def metrics(self, data: MetricsData) -> None:
-        self._sent(lambda: self._metrics.export(data))
+        if _problem_of(lambda: self._metrics.export(data)):
+            self.refused.append("metrics")
 
-    def _sent(self, send: Callable[[], Any]) -> None:
-        said = list[str]()
-        with warnings_of(said.append):
-            result = send()
-        if result.name != "SUCCESS":
-            why = f" ({said[-1]})" if said else ""
-            raise PrerequisiteError(
-                f"{self._endpoint} did not take the data{why}. Give the address of a collector that speaks OTLP over "
-                "HTTP, such as http://localhost:4318."
-            )
+
+def _problem_of(send: Callable[[], Any]) -> str:
+    """Send something; return why it was not taken, "" if it was."""
+    said = ["it gives no reason"]
+    with warnings_of(said.append):
+        result = send()
+    return "" if result.name == "SUCCESS" else said[-1]
 
 
 class Meters:
@@ -225,13 +230,13 @@ def warnings_of(tell: Callable[[str], None]) -> Iterator[None]:
         logger.removeHandler(handler)
 
 
-def exporters(endpoint: str) -> tuple[OTLPSpanExporter, OTLPLogExporter, OTLPMetricExporter]:
+def exporters(endpoint: str, patience_s: float) -> tuple[OTLPSpanExporter, OTLPLogExporter, OTLPMetricExporter]:
     """Return the exporters to a collector; headers and certificates are those of the standard variables."""
     traces, logs, metrics = (f"{endpoint.rstrip('/')}/v1/{signal}" for signal in ("traces", "logs", "metrics"))
     return (
-        OTLPSpanExporter(traces, timeout=PATIENCE_S),
-        OTLPLogExporter(logs, timeout=PATIENCE_S),
-        OTLPMetricExporter(metrics, timeout=PATIENCE_S),
+        OTLPSpanExporter(traces, timeout=patience_s),
+        OTLPLogExporter(logs, timeout=patience_s),
+        OTLPMetricExporter(metrics, timeout=patience_s),
     )
 
 

@@ -27,7 +27,8 @@ INSTALL = "python -m pip install 'mage-es[otel]'"
 
 class OtlpReport(msgspec.Struct, frozen=True, kw_only=True):
     """What was exported: events 1 to `until` of the run and those of its `exams` until then, as `spans`, `verdicts`
-    (log records named gen_ai.evaluation.result) and `series` of metrics; `to` is the folder or the collector."""
+    (log records named gen_ai.evaluation.result) and `series` of metrics; `to` is the folder or the collector, and
+    `refused` names what that does not take: `verdicts`, `metrics`."""
 
     run: str
     to: str
@@ -36,6 +37,7 @@ class OtlpReport(msgspec.Struct, frozen=True, kw_only=True):
     spans: int
     verdicts: int
     series: int
+    refused: tuple[str, ...] = ()
 
 
 def require_otel() -> None:
@@ -100,8 +102,10 @@ def export_otlp(
     exams = [each for each in exam_records(reader) if each.closed and each.seq <= end and each.is_there(found)]
     logs = [each.log(found) for each in exams]
     everything = _traced(reader, logs, [each.opened.head_seq for each in exams], end, texts=texts)
+    refused: list[str] = []
     if to is None:
-        done = deliver(everything, resource_of(found.id), Collector(endpoint))
+        collector = Collector(endpoint)
+        done, refused = deliver(everything, resource_of(found.id), collector), collector.refused
     else:
         if to.exists() and (not to.is_dir() or any(to.iterdir())):
             raise UsageError(f"{to} is not an empty folder: give a new one, so that nothing there is overwritten.")
@@ -116,6 +120,7 @@ def export_otlp(
         to=str(to or endpoint),
         until=end,
         exams=len(exams),
+        refused=tuple(refused),
         **done._asdict(),
     )
 

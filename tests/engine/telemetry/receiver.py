@@ -84,8 +84,8 @@ def _with_base64_ids(value: Any) -> Any:
 
 
 @contextmanager
-def receiving(status: int = 200) -> Iterator[Received]:
-    """Run a receiver that answers with a status."""
+def receiving(status: int = 200, only: str = "") -> Iterator[Received]:
+    """Run a receiver that answers with a status; if it takes `only` one kind of data, with 404 to the others."""
     received = Received()
 
     class Handler(BaseHTTPRequestHandler):
@@ -95,7 +95,7 @@ def receiving(status: int = 200) -> Iterator[Received]:
             received.bodies.append(body)
             name = self.path.removeprefix("/v1/")
             received.messages[name].append(_KINDS[name].FromString(body))
-            self.send_response(status)
+            self.send_response(404 if only and name != only else status)
             self.send_header("Content-Length", "0")
             self.end_headers()
 

@@ -134,7 +134,15 @@ def test_a_collector_receives_what_files_would_hold(run: Run, exported: tuple[Ot
     assert received.metrics == exported[1].metrics
 
 
-def test_a_collector_that_refuses_or_is_away_is_an_error(run: Run) -> None:
+def test_a_tool_that_knows_traces_only_gets_them_and_the_report_names_the_rest(run: Run) -> None:
+    with receiving(only="traces") as received:
+        report = export_otlp(run, endpoint=received.url)
+    assert report.refused == ("verdicts", "metrics") and len(received.spans) == report.spans
+    assert len(received.messages["logs"]) == 1
+
+
+def test_a_collector_that_refuses_or_is_away_is_an_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mage_es.engine.telemetry.otlp.EXPORT_S", 1.0)
     with receiving(status=400) as received, pytest.raises(PrerequisiteError, match="did not take the data"):
         export_otlp(run, endpoint=received.url)
     with pytest.raises(PrerequisiteError, match="speaks OTLP over HTTP"):

@@ -49,6 +49,7 @@ EXAMPLES = examples(
     "max_connections",
     "guidance_batch",
     "sign",
+    "otel_endpoint",
     "runs_dir",
     "data_dir",
     *SPENDING,

@@ -32,7 +32,7 @@ EXAMPLES = examples(
 )
 
 
-@takes("workers", "max_connections", "guidance_batch", "sign", "runs_dir", "data_dir", *BUDGET)
+@takes("workers", "max_connections", "guidance_batch", "sign", "otel_endpoint", "runs_dir", "data_dir", *BUDGET)
 def exam(
     run: RunArgument = None,
     *,

@@ -1,16 +1,24 @@
-"""`mage-es export`: write a run's events as Parquet, CSV or JSON Lines."""
+"""`mage-es export`: write a run's events as Parquet, CSV or JSON Lines, or as traces of OpenTelemetry."""
+
+from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
 from mage_es.cli.settings import Settings
+from mage_es.events.errors import UsageError
+
+if TYPE_CHECKING:
+    from mage_es.engine.run.directory import Run
 
 EXAMPLES = examples(
-    "mage-es export --format parquet --to events", "mage-es export RUN --format csv --to /tmp/events --until iter-3"
+    "mage-es export --format parquet --to events",
+    "mage-es export RUN --format csv --to /tmp/events --until iter-3",
+    "mage-es export RUN --format otlp --endpoint http://localhost:4318",
 )
 
 
@@ -20,23 +28,60 @@ def export(
     *,
     settings: Settings,
     out: Output,
-    format: Annotated[Literal["parquet", "csv", "jsonl"], typer.Option("--format", help="Format of the files.")],
-    to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="New or empty folder for the files.")],
+    format: Annotated[
+        Literal["parquet", "csv", "jsonl", "otlp"],
+        typer.Option("--format", help="Format of the files; otlp: traces, events and metrics of OpenTelemetry."),
+    ],
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", metavar="FOLDER", help="New or empty folder for the files.", show_default=False),
+    ] = None,
     until: Annotated[
         str, typer.Option("--until", metavar="MARKER", help="Last event: start, iter-9, seq:1234, latest.")
     ] = "latest",
+    endpoint: Annotated[
+        str,
+        typer.Option("--endpoint", metavar="URL", help="With otlp: a collector, such as http://localhost:4318."),
+    ] = "",
+    texts: Annotated[
+        bool, typer.Option("--texts", help="With otlp: also questions, prompts, replies and memories.")
+    ] = False,
 ) -> None:
     """Export a run's events for other programs.
 
-    Writes one file for each event type (JSON Lines: one for all), and a SCHEMA.md that explains every column.
+    Writes one file for each event type (JSON Lines: one for all), and a SCHEMA.md that explains every column. With
+    `--format otlp` a question is a trace with its calls, searches and verdict, by the semantic conventions for
+    generative AI: as JSON lines, or sent to `--endpoint`. The run's exams are in it.
     """
+    found = settings.find_run(run)
+    if format == "otlp":
+        _as_otlp(found, out, to, endpoint, until, texts=texts)
+    elif endpoint or texts:
+        raise UsageError(f"--endpoint and --texts belong to --format otlp, not to {format}.")
+    elif to is None:
+        raise UsageError("Name a new or empty folder for the files: --to FOLDER.")
+    else:
+        _as_files(found, out, to, format, until)
+    out.next(settings.again("verify", found.id))
+
+
+def _as_files(run: Run, out: Output, to: Path, format: Literal["parquet", "csv", "jsonl"], until: str) -> None:
     from mage_es.events.care import export as export_log
     from mage_es.events.log import LogReader
 
-    found = settings.find_run(run)
-    reader = LogReader(found.log_path, opened=False)
+    reader = LogReader(run.log_path, opened=False)
     report = export_log(reader, to, format=format, until=reader.resolve(until))
     rows = [(name, str(count)) for name, count in report.files.items()]
-    out.report(report, TextTable(f"Events 1 to {report.until} of {found.id} in {to}", ("file", "rows"), rows))
+    out.report(report, TextTable(f"Events 1 to {report.until} of {run.id} in {to}", ("file", "rows"), rows))
     out.say(f"\n{to / 'SCHEMA.md'} explains every column.")
-    out.next(settings.again("verify", found.id))
+
+
+def _as_otlp(run: Run, out: Output, to: Path | None, endpoint: str, until: str, *, texts: bool) -> None:
+    from mage_es.engine.verbs.otlp import export_otlp
+
+    report = export_otlp(run, to, endpoint=endpoint, until=until, texts=texts)
+    title = f"Events 1 to {report.until} of {run.id}, and {report.exams} exams, in {report.to}"
+    counts = (("spans", report.spans), ("verdicts", report.verdicts), ("series of metrics", report.series))
+    out.report(report, TextTable(title, ("", "number"), [(name, str(count)) for name, count in counts]))
+    if report.refused:
+        out.say(f"{report.to} did not take the {' and '.join(report.refused)}: some tools know traces only.")

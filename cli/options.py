@@ -93,6 +93,7 @@ _METAVARS: Mapping[str, str] = {
     **dict.fromkeys(("recency_weight", "serve_holdback"), "FRACTION"),
     **{"serve_upstream": "URL", "serve_at": "MARKER", "serve_name": "NAME", "serve_keys": "FILE"},
     **{"serve_host": "ADDRESS", "serve_min_similarity": "auto|COSINE", "serve_only_types": "NAME,NAME"},
+    "otel_endpoint": "URL",
     **{"serve_retrieval_timeout": "MILLISECONDS", "serve_publish_every": "MINUTES", "serve_max_body": "MIB"},
 }
 

@@ -21,7 +21,17 @@ if TYPE_CHECKING:
 EXAMPLES = examples("mage-es resume", "mage-es resume RUN --workers 16")
 
 
-@takes("workers", "max_connections", "guidance_batch", "sign", "runs_dir", "data_dir", *SPENDING, unlisted=CONFIG)
+@takes(
+    "workers",
+    "max_connections",
+    "guidance_batch",
+    "sign",
+    "otel_endpoint",
+    "runs_dir",
+    "data_dir",
+    *SPENDING,
+    unlisted=CONFIG,
+)
 def resume(
     run: RunArgument = None,
     *,

@@ -21,7 +21,7 @@ EXAMPLES = examples(
 )
 
 
-@takes(*SERVING, "sign", "runs_dir", "data_dir")
+@takes(*SERVING, "sign", "otel_endpoint", "otel_texts", "runs_dir", "data_dir")
 def serve(run: RunArgument = None, *, settings: Settings, out: Output) -> None:
     """Put what a run learned into the requests of an application.
 
@@ -44,6 +44,7 @@ def serve(run: RunArgument = None, *, settings: Settings, out: Output) -> None:
             str(found.path),
             wanted,
             signer=settings.signer(),
+            telemetry=settings.telemetry(out.say),
             runs_dir=settings.runs_dir,
             data_dir=settings.data_dir,
             begun=lambda report: _tell(out, report, texts=wanted.record_texts),

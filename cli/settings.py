@@ -14,6 +14,7 @@ import functools
 import math
 import re
 import shlex
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args, get_origin
@@ -24,19 +25,21 @@ from mage_es.engine.benchmarks.files import VARIABLE, read_toml
 from mage_es.engine.benchmarks.registry import needs_learner, own_defaults, own_models
 from mage_es.engine.config import BENCHMARK, MOST_WORKERS, PRESETS, Amount, Config, Preset, Starting
 from mage_es.engine.serving.settings import Serving
-from mage_es.events.errors import UsageError, nearest
+from mage_es.events.errors import PrerequisiteError, UsageError, nearest
 
 if TYPE_CHECKING:
     from mage_es.engine.run.budget import Limits
     from mage_es.engine.run.directory import Run
     from mage_es.engine.run.pricing import Prices
-    from mage_es.engine.run.runtime import Observer, Runtime
+    from mage_es.engine.run.runtime import Observer, Runtime, Telemetry
     from mage_es.events.care.notes import Signer
 
 FILE = "mage-es.toml"
 PREFIX = "MAGE_ES_"
 DATA_VARIABLE = "MAGE_ES_DATA"
 """The short form of MAGE_ES_DATA_DIR."""
+COLLECTOR_VARIABLE = "OTEL_EXPORTER_OTLP_ENDPOINT"
+"""The variable by which OpenTelemetry itself names a collector."""
 LIMITS = ("max_usd", "max_calls", "max_iterations")
 """Settings where 0 means no limit. A flag may not be 0: a user who types that means to spend nothing."""
 NO_LIMIT = "none"
@@ -69,6 +72,11 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     and ends, and before and after each exam."""
     prices: str = ""
     """File of prices that override those of the package, in the form of its prices.toml."""
+    otel_endpoint: str = ""
+    """Collector that gets traces and metrics of OpenTelemetry (OTLP over HTTP), such as http://localhost:4318; also
+    OTEL_EXPORTER_OTLP_ENDPOINT."""
+    otel_texts: bool = False
+    """Send it recorded texts, too, not only names, ids and numbers."""
 
 
 SERVE = "serve_"
@@ -154,6 +162,24 @@ class Settings:
         file = str(self.entries["sign"].value)
         return read_signer(Path(file)) if file else None
 
+    def telemetry(self, say: Callable[[str], None]) -> Telemetry | None:
+        """Return the collector that traces are sent to, None where none is named. A collector that is named for every
+        program of this machine is left out if the extra is missing, and `say` gets that. Raises `PrerequisiteError`."""
+        from mage_es.engine.run.runtime import Telemetry
+        from mage_es.engine.verbs.otlp import require_otel
+
+        endpoint = self.entries["otel_endpoint"]
+        if not endpoint.value:
+            return None
+        try:
+            require_otel()
+        except PrerequisiteError as error:
+            if endpoint.origin != COLLECTOR_VARIABLE:
+                raise
+            say(f"{COLLECTOR_VARIABLE} is set, but nothing is sent: {error}")
+            return None
+        return Telemetry(str(endpoint.value), bool(self.entries["otel_texts"].value))
+
     def runtime(self, observer: Observer, stop: Callable[[], bool]) -> Runtime:
         from mage_es.engine.run.runtime import Runtime
 
@@ -166,6 +192,7 @@ class Settings:
             prices=self.prices(),
             batches=self.batches,
             signer=self.signer(),
+            telemetry=self.telemetry(functools.partial(print, file=sys.stderr)),
         )
 
     def config(self, *, benchmark: str | None = None) -> Config:
@@ -256,6 +283,8 @@ def _from_flags(flags: Mapping[str, object]) -> dict[str, ResolvedSetting]:
 def _from_environment(environment: Mapping[str, str]) -> dict[str, ResolvedSetting]:
     known = {PREFIX + name.upper(): name for name in fields()} | {DATA_VARIABLE: "data_dir"}
     found: dict[str, ResolvedSetting] = {}
+    if collector := environment.get(COLLECTOR_VARIABLE):
+        found["otel_endpoint"] = ResolvedSetting("otel_endpoint", collector, COLLECTOR_VARIABLE)
     for variable in sorted(environment):
         if not variable.startswith(PREFIX) or variable == VARIABLE:
             continue

@@ -16,7 +16,7 @@ ROOMED = ("engine", "events")
 HOUSE: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "commands": (("cli",),),
     "studies": (("engine.matrix",), ("engine.reporting", "engine.viewing")),
-    "verbs": (("engine.verbs",), ("engine.serving",)),
+    "verbs": (("engine.verbs",), ("engine.serving",), ("engine.telemetry",)),
     "work": (("engine.loop",), ("engine.theorems",), ("engine.session",), ("engine.run",)),
     "agents": (
         ("engine.embedders",),

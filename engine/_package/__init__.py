@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.exam_report import ExamReport
     from mage_es.engine.verbs.merge import MergeReport, amerge, merge
     from mage_es.engine.verbs.open_run import aopen_run, open_run
+    from mage_es.engine.verbs.otlp import OtlpReport, aexport_otlp, export_otlp
     from mage_es.engine.verbs.prune import PruneReport, aprune, prune
     from mage_es.engine.verbs.replay import ReplayReport, areplay, replay
     from mage_es.engine.verbs.reproduce import ReproduceReport, areproduce, reproduce
@@ -90,6 +91,7 @@ __all__ = [
     "Model",
     "Models",
     "OpenedRun",
+    "OtlpReport",
     "PrerequisiteError",
     "Prices",
     "ProgressNote",
@@ -119,6 +121,7 @@ __all__ = [
     "aerase",
     "aevolve",
     "aexamine",
+    "aexport_otlp",
     "amerge",
     "aopen_run",
     "aprune",
@@ -136,6 +139,7 @@ __all__ = [
     "erase",
     "evolve",
     "examine",
+    "export_otlp",
     "find_run",
     "inference_of",
     "list_runs",
@@ -180,6 +184,7 @@ _HOMES = {
     "engine.verbs.exam_report": ("ExamReport",),
     "engine.verbs.merge": ("MergeReport", "amerge", "merge"),
     "engine.verbs.open_run": ("aopen_run", "open_run"),
+    "engine.verbs.otlp": ("OtlpReport", "aexport_otlp", "export_otlp"),
     "engine.verbs.prune": ("PruneReport", "aprune", "prune"),
     "engine.verbs.replay": ("ReplayReport", "areplay", "replay"),
     "engine.verbs.reproduce": ("ReproduceReport", "areproduce", "reproduce"),

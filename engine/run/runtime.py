@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -50,6 +51,13 @@ class ProgressNote(msgspec.Struct, frozen=True, kw_only=True):
 Observer = Callable[[ProgressNote], None]
 
 
+class Telemetry(NamedTuple):
+    """A collector of OpenTelemetry, by its address (OTLP over HTTP), and whether it gets texts, too."""
+
+    endpoint: str
+    texts: bool = False
+
+
 class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of one process, shared by every verb that calls models."""
 
@@ -70,6 +78,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     """Whether independent calls of guidance and judge are batched, if the provider has batches."""
     signer: Signer | None = None
     """Key that signs heads of a run's log (events/care/notes.py, `read_signer`)."""
+    telemetry: Telemetry | None = None
+    """Collector that gets traces of what is recorded, without texts."""
 
     def __post_init__(self) -> None:
         for name, number in (("workers", self.workers), ("max_connections", self.max_connections)):

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 import msgspec
@@ -27,6 +27,9 @@ from mage_es.engine.serving.proxy import DEFAULT_ALLOWANCE, Allowance, Proxy
 from mage_es.engine.serving.refusals import Refused, body_of, speaks_anthropic
 from mage_es.engine.serving.tenants import Door, Guest
 from mage_es.events.errors import Conflict, NotFound, UsageError
+
+if TYPE_CHECKING:  # the extra `otel` need not be installed
+    from mage_es.engine.telemetry.live import Outbox
 
 _MOST_FEEDBACK = 2**20
 """Most bytes of a feedback request."""
@@ -51,7 +54,7 @@ class _Curating(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class App:
     """The routes of served runs, by run, as an ASGI application: `asgi`. `hosts` are its names for /mcp. `say`, if
-    given, gets a line for each request."""
+    given, gets a line for each request, and `outbox` a trace."""
 
     def __init__(
         self,
@@ -62,11 +65,12 @@ class App:
         allowance: Allowance = DEFAULT_ALLOWANCE,
         hosts: Sequence[str] = (),
         say: Callable[[str], None] | None = None,
+        outbox: Outbox | None = None,
     ) -> None:
-        self._say = say
+        self._say, self._outbox = say, outbox
         self._door, self._runs, self._allowance = door, runs, allowance
         self.metrics = Counters(lambda: {name: live.health for name, live in runs.items()})
-        self.proxy = Proxy(upstream, runs, self.metrics, allowance)
+        self.proxy = Proxy(upstream, runs, self.metrics, allowance, outbox)
         own: Mapping[str, _Endpoint] = {
             "/healthz": self._healthz,
             "/readyz": self._readyz,
@@ -144,6 +148,8 @@ class App:
             event = await self._runs[guest.run].give_feedback(said, key=guest.name, trust=guest.trust)
         await answer(send, 200, msgspec.json.encode(event))
         self.metrics.count(run=guest.run, route="feedback", status=200, outcome="answered", treatment="none")
+        if self._outbox:
+            self._outbox.feedback(guest.run, event, time.time_ns() // 1000)
 
     async def _explain(self, what: str, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
         """Explain one of the key's own inferences or a memory, or decide on a memory."""

@@ -33,6 +33,11 @@ def passed_on(headers: Headers, guest: Guest) -> Headers:
     return [*kept, (guest.credential.encode(), value.encode())]
 
 
+def replaced(headers: Headers, name: bytes, value: bytes) -> Headers:
+    """Return the headers with one of them in place of all of its name."""
+    return [*((other, said) for other, said in headers if other != name), (name, value)]
+
+
 def passed_back(headers: Headers) -> Headers:
     left_out = _HOPS | _named(headers)
     lowered = ((name.lower(), value) for name, value in headers)

@@ -306,13 +306,14 @@ class LiveRun:
         """Record that a request was sent without the note meant for it."""
         self._sessions.bypassed(prepared.opened)
 
-    def close_inference(self, closed: InferenceClosed) -> None:
-        """Record the outcome of a request soon."""
+    def close_inference(self, closed: InferenceClosed) -> InferenceClosed:
+        """Record the outcome of a request soon; return it as it is recorded."""
         reply, cut = _within(closed.reply) if self._has_texts else ("", 0)
         name = closed.reply_id if len(closed.reply_id) <= _LONGEST_NAME else ""
         closed = msgspec.structs.replace(closed, reply=reply, reply_cut=cut, reply_id=name)
         if self._sessions.closed(closed):
             self.journal.put(closed)
+        return closed
 
     # ------------------------------------------------------------ learning
 

@@ -22,7 +22,7 @@ from concurrent import futures
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
 from urllib.parse import unquote
 from urllib.request import getproxies, proxy_bypass
 
@@ -30,7 +30,7 @@ import httpx2
 
 from mage_es.engine.seams.faults import shortened
 from mage_es.engine.serving.exchange import Asker, Exchange, answer, texts_of
-from mage_es.engine.serving.headers import Headers, named_after, passed_back, passed_on, told_of
+from mage_es.engine.serving.headers import Headers, named_after, passed_back, passed_on, replaced, told_of
 from mage_es.engine.serving.journal import Recording
 from mage_es.engine.serving.live import LiveRun, Prepared, Wish
 from mage_es.engine.serving.metrics import Counters
@@ -41,6 +41,10 @@ from mage_es.engine.serving.tenants import Guest
 from mage_es.events.errors import UsageError
 from mage_es.events.vocabulary import Event
 from mage_es.events.vocabulary.serving import RequestShape
+
+if TYPE_CHECKING:  # the extra `otel` need not be installed
+    from mage_es.engine.telemetry.live import Outbox
+    from mage_es.engine.telemetry.spans import TraceIds
 
 SHAPES: Mapping[str, RequestShape] = {
     "/v1/chat/completions": "chat",
@@ -89,11 +93,18 @@ class UpstreamHealth(NamedTuple):
 
 
 class Proxy:
-    """Passes requests on to one upstream, `http://host:port`."""
+    """Passes requests on to one upstream, `http://host:port`; an `outbox` gets a trace of each."""
 
-    def __init__(self, upstream: str, runs: Mapping[str, LiveRun], metrics: Counters, allowance: Allowance) -> None:
+    def __init__(
+        self,
+        upstream: str,
+        runs: Mapping[str, LiveRun],
+        metrics: Counters,
+        allowance: Allowance,
+        outbox: Outbox | None = None,
+    ) -> None:
         self._url = httpx2.URL(upstream)
-        self._runs, self._metrics, self._allowance = runs, metrics, allowance
+        self._runs, self._metrics, self._allowance, self._outbox = runs, metrics, allowance, outbox
         waits = {"connect": CONNECT_S, "read": allowance.stall_s, "write": allowance.stall_s, "pool": CONNECT_S}
         self._extensions = {"timeout": waits}
         # Only the transport: a client would keep one tenant's cookies for the next, and follow redirects.
@@ -197,6 +208,9 @@ class Proxy:
         if guest.models:
             guest.require_model(body)
         received, anthropic = time.perf_counter(), shape == "messages"
+        ids = self._outbox.begin(given) if self._outbox else None
+        if self._outbox and ids:
+            onward = onward._replace(headers=replaced(onward.headers, *self._outbox.parent_of(ids)))
         opening = _Opening(body, recording)
         self._openings.add(recording)
         recording.add_done_callback(self._openings.discard)
@@ -225,7 +239,7 @@ class Proxy:
                 exchange.leave()
             raise
         finally:
-            self._close(guest.run, opening, recording, exchange, time.perf_counter() - received)
+            self._close(guest.run, opening, recording, exchange, time.perf_counter() - received, shape, ids)
 
     def _open(self, guest: Guest, shape: RequestShape, opening: _Opening, recording: Recording, given: _Texts) -> None:
         """Prepare what is sent on, and record it; errors are reported through the recording."""
@@ -278,20 +292,28 @@ class Proxy:
             told += [] if is_over else named_after(late)
         return told
 
-    def _close(self, run: str, opening: _Opening, recording: Recording, exchange: Exchange, latency_s: float) -> None:
+    def _close(
+        self,
+        run: str,
+        opening: _Opening,
+        recording: Recording,
+        exchange: Exchange,
+        latency_s: float,
+        shape: RequestShape,
+        ids: TraceIds | None,
+    ) -> None:
         """Close a request in the log, now or as soon as it is opened there."""
-        usage = exchange.usage()
+        usage, ended_us = exchange.usage(), time.time_ns() // 1000
         self._metrics.observe(run, exchange.overhead_s)
 
         def settle(done: Future[Sequence[Event]]) -> None:
             error = done.exception()
-            if error or not opening.prepared:
-                if not isinstance(error, Refused):
-                    self._metrics.count_unrecorded(run)
+            prepared = None if error else opening.prepared
+            if isinstance(error, Refused):
                 return
             closed = usage.closing(
-                opening.prepared.opened.inference,
-                opening.prepared.waiting,
+                prepared.opened.inference if prepared else "",
+                prepared.waiting if prepared else "",
                 "bypassed" if exchange.treatment == "bypassed" else exchange.outcome,
                 status=exchange.status,
                 problem=exchange.problem,
@@ -299,7 +321,13 @@ class Proxy:
                 overhead_s=exchange.overhead_s,
                 is_whole=exchange.outcome == "answered",
             )
-            self._runs[run].close_inference(closed)
+            if prepared:
+                closed = self._runs[run].close_inference(closed)
+            else:
+                self._metrics.count_unrecorded(run)
+            if self._outbox and ids:
+                opened = prepared and prepared.opened
+                self._outbox.request(ids, run, str(self._url), shape, opened, closed, ended_us)
 
         recording.add_done_callback(settle)
 

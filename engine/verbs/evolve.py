@@ -27,6 +27,7 @@ from mage_es.engine.run.world import open_world, registered_in
 from mage_es.engine.seams.benchmark import Benchmark, column_roles_of
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.engine.verbs.otlp import followed_by
 from mage_es.engine.verbs.providers import require_served, room_for_briefs
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.summary import RunSummary
@@ -189,8 +190,9 @@ def given(
 
 async def iterate(session: Session) -> None:
     try:
-        async with aclosing(session):
-            await run_iterations(session)
+        with followed_by(session.runtime.telemetry, session.run, session.announce):
+            async with aclosing(session):
+                await run_iterations(session)
     finally:
         if session.state.seq:
             session.run.forget_beginning()

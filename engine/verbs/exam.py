@@ -51,6 +51,7 @@ from mage_es.engine.seams.model import Model
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.exam_report import ExamReport, report_of
 from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.engine.verbs.otlp import followed_by
 from mage_es.engine.verbs.rejudge import judged_anew
 from mage_es.engine.verbs.trials import require_room
 from mage_es.events.care import root_of
@@ -270,8 +271,9 @@ class _Sitting(NamedTuple):
             state.apply(record.event)
             state.seq = record.seq
         session = Session(run=exam, world=self.world, log=own, state=state, models=self.models, runtime=self.runtime)
-        session.commit([_beginning(session, opened, recorded)])
-        await _sit(session, self.names, opened.control)
+        with followed_by(self.runtime.telemetry, exam, session.announce, of=self.run.id):
+            session.commit([_beginning(session, opened, recorded)])
+            await _sit(session, self.names, opened.control)
         return exam_closed(session, families_of(self.world))
 
 

@@ -16,11 +16,12 @@ from msgspec.structs import replace
 
 from mage_es.engine.rules.notes import NoteBounds, bounds_of
 from mage_es.engine.run.directory import RUNS_DIR, find_run
-from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.runtime import Runtime, Telemetry
 from mage_es.engine.serving.journal import Health
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.settings import Serving
 from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.engine.verbs.otlp import sending_to
 from mage_es.engine.verbs.publish import models_of
 from mage_es.events.care.notes import Signer
 from mage_es.events.disk.opening import read_small
@@ -66,6 +67,7 @@ async def aserve(
     settings: Serving,
     *,
     signer: Signer | None = None,
+    telemetry: Telemetry | None = None,
     runs_dir: Path | str = RUNS_DIR,
     data_dir: Path | str | None = None,
     begun: Callable[[ServeReport], None] = lambda report: None,
@@ -76,10 +78,12 @@ async def aserve(
     the start.
 
     `say` reports what a publish did and, with `access_log`, each request. The file of keys is read again when it
-    changes. With a `signer` the head of each served run is signed at the start and at the end.
+    changes. With a `signer` the head of each served run is signed at the start and at the end. A collector of
+    `telemetry` gets a trace of each request, in that of its client.
 
     Raises:
-        UsageError: An address, a marker or the file of keys is not valid, or other machines could get in without a key.
+        UsageError: An address, a marker or the file of keys is not valid, other machines could get in without a key, or
+            texts are to be sent that are not recorded.
         PrerequisiteError: The port is in use; a package or the upstream's key is missing.
         RunLocked: Another process serves the run.
     """
@@ -101,13 +105,17 @@ async def aserve(
         "signer": signer,
         "say": say,
     }
+    if telemetry and telemetry.texts and not settings.record_texts:
+        raise UsageError("--otel-texts sends the texts that are recorded, and none are: add --record-texts.")
     async with AsyncExitStack() as stack:
+        outbox = stack.enter_context(sending_to(telemetry, say)) if telemetry else None
         listener = stack.enter_context(listening(host, settings.port))
         ring, lives = await stack.enter_async_context(_opened(own, ring, Path(runs_dir), **opening))
         runs = {live.run.id: live for live in lives.values()}
         door, allowance = Door(ring, next(iter(runs)), hosts=(host,)), _allowance(settings)
         hosts = (host, *(ring.hosts if ring else ()))
-        app = App(door, address, runs, allowance=allowance, hosts=hosts, say=say if settings.access_log else None)
+        said = say if settings.access_log else None
+        app = App(door, address, runs, allowance=allowance, hosts=hosts, say=said, outbox=outbox)
         await stack.enter_async_context(app.running())
         report = _report(listener, address, lives)
         stack.enter_context(_settled())

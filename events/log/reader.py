@@ -41,7 +41,7 @@ class LogReader:
         self.keys = keys_of(path) if opened else None
         try:
             about, start = read_format(fs, layout)
-            self.run = about.run
+            self.run, self.log_id = about.run, about.log_id
             self._fs, self._layout = fs, layout
             self._tail = Tail(fs, layout, start)
             self._sealed = SealedEvents(fs, layout, self.vocabulary)

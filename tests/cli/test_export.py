@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import AnswerJudged
 
 Command = Callable[..., Any]
 
@@ -43,3 +44,22 @@ def test_what_is_refused(mage: Command, runs_dir: Path, tmp_path: Path) -> None:
     marker = mage("export", "--format", "csv", "--to", "new", "--until", "iter-9")
     assert (marker.code, "iter-1" in marker.err) == (2, True)
     assert not (tmp_path / "new").exists()
+
+
+def test_a_question_is_a_trace_of_opentelemetry(mage: Command, runs_dir: Path) -> None:
+    outcome = mage("export", "--format", "otlp", "--to", "out", "--until", "iter-0", "--json")
+    report = json.loads(outcome.out)
+    lines = Path("out/traces.jsonl").read_text().splitlines()
+    spans = [each for line in lines for each in json.loads(line)["resourceSpans"][0]["scopeSpans"][0]["spans"]]
+    assert report["spans"] == len(spans) > 0
+    assert all(len(span["traceId"]) == 32 and len(span["spanId"]) == 16 for span in spans)
+    asked = LogReader(runs_dir / "first" / "log").of(AnswerJudged, until=report["until"])
+    assert sum(span["name"] == "invoke_agent Learner" for span in spans) == len(list(asked))
+
+
+def test_what_belongs_to_traces_is_refused_with_other_formats(mage: Command, runs_dir: Path) -> None:
+    for words in (("--endpoint", "http://localhost:4318"), ("--to", "out", "--texts")):
+        refused = mage("export", "--format", "csv", *words)
+        assert (refused.code, "belong to --format otlp" in refused.err) == (2, True)
+    nowhere = mage("export", "--format", "csv")
+    assert (nowhere.code, "--to FOLDER" in nowhere.err) == (2, True)

@@ -45,6 +45,16 @@ def test_both_names_of_the_data_folder_are_understood(tmp_path: Path) -> None:
     assert (short.data_dir, long.data_dir) == (Path("a"), Path("b"))
 
 
+def test_the_collector_of_the_standard_variable_gives_way_to_one_of_our_own(tmp_path: Path) -> None:
+    standard = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a:4318"}
+    found = resolve({}, environment=standard, folder=tmp_path)
+    assert found.telemetry(print) == ("http://a:4318", False)
+    ours = resolve({}, environment={**standard, "MAGE_ES_OTEL_ENDPOINT": "http://b:4318"}, folder=tmp_path)
+    flag = resolve({"otel_endpoint": "http://c:4318", "otel_texts": True}, environment=standard, folder=tmp_path)
+    assert (ours.telemetry(print), flag.telemetry(print)) == (("http://b:4318", False), ("http://c:4318", True))
+    assert resolve({}, environment={}, folder=tmp_path).telemetry(print) is None
+
+
 def test_texts_are_read_as_booleans_where_those_are_meant(tmp_path: Path) -> None:
     settings = resolve({}, environment={"MAGE_ES_PRINCIPLES": "false"}, folder=tmp_path)
     assert settings.entries["principles"].value is False

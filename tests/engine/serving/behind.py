@@ -14,6 +14,7 @@ from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.proxy import Allowance
 from mage_es.engine.serving.server import listening, serve_until
 from mage_es.engine.serving.tenants import Door
+from mage_es.engine.telemetry.live import Outbox
 
 PATIENCE_S = 300.0
 """Longer than anything takes that goes well, on a machine ten times slower than ours."""
@@ -26,13 +27,15 @@ def serving(
     *,
     door: Door | None = None,
     head_s: float = PATIENCE_S,
+    outbox: Outbox | None = None,
     **allowance: Any,
 ) -> Iterator[str]:
     """Serve runs, the first of them to all where there are no keys; give the address. They are closed at the end."""
     stop, listener = threading.Event(), listening("127.0.0.1", 0)
 
     async def run() -> None:
-        app = App(door or Door(None, next(iter(lives), "")), upstream, lives, allowance=Allowance(**allowance))
+        door_of = door or Door(None, next(iter(lives), ""))
+        app = App(door_of, upstream, lives, allowance=Allowance(**allowance), outbox=outbox)
         async with app.running():
             await serve_until(stop.is_set, app.asgi, listener, grace_s=5, head_s=head_s)
         for live in lives.values():

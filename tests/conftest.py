@@ -6,6 +6,7 @@ Properties are tried on the same examples each time; `python -m pytest --hypothe
 from __future__ import annotations
 
 import random
+import signal
 from importlib.util import find_spec
 
 import pytest
@@ -15,6 +16,9 @@ from mage_es.engine.worlds.wordmath import benchmark as wordmath
 WHOLE = dict(wordmath.SIZES)
 # Still far more than a small run asks: opening the whole benchmark would take most of its time.
 wordmath.SIZES.update(evolution=1_000, test=200)
+
+# A job in a shell's background ignores Ctrl-C, and so would each command that a test starts and interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if find_spec("hypothesis"):  # the suites with environments of their own, such as tests/vllm, do without it
     from hypothesis import HealthCheck, settings

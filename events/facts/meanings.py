@@ -28,5 +28,5 @@ def _documented(cls: type[Event] | type[Part]) -> dict[str, str]:
     documented = {}
     for field, doc in pairwise(definition.body):
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(doc, ast.Expr):
-            documented[field.target.id] = str(ast.literal_eval(doc.value))
+            documented[field.target.id] = " ".join(str(ast.literal_eval(doc.value)).split())
     return documented

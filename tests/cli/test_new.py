@@ -31,4 +31,4 @@ def test_what_comes_next_installs_what_it_uses_and_the_packages_own_readme_says_
 def test_a_name_that_is_taken_is_refused_before_anything_is_written(mage: Command, tmp_path: Path) -> None:
     outcome = mage("new", "benchmark", "hotpotqa")
     assert (outcome.code, list(tmp_path.iterdir())) == (2, [])
-    assert "There is a benchmark hotpotqa already" in outcome.err
+    assert "There is already a benchmark hotpotqa" in outcome.err

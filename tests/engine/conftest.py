@@ -22,6 +22,7 @@ COURSES = Config(
     pool=40,
     held_out=20,
     guard="off",
+    gate="off",
     warmup=20,
     decompositions=True,
     **PAPER_PARTS,

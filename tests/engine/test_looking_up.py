@@ -44,6 +44,7 @@ def config(tmp_path: Path) -> Config:
         iterations=1,
         pool=3,
         anchors=0,
+        gate="off",
         execution="builtin/reader",
         search=f"local/{tmp_path}/pages",
         search_passages=2,

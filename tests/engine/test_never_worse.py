@@ -133,8 +133,15 @@ def test_a_gain_that_few_anchors_show_is_told_by_other_questions(tmp_path: Path)
     assert verify(run).ok
 
 
-def test_without_anchors_or_with_the_gate_off_notes_are_served_all_the_same(tmp_path: Path) -> None:
-    untested = begin(tmp_path / "untested", HARMED, guard="off")
+def test_without_anchors_questions_asked_once_more_stop_notes_that_harm(tmp_path: Path) -> None:
+    run = begin(tmp_path, HARMED, guard="off")
+    report = examine(run, execution=HARMED)
+    assert report.correct == 12 and all(planned.is_bare for planned in plans_of(run))
+    assert report.benefit[-1].pairs == 40 and report.benefit[-1].lost > report.benefit[-1].won and verify(run).ok
+
+
+def test_with_the_gate_off_notes_are_served_all_the_same(tmp_path: Path) -> None:
+    untested = begin(tmp_path / "untested", HARMED, guard="off", gate="off")
     report = examine(untested, execution=HARMED)
     assert report.benefit == () and any(planned.memories for planned in plans_of(untested))
     assert ask(untested, "How much is 12 plus 30?", execution=HARMED).evidence.startswith("Not tested")

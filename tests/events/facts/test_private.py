@@ -24,7 +24,8 @@ READABLE = """
      done donor doubtful embedder embedder_sha256 embedding entity_id episode_id evolution exam examples
      execution execution_model facts family fault form fresh frontier gold_digests golds_sha256 guidance_model
      guiding_skill head_chain held_out id ids ids_sha256 into judge key kind label learned learner left licence
-     marker memory_id metric model name newly_observed outcome package_sha256 package_version parent path place
+     marker memory_id memory_ids metric model name newly_observed outcome package_sha256 package_version parent path
+     place
      planning principles probes_sha256 projection provider_id purpose quarantined question_hash question_id
      questions_sha256 reason recipe_id repeats request_sha256 resembling revisits rival role root routing_arm
      run_id saw scorer_sha256 search search_arm seen served_by sha256 shingles shots skill source split

@@ -19,7 +19,8 @@ def test_every_event_of_the_vocabulary_fits_columns() -> None:
 
 
 def test_shapes_name_parts_lists_and_vectors() -> None:
-    assert str(shapes_of(QuestionPlanned)["memories"]) == "list<part<memory_id:str,similarity:float,answer_of:str>>"
+    retrieved = "list<part<memory_id:str,similarity:float,answer_of:str,coin:float>>"
+    assert str(shapes_of(QuestionPlanned)["memories"]) == retrieved
     assert str(shapes_of(QuestionPlanned)["purpose"]) == "str"
     assert str(shapes_of(MemoryAppended)["embedding"]) == "vector"
 

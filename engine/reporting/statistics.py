@@ -13,6 +13,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
 from mage_es.engine.reporting.cells import Cell, Unit
+from mage_es.engine.rules.distributions import t_quantile, t_tail
 from mage_es.engine.run.exams import LEVEL, Interval, by_question
 
 BY_SEED = "t, paired by seed"
@@ -67,12 +68,10 @@ def _differences(one: QuestionScores, other: QuestionScores) -> list[float]:
 
 def _t_interval(values: Sequence[float], method: str) -> Interval:
     """Return the t interval of a mean and, for differences, the p value of a zero mean."""
-    from scipy.stats import t
-
     n, mean, deviation = len(values), statistics.fmean(values), statistics.stdev(values)
     error = deviation / n**0.5
-    half = float(t.ppf((1 + LEVEL) / 2, n - 1)) * error
+    half = t_quantile((1 + LEVEL) / 2, n - 1) * error
     p = None
     if method != OF_MEAN:
-        p = 2 * float(t.sf(abs(mean) / error, n - 1)) if error else float(mean == 0)
+        p = 2 * t_tail(abs(mean) / error, n - 1) if error else float(mean == 0)
     return Interval(low=mean - half, high=mean + half, method=method, pairs=n, p=p)

@@ -17,6 +17,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from mage_es.engine.rules.distributions import beta_cdf, beta_quantile
 from mage_es.events.vocabulary import MICRO
 from mage_es.projections.bandits import Posterior
 
@@ -117,15 +118,11 @@ def _distribution(alpha: int, beta: int) -> NDArray[np.float64]:
     """Return the distribution function of a Beta posterior at the edges of the bins; most arms of a key do not change
     from one iteration to the next."""
     import numpy as np
-    from scipy.special import betainc
 
-    found: NDArray[np.float64] = betainc(alpha / MICRO, beta / MICRO, np.linspace(0.0, 1.0, _BINS + 1))
-    return found
+    return beta_cdf(alpha / MICRO, beta / MICRO, np.linspace(0.0, 1.0, _BINS + 1))
 
 
 @lru_cache(maxsize=4096)
 def _lower_bound(alpha: int, beta: int) -> float:
-    from scipy.special import betaincinv
-
-    # Rounded, so that the last bits of a library never decide between arms.
-    return round(float(betaincinv(alpha / MICRO, beta / MICRO, _CONFIDENCE)), 9)
+    # Rounded, so that the last bits never decide between arms.
+    return round(float(beta_quantile(alpha / MICRO, beta / MICRO, _CONFIDENCE)), 9)

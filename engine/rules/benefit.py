@@ -35,7 +35,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.rules.guard import sign_test
+from mage_es.engine.rules.distributions import sign_test
 from mage_es.engine.rules.setting import Setting
 from mage_es.events.vocabulary import BenefitDecided, Paired, Purpose
 from mage_es.projections.fold import State

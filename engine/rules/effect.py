@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from mage_es.engine.rules.distributions import fisher_exact
 from mage_es.engine.rules.live_gain import Difference, compared
 from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.rules.step_prompt import STEP_TEMPLATES
@@ -119,13 +120,11 @@ def tosses_of(planned: QuestionPlanned) -> Iterator[tuple[bool, Retrieved]]:
 
 def chance_of(coin: Difference) -> float | None:
     """Return two-sided p of Fisher's exact test on the two sides of a coin; None if there is no interval."""
-    from scipy.stats import fisher_exact  # slow to load
-
     if coin.missing or coin.mean_with_memory is None or coin.mean_held_back is None:
         return None
     sides = ((coin.mean_with_memory, coin.with_memory), (coin.mean_held_back, coin.held_back))
-    table = [(right := round(mean * n), n - right) for mean, n in sides]
-    return float(fisher_exact(table).pvalue)
+    (right, asked), (other_right, other_asked) = ((round(mean * n), n) for mean, n in sides)
+    return fisher_exact(right, asked - right, other_right, other_asked - other_right)
 
 
 def association_of(found: Sequence[Prompted], names: frozenset[str]) -> Difference:

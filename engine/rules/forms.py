@@ -17,7 +17,7 @@ Rules
 
 from collections.abc import Mapping, Sequence
 
-from mage_es.engine.rules.guard import sign_test
+from mage_es.engine.rules.distributions import sign_test
 from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.rules.setting import Setting
 from mage_es.events.vocabulary import FormDecided, QuestionPlanned

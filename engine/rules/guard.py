@@ -13,6 +13,8 @@ from fractions import Fraction
 from math import floor
 from typing import Literal, NamedTuple
 
+from mage_es.engine.rules.distributions import sign_test
+
 LOOKS = 4  # parts in which anchors are asked; the guard may have seen enough after any of them
 Answers = Mapping[str, bool]
 """Anchor question id -> answered correctly."""
@@ -113,14 +115,6 @@ def compare(now: Answers, then: Accepted) -> Comparison:
     won = sum(now[question] and not then.answers[question] for question in common)
     drop = (lost - won) / len(common) if common else 0.0
     return Comparison(then.iteration, drop, sign_test(lost, lost + won))
-
-
-def sign_test(lost: int, changed: int) -> float:
-    """Return P(X >= lost) for X ~ Binomial(changed, 1/2), exactly summed in integers. [Algorithm 1, line 6]"""
-    from math import comb
-
-    # Integers up to the one division at the end, so that p does not depend on the machine.
-    return float(sum(comb(changed, i) for i in range(lost, changed + 1)) / 2**changed)
 
 
 def smallest_drop(total: int, *, drop: float, p: float) -> float:

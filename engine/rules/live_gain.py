@@ -20,6 +20,7 @@ from math import sqrt
 from statistics import fmean, variance
 from typing import NamedTuple
 
+from mage_es.engine.rules.distributions import t_quantile, wilson
 from mage_es.engine.rules.feedback import last_words
 from mage_es.engine.rules.holdback import is_held_back
 from mage_es.events.vocabulary import MICRO, FeedbackGiven, InferenceClosed, InferenceOpened, ServingStarted
@@ -130,25 +131,16 @@ def compared(pairs: Iterable[tuple[bool, float | None]]) -> Difference:
 
 def welch(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
     """Return the interval of mean(one) - mean(other) by Welch's t; both have two values or more. [Welch 1947]"""
-    from scipy.stats import t
-
     gap, parts = fmean(one) - fmean(other), [variance(side) / len(side) for side in (one, other)]
     if not sum(parts):
         return gap, gap
     freedom = sum(parts) ** 2 / sum(part**2 / (len(side) - 1) for part, side in zip(parts, (one, other), strict=True))
-    half = float(t.ppf((1 + LEVEL) / 2, freedom)) * sqrt(sum(parts))
+    half = t_quantile((1 + LEVEL) / 2, freedom) * sqrt(sum(parts))
     return gap - half, gap + half
 
 
 def newcombe(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
     """Return the interval of share(one) - share(other); all values must be 0 or 1. [Newcombe 1998, method 10]"""
-    (p, low, high), (q, below, above) = _wilson(one), _wilson(other)
+    p, q = fmean(one), fmean(other)
+    (low, high), (below, above) = (wilson(sum(side), len(side), level=LEVEL) for side in (one, other))
     return p - q - sqrt((p - low) ** 2 + (above - q) ** 2), p - q + sqrt((high - p) ** 2 + (q - below) ** 2)
-
-
-def _wilson(values: Sequence[float]) -> tuple[float, float, float]:
-    from scipy.stats import norm
-
-    n, share, z = len(values), fmean(values), float(norm.ppf((1 + LEVEL) / 2))
-    middle, half = share + z * z / (2 * n), z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return share, (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)

@@ -4,6 +4,8 @@ It is biased upward by design, so the unbiased counts of successes and failures 
 (projections/evidence.py) and `lower_bound` may steer the frontier instead.
 """
 
+from mage_es.engine.rules.distributions import beta_quantile
+
 
 def ratchet(mastery: float, evidence: float, *, increase: float, decay: float) -> float:
     """Return the mastery after one measurement; all values in [0, 1].
@@ -25,6 +27,4 @@ def lower_bound(successes: int, failures: int, *, confidence: float = 0.95) -> f
 
     [Eq. 2] An unbiased estimate that the frontier may use instead.
     """
-    from scipy.stats import beta  # slow to load, and only the estimator `lower_bound` needs it
-
-    return float(beta.ppf(1 - confidence, 1 + successes, 1 + failures))
+    return float(beta_quantile(1 + successes, 1 + failures, 1 - confidence))

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from mage_es.engine.rules.guard import sign_test
+from mage_es.engine.rules.distributions import sign_test
 from mage_es.engine.seams.embedder import Vector
 from mage_es.projections.memory import Index, Memory
 from mage_es.projections.slices import Slice

@@ -19,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from mage_es.engine.rules.guard import sign_test
+from mage_es.engine.rules.distributions import sign_test
 from mage_es.engine.rules.randomness import ranked
 from mage_es.engine.rules.setting import Setting
 from mage_es.events.vocabulary import Event, MemoryAppended, MemoryQuarantined, MemorySuperseded, QuestionPlanned

@@ -9,12 +9,14 @@ Rules
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import polars as pl
 
+from mage_es.engine.rules.distributions import beta_cdf, beta_quantile, wilson
+from mage_es.engine.rules.distributions import sign_test as one_sided
 from mage_es.engine.rules.randomness import stream
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.frames import frames
@@ -37,6 +39,10 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.fold import fold_into
 from mage_es.projections.ledger import Ledger
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 RULE = "rule"
 """What is recorded as the judge of an answer that the rule decided."""
 ANSWERED = ("iteration", "purpose", "question_id", "task_type", "score_micro", "correct", "strict", "judge", "reason")
@@ -56,6 +62,8 @@ LEVEL = 0.95
 RIGHT_BY_QUESTION = "exact, paired by question"
 SCORES_BY_QUESTION = "bootstrap, paired by question"
 _RESAMPLES = 10_000
+_NEAR = 1e-12
+"""The width at which the end of an interval is found."""
 
 
 class ExamRecord(NamedTuple):
@@ -219,12 +227,7 @@ def reasons(answers: pl.DataFrame) -> dict[str, int]:
 
 def interval(right: int, asked: int, *, level: float = LEVEL) -> tuple[float, float] | None:
     """Return the Wilson score interval of a share of right answers, both ends in [0, 1]; None if nothing was asked."""
-    from scipy.stats import binomtest  # slow to load
-
-    if not asked:
-        return None
-    low, high = binomtest(right, asked).proportion_ci(level, method="wilson")
-    return float(low), float(high)
+    return wilson(right, asked, level=level) if asked else None
 
 
 class Interval(msgspec.Struct, frozen=True, kw_only=True):
@@ -269,32 +272,41 @@ def _least(better: int, worse: int, asked: int, tail: float) -> float:
     """Return the lower end: the quantile `tail` of changed * (2 * won - 1), at which the two shares take their least
     values."""
     import numpy as np
-    from scipy.optimize import brentq
-    from scipy.special import betainc, betaincc, betaincinv  # slow to load
 
     changed, same = better + worse, asked - better - worse
     if not better:  # the least share won is 0, and the difference is minus the share that changed
-        return -float(betaincinv(changed + 1, same, 1 - tail)) if same else -1.0
+        return -float(beta_quantile(changed + 1, same, 1 - tail)) if same else -1.0
     # Legendre's nodes on either side of the kink at 1/2, in probability: at 0 the sum is the sign test's own p.
     nodes, weights = np.polynomial.legendre.leggauss(64)
     places, weights = (1 + nodes) / 2, weights / 2
-    kink = float(betainc(better, worse + 1, 0.5))
+    kink = float(beta_cdf(better, worse + 1, 0.5))
     if kink <= tail:
-        won = 2 * betaincinv(better, worse + 1, kink + (1 - kink) * places) - 1
+        won = 2 * beta_quantile(better, worse + 1, kink + (1 - kink) * places) - 1
 
-        def above(least: float) -> float:
-            reached = betainc(changed, same + 1, np.minimum(1, least / won))
-            return kink + (1 - kink) * float(weights @ reached) - tail
+        def above(least: NDArray[np.float64]) -> NDArray[np.float64]:
+            reached = beta_cdf(changed, same + 1, np.minimum(1, least[:, None] / won))
+            return kink + (1 - kink) * (reached @ weights) - tail
 
-        return float(brentq(above, 0.0, 1.0, xtol=1e-9))
+        return _root(above, 0.0, 1.0)
     if not same:
-        return 2 * float(betaincinv(better, worse + 1, tail)) - 1
-    lost = 1 - 2 * betaincinv(better, worse + 1, kink * places)
+        return 2 * float(beta_quantile(better, worse + 1, tail)) - 1
+    lost = 1 - 2 * beta_quantile(better, worse + 1, kink * places)
 
-    def below(least: float) -> float:
-        return kink * float(weights @ betaincc(changed + 1, same, np.minimum(1, -least / lost))) - tail
+    def below(least: NDArray[np.float64]) -> NDArray[np.float64]:
+        return kink * ((1 - beta_cdf(changed + 1, same, np.minimum(1, -least[:, None] / lost))) @ weights) - tail
 
-    return float(brentq(below, -1.0, 0.0, xtol=1e-9))
+    return _root(below, -1.0, 0.0)
+
+
+def _root(rising: Callable[[NDArray[np.float64]], NDArray[np.float64]], low: float, high: float) -> float:
+    """Return where a rising function of many points at once is 0."""
+    import numpy as np
+
+    while high - low > _NEAR:
+        points = np.linspace(low, high, 18)
+        below = int(np.searchsorted(rising(points[1:-1]), 0.0))
+        low, high = float(points[below]), float(points[below + 1])
+    return (low + high) / 2
 
 
 def _resampled(counts: Mapping[float, int]) -> tuple[float, float]:
@@ -310,9 +322,7 @@ def _resampled(counts: Mapping[float, int]) -> tuple[float, float]:
 
 def sign_test(better: int, worse: int) -> float:
     """Return the two-sided p value of the exact sign test, which ignores ties; 1 if there are only ties."""
-    from scipy.stats import binomtest
-
-    return float(binomtest(better, better + worse).pvalue) if better + worse else 1.0
+    return min(1.0, 2 * one_sided(max(better, worse), better + worse))
 
 
 def ledger_of(reader: LogReader) -> Ledger:

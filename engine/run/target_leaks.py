@@ -30,6 +30,7 @@ import msgspec
 
 from mage_es.engine.config import Config
 from mage_es.engine.embedders.hash import HashEmbedder
+from mage_es.engine.rules.distributions import fisher_exact, sign_test
 from mage_es.engine.rules.splits import Splits
 from mage_es.engine.run.questions import all_questions
 from mage_es.engine.run.task_typing import Typer
@@ -153,7 +154,7 @@ def _tried(
         better, worse = better + (is_right > is_plain), worse + (is_plain > is_right)
         if is_right and not is_plain and not example:
             example = f"{value!r} for {question.gold!r:.60}"
-    return Told(what, example, len(known), len(asked), right, plain, better, worse, _sign_test(better, worse))
+    return Told(what, example, len(known), len(asked), right, plain, better, worse, sign_test(better, better + worse))
 
 
 def _by_copy(questions: Sequence[Question]) -> Told:
@@ -166,7 +167,7 @@ def _by_copy(questions: Sequence[Question]) -> Told:
     example = next((f"{q.id!r} for {q.gold!r:.60}" for q, is_there in zip(questions, own, strict=True) if is_there), "")
     return Told(
         *("id, which holds it", example, 0, len(questions), sum(own), sum(others), better, worse),
-        _sign_test(better, worse),
+        sign_test(better, better + worse),
         tried="all splits",
     )
 
@@ -177,16 +178,14 @@ def _holds(name: str, question: Question) -> bool:
 
 
 def _by_split(known: Sequence[Question], exam: Sequence[Question]) -> Told:
-    from scipy.stats import fisher_exact  # slow to load
-
     before, after = Counter(map(_answer, known)), Counter(map(_answer, exam))
     answer = _commonest(after)
     right, other = after[answer], before[answer]
     share = other / len(known)
     p = 1.0
     if right >= ALL_BUT_A_FEW * len(exam):
-        table = [[right, len(exam) - right], [other, len(known) - other]]
-        p = min(1.0, len(before | after) * float(fisher_exact(table, alternative="greater").pvalue))
+        p = fisher_exact(right, len(exam) - right, other, len(known) - other, is_one_sided=True)
+        p = min(1.0, len(before | after) * p)
     plain = round(share * len(exam))
     return Told(
         "split", f"{answer!r}", len(known), len(exam), right, plain, max(0, right - plain), 0, p, tried="held-out"
@@ -199,9 +198,3 @@ def _answer(question: Question) -> str:
 
 def _commonest(counted: Counter[str]) -> str:
     return min(counted, key=lambda answer: (-counted[answer], answer))
-
-
-def _sign_test(better: int, worse: int) -> float:
-    from scipy.stats import binomtest  # slow to load
-
-    return float(binomtest(better, better + worse, alternative="greater").pvalue) if better + worse else 1.0

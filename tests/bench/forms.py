@@ -10,8 +10,8 @@ from itertools import product
 
 from scipy.stats import multinomial
 
+from mage_es.engine.rules.distributions import sign_test
 from mage_es.engine.rules.forms import P
-from mage_es.engine.rules.guard import sign_test
 
 PAIRS = (10, 15, 20, 25, 30)
 RIGHT = ((0.5, 0.5), (0.8, 0.8), (0.5, 0.6), (0.5, 0.7), (0.46, 0.82), (0.3, 0.8), (0.8, 0.95), (0.82, 0.46))

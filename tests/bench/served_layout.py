@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 import mage_es
-from mage_es.engine.rules.guard import sign_test
+from mage_es.engine.rules.distributions import sign_test
 from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.serving.live import LiveRun

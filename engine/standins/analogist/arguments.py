@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from statistics import fmean
 
-import numpy as np
-from scipy.optimize import linear_sum_assignment
-
+from mage_es.engine.standins.arithmetic.assigning import assigned
 from mage_es.engine.standins.arithmetic.equations import to_number
 from mage_es.engine.standins.arithmetic.quantities import Problem, Quantity
 from mage_es.engine.standins.arithmetic.strategies import parse_role
@@ -29,19 +28,13 @@ def fill_in(parameters: Sequence[tuple[str, str]], problem: Problem) -> str:
     relevant = problem.relevant
     if not relevant or len(relevant) != len(parameters):
         return DECLINED
-    fit = np.array(
-        [
-            [
-                _fit(parse_role(meaning), quantity) - _ORDER * abs(row - column)
-                for column, quantity in enumerate(relevant)
-            ]
-            for row, (_, meaning) in enumerate(parameters)
-        ]
-    )
-    rows, columns = linear_sum_assignment(fit, maximize=True)
-    if float(fit[rows, columns].mean()) < LEAST_FIT:
+    fit = [
+        [_fit(parse_role(meaning), quantity) - _ORDER * abs(row - column) for column, quantity in enumerate(relevant)]
+        for row, (_, meaning) in enumerate(parameters)
+    ]
+    players = assigned(fit)
+    if fmean(fit[row][column] for row, column in players) < LEAST_FIT:
         return DECLINED
-    players = zip(rows, columns, strict=True)
     return json.dumps({parameters[row][0]: to_number(relevant[column].value) for row, column in players})
 
 

@@ -1,6 +1,6 @@
 """Which quantity of a question plays which part of a chain: an assignment by likeness.
 
-The assignment is optimal for the sum of likenesses (scipy's Hungarian solver), then improved by exchanges if the
+The assignment is optimal for the sum of likenesses (assigning.py), then improved by exchanges if the
 chain's results are implausible: negative, or fractional where the example's was whole.
 """
 
@@ -10,9 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-import numpy as np
-from scipy.optimize import linear_sum_assignment
-
+from mage_es.engine.standins.arithmetic.assigning import assigned
 from mage_es.engine.standins.arithmetic.chains import Operand, OperationChain, execute
 from mage_es.engine.standins.arithmetic.equations import Equation
 from mage_es.engine.standins.arithmetic.quantities import Problem
@@ -63,10 +61,14 @@ class Casting:
         return cast._replace(fit=mean - self._flaws(chain, cast))
 
     def _assign(self, needed: set[int]) -> dict[int, int]:
-        weights = np.array([[1.0 if part in needed else _UNNEEDED_WEIGHT] for part in range(len(self._table))])
-        bonus = np.array([[1.0 if part in needed else 0.0] for part in range(len(self._table))])
-        parts, columns = linear_sum_assignment(np.array(self._table) * weights + bonus, maximize=True)
-        return {int(part): int(column) for part, column in zip(parts, columns, strict=True)}
+        return dict(
+            assigned(
+                [
+                    [each * (1.0 if part in needed else _UNNEEDED_WEIGHT) + (part in needed) for each in row]
+                    for part, row in enumerate(self._table)
+                ]
+            )
+        )
 
     def _flaws(self, chain: OperationChain, cast: Cast) -> float:
         implausible = sum(

@@ -10,7 +10,6 @@ from mage_es.engine.rules.guard import (
     compare,
     decide_guard,
     decide_raw,
-    sign_test,
     smallest_drop,
     smallest_raw_drop,
 )
@@ -20,12 +19,6 @@ LIMITS = {"drop": 0.03, "p": 0.04, "hard_drop": 0.05, "hard_p": 0.001}
 
 def answers(correct: int, total: int = 100) -> dict[str, bool]:
     return {f"q{i:03d}": i < correct for i in range(total)}
-
-
-def test_the_sign_test_is_exact() -> None:
-    assert sign_test(5, 5) == 1 / 32
-    assert sign_test(0, 0) == 1.0
-    assert sign_test(3, 4) == approx(5 / 16)
 
 
 def test_a_drop_is_a_difference_on_the_same_questions() -> None:

@@ -109,8 +109,6 @@ def evolve(
         return
     config = with_learner(config)
     parent = settings.find_run(from_run) if from_run else None
-    if prune and parent:
-        out.say(in_words(take_out(parent)))
     if register_questions and not register:
         raise UsageError("--register-questions says what to register: add --register.")
     registered = registration(
@@ -121,6 +119,8 @@ def evolve(
         exams=register_exams,
         seeds=register_seeds,
     )
+    if prune and parent:  # after all that may refuse, since it writes to the parent
+        out.say(in_words(take_out(parent)))
     with session(out, settings) as runtime:
         summary = start(
             config,

@@ -75,8 +75,15 @@ def upgrade(
     found = settings.find_run(run)
     begun = settings.begun(str(found.path))
     check_models(execution=execution, guidance=begun.guidance)
-    asked = {"execution": execution, "sample": sample, "questions": questions, "run_id": run_id}
-    price = upgrade_price(found, runs_dir=settings.runs_dir, prices=settings.prices(), **asked)  # type: ignore[arg-type]
+    price = upgrade_price(
+        found,
+        execution=execution,
+        sample=sample,
+        questions=questions,
+        runs_dir=settings.runs_dir,
+        run_id=run_id,
+        prices=settings.prices(),
+    )
     child = Run(price.run_id, settings.runs_dir / price.run_id)
     if child.path.exists() and child.events:
         settings = settings.within(limits_of(LogReader(child.log_path)))
@@ -88,12 +95,15 @@ def upgrade(
     with repeatable(out, settings) as runtime:
         report = take(
             found,
+            execution=execution,
             at=at,
+            sample=sample,
+            questions=questions,
             config=_config(settings, begun),
             runs_dir=settings.runs_dir,
             data_dir=settings.data_dir,
             runtime=runtime,
-            **asked,  # type: ignore[arg-type]
+            run_id=run_id,
         )
     out.report(
         report,

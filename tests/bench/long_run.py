@@ -53,12 +53,14 @@ SEARCH = ("balanced", "success_only", "failure_only", "diverse", "none")
 ROUTING = ("cot", "direct", "skill")
 
 
-def commits(*, seed: int = 0, with_digests: bool = False) -> Iterator[list[Draft]]:
+def commits(
+    *, seed: int = 0, with_digests: bool = False, dimension: int = DIMENSION, task_types: Sequence[str] = TASK_TYPES
+) -> Iterator[list[Draft]]:
     """Yield what a run hands to its log, commit by commit, without end.
 
     `with_digests` records the true digests whenever an iteration closes, which costs a fold of everything.
     """
-    run = _Run(Random(seed), State() if with_digests else None)
+    run = _Run(Random(seed), State() if with_digests else None, dimension, task_types)
     yield run.opening()
     k = 0
     while True:
@@ -77,8 +79,9 @@ def drafts(count: int, *, seed: int = 0) -> list[Draft]:
 
 
 class _Run:
-    def __init__(self, random: Random, state: State | None) -> None:
-        self._random, self._state = random, state
+    def __init__(self, random: Random, state: State | None, dimension: int, task_types: Sequence[str]) -> None:
+        self._random, self._state, self._dimension = random, state, dimension
+        self._task_types = task_types
         self._numbers = np.random.default_rng(random.randrange(1 << 32))
         self._words = ["".join(random.choices("aeioulnrstdmpk", k=random.randrange(2, 10))) for _ in range(3000)]
         self._posteriors: dict[tuple[str, str, str], tuple[int, int, int]] = {}
@@ -90,10 +93,10 @@ class _Run:
         events: list[Event] = [
             SkillCreated(skill=s, mastery=0.0, prompt_template="", strategy=self._text(30)) for s in SKILLS
         ]
-        events += [TaskTypeCreated(task_type=name, description=self._text(12)) for name in TASK_TYPES]
+        events += [TaskTypeCreated(task_type=name, description=self._text(12)) for name in self._task_types]
         events += [
             EdgeAdded(kind="resolves", source=f"skill/{self._one(SKILLS)}", target=f"task_type/{name}")
-            for name in TASK_TYPES
+            for name in self._task_types
         ]
         return self._drafts(-1, "open", events)
 
@@ -131,7 +134,7 @@ class _Run:
         offsets = sorted(self._random.randrange(60, 2000) for _ in memories)
         return QuestionPlanned(
             iteration=k, purpose=purpose, question_id=question_id,
-            task_type=self._one(TASK_TYPES), skill=self._one(SKILLS), search_arm=self._one(SEARCH),
+            task_type=self._one(self._task_types), skill=self._one(SKILLS), search_arm=self._one(SEARCH),
             search_probability=self._random.random(), routing_arm=self._one(ROUTING),
             routing_probability=self._random.random(),
             memories=tuple(Retrieved(memory_id=m, similarity=self._random.random()) for m in memories),
@@ -157,7 +160,7 @@ class _Run:
     def _update(self, k: int, asked: list[str]) -> list[Event]:
         events: list[Event] = []
         for question_id in asked:
-            events.append(self._reward("search", self._one(TASK_TYPES), self._one(SEARCH), question_id))
+            events.append(self._reward("search", self._one(self._task_types), self._one(SEARCH), question_id))
             events.append(self._reward("routing", self._one(SKILLS), self._one(ROUTING), question_id))
         for skill in self._random.sample(SKILLS, 14):
             before, after = self._mastery[skill], self._random.random()
@@ -170,8 +173,8 @@ class _Run:
         return events + [self._memory(k, "update", "success_memory", "", i) for i in range(50)]
 
     def _evolve(self, k: int) -> list[Event]:
-        new = tuple(TASK_TYPES) if k == 0 else ()
-        targets = [Target(task_type=name, failures=3, attempts=9, last_selected=k - 1) for name in TASK_TYPES[:3]]
+        new = tuple(self._task_types) if k == 0 else ()
+        targets = [Target(task_type=name, failures=3, attempts=9, last_selected=k - 1) for name in self._task_types[:3]]
         events: list[Event] = [TargetsSelected(iteration=k, targets=tuple(targets), newly_observed=new)]
         for target in targets:
             events.append(
@@ -185,9 +188,10 @@ class _Run:
     def _memory(self, k: int, phase: Phase, outcome: Outcome, kind: str, ordinal: int) -> MemoryAppended:
         self._made += 1
         memory_id = hashlib.sha256(str(self._made).encode()).hexdigest()[:32]
-        numbers = np.rint(self._numbers.standard_normal(DIMENSION)).astype(np.float32)
+        numbers = np.rint(self._numbers.standard_normal(self._dimension)).astype(np.float32)
         memory = MemoryAppended(
-            memory_id=memory_id, outcome=outcome, kind=kind, task_type=self._one(TASK_TYPES), skill=self._one(SKILLS),
+            memory_id=memory_id, outcome=outcome, kind=kind,
+            task_type=self._one(self._task_types), skill=self._one(SKILLS),
             question_id=f"wordmath-evolution-{k * QUESTIONS + ordinal}", question=self._text(60),
             recognise=self._text(15) if kind == "type_strategy" else "", reasoning=self._reasoning("7"), answer="7",
             wrong_answer="" if outcome == "success_memory" else "9", steps=(),

@@ -64,6 +64,8 @@ def test_what_is_proved_harmful_goes_out_of_use_once_and_a_dry_run_only_says_so(
     measured(Path("runs"), 2, questions=120, top=6)
     looked = mage("memory", "prune", "2-asked", "--dry-run")
     assert looked.code == 0 and "1 would go out of use" in looked.out and "25 of 55 right as they were" in looked.out
+    refused = mage("evolve", "--from", "2-asked", "--prune", "--register-questions", "5")
+    assert refused.code == 2 and "add --register" in refused.err
     assert json.loads(mage("memory", "list", "2-asked", "--status", "quarantined", "--json").out)["items"] == []
     done = json.loads(mage("memory", "prune", "2-asked", "--json").out)
     [pruned] = done["pruned"]

@@ -1,0 +1,170 @@
+"""What a history costs as it grows: to fold, to open, to compare, to fork, to retrieve from.
+
+    python -m tests.bench.growth                         10^4, 10^5 and 10^6 events
+    python -m tests.bench.growth --events 10000 100000   a quick look
+
+A run of wordmath with the events of tests/bench/long_run.py, about 45 memories in a thousand, and snapshots at its
+first and last iteration. Each figure is the best of three processes, and MiB the peak of the one that needs most. The
+exponent is the slope of the logarithms between the last two sizes: 1 grows with the history, 0 not at all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import mage_es
+from mage_es.engine.loop import keep
+from mage_es.engine.models.registry import Models
+from mage_es.engine.run.directory import Run, as_run, clock, create_run
+from mage_es.engine.run.inheriting import read_parent
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.world import open_world, state_of
+from mage_es.engine.session.beginning import opening
+from mage_es.engine.session.session import Session
+from mage_es.events.log import Log, LogReader
+from mage_es.events.vocabulary import Draft, IterationClosed
+from mage_es.projections.fold import State, fold
+from tests.bench.engine_cost import Instant
+from tests.bench.long_run import commits
+from tests.bench.tables import print_machine, print_table
+
+ROUNDS = 3
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--events", type=int, nargs="*", default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--job", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.job:
+        print(json.dumps(timed(as_run(Path(options.job[1])), JOBS[options.job[0]])))
+        return
+    rows = []
+    for events in options.events:
+        with tempfile.TemporaryDirectory() as folder:
+            rows.append(measured(written(Path(folder), events)))
+    header = ("events", "memories", "log, MiB", *JOBS, "MiB at most")
+    cells = [[f"{row[0]:,.0f}", f"{row[1]:,.0f}", *(f"{each:.3g}" for each in row[2:])] for row in rows]
+    if len(rows) > 1:
+        cells.append(["exponent", *(f"{slope(rows[-2], rows[-1], column):.2f}" for column in range(1, len(header)))])
+    print_table("Seconds by the length of a history", header, cells)
+    print_machine("python -m tests.bench.growth", ("msgspec", "pyarrow", "rustworkx"))
+
+
+def slope(before: list[float], after: list[float], column: int) -> float:
+    return math.log(after[column] / before[column]) / math.log(after[0] / before[0])
+
+
+def written(folder: Path, events: int) -> Run:
+    config = mage_es.Config(benchmark="wordmath", iterations=1, pool=40, guard="off")
+    run = create_run(folder, benchmark="wordmath", seed=config.seed)
+    with run.begin() as log:
+        world, models = open_world(config, data_dir=None), Models(Instant(), None)
+        session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=Runtime())
+        session.do(opening(session))
+        seen, snapshots = log.head.seq, 0
+        for commit in filter(None, commits(dimension=world.embedder.dimension, task_types=world.setting.task_types)):
+            closing = commit[-1].event
+            is_last = seen + len(commit) >= events and isinstance(closing, IterationClosed)
+            if is_last or (isinstance(closing, IterationClosed) and not snapshots):
+                snapshots += 1
+                closed(session, log, commit[-1], closing)
+            else:
+                log.append(commit)
+            seen += len(commit)
+            if is_last:
+                return run
+    raise AssertionError("a made-up run has no end")
+
+
+def closed(session: Session, log: Log, draft: Draft, closing: IterationClosed) -> None:
+    """Close an iteration with the digests of its state, and keep that."""
+    fold(LogReader(session.run.log_path), state=session.state)
+    digests = session.state.digests()
+    event = IterationClosed(iteration=closing.iteration, digests=digests)
+    log.append([Draft(event=event, iteration=draft.iteration, phase=draft.phase, ordinal=draft.ordinal)])
+    keep(session, digests)
+
+
+def measured(run: Run) -> list[float]:
+    """Return events, memories, MiB of the log, seconds of each job, and the most MiB of one."""
+    size = sum(path.stat().st_size for path in run.log_path.rglob("*") if path.is_file()) / 2**20
+    found, most, counted = [], 0.0, (0, 0)
+    for name in JOBS:
+        rounds = [ran(name, run) for _ in range(ROUNDS)]
+        found.append(min(seconds for seconds, *_ in rounds))
+        most = max(most, *(peak for _, peak, *_ in rounds))
+        counted = (int(rounds[0][2]), int(rounds[0][3]))
+    return [*map(float, counted), size, *found, most]
+
+
+def ran(name: str, run: Run) -> list[float]:
+    command = (sys.executable, "-m", "tests.bench.growth", "--job", name, str(run.path))
+    found: list[float] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    return found
+
+
+def timed(run: Run, work: Callable[[Run], float | None]) -> list[float]:
+    """Return the seconds that a job took, or says that it took, its peak of MiB, and the run's events and memories."""
+    began = time.perf_counter()
+    took = work(run)
+    seconds = time.perf_counter() - began if took is None else took
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    state = state_of(run, reader := LogReader(run.log_path))
+    return [seconds, peak, reader.head.seq, sum(1 for _ in state.memory.rows())]
+
+
+def whole(run: Run) -> None:
+    fold(LogReader(run.log_path))
+
+
+def opened(run: Run) -> None:
+    state_of(run, LogReader(run.log_path))
+
+
+def compared(run: Run) -> None:
+    mage_es.diff(run, run, at=("iter-0", "latest"))
+
+
+def forked(run: Run) -> None:
+    """Read what a new run inherits and write it to a log, as `evolve --from` does."""
+    parent = read_parent(run, "latest", runs_dir=run.path.parent, prices=Prices())
+    with (
+        tempfile.TemporaryDirectory(dir=run.path.parent) as folder,
+        Log.create(Path(folder) / "log", run="fork", clock=clock) as log,
+    ):
+        log.append(parent.drafts)
+
+
+def asked(run: Run) -> float:
+    """Return the median seconds of a bundle of memories, for a question whose type is known."""
+    frozen = mage_es.open_run(run)
+    questions, kind = frozen.world.questions, frozen.world.setting.task_types[0]
+    took = []
+    for name in frozen.world.setting.held_out[:100]:
+        began = time.perf_counter()
+        frozen.bundle(questions[name].question, kind)
+        took.append(time.perf_counter() - began)
+    return statistics.median(took)
+
+
+JOBS: dict[str, Callable[[Run], float | None]] = {
+    "fold": whole, "open": opened, "diff": compared, "fork": forked, "a bundle": asked,
+}  # fmt: skip
+
+if __name__ == "__main__":
+    main()

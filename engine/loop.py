@@ -52,7 +52,6 @@ from mage_es.engine.commands import (
     PlanIteration,
     TakeSnapshot,
 )
-from mage_es.engine.environments.playing import sightings
 from mage_es.engine.rules.authoring import sources_of
 from mage_es.engine.rules.benefit import to_ask_more
 from mage_es.engine.rules.forms import is_due, to_try
@@ -61,6 +60,7 @@ from mage_es.engine.rules.task_types import BATCH, BATCHES, settled, task_types_
 from mage_es.engine.run.directory import require_free_space
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.environment import SequentialBenchmark, is_sequential
+from mage_es.engine.seams.playing import sightings
 from mage_es.engine.session.beginning import opening, sign
 from mage_es.engine.session.call import TypedCall
 from mage_es.engine.session.evolving import author_all

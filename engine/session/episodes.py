@@ -16,7 +16,6 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Move, reply_to
-from mage_es.engine.environments.playing import verdict_of
 from mage_es.engine.rules.choice import query_of
 from mage_es.engine.rules.ingredients import droppable, without
 from mage_es.engine.rules.prompt import Quote
@@ -36,6 +35,7 @@ from mage_es.engine.seams.environment import (
 )
 from mage_es.engine.seams.extraction import without_reasoning
 from mage_es.engine.seams.model import RAISE, Request
+from mage_es.engine.seams.playing import verdict_of
 from mage_es.events.errors import LogError
 from mage_es.events.vocabulary import (
     MICRO,

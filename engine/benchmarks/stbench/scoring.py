@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.benchmarks.hotpotqa.answers import may_mean
+from mage_es.engine.benchmarks.answers import may_mean
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
 from mage_es.engine.benchmarks.stbench import answers, upstream
 from mage_es.engine.benchmarks.stbench.tasks import KINDS, AnswerKind

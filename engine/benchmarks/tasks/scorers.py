@@ -29,8 +29,8 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from mage_es.engine.benchmarks.hotpotqa.answers import exact_match, normalise_answer, overlap
-from mage_es.engine.benchmarks.medqa import LETTER_FORMAT, chosen, chosen_in_form, contained
+from mage_es.engine.benchmarks.answers import exact_match, normalise_answer, overlap
+from mage_es.engine.benchmarks.letters import LETTER_FORMAT, chosen, chosen_in_form, contained
 from mage_es.engine.benchmarks.numbers import ANSWER_FORMAT, INSTRUCTION, number_in, read_number, score_number
 from mage_es.engine.benchmarks.tasks import structured
 from mage_es.engine.benchmarks.tasks.structured import right_answers

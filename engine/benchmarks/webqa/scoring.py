@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from mage_es.engine.benchmarks.hotpotqa.answers import harmonic, may_mean, normalise_answer, states
+from mage_es.engine.benchmarks.answers import harmonic, may_mean, normalise_answer, states
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means, text_of
 from mage_es.engine.benchmarks.webqa.dates import Date, dates_in, read_date
 from mage_es.engine.seams.answer_form import answer_in_form

@@ -21,9 +21,9 @@ from mage_es.engine.benchmarks.measuring import Measured, Prediction, Prediction
 from mage_es.engine.benchmarks.records import read_records
 from mage_es.engine.environments.crafter.handbook import ACHIEVEMENTS, INSTRUCTION, RULES
 from mage_es.engine.environments.crafter.replies import ACTIONS
-from mage_es.engine.environments.playing import NOTHING_ACHIEVED, play_actions
 from mage_es.engine.seams.benchmark import ContextRole, Question, Split, TaskTypeSource, Verdict
 from mage_es.engine.seams.environment import Environment
+from mage_es.engine.seams.playing import NOTHING_ACHIEVED, play_actions
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import PrerequisiteError
 

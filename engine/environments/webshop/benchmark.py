@@ -19,7 +19,6 @@ from random import Random
 from typing import Literal, NamedTuple, get_args
 
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, PredictionForm, means, text_of
-from mage_es.engine.environments.playing import play_actions
 from mage_es.engine.environments.webshop import goals as goal_making
 from mage_es.engine.environments.webshop.catalogue import load_catalogue
 from mage_es.engine.environments.webshop.files import LICENCE, read_files
@@ -31,6 +30,7 @@ from mage_es.engine.environments.webshop.reward import library
 from mage_es.engine.environments.webshop.shop import open_store, parse_action
 from mage_es.engine.environments.webshop.shopping import STEPS, Shopping, purchase
 from mage_es.engine.seams.benchmark import Question, Split, TaskTypeSource, Verdict
+from mage_es.engine.seams.playing import play_actions
 
 INFO = (
     "r_type", "r_att", "w_att", "query_match", "category_match", "title_score", "r_option", "w_option", "r_price",

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mage_es.engine.environments.playing import named_action
 from mage_es.engine.environments.webshop.catalogue import Product
 from mage_es.engine.environments.webshop.goals import Goal
 from mage_es.engine.environments.webshop.pages import Mode, shown
 from mage_es.engine.environments.webshop.reward import Reward
 from mage_es.engine.environments.webshop.shop import Action, Store, Visit, parse_action
 from mage_es.engine.seams.environment import Entity, Observation, Relation, StepOutcome
+from mage_es.engine.seams.playing import named_action
 
 SEARCH_PAGE = "The search page"
 _BRACKETS = str.maketrans("[]", "()")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from mage_es.engine.environments.playing import play_actions, transcript
 from mage_es.engine.seams.benchmark import Question, Split, Verdict
+from mage_es.engine.seams.playing import play_actions, transcript
 from mage_es.engine.worlds.generated import Generated, distinct
 from mage_es.engine.worlds.wordmath.dice import Dice
 from mage_es.engine.worlds.workshop import tasks, wording

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from mage_es.engine.environments.playing import named_action
 from mage_es.engine.seams.environment import Entity, Observation, Relation, StepOutcome
+from mage_es.engine.seams.playing import named_action
 from mage_es.engine.worlds.workshop.lands import GOODS, MATERIALS, PLACES, STATIONS, THINGS, achievement, closure, land
 from mage_es.engine.worlds.workshop.tasks import Task
 from mage_es.engine.worlds.workshop.wording import listed, standing

@@ -18,9 +18,9 @@ from mage_es.engine.benchmarks.tasks.columns import question_of
 from mage_es.engine.benchmarks.tasks.scorers import scorer_of
 from mage_es.engine.benchmarks.webqa.benchmark import WEBQA
 from mage_es.engine.environments.crafter.replies import action_in
-from mage_es.engine.environments.playing import named_action
 from mage_es.engine.environments.webshop.shop import parse_action
 from mage_es.engine.seams.benchmark import Question, Verdict
+from mage_es.engine.seams.playing import named_action
 
 OPTIONS = {"A": "Rome", "B": "Paris in France", "C": "Aspirin 100 mg daily", "D": "A drug"}
 PLACES = "There are options: (1) Park, (2) Rest area, (3) [1, 2, 3]. Answer: Option ("

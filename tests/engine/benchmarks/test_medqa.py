@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mage_es.engine.benchmarks.dataset import Dataset
+from mage_es.engine.benchmarks.letters import chosen, labelled
 from mage_es.engine.benchmarks.measuring import Prediction
-from mage_es.engine.benchmarks.medqa import MEDQA, chosen, labelled, measure, verdict
+from mage_es.engine.benchmarks.medqa import MEDQA, measure, verdict
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.testing import check_benchmark
 from mage_es.events.errors import PrerequisiteError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mage_es.engine.environments.playing import named_action
+from mage_es.engine.seams.playing import named_action
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.commands import PlanAnswers
 from mage_es.engine.config import Config
 from mage_es.engine.courses import Act, Ask, Finish, advance, begin
-from mage_es.engine.environments.playing import play_actions
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.rules.retrieval import SEARCH_ARMS
 from mage_es.engine.rules.trajectories import transcript_of
@@ -28,6 +27,7 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import open_world
 from mage_es.engine.seams.embedder import Vector
 from mage_es.engine.seams.model import Completion, Model, Request
+from mage_es.engine.seams.playing import play_actions
 from mage_es.engine.session.episodes import Donor, EpisodeContext, episode_of
 from mage_es.engine.verbs.ask import ask
 from mage_es.engine.verbs.evolve import evolve

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.environments.playing import play_actions
 from mage_es.engine.environments.webshop.pages import Mode
 from mage_es.engine.environments.webshop.shopping import ALL_BOUGHT, INVALID, OK, Shopping
+from mage_es.engine.seams.playing import play_actions
 from tests.engine.environments.webshop.small import goal, store
 
 STORE = store()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mage_es.engine.environments.playing import play_actions, sightings, transcript
 from mage_es.engine.seams.environment import Environment, is_sequential
+from mage_es.engine.seams.playing import play_actions, sightings, transcript
 from mage_es.engine.worlds.workshop.benchmark import Workshop
 
 BENCHMARK = Workshop(5)

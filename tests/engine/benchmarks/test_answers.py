@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.engine.benchmarks.hotpotqa.answers import exact_match, may_mean, normalise_answer, overlap, states
+from mage_es.engine.benchmarks.answers import exact_match, may_mean, normalise_answer, overlap, states
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@
     python -m tests.bench.growth --events 10000 100000   a quick look
 
 A run of wordmath with the events of tests/bench/long_run.py, about 45 memories in a thousand, and snapshots at its
-first and last iteration. Each figure is the best of three processes, and MiB the peak of the one that needs most. The
-exponent is the slope of the logarithms between the last two sizes: 1 grows with the history, 0 not at all.
+first and last iteration. Each figure is CPU seconds, the best of three processes, and MiB the peak of the one that
+needs most. The exponent is the slope of the logarithms between the last two sizes: 1 grows with the history, 0 not at
+all.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def main() -> None:
     cells = [[f"{row[0]:,.0f}", f"{row[1]:,.0f}", *(f"{each:.3g}" for each in row[2:])] for row in rows]
     if len(rows) > 1:
         cells.append(["exponent", *(f"{slope(rows[-2], rows[-1], column):.2f}" for column in range(1, len(header)))])
-    print_table("Seconds by the length of a history", header, cells)
+    print_table("CPU seconds by the length of a history", header, cells)
     print_machine("python -m tests.bench.growth", ("msgspec", "pyarrow", "rustworkx"))
 
 
@@ -101,7 +102,7 @@ def closed(session: Session, log: Log, draft: Draft, closing: IterationClosed) -
 
 
 def measured(run: Run) -> list[float]:
-    """Return events, memories, MiB of the log, seconds of each job, and the most MiB of one."""
+    """Return events, memories, MiB of the log, CPU seconds of each job, and the most MiB of one."""
     size = sum(path.stat().st_size for path in run.log_path.rglob("*") if path.is_file()) / 2**20
     found, most, counted = [], 0.0, (0, 0)
     for name in JOBS:
@@ -119,10 +120,10 @@ def ran(name: str, run: Run) -> list[float]:
 
 
 def timed(run: Run, work: Callable[[Run], float | None]) -> list[float]:
-    """Return the seconds that a job took, or says that it took, its peak of MiB, and the run's events and memories."""
-    began = time.perf_counter()
+    """Return the CPU seconds that a job took or says that it took, its peak of MiB, the run's events and memories."""
+    began = time.process_time()
     took = work(run)
-    seconds = time.perf_counter() - began if took is None else took
+    seconds = time.process_time() - began if took is None else took
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     state = state_of(run, reader := LogReader(run.log_path))
     return [seconds, peak, reader.head.seq, sum(1 for _ in state.memory.rows())]
@@ -151,14 +152,14 @@ def forked(run: Run) -> None:
 
 
 def asked(run: Run) -> float:
-    """Return the median seconds of a bundle of memories, for a question whose type is known."""
+    """Return the median CPU seconds of a bundle of memories, for a question whose type is known."""
     frozen = mage_es.open_run(run)
     questions, kind = frozen.world.questions, frozen.world.setting.task_types[0]
     took = []
     for name in frozen.world.setting.held_out[:100]:
-        began = time.perf_counter()
+        began = time.process_time()
         frozen.bundle(questions[name].question, kind)
-        took.append(time.perf_counter() - began)
+        took.append(time.process_time() - began)
     return statistics.median(took)
 
 

@@ -4,7 +4,7 @@ Rules
     - The unit is the session: the coin was tossed for it, and feedback within one is not independent. A session's value
       of a metric is the mean of all last scores in it; the gain is the difference of the means over sessions.
     - By intention to treat: the coin's side counts, even if nothing was found to put in. A session in which a client
-      asked for `off` or `shadow`, so that the coin decided nothing, is on neither side.
+      asked for `off` or `shadow`, or an agent searched, so that the coin decided nothing, is on neither side.
     - Welch's t interval on the means; if every session's value is 0 or 1, Newcombe's (from Wilson's of both shares),
       which holds near 0 and 1 as well. With fewer than `LEAST` sessions with a value on either side there is no
       interval: both would cover too little.
@@ -74,7 +74,7 @@ def visits(
             said[word.key, word.session][word.metric].append(word.value_micro)
     found = []
     for (key, name), inferences in sessions.items():
-        if {one.treatment for one in inferences} & {"shadow", "off"}:
+        if {one.treatment for one in inferences} & {"shadow", "off", "searched"}:
             continue
         first = by_process.get(_process(inferences[0].inference))
         if first is None or not first.holdback_micro:

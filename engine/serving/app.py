@@ -40,8 +40,8 @@ about."""
 _LONGEST_PATH = 200
 _RETRY_S = 5
 """Seconds after which a client may retry what could not be recorded."""
-_RUN = "mage.run"
-"""The key of a request's scope that holds the run that it reaches."""
+_GUEST = "mage.guest"
+"""The key of a request's scope that holds who sent it."""
 _Endpoint = Callable[[Guest, Any, Any, Any], Awaitable[None]]
 
 
@@ -84,16 +84,16 @@ class App:
         }
         self.asgi = Starlette(routes=[Route(path, _Guarded(self, do)) for path, do in own.items()])
         try:
-            from mage_es.engine.serving.mcp import McpApp, Readable
+            from mage_es.engine.serving.mcp import McpApp, Shown, shown_by
         except ImportError:  # the extra is not installed
             self._mcp = None
         else:
             local = ("localhost:*", "127.0.0.1:*", "[::1]:*")
             names = [*local, *hosts, *(f"{name}:*" for name in hosts)]
 
-            def shown(scope: Any) -> Readable:
-                live = runs[scope[_RUN]]
-                return Readable(live.frozen(live.marker), live.state)
+            def shown(scope: Any) -> Shown:
+                guest: Guest = scope[_GUEST]
+                return shown_by(runs[guest.run], key=guest.name, trust=guest.trust)
 
             self._mcp = McpApp(shown, hosts=names)
 
@@ -203,7 +203,7 @@ class App:
         _require_run(guest)
         if self._mcp is None:
             raise Refused(404, "/mcp needs a package on the server: python -m pip install 'mage-es[mcp]'")
-        await self._mcp({**scope, _RUN: guest.run}, receive, send)
+        await self._mcp({**scope, _GUEST: guest}, receive, send)
 
 
 class _AccessLine:

@@ -11,6 +11,7 @@ Theory of operation
 from __future__ import annotations
 
 import atexit
+import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -19,16 +20,17 @@ from functools import lru_cache
 from threading import Lock
 from typing import Any, Literal, NamedTuple, TypeVar, cast, get_args
 
+from mage_es.engine.commands import Feedback
 from mage_es.engine.rules.notes import Note, note_of
 from mage_es.engine.seams.faults import shortened
 from mage_es.engine.serving.frozen import FrozenRun
-from mage_es.engine.serving.live import LiveRun, Wish
+from mage_es.engine.serving.live import Learn, LiveRun, Wish
 from mage_es.engine.serving.replies import ReplyReader
 from mage_es.engine.serving.sending import SeenThrough, httpx_of, seen_through
 from mage_es.engine.serving.sessions import is_retry
 from mage_es.engine.serving.shapes import Reading, read, spliced
 from mage_es.events.errors import NotFound, UsageError
-from mage_es.events.vocabulary import InferenceClosed, RequestShape
+from mage_es.events.vocabulary import FeedbackGiven, InferenceClosed, RequestShape
 
 SDK = TypeVar("SDK")
 PATIENCE_S = 0.05
@@ -58,6 +60,7 @@ class OpenedRun(FrozenRun):
         client: SDK,
         *,
         record: bool = True,
+        learn: Learn = "log",
         holdback: float = 0.05,
         record_texts: bool = False,
         patience_s: float = 0.05,
@@ -66,10 +69,10 @@ class OpenedRun(FrozenRun):
         """Return a client of `openai` or `anthropic`, sync or async, that puts memories into what it sends.
 
         The first call begins the run that records it, RUN-served beside this one or `name`, as `mage-es serve` does,
-        and locks it until `close` or the end of the process; with `record=False` there is none. `holdback` is the share
-        of sessions that get no memory, so that `mage-es gain` can measure what memory does. A request that is not ready
-        within `patience_s` seconds, or not on record, goes on without memories. A request's headers (`extra_headers`)
-        mean the same as those to the proxy. `mage_es.inference_of(response)` is what feedback is about.
+        and locks it until `close` or the end of the process; with `record=False` there is none. `learn` is what
+        `feedback` may do, `holdback` the share of sessions that get no memory, so that `mage-es gain` can measure what
+        memory does. A request that is not ready within `patience_s` seconds, or not on record, goes on without
+        memories. A request's headers (`extra_headers`) mean the same as those to the proxy.
 
         Raises:
             UsageError: It is another client, or the options differ from those of the first call.
@@ -78,7 +81,7 @@ class OpenedRun(FrozenRun):
         _opened_up(client)
         if not record:
             return wrapped(client, self, patience_s=patience_s)
-        options = {"holdback": holdback, "record_texts": record_texts, "name": name}
+        options = {"learn": learn, "holdback": holdback, "record_texts": record_texts, "name": name}
         if self._live is None:
             self._live, self._served = _served(self, **options, **self._given), options
         elif options != self._served:
@@ -86,6 +89,45 @@ class OpenedRun(FrozenRun):
                 f"What {self._live.run.id} records is already settled: {self._served}. Use the same options."
             )
         return wrapped(client, self._live, patience_s=patience_s)
+
+    def feedback(
+        self, reply: object, *, value: object, metric: str = "right", idempotency_key: str = ""
+    ) -> FeedbackGiven:
+        """Record what became of a reply, as the proxy's /v1/feedback does; durable when this returns.
+
+        `reply` is what `inference_of` takes, or the id that it gives, of this process or an earlier one. `value` is a
+        bool, a number in [0, 1], a text, or a demonstration: a dict with `answer` and perhaps `reasoning`,
+        `wrong_answer` and `question`, which proposes a memory with `learn="propose"`. The last word on a metric counts;
+        the same `idempotency_key` twice is one word.
+
+        Raises:
+            UsageError: No run records, it takes no feedback, or the value is not valid.
+            NotFound: It is no reply of this run.
+            Conflict: Something else was said under the idempotency key.
+            NotRecorded: The log accepts nothing more.
+        """
+        live, said = self._about(reply, value, metric, idempotency_key)
+        event = live.submit_feedback(said).result()[0]
+        assert isinstance(event, FeedbackGiven)
+        return event
+
+    async def afeedback(
+        self, reply: object, *, value: object, metric: str = "right", idempotency_key: str = ""
+    ) -> FeedbackGiven:
+        """Do what `feedback` does, without blocking the running loop."""
+        live, said = self._about(reply, value, metric, idempotency_key)
+        return await live.give_feedback(said)
+
+    def _about(self, reply: object, value: object, metric: str, idempotency_key: str) -> tuple[LiveRun, Feedback]:
+        """Return the run that records, and feedback on one of its inferences."""
+        if self._live is None:
+            raise UsageError(
+                f"Nothing records what {self.run.id} is put before: call wrap first, with record=True, and feedback "
+                "before close."
+            )
+        name = reply if isinstance(reply, str) else inference_of(reply)
+        once = idempotency_key or secrets.token_hex(16)
+        return self._live, Feedback(metric=metric, value=value, idempotency_key=once, inference_id=name)
 
     def close(self) -> None:
         """Close the run that records, if `wrap` started one; its clients then continue without memories."""

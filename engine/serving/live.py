@@ -315,20 +315,64 @@ class LiveRun:
             self.journal.put(closed)
         return closed
 
+    def record_search(
+        self,
+        query: str,
+        frozen: FrozenRun,
+        task_type: str,
+        memories: Mapping[str, float],
+        *,
+        is_typed: bool,
+        latency_s: float,
+        key: str = "",
+    ) -> str:
+        """Record which memories an agent got for a query, by id with their cosines; return the id of that inference, a
+        session of its own. Raises `NotRecorded` if the log accepts nothing more."""
+        name = f"inf-{self.process}-{next(self._numbers)}"
+        kept, cut = _within(query) if self._has_texts else ("", 0)
+        opened = InferenceOpened(
+            inference=name,
+            session=name,
+            key=key,
+            shape="search",
+            model="",
+            treatment="searched",
+            marker=frozen.state.progress.closed,
+            task_type=task_type,
+            is_typed=is_typed,
+            arm="",
+            probability=1.0,
+            memories=tuple(memories),
+            note_sha256=note_of(frozen.state, memories, self.layout._replace(form="sections")).sha256,
+            turn_sha256="",
+            turns=0,
+            layout="sections",
+            nearest=max(memories.values(), default=-1.0),
+            floor=frozen.floor(task_type),
+            question=kept,
+            question_cut=cut,
+        )
+        self._sessions.opened(opened)
+        self.submit(Prepared(opened, {}, "")).result()
+        took = {"latency_s": latency_s, "overhead_s": latency_s}
+        self.close_inference(ReplyUsage().closing(name, "", "answered", status=0, problem="", is_whole=False, **took))
+        return name
+
     # ------------------------------------------------------------ learning
 
-    async def give_feedback(self, said: Feedback, *, key: str = "", trust: Trust = "full") -> FeedbackGiven:
-        """Record what a key says about an inference or session of its own; durable when this returns.
+    def submit_feedback(self, said: Feedback, *, key: str = "", trust: Trust = "full") -> Recording:
+        """Return what will hold, as its first event, what a key says about an inference or session of its own, once it
+        is durable.
 
         Raises:
             UsageError: The value is invalid, a text is too long, or the server takes no feedback.
             NotFound: The key has no such inference or session.
-            Conflict: It said something else under the same idempotency key.
-            NotRecorded: The log accepts nothing more.
+            Conflict: It said something else under the same idempotency key; from the recording.
+            NotRecorded: The log accepts nothing more; from the recording.
         """
         if self.learn == "off":
             raise UsageError("This server takes no feedback: it was started with --learn off.")
-        command = await asyncio.to_thread(self._understood, said, key, trust if self.learn == "propose" else "none")
+        command = self._understood(said, key, trust if self.learn == "propose" else "none")
 
         def decided() -> Sequence[Draft]:
             # Looked up under the lock, so that of two with the same idempotency key at once, one is first.
@@ -337,7 +381,12 @@ class LiveRun:
             earlier = known.event if known and isinstance(known.event, FeedbackGiven) else None
             return decide(self.world.setting, self.state, command._replace(earlier=earlier))
 
-        event = (await asyncio.wrap_future(self.journal.submit(decided)))[0]
+        return self.journal.submit(decided)
+
+    async def give_feedback(self, said: Feedback, *, key: str = "", trust: Trust = "full") -> FeedbackGiven:
+        """Record what a key says; durable when this returns. Raises what `submit_feedback` raises."""
+        recording = await asyncio.to_thread(self.submit_feedback, said, key=key, trust=trust)
+        event = (await asyncio.wrap_future(recording))[0]
         assert isinstance(event, FeedbackGiven)
         return event
 
@@ -348,7 +397,8 @@ class LiveRun:
         if event.kind != "demonstration":
             return command
         about = self._sessions.inference(key, said.inference_id) or self._recorded(said.inference_id).opened
-        if about.question_cut:  # half of a question is a different one
+        # Half of a question is a different one, and what an agent searched for need not be its question.
+        if about.question_cut or about.shape == "search":
             about = msgspec.structs.replace(about, question="", question_cut=0)
         if not (question := question_in(event.text, about.question)).strip():
             return command

@@ -63,6 +63,7 @@ _PATHS: Mapping[RequestShape, str] = {
     "chat": "/v1/chat/completions",
     "responses": "/v1/responses",
     "messages": "/v1/messages",
+    "search": "/mcp",
 }
 
 
@@ -166,6 +167,7 @@ class Tracing:
             case InferenceOpened() as opened:
                 trace_id, request, search = self._ids(record.event_id)
                 chat = self._ids(record.event_id, "chat")[1]
+                chat = request if opened.shape == "search" else chat  # feedback is about the span of the call
                 self._inferences[opened.inference] = TraceIds(trace_id, b"", request, search, chat), opened
             case InferenceClosed() as closed if closed.inference in self._inferences:
                 ids, begun = self._inferences[closed.inference]
@@ -419,12 +421,13 @@ def inference_spans(
         model[gen_ai.GEN_AI_OUTPUT_MESSAGES] = [_message("assistant", closed.reply)]
     path, sent_us = _PATHS[shape], begin_us + closed.overhead_us
     yield TraceSpan(ids.trace_id, ids.request, ids.parent_id, f"POST {path}", "server", begin_us, end_us, said, error)
-    if opened and opened.arm:
+    if opened and (opened.arm or shape == "search"):
         search = {**searched(upstream.run, dict.fromkeys(opened.memories)), "mage_es.search_arm": opened.arm}
         search |= {"mage_es.nearest": opened.nearest, "mage_es.floor": opened.floor, "mage_es.marker": opened.marker}
         own = (ids.trace_id, ids.search, ids.request)
         yield TraceSpan(*own, SEARCH_MEMORY, "internal", begin_us, sent_us, search)
-    yield TraceSpan(ids.trace_id, ids.chat, ids.request, name, "client", sent_us, end_us, model, error)
+    if shape != "search":  # it calls no model
+        yield TraceSpan(ids.trace_id, ids.chat, ids.request, name, "client", sent_us, end_us, model, error)
 
 
 def feedback_verdict(ids: TraceIds | None, said: FeedbackGiven, at_us: int, *, has_texts: bool = False) -> TraceVerdict:

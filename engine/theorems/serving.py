@@ -92,7 +92,7 @@ class _Traffic:
     def _gated(self, event: InferenceOpened) -> str:
         """Return where memories were put before a question whose type they were not shown to help, or vice versa."""
         is_bare = self._benefits[event.marker].is_bare(event.task_type)
-        if event.task_type and event.memories and is_bare:
+        if event.task_type and event.memories and is_bare and event.treatment != "searched":
             return f"{event.inference} has memories, which were not shown to help questions of {event.task_type}"
         if event.treatment == "bare" and not is_bare:
             return f"{event.inference} is bare, although what was learned is served for {event.task_type}"
@@ -108,10 +108,11 @@ class _Traffic:
             return (
                 f"{event.inference} has {len(event.memories)} memories and the note {event.note_sha256[:16] or 'none'}"
             )
-        is_told = event.treatment == "far"
+        is_told, is_searched = event.treatment == "far", event.treatment == "searched"
         if problem := self._gated(event):
             return problem
-        if is_told != is_far(event.nearest, event.floor) or (is_told and event.memories):
+        # An agent judges for itself how near is near enough.
+        if (is_told != is_far(event.nearest, event.floor) and not is_searched) or (is_told and event.memories):
             return (
                 f"{event.inference} is {event.treatment} with {len(event.memories)} memories, the nearest at "
                 f"{event.nearest:.3f}, the floor at {event.floor:.3f}"

@@ -1,7 +1,7 @@
 """A served run: what was put before which question, what became of the request, and what people said about it.
 
-An inference is one request of a client. Its texts are recorded only with `--record-texts`; what was put into it is
-always recorded, as the ids of memories and the hash of the note made from them.
+An inference is one request of a client, or one search of an agent. Its texts are recorded only with `--record-texts`;
+what was put into it is always recorded, as the ids of memories and the hash of the note made from them.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import ClassVar, Literal
 from mage_es.events.facts.form import EmbeddingBytes, Event, Part
 from mage_es.events.vocabulary.form import LearnedText, Origin
 
-RequestShape = Literal["chat", "responses", "messages"]
-Treatment = Literal["memory", "holdback", "shadow", "off", "far", "none", "bare"]
+RequestShape = Literal["chat", "responses", "messages", "search"]
+Treatment = Literal["memory", "holdback", "shadow", "off", "far", "none", "bare", "searched"]
 Trust = Literal["full", "scores", "none"]
 ServedLayout = Literal["turns", "lines", "sections"]
 """Cases as turns of the chat before the user's, or at the start of the user's text: plain lines, or under headings."""
@@ -69,13 +69,14 @@ class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
     key: str
     """Name of the key that it came with; empty for none."""
     shape: RequestShape
-    """Kind of the request: chat completions, responses or messages."""
+    """Kind of the request: chat completions, responses, messages, or a call of the tool `search_memory`."""
     model: str
     """Model that the client asked for."""
     treatment: Treatment
     """`memory`: the note was put in, unless the end says `bypassed`. Not put in: `holdback` by the coin, `shadow` and
     `off` by the client's wish, `far`: even the nearest memory was too far, `bare`: on the anchors of its task type
-    memories were not shown to help, `none`: there was no new user turn, or nothing to put in."""
+    memories were not shown to help, `none`: there was no new user turn, or nothing to put in. `searched`: an agent
+    asked for memories, near or not, and got them as the result of its call; no coin decided that."""
     marker: int
     """Closed iteration whose state the session sees; -1 is the start."""
     task_type: str
@@ -121,7 +122,7 @@ class InferenceClosed(Event, frozen=True, kw_only=True, tag="inference.closed"):
     the upstream broke off or gave no answer; `bypassed`: the note was not ready in time, and the request was sent
     without it."""
     status: int
-    """HTTP status that the client got; 0 for none."""
+    """HTTP status that the client got; 0 for none, as for a search."""
     problem: str
     input_tokens: int
     """Tokens of the prompt by the upstream's count; -1 if it gave none."""

@@ -20,9 +20,9 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.serving.clients import OpenedRun
 from mage_es.engine.serving.shapes import read, spliced
 from mage_es.engine.verbs.open_run import open_run
-from mage_es.events.errors import NotFound, RunLocked, UsageError
+from mage_es.events.errors import Conflict, NotFound, RunLocked, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import InferenceClosed, InferenceOpened, RequestShape
+from mage_es.events.vocabulary import FeedbackGiven, InferenceClosed, InferenceOpened, MemoryProposed, RequestShape
 from tests.engine.serving.api import Api, api
 from tests.engine.serving.bodies import SHAPES
 
@@ -228,6 +228,60 @@ def test_an_id_that_a_server_gives_twice_names_no_inference(server: Api, frozen:
         mage_es.inference_of(client.chat.completions.create(**request_of("chat")))
     with pytest.raises(NotFound, match="this int"):
         mage_es.inference_of(7)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_what_became_of_a_reply_is_recorded_as_feedback_to_the_proxy_is(
+    server: Api, parent: Run, shape: RequestShape, *, is_async: bool
+) -> None:
+    run = open_run(parent)
+    with pytest.raises(UsageError, match=r"Nothing records .*: call wrap first"):
+        run.feedback("inf-1-1", value=True)
+    bare = asynchronous(server, shape) if is_async else clients(server)[shape]
+    create = create_of(shape, run.wrap(bare, learn="propose", **PATIENT))
+    edited = {"answer": "37", "wrong_answer": "7"}
+
+    async def said() -> list[FeedbackGiven]:
+        if is_async:
+            reply, stream = await create(**request_of(shape)), await create(**request_of(shape), stream=True)
+            assert [event async for event in stream]
+            told = [await run.afeedback(reply, value=True), await run.afeedback(stream, value=0.5, metric="helpful")]
+            told.append(await run.afeedback(mage_es.inference_of(reply), value=edited, metric="edited"))
+            await bare.close()
+            return told
+        reply, stream = create(**request_of(shape)), create(**request_of(shape), stream=True)
+        assert list(stream)
+        told = [run.feedback(reply, value=True), run.feedback(stream, value=0.5, metric="helpful")]
+        return [*told, run.feedback(mage_es.inference_of(reply), value=edited, metric="edited")]
+
+    given = asyncio.run(said())
+    right, helpful, demonstrated = log_of(run).of(FeedbackGiven)
+    assert given == [right, helpful, demonstrated]
+    assert [(word.metric, word.kind, word.value_micro) for word in given] == [
+        ("right", "bool", 1_000_000),
+        ("helpful", "float", 500_000),
+        ("edited", "demonstration", 0),
+    ]
+    assert right.inference == demonstrated.inference != helpful.inference
+    [proposed] = log_of(run).of(MemoryProposed)
+    assert (proposed.question, proposed.answer, proposed.wrong_answer) == (QUESTION, "37", "7")
+    assert run.feedback(right.inference, value=False, idempotency_key="1") == run.feedback(
+        right.inference, value=False, idempotency_key="1"
+    )
+    with pytest.raises(Conflict, match="idempotency key '1'"):
+        run.feedback(right.inference, value=True, idempotency_key="1")
+    for wrong, words in (({"value": 7}, "between 0 and 1"), ({"value": None}, "null"), ({"metric": ""}, "metric is")):
+        with pytest.raises(UsageError, match=words):
+            run.feedback(right.inference, **{"value": True, **wrong})
+    with pytest.raises(NotFound, match="No inference 'inf-9-9'"):
+        run.feedback("inf-9-9", value=True)
+    run.close()
+    run.wrap(clients(server)[shape], **PATIENT)
+    assert run.feedback(right.inference, value={"answer": "36"}).unused.startswith("Only recorded")  # learn="log"
+    run.close()
+    assert QUESTION not in "".join(event.question for event in log_of(run).of(InferenceOpened))
+    assert mage_es.verify(Run(f"{parent.id}-served", parent.path.parent / f"{parent.id}-served")).ok
 
 
 def test_a_retry_is_the_sdks_and_has_the_same_bytes(server: Api, frozen: OpenedRun) -> None:

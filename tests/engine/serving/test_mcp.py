@@ -1,5 +1,5 @@
-"""An MCP client reads what a run learned, over a pipe and over HTTP, in both protocols; it writes nothing, and gets no
-text that a prompt would not get."""
+"""An MCP client searches what a run learned, over a pipe and over HTTP, in both protocols. It gets no text that a
+prompt would not get; what it did and says is on record in the served run, and nothing else is written."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +24,18 @@ import uvicorn
 from jsonschema import validate
 from mcp import Client, StdioServerParameters
 
+import mage_es
 from mage_es.cli import main
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.serving.frozen import FrozenRun
-from mage_es.engine.serving.mcp import TOOLS, McpApp, Readable, called, server_of, shown_now
-from mage_es.engine.verbs.memory import curate, memory
+from mage_es.engine.serving.live import LiveRun
+from mage_es.engine.serving.mcp import TOOLS, McpApp, Shown, called, offered, server_of, shown_by, shown_now
+from mage_es.engine.verbs.gain import gain
+from mage_es.engine.verbs.memory import curate
 from mage_es.engine.verbs.open_run import open_run
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import Draft, MemoryAppended
+from mage_es.events.vocabulary import Draft, FeedbackGiven, InferenceOpened, MemoryAppended, MemoryProposed
+from tests.engine.serving.conftest import Opening
 from tests.engine.verbs.test_open_run import state_on_disk
 
 QUESTION = "Ben buys 3 notebooks at $4 each and 2 pens at $1.50 each. How much does he pay?"
@@ -43,7 +48,7 @@ def frozen(small_run: Run) -> FrozenRun:
 
 
 @pytest.fixture(scope="module")
-def shown(frozen: FrozenRun) -> Readable:
+def shown(frozen: FrozenRun) -> Shown:
     return shown_now(frozen)
 
 
@@ -76,7 +81,7 @@ async def served(app: McpApp) -> AsyncIterator[str]:
         await task
 
 
-def at_http(use: Callable[[str], Awaitable[None]], shown_to: Callable[[Any], Readable]) -> None:
+def at_http(use: Callable[[str], Awaitable[None]], shown_to: Callable[[Any], Shown]) -> None:
     async def with_server() -> None:
         async with served(McpApp(shown_to, hosts=["127.0.0.1:*"])) as address:
             await use(address)
@@ -87,19 +92,18 @@ def at_http(use: Callable[[str], Awaitable[None]], shown_to: Callable[[Any], Rea
 async def tour(client: Client, frozen: FrozenRun) -> None:
     """Look at everything that there is to see."""
     tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-    assert set(tools) == set(TOOLS) and client.server_info.name == "mage-es"
+    assert set(tools) == {"search_memory", "task_types"} and client.server_info.name == "mage-es"
     for tool in tools.values():
         assert tool.annotations and tool.annotations.read_only_hint and tool.description
         assert tool.input_schema["type"] == "object" and tool.input_schema["additionalProperties"] is False
     found = got(await client.call_tool("search_memory", {"query": QUESTION, "limit": 3}))
     assert found["run_id"] == frozen.run.id and len(found["memories"]) == 3
     near = found["memories"][0]
-    whole = got(await client.call_tool("get_memory", {"memory_id": near["memory_id"]}))
-    lineage = got(await client.call_tool("explain_memory", {"memory_id": near["memory_id"][:12]}))
-    assert whole["fields"]["question"] in near["text"] and "embedding" not in whole["fields"]
-    report = memory(frozen.run, near["memory_id"], at="latest")
-    assert (lineage["origin"], lineage["prompts"]) == ([*report.origin], report.prompts)
-    assert any("answer.judged" in line for line in lineage["origin"])
+    assert frozen.state.memory.row(near["memory_id"]).question in near["text"] and found["search_id"] == ""
+    kinds = got(await client.call_tool("task_types", {}))["task_types"]
+    assert {kind["task_type"] for kind in kinds} == frozen.task_types and kinds[0]["example"]
+    active = [row for row in frozen.state.memory.rows() if row.status == "active"]
+    assert sum(kind["memories"] for kind in kinds) == len(active)
 
 
 @pytest.mark.slow
@@ -107,7 +111,7 @@ async def tour(client: Client, frozen: FrozenRun) -> None:
 def test_a_client_that_starts_the_command_sees_all_of_it_and_the_run_stays_as_it_was(
     frozen: FrozenRun, protocol: str
 ) -> None:
-    words = ["-m", "mage_es", "mcp", str(frozen.run.path)]
+    words = ["-m", "mage_es", "mcp", str(frozen.run.path), "--learn", "off"]
     start = StdioServerParameters(command=sys.executable, args=words, env=dict(os.environ))
 
     async def look() -> None:
@@ -133,7 +137,7 @@ def test_on_stdout_there_is_nothing_but_the_protocol(frozen: FrozenRun) -> None:
 
     async def ask() -> tuple[list[dict[str, Any]], bytes, int | None]:
         pipe = asyncio.subprocess.PIPE
-        words = ("-m", "mage_es", "mcp", str(frozen.run.path))
+        words = ("-m", "mage_es", "mcp", str(frozen.run.path), "--learn", "off")
         process = await asyncio.create_subprocess_exec(sys.executable, *words, stdin=pipe, stdout=pipe, stderr=pipe)
         assert process.stdin and process.stdout and process.stderr
         process.stdin.write("".join(f"{line}\n" for line in lines).encode())
@@ -162,7 +166,7 @@ def test_two_clients_at_once_see_it_over_http(frozen: FrozenRun, protocol: str) 
 def test_each_request_sees_the_run_that_its_own_key_names(frozen: FrozenRun, small_run: Run) -> None:
     mine, theirs = shown_now(frozen), shown_now(open_run(small_run, at="start"))
 
-    def shown_to(scope: Any) -> Readable:
+    def shown_to(scope: Any) -> Shown:
         return mine if (b"authorization", b"Bearer mine") in scope["headers"] else theirs
 
     async def use(address: str) -> None:
@@ -203,7 +207,7 @@ def test_a_page_of_another_origin_is_refused(frozen: FrozenRun, headers: dict[st
     at_http(use, lambda scope: shown_now(frozen))
 
 
-def test_a_search_finds_what_is_nearest_of_its_type_and_the_case_itself(frozen: FrozenRun, shown: Readable) -> None:
+def test_a_search_finds_what_is_nearest_of_its_type_and_the_case_itself(frozen: FrozenRun, shown: Shown) -> None:
     row = next(row for row in frozen.state.memory.rows() if row.outcome == "success_memory" and row.status == "active")
     asked = {"query": row.question, "task_type": row.task_type, "limit": 20}
     found = got(called(shown, "search_memory", asked))
@@ -230,16 +234,13 @@ def test_a_search_finds_what_is_nearest_of_its_type_and_the_case_itself(frozen: 
         ("search_memory", {"query": "x", "task_type": "\ud800"}, "has no task type"),
         ("search_memory", {"query": "x", "run": "../other"}, "unknown field `run`"),
         ("search_memory", {"query": "x", "\ud800": 1}, "not valid UTF-8"),
-        ("get_memory", {"memory_id": "../../etc/passwd"}, "Expected `str` matching regex"),
-        ("get_memory", {"memory_id": "0" * 64}, "learned nothing with the id 000"),
-        ("get_memory", {"memory_id": ""}, "Expected `str` matching regex"),
-        ("explain_memory", {"memory_id": "f" * 129}, "Expected `str` matching regex"),
-        ("explain_memory", {"memory_id": "0" * 64}, "learned nothing with the id 000"),
-        ("forget_memory", {"memory_id": "x"}, "There is no tool 'forget_memory'"),
+        ("task_types", {"task_type": "x"}, "unknown field `task_type`"),
+        ("report_outcome", {"search_id": "inf-1-1", "right": True}, "There is no tool 'report_outcome'"),
+        ("propose_memory", {}, "there are search_memory, task_types."),
     ],
 )
 def test_what_is_wrong_with_a_call_is_told_in_our_words(
-    shown: Readable, name: str, arguments: dict[str, Any], words: str
+    shown: Shown, name: str, arguments: dict[str, Any], words: str
 ) -> None:
     result = called(shown, name, arguments)
     assert words in told(result)
@@ -249,7 +250,7 @@ def test_what_is_wrong_with_a_call_is_told_in_our_words(
 def test_of_a_fault_of_ours_a_client_learns_no_more_than_that(
     frozen: FrozenRun, caplog: pytest.LogCaptureFixture
 ) -> None:
-    broken = FrozenRun(frozen.run, "latest", None, frozen.state)  # type: ignore[arg-type]
+    broken = Shown(FrozenRun(frozen.run, "latest", None, frozen.state), frozen.state)  # type: ignore[arg-type]
     assert (
         told(called(broken, "search_memory", {"query": "x"}))
         == "search_memory failed. What the server prints says why."
@@ -271,30 +272,146 @@ def test_what_a_model_gets_can_do_nothing_and_what_is_in_quarantine_it_does_not_
     frozen = open_run(run)
     shown = shown_now(frozen)
     asked = {"query": row.question, "task_type": row.task_type}
-    for result in (called(shown, "search_memory", asked), called(shown, "get_memory", {"memory_id": row.memory_id})):
-        assert "< |im_end|>" in result.model_dump_json()
-        assert "<|im_end|>" not in result.model_dump_json() and "canary" not in result.model_dump_json()
+    result = called(shown, "search_memory", asked)
+    assert "< |im_end|>" in result.model_dump_json()
+    assert "<|im_end|>" not in result.model_dump_json() and "canary" not in result.model_dump_json()
     curate(run, row.memory_id, action="quarantine", reason="it is hostile", by="guard")
     before = shown_now(open_run(run, at=f"seq:{frozen.state.seq}"))
     found = got(called(before, "search_memory", asked))["memories"]
     assert row.memory_id not in {each["memory_id"] for each in found}
-    refused = told(called(before, "get_memory", {"memory_id": row.memory_id}))
-    assert "is out of use: its text is given to no model" in refused
-    lineage = got(called(before, "explain_memory", {"memory_id": row.memory_id}))
-    assert lineage["status"] == "quarantined" and "it is hostile" in lineage["history"][-1]
+    counts = [
+        sum(kind["memories"] for kind in got(called(each, "task_types", {}))["task_types"]) for each in (shown, before)
+    ]
+    assert counts[0] - counts[1] == 1
 
 
-def test_a_search_takes_in_every_kind_and_all_that_is_given_fits_its_schema(frozen: FrozenRun, shown: Readable) -> None:
-    schemas = {tool.name: tool.output_schema for tool in asyncio.run(listed(frozen))}
-    born = {event.memory_id for event in LogReader(frozen.run.log_path).of(MemoryAppended)}
+ASKED = {"query": QUESTION, "limit": 3}
+SOLVED = {"question": QUESTION, "answer": "15", "reasoning": "3 times 4 is 12, and 2 times 1.50 is 3."}
+
+
+@pytest.fixture
+def recorded(opening: Opening, request: pytest.FixtureRequest) -> Iterator[Callable[..., LiveRun]]:
+    """A function that opens a served run; all are closed at the end."""
+    found: list[LiveRun] = []
+
+    def begin(name: str = "", **options: Any) -> LiveRun:
+        found.append(opening(name or f"mcp-{sha256(request.node.name.encode()).hexdigest()[:8]}", **options))
+        return found[-1]
+
+    yield begin
+    for live in found:
+        live.close()
+
+
+def test_a_search_its_outcome_and_a_proposal_are_on_record_and_the_run_verifies(
+    recorded: Callable[..., LiveRun],
+) -> None:
+    live = recorded(learn="propose")
+    shown = shown_by(live)
+    found = got(called(shown, "search_memory", ASKED))
+    about = {"search_id": found["search_id"]}
+    for right in (True, False, True):
+        assert got(called(shown, "report_outcome", {**about, "right": right})) == {**about, "right": right}
+    proposed = got(called(shown, "propose_memory", {**about, **SOLVED, "wrong_answer": "7"}))
+    reader = LogReader(live.run.log_path)
+    [opened] = reader.of(InferenceOpened)
+    assert (opened.inference, opened.treatment, opened.shape) == (found["search_id"], "searched", "search")
+    assert [*opened.memories] == [each["memory_id"] for each in found["memories"]] and opened.question == ""
+    *words, shown_right = reader.of(FeedbackGiven)
+    assert [word.value_micro for word in words] == [1_000_000, 0, 1_000_000]
+    assert {(word.inference, word.metric) for word in words} == {(found["search_id"], "right")}
+    [memory] = reader.of(MemoryProposed)
+    assert (memory.memory_id, memory.outcome) == (proposed["memory_id"], "failure_memory")
+    assert (memory.question, memory.answer, memory.task_type) == (QUESTION, "15", found["task_type"])
+    assert memory.feedback == shown_right.feedback
+    again = got(called(shown_by(live), "search_memory", ASKED))
+    assert memory.memory_id not in {each["memory_id"] for each in again["memories"]}, "it waits"
+    live.close()
+    report = mage_es.verify(live.run)
+    assert report.ok, [check for check in report.checks if not check.ok]
+    assert gain(live.run).sessions == 0, "a coin decided no search"
+
+
+def test_after_a_restart_a_search_still_has_an_outcome_and_a_proposal(recorded: Callable[..., LiveRun]) -> None:
+    live = recorded(learn="propose")
+    about = {"search_id": got(called(shown_by(live), "search_memory", ASKED))["search_id"]}
+    live.close()
+    shown = shown_by(recorded(learn="propose"))
+    assert got(called(shown, "report_outcome", {**about, "right": True}))
+    assert got(called(shown, "propose_memory", {**about, **SOLVED, "question": "How much are 7 pens at $2?"}))
+    [memory] = LogReader(live.run.log_path).of(MemoryProposed)
+    assert memory.question == "How much are 7 pens at $2?"
+
+
+def test_tools_that_nothing_would_come_of_are_not_offered_and_what_is_anothers_is_not_there(
+    recorded: Callable[..., LiveRun],
+) -> None:
+    reads, rates, writes = {"search_memory", "task_types"}, {"report_outcome"}, {"propose_memory"}
+    for learn, trust, tools in (
+        ("off", "full", reads),
+        ("log", "full", reads | rates),
+        ("propose", "scores", reads | rates),
+        ("propose", "full", reads | rates | writes),
+    ):
+        live = recorded(f"tools-{learn}-{trust}", learn=learn)
+        shown = shown_by(live, key="ours", trust=trust)
+        assert {tool.name for tool in asyncio.run(listed(shown))} == tools == set(offered(shown))
+    about = {"search_id": got(called(shown, "search_memory", ASKED))["search_id"]}
+    for name in (about["search_id"], "inf-9-9", "c5c32f184671478b"):
+        said = told(called(shown_by(live, key="theirs"), "report_outcome", {"search_id": name, "right": True}))
+        assert said == (
+            f"There is no search {name!r} of yours. Give the search_id that search_memory returned; if you have none, "
+            "search first."
+        )
+    for wrong, words in (({"search_id": ""}, "search_id"), ({"answer": " "}, "has no answer"), ({"x": 1}, "`x`")):
+        assert words in told(called(shown, "propose_memory", {**about, **SOLVED, **wrong}))
+    assert "`bool`" in told(called(shown, "report_outcome", {**about, "right": "yes"}))
+
+
+def test_where_the_log_accepts_nothing_a_search_is_answered_without_an_id(recorded: Callable[..., LiveRun]) -> None:
+    live = recorded(learn="propose")
+    shown = shown_by(live)
+    about = {"search_id": got(called(shown, "search_memory", ASKED))["search_id"]}
+    live.close()
+    found = got(called(shown, "search_memory", ASKED))
+    assert found["memories"] and found["search_id"] == ""
+    assert told(called(shown, "report_outcome", {**about, "right": True})).startswith("Nothing can be recorded")
+
+
+def test_a_search_takes_in_every_kind_and_all_that_is_given_fits_its_schema(recorded: Callable[..., LiveRun]) -> None:
+    shown = shown_by(recorded(learn="propose"))
+    schemas = {tool.name: tool.output_schema for tool in asyncio.run(listed(shown))}
+    assert schemas.keys() == TOOLS.keys()
     kinds = set()
-    for name in born:
-        whole = got(called(shown, "get_memory", {"memory_id": name}))
-        validate(whole, schemas["get_memory"])
-        kinds.add(whole["kind"].partition("/")[0])
+    for kind in got(called(shown, "task_types", {}))["task_types"]:
+        asked = {"query": kind["example"] or QUESTION, "task_type": kind["task_type"], "limit": 20}
+        validate(found := got(called(shown, "search_memory", asked)), schemas["search_memory"])
+        kinds |= {memory["outcome"] for memory in found["memories"]}
     assert {"success_memory", "failure_memory"} <= kinds
-    validate(got(called(shown, "search_memory", {"query": QUESTION})), schemas["search_memory"])
-    validate(got(called(shown, "explain_memory", {"memory_id": min(born)})), schemas["explain_memory"])
+    about = {"search_id": found["search_id"]}
+    validate(got(called(shown, "task_types", {})), schemas["task_types"])
+    validate(got(called(shown, "report_outcome", {**about, "right": True})), schemas["report_outcome"])
+    validate(got(called(shown, "propose_memory", {**about, **SOLVED})), schemas["propose_memory"])
+
+
+@pytest.mark.slow
+def test_the_command_records_what_its_client_does_and_another_one_meanwhile_only_searches(parent: Run) -> None:
+    words = ["-m", "mage_es", "mcp", str(parent.path)]
+    start = StdioServerParameters(command=sys.executable, args=words, env=dict(os.environ))
+
+    async def look() -> str:
+        async with Client(start, read_timeout_seconds=60) as client:
+            found = got(await client.call_tool("search_memory", ASKED))
+            assert got(await client.call_tool("report_outcome", {"search_id": found["search_id"], "right": True}))
+            async with Client(start, read_timeout_seconds=60) as other:
+                assert {tool.name for tool in (await other.list_tools()).tools} == {"search_memory", "task_types"}
+                assert got(await other.call_tool("search_memory", ASKED))["search_id"] == ""
+            return str(found["search_id"])
+
+    name = asyncio.run(look())
+    served = Run(f"{parent.id}-served", parent.path.parent / f"{parent.id}-served")
+    assert [event.inference for event in LogReader(served.log_path).of(FeedbackGiven)] == [name]
+    assert mage_es.verify(served).ok
 
 
 def test_a_package_that_is_missing_is_named_with_its_command(
@@ -307,6 +424,6 @@ def test_a_package_that_is_missing_is_named_with_its_command(
     assert exited.value.code == 4 and "python -m pip install 'mage-es[mcp]'" in capfd.readouterr().err
 
 
-async def listed(frozen: FrozenRun) -> list[Any]:
-    async with Client(server_of(lambda scope: shown_now(frozen))) as client:
+async def listed(shown: Shown) -> list[Any]:
+    async with Client(server_of(lambda scope: shown)) as client:
         return list((await client.list_tools()).tools)

@@ -448,7 +448,7 @@ def test_tools_are_at_mcp_and_both_are_for_this_machine_alone(client: httpx2.Cli
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18"}
     tools = client.post("/mcp", json=call, headers=headers).json()["result"]["tools"]
-    assert {tool["name"] for tool in tools} == {"search_memory", "get_memory", "explain_memory"}
+    assert {tool["name"] for tool in tools} == {"search_memory", "task_types", "report_outcome"}
     for path in ("/mcp", "/v1/feedback", "/v1/chat/completions"):
         assert client.post(path, json=call, headers={**headers, "host": "evil.example"}).status_code == 403
 

@@ -22,7 +22,7 @@ from mage_es.engine.rules.trials import LEAST
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.serving.live import LiveRun
-from mage_es.engine.serving.mcp import Readable, called
+from mage_es.engine.serving.mcp import called, shown_by
 from mage_es.engine.serving.tenants import Door, Key, KeyRing
 from mage_es.engine.theorems.publishing import check_proposals
 from mage_es.engine.verbs.publish import publish
@@ -108,9 +108,8 @@ def test_a_planted_text_waits_for_a_person_who_sees_why_and_what_is_near(clients
     assert waiting.anchors[0].similarity >= waiting.anchors[2].similarity
     # Nor is it read in any other way, but by a key that curates.
     assert [clients.call(name, f"/v1/memories/{planted}").status_code for name in ("alice", "boss")] == [404, 200]
-    frozen = clients.live.frozen(clients.live.marker)
-    for tool, arguments in (("search_memory", {"query": QUESTION}), ("get_memory", {"memory_id": planted})):
-        shown = called(Readable(frozen, clients.live.state), tool, arguments)
+    for tool, arguments in (("search_memory", {"query": QUESTION}), ("task_types", {})):
+        shown = called(shown_by(clients.live), tool, arguments)
         assert PLANTED not in msgspec.json.encode(shown.model_dump(mode="json")).decode()
 
 

@@ -22,12 +22,12 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import sqrt
+from math import prod, sqrt
 from typing import NamedTuple
 
 from mage_es.engine.config import Config
 from mage_es.engine.rules.benefit import served
-from mage_es.engine.rules.effect import LEAST_PAIRS
+from mage_es.engine.rules.effect import LEAST_PAIRS, Prompted
 from mage_es.engine.rules.guard import Accepted, Decision, is_no_drop, parts
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.rules.snapshot import best_of, decision_on
@@ -48,6 +48,19 @@ class Toss(NamedTuple):
     right: float
     weight: float
     expected: float | None = None
+
+
+def tossed(asking: Prompted, names: frozenset[str]) -> Toss | None:
+    """Return the toss for these memories, whether all that were retrieved are left out; None if not each was tossed
+    for."""
+    planned = asking.planned
+    hits = [hit for hit in (*planned.memories, *planned.left_out) if hit.memory_id in names]
+    out = prod(hit.coin or planned.coin for hit in hits)
+    if not hits or not 0 < out < 1 or not names.isdisjoint(planned.principles):
+        return None
+    is_out = all(hit.memory_id not in names for hit in planned.memories)
+    # Weighed so that those left out stand for those let in, which are the prompts in question.
+    return Toss(out, is_out, asking.right, (1 - out) / out)
 
 
 class Estimated(NamedTuple):

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from math import isclose, prod
+from math import isclose
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -30,9 +30,10 @@ import msgspec
 
 from mage_es.engine.commands import PlanAnswers
 from mage_es.engine.config import Config, checked, difference, parse
+from mage_es.engine.embedders.registry import metered
 from mage_es.engine.rules.bandits import posterior_of
 from mage_es.engine.rules.choice import Choosing, Chosen
-from mage_es.engine.rules.effect import Prompted, Without
+from mage_es.engine.rules.effect import Without
 from mage_es.engine.rules.forms import ENOUGH, USUAL, is_due
 from mage_es.engine.rules.retrieval import SEARCH_ARMS
 from mage_es.engine.rules.routes import RECALL, ROUTING_ARMS
@@ -46,6 +47,7 @@ from mage_es.engine.rules.what_if import (
     gated,
     right_as_served,
     rulings,
+    tossed,
 )
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exam_plan import asked_of
@@ -56,7 +58,6 @@ from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, first_event, reopen_world, state_of
 from mage_es.engine.seams.benchmark import Benchmark
-from mage_es.engine.seams.metering import Metered
 from mage_es.engine.seams.model import Model
 from mage_es.engine.verbs.effect import EffectPrice, OnRecord, ask_again, on_record, price_of
 from mage_es.engine.verbs.forms import blocking, typed
@@ -108,8 +109,9 @@ class WhatIfAnswers(msgspec.Struct, frozen=True, kw_only=True):
     (`again_right` of them right), `estimated` are estimated and `open` are unknown; the rest is exactly as recorded.
 
     `share` is the share of right answers there would have been, in percent, and `points` the difference to the recorded
-    one with its interval (95 %). Where any are open both are None, and `least_share` and `most_share` are what it is if
-    all of them are wrong, or right.
+    one with its interval (95 %): that of the estimate, or, where none is needed, that of other questions like these.
+    Where any are open there is neither, and `least_share` and `most_share` are what it is if all of those are wrong, or
+    right.
     """
 
     answers: int
@@ -309,22 +311,17 @@ def _summed(
     """Return the whole of what is exact, was asked again (right as recorded, and again), estimated, and unknown."""
     weighed = estimate.of if estimate and estimate.share is not None else 0
     unknown += estimate.of - weighed if estimate else 0
-    certain = sum(exact) + sum(anew for _, anew in again)
+    certain, recorded = sum(exact) + sum(anew for _, anew in again), 100 * right / answers
 
-    def whole(share: float | None) -> float:
-        return 100 * (certain + weighed * (share or 0.0) / 100) / answers
+    def whole(part: float | None) -> float:
+        return (100 * certain + weighed * (part or 0.0)) / answers
 
-    recorded = 100 * right / answers
-    share = low = high = None
-    if not unknown:
-        share = whole(estimate.share if estimate else 0.0)
-        if weighed and estimate:
-            low, high = whole(estimate.low) - recorded, whole(estimate.high) - recorded
-        elif again and answers >= LEAST:
-            changes = [float(anew) - float(was) for was, anew in again]
-            found = by_question([*changes, *[0.0] * len(exact)])
-            low, high = found.low, found.high
-    certain_share = whole(estimate.share if estimate else 0.0)
+    share, low, high = whole(estimate.share if estimate else 0.0), None, None
+    if weighed and estimate and not unknown:
+        low, high = whole(estimate.low) - recorded, whole(estimate.high) - recorded
+    elif again and answers >= LEAST and not unknown:
+        found = by_question([*(float(anew) - float(was) for was, anew in again), *[0.0] * len(exact)])
+        low, high = found.low, found.high
     return WhatIfAnswers(
         answers=answers,
         right=right,
@@ -334,23 +331,33 @@ def _summed(
         again_right=sum(anew for _, anew in again),
         estimated=weighed,
         open=unknown,
-        share=share,
-        points=None if share is None else share - recorded,
+        share=None if unknown else share,
+        points=None if unknown else share - recorded,
         low=low,
         high=high,
-        least_share=certain_share,
-        most_share=certain_share + 100 * unknown / answers,
+        least_share=share,
+        most_share=share + 100 * unknown / answers,
         estimate=estimate,
     )
 
 
 def _estimate(tosses: Sequence[Toss], *, apart: int = 0) -> WhatIfEstimate:
     found = estimated(tosses, apart=apart)
-    shares = {name: value and 100 * value for name, value in found._asdict().items() if name not in _COUNTS}
-    return WhatIfEstimate(of=found.of, taken=found.taken, effective=found.effective, **shares)
+    return WhatIfEstimate(
+        of=found.of,
+        taken=found.taken,
+        effective=found.effective,
+        share=_percent(found.share),
+        low=_percent(found.low),
+        high=_percent(found.high),
+        robust=_percent(found.robust),
+        robust_low=_percent(found.robust_low),
+        robust_high=_percent(found.robust_high),
+    )
 
 
-_COUNTS = ("of", "taken", "effective")
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
 
 
 # ------------------------------------------------------------ without memories
@@ -397,11 +404,11 @@ def _without(learned: OnRecord, names: frozenset[str]) -> WhatIfAnswers:
     }
     estimate = None
     if again.keys() < showing.keys():
-        tossed = {key: toss for key, asking in asked.items() if (toss := _tossed(asking, names))}
+        tosses = {key: toss for key, asking in asked.items() if (toss := tossed(asking, names))}
         # Which prompts were asked again when the budget ended is no chance, so the estimate is of all that were tossed.
-        let_in = tossed.keys() & showing.keys()
+        let_in = tosses.keys() & showing.keys()
         if let_in:
-            estimate = _estimate(list(tossed.values()), apart=len(let_in))
+            estimate = _estimate(list(tosses.values()), apart=len(let_in))
             estimate = msgspec.structs.replace(estimate, of=len(let_in))
             if estimate.share is not None or not again:
                 again = {key: pair for key, pair in again.items() if key not in let_in}
@@ -415,19 +422,6 @@ def _without(learned: OnRecord, names: frozenset[str]) -> WhatIfAnswers:
         estimate=estimate,
         unknown=blind + len(showing) - len(again) - (estimate.of if estimate else 0),
     )
-
-
-def _tossed(asking: Prompted, names: frozenset[str]) -> Toss | None:
-    """Return the toss for these memories, whether all that were retrieved are left out; None if not each was tossed
-    for."""
-    planned = asking.planned
-    hits = [hit for hit in (*planned.memories, *planned.left_out) if hit.memory_id in names]
-    out = prod(hit.coin or planned.coin for hit in hits)
-    if not hits or not 0 < out < 1 or not names.isdisjoint(planned.principles):
-        return None
-    is_out = all(hit.memory_id not in names for hit in planned.memories)
-    # Weighed so that those left out stand for those let in, which are the prompts in question.
-    return Toss(out, is_out, asking.right, (1 - out) / out)
 
 
 # ------------------------------------------------------------ with an arm
@@ -488,12 +482,12 @@ def _offers(
     benchmark: Benchmark | None,
 ) -> Iterator[tuple[_Asked, _Offer | None]]:
     """Yield each asking with what was on offer for it; None if the chances cannot be computed again."""
-    world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, frozen=True)
-    if isinstance(world.embedder, Metered):
+    if metered(embedder := first_event(reader).embedder):
         raise UsageError(
-            f"Which arms were on offer depends on vectors of {world.embedder.name}, whose calls may cost something: "
-            "what-if --arm needs a run with an embedder that works in this process."
+            f"Which arms were on offer depends on vectors of {embedder}, whose calls may cost something: what-if --arm "
+            "needs a run with an embedder that works in this process."
         )
+    world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, frozen=True)
     state: State | None = None
     for _, together in groupby(found, key=lambda each: each.planned.iteration):
         group = list(together)

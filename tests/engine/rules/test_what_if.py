@@ -21,12 +21,14 @@ from mage_es.engine.rules.what_if import (
     gated,
     right_as_served,
     rulings,
+    tossed,
     weighted,
 )
 from mage_es.events.vocabulary import BenefitDecided, SlotsRolledBack
 from mage_es.projections.scores import Scores
 from tests.bench.what_if import simulated
 from tests.engine.rules.test_curriculum import judged
+from tests.engine.rules.test_effect import found, plan
 from tests.engine.rules.test_snapshot import Guard, guarded
 
 CHANCE = st.floats(0.05, 0.95)
@@ -96,6 +98,30 @@ def test_other_prompts_than_those_that_fell_so_have_a_wider_interval(tosses: lis
     one, other = estimated(tosses, least=0), estimated(tosses, apart=apart, least=0)
     assert one.low is not None and one.high is not None and other.low is not None and other.high is not None
     assert other.share == one.share and other.low <= one.low + 1e-9 and one.high <= other.high + 1e-9
+
+
+def test_a_toss_is_for_all_memories_that_were_retrieved_and_those_left_out_stand_for_those_let_in() -> None:
+    names = frozenset("ab")
+    [let_in, half, left_out, other] = found(
+        (plan("q", "ac", coin=0.2), True),
+        (plan("r", "a", left="b", coin=0.2), True),
+        (plan("s", "c", left="ab", coin=0.2), False),
+        (plan("t", "c", left="d", coin=0.2), True),
+    )
+    assert tossed(let_in, names) == toss(0.2, taken=False)._replace(chance=approx(0.2), weight=approx(4), expected=None)
+    assert tossed(half, names) == toss(0.04, taken=False)._replace(
+        chance=approx(0.04), weight=approx(24), expected=None
+    )
+    assert tossed(left_out, names) == toss(0.04, right=False)._replace(
+        chance=approx(0.04), weight=approx(24), expected=None
+    )
+    assert tossed(other, names) is None
+
+
+def test_without_a_toss_for_each_memory_there_is_none() -> None:
+    certain, principle = found((plan("q", "a"), True), (plan("r", "a", principles=("b",), coin=0.2), True))
+    assert tossed(certain, frozenset("a")) is None
+    assert tossed(principle, frozenset("ab")) is None and tossed(principle, frozenset("a")) is not None
 
 
 def test_too_few_answers_of_equal_weight_give_no_number() -> None:

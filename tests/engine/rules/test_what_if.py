@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
+import msgspec
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -12,10 +13,12 @@ from pytest import approx
 
 from mage_es.engine.config import Config
 from mage_es.engine.rules.benefit import Pair, decide_benefit
+from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.rules.what_if import (
     LEAST,
     Judged,
     Toss,
+    anchors_asked,
     effective_size,
     estimated,
     gated,
@@ -191,6 +194,26 @@ def test_a_verdict_of_another_name_with_the_same_consequence_does_not_end_it() -
     found = list(rulings(milder, scores, snapshots, ()))
     assert [ruling.decision.verdict for ruling in found] == ["accepted", "soft_rollback", "accepted"]
     assert snapshots[1].decided.verdict == "hard_rollback" and all(ruling.is_same for ruling in found)
+
+
+@pytest.mark.parametrize(
+    ("drop", "recorded_asked", "asked"), [(0.2, 10, 10), (0.2, 40, 10), (0.03, 40, 40), (0.03, 10, 20)]
+)
+def test_a_guard_that_allows_less_asks_more_anchors_than_are_on_record_and_one_that_allows_more_asks_fewer(
+    drop: float, recorded_asked: int, asked: int
+) -> None:
+    """All answers stay right: after ten of forty, one loss more would be a drop of 10 points."""
+    names = tuple(f"q{number:02}" for number in range(40))
+    order = shuffled(names, 42, purpose="anchors", iteration=1)
+    scores, config = Scores(), Config(benchmark="wordmath", guard_drop=drop)
+    for k in (0, 1):
+        for name in names:
+            scores.apply(msgspec.structs.replace(judged(k, "t", correct=True, purpose="anchor"), question_id=name))
+    decided = guarded("paired", 90)[0][0]
+    snapshot = Judged(msgspec.structs.replace(decided, iteration=1), None, names, frozenset(order[:recorded_asked]))
+    [ruling] = rulings(config, scores, [snapshot], (0,))
+    assert anchors_asked(config, scores, ruling) == asked
+    assert anchors_asked(config, scores, ruling._replace(accepted=())) == 40, "nothing to compare with"
 
 
 PAIRS = st.dictionaries(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -84,17 +85,19 @@ def asked(run: Run, iterations: int) -> list[tuple[int, str, str]]:
 # ------------------------------------------------------------ guard and gate
 
 
-@pytest.mark.parametrize("guard", ["paper", "off"])
+@pytest.mark.parametrize(
+    "settings", [{"guard": "paper"}, {"guard": "off"}, {"guard_drop": 0.3}, {"guard_drop": 0.0, "guard_p": 1.0}]
+)
 def test_another_guard_decides_what_it_does_in_a_run_that_has_it(
-    guard: str, run: Run, tmp_path: Path, start: Callable[..., Run]
+    settings: dict[str, Any], run: Run, tmp_path: Path, start: Callable[..., Run]
 ) -> None:
-    found = what_if(run, guard=guard).guard
+    found = what_if(run, **settings).guard
     assert found is not None and found.verdicts
-    other = start(tmp_path / "other", msgspec.structs.replace(SMALL, guard=guard))
+    other = start(tmp_path / "other", msgspec.structs.replace(SMALL, **settings))
     decided = [(each.iteration, each.verdict) for each in LogReader(other.log_path).of(GuardDecided)]
     assert [(each.iteration, each.verdict) for each in found.verdicts] == decided[: len(found.verdicts)]
-    # Both were asked the same until after the first consequence that differs.
-    same = SMALL.iterations if found.differs is None else found.differs + 1
+    # Both were asked the same until after the first consequence that differs, or the last one on record.
+    same = 1 + max(each.iteration for each in found.verdicts)
     assert asked(run, same) == asked(other, same)
 
 

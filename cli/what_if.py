@@ -52,6 +52,7 @@ def what_if(
     Everything else stays as it was, and so does what the run had learned by each moment. What no prompt depends on is
     computed again exactly; an arm, or a memory that --coin left out at times, is estimated from the chances on record.
     Only asking again without a memory costs calls, and its price is printed first.
+    A setting of guard or gate that is not given is the run's own.
     """
     from mage_es.engine.verbs.what_if import what_if as compute
     from mage_es.engine.verbs.what_if import what_if_price

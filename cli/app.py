@@ -45,6 +45,7 @@ from mage_es.cli import (
     upgrade,
     verify,
     view,
+    what_if,
 )
 from mage_es.cli.completion import InstallOption, ShowOption
 from mage_es.cli.help import PanelledCommand, PanelledGroup
@@ -105,6 +106,7 @@ _command("Measure", baseline.baseline, baseline.EXAMPLES)
 _command("Measure", ring.ring, ring.EXAMPLES)
 _command("Measure", report.report, report.EXAMPLES)
 _command("Measure", effect.effect, effect.EXAMPLES)
+_command("Measure", what_if.what_if, what_if.EXAMPLES, name="what-if")
 _command("Measure", score.score, score.EXAMPLES)
 
 _command("Serve", serve.serve, serve.EXAMPLES)

@@ -84,7 +84,8 @@ def priced(price: EffectPrice) -> str:
     prompts = "1 prompt" if price.questions == 1 else f"{price.questions} prompts"
     return (
         f"Asking {prompts} again takes about {price.calls} calls of {price.execution} and the judge, if there is one, "
-        f"{price.input_tokens} tokens in and {price.output_tokens} out, as they took before; {usd}."
+        f"{price.input_tokens} tokens in and {price.output_tokens} out, and {price.minutes:.1f} minutes one after "
+        f"another, as they took before; {usd}."
     )
 
 

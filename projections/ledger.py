@@ -53,7 +53,7 @@ class Usage(NamedTuple):
 
 
 _AMOUNTS = (*Usage._fields[1:6], "cache_write_tokens")
-_CUT = "length"  # the stop reason of a reply that a limit cut; one that repeated itself says nothing about the limit
+CUT = "length"  # the stop reason of a reply that a limit cut; one that repeated itself says nothing about the limit
 _COUNTED = 5  # how many fields of `Usage`, the first ones, enter the digest
 _WHO = Account._fields[:5]  # the fields of `Account` that enter the digest
 _account_of: attrgetter[tuple[Any, ...]] = attrgetter(*Account._fields)
@@ -83,7 +83,7 @@ class Ledger:
         match event:
             case ModelCalled():
                 *amounts, written = _amounts_of(event)
-                self._book(_account_of(event), (1, *amounts, 0, 0, written, int(event.stop_reason == _CUT)))
+                self._book(_account_of(event), (1, *amounts, 0, 0, written, int(event.stop_reason == CUT)))
             case CallFailed():
                 # A failure has no reply: no provider name, no batch, no tokens. So it has its own account.
                 failed = Usage(latency_us=event.latency_us, failures=1, retries=int(not event.final))
@@ -99,7 +99,7 @@ class Ledger:
         accounts = columns.grouped(*Account._fields, "stop_reason")
         sums = (accounts.sums(columns.column(name)) for name in _AMOUNTS)
         for (*account, stop), count, *use, written in zip(accounts.keys, accounts.counts(), *sums, strict=True):
-            self._book(tuple(account), (count, *use, 0, 0, written, count if stop == _CUT else 0))
+            self._book(tuple(account), (count, *use, 0, 0, written, count if stop == CUT else 0))
 
     def accounts(self) -> list[tuple[Account, Usage]]:
         return sorted((Account(*account), Usage(*use)) for account, use in self._accounts.items())

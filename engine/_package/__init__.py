@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.upgrade import UpgradePrice, aupgrade, upgrade, upgrade_price
     from mage_es.engine.verbs.upgrade_report import UpgradeReport
     from mage_es.engine.verbs.verify import VerifyReport, averify, verify
+    from mage_es.engine.verbs.what_if import WhatIfReport, awhat_if, what_if, what_if_price
     from mage_es.events.errors import (
         BudgetReached,
         Interrupted,
@@ -114,6 +115,7 @@ __all__ = [
     "UsageError",
     "Verdict",
     "VerifyReport",
+    "WhatIfReport",
     "aask",
     "abaseline",
     "adiff",
@@ -132,6 +134,7 @@ __all__ = [
     "ask",
     "aupgrade",
     "averify",
+    "awhat_if",
     "baseline",
     "diff",
     "effect",
@@ -157,6 +160,8 @@ __all__ = [
     "upgrade",
     "upgrade_price",
     "verify",
+    "what_if",
+    "what_if_price",
 ]
 
 _HOMES = {
@@ -195,6 +200,7 @@ _HOMES = {
     "engine.verbs.upgrade": ("UpgradePrice", "aupgrade", "upgrade", "upgrade_price"),
     "engine.verbs.upgrade_report": ("UpgradeReport",),
     "engine.verbs.verify": ("VerifyReport", "averify", "verify"),
+    "engine.verbs.what_if": ("WhatIfReport", "awhat_if", "what_if", "what_if_price"),
     "events.errors": (
         *("BudgetReached", "Interrupted", "LogDamaged", "MageError"),
         *("PrerequisiteError", "RunLocked", "UsageError"),

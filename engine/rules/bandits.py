@@ -34,8 +34,12 @@ _CONFIDENCE = 0.05  # the quantile of a posterior that is its lower bound
 
 
 class Choice(NamedTuple):
+    """An arm, the probability with which it was drawn, and that of every arm it was drawn among; empty if nothing was
+    drawn."""
+
     arm: str
     probability: float
+    among: Mapping[str, float] = {}
 
 
 def rewarded(posterior: Posterior, reward_micro: int) -> Posterior:
@@ -64,13 +68,16 @@ def choose(
     arms = list(posteriors)
     uniform = arms[int(draw.integers(len(arms)))]
     if is_warming_up(posteriors, warmup=warmup, planned=planned):
-        return Choice(uniform, 1 / len(arms))
+        return Choice(uniform, 1 / len(arms), dict.fromkeys(arms, 1 / len(arms)))
     explores = draw.random() < exploration
     best = max(arms, key=lambda arm: draw.beta(posteriors[arm].alpha / MICRO, posteriors[arm].beta / MICRO))
     arm = uniform if explores else best
     # The logged probability is computed, not counted, because off-policy estimates divide by it.
     shares = probabilities_of_best(tuple((p.alpha, p.beta) for p in posteriors.values()))
-    return Choice(arm, (1 - exploration) * shares[arms.index(arm)] + exploration / len(arms))
+    among = {
+        name: (1 - exploration) * share + exploration / len(arms) for name, share in zip(arms, shares, strict=True)
+    }
+    return Choice(arm, among[arm], among)
 
 
 def choose_frozen(posteriors: Mapping[str, Posterior], *, warmup: int, default: str) -> Choice:

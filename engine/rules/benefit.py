@@ -64,15 +64,22 @@ def decide_benefit(
     If nothing `is_gated`, the records say so: what was learned is served, whatever they show. At the start of a run
     nothing was learned yet.
     """
-    all_pairs = [pair for found in pairs.values() for pair in found]
-    pooled = _counted("", all_pairs)
+    records = [_counted(name, found) for name, found in sorted(pairs.items())]
+    pooled = _counted("", [pair for found in pairs.values() for pair in found])
+    return served(records, pooled, p=p, is_gated=is_gated, is_start=is_start)
+
+
+def served(
+    records: Sequence[Paired], pooled: Paired, *, p: float, is_gated: bool, is_start: bool
+) -> tuple[tuple[Paired, ...], Paired]:
+    """Return the records of the types, and that of all together, with what is served by their counts."""
     is_open = not is_start and pooled.pairs <= FEW and pooled.won >= pooled.lost
     served_pooled = "learned" if not is_gated or is_open or _is_shown(pooled, p) else "bare"
     pooled = msgspec.structs.replace(pooled, served=served_pooled)
 
     def decided(record: Paired) -> Paired:
         if not is_gated:
-            return msgspec.structs.replace(record, served="learned")
+            return msgspec.structs.replace(record, served="learned", is_own=False)
         # No test here: the bare prompt gets the benefit of the doubt. A type stopped by chance alone is not stopped for
         # good, since the next snapshot asks again.
         if record.lost > record.won:
@@ -80,7 +87,7 @@ def decide_benefit(
         is_own = _is_shown(record, p)
         return msgspec.structs.replace(record, served="learned" if is_own else pooled.served, is_own=is_own)
 
-    return tuple(decided(_counted(name, found)) for name, found in sorted(pairs.items())), pooled
+    return tuple(map(decided, records)), pooled
 
 
 def to_ask_more(setting: Setting, state: State, iteration: int) -> dict[str, Purpose]:

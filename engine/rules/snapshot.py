@@ -43,15 +43,14 @@ from mage_es.events.vocabulary import (
     SnapshotTaken,
 )
 from mage_es.projections.fold import State
-from mage_es.projections.scores import Score
+from mage_es.projections.scores import Score, Scores
 
 _ENOUGH = 20
 
 
 def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list[Draft]:
     iteration, config = command.iteration, setting.judging
-    decide = {"paired": _paired, "paper": _raw, "off": _nothing}[config.guard]
-    decision = decide(config, state, iteration)
+    decision = decision_on(config, state.scores, iteration, accepted=_accepted_before(state, iteration))
     carried = _carried(state, iteration) if config.guard == "paired" else []
     measured = state.scores.score("fresh" if config.guard == "paper" else "anchor", iteration)
     measured = Score(measured.correct + sum(each.correct for each in carried), measured.total + len(carried))
@@ -83,6 +82,11 @@ def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list
     return [replace(each, ordinal=1) if isinstance(each.event, BenefitDecided) else each for each in drafts]
 
 
+def decision_on(config: Config, scores: Scores, iteration: int, *, accepted: Sequence[int]) -> Decision:
+    """Return the guard's decision on an iteration; `accepted` are the iterations whose snapshots were, oldest first."""
+    return {"paired": _paired, "paper": _raw, "off": _nothing}[config.guard](config, scores, iteration, accepted)
+
+
 def looks(setting: Setting, state: State, iteration: int) -> list[Sequence[str]]:
     """Return the planned anchors in the parts in which they are asked.
 
@@ -107,7 +111,7 @@ def is_decided(setting: Setting, state: State, iteration: int, asked: Sequence[s
     answers, accepted = state.scores.anchor_answers(iteration), _accepted(state, iteration)
     now = {name: answers[name] for name in asked if name in answers}
     drop = setting.judging.guard_drop
-    return bool(accepted) and is_no_drop(now, previous=accepted[-1], best=_best(accepted), drop=drop)
+    return bool(accepted) and is_no_drop(now, previous=accepted[-1], best=best_of(accepted), drop=drop)
 
 
 def is_mastered(setting: Setting, state: State) -> bool:
@@ -147,19 +151,19 @@ def _accepted(state: State, iteration: int) -> list[Accepted]:
     return [Accepted(k, state.scores.anchor_answers(k)) for k in _accepted_before(state, iteration)]
 
 
-def _best(accepted: Sequence[Accepted]) -> Accepted:
+def best_of(accepted: Sequence[Accepted]) -> Accepted:
     # Among equals, the later one: it has learned more.
     return max(accepted, key=lambda a: (sum(a.answers.values()), a.iteration))
 
 
-def _paired(config: Config, state: State, iteration: int) -> Decision:
-    accepted = _accepted(state, iteration)
+def _paired(config: Config, scores: Scores, iteration: int, accepted: Sequence[int]) -> Decision:
     if not accepted:
-        return _nothing(config, state, iteration)
+        return _nothing(config, scores, iteration, accepted)
+    snapshots = [Accepted(k, scores.anchor_answers(k)) for k in accepted]
     return decide_guard(
-        state.scores.anchor_answers(iteration),
-        previous=accepted[-1],
-        best=_best(accepted),
+        scores.anchor_answers(iteration),
+        previous=snapshots[-1],
+        best=best_of(snapshots),
         drop=config.guard_drop,
         p=config.guard_p,
         hard_drop=config.catastrophic_drop,
@@ -167,14 +171,13 @@ def _paired(config: Config, state: State, iteration: int) -> Decision:
     )
 
 
-def _raw(config: Config, state: State, iteration: int) -> Decision:
-    accepted = _accepted_before(state, iteration)
-    now, previous = (Accuracy(k, *state.scores.score("fresh", k)) for k in (iteration, iteration - 1))
-    measured = [Accuracy(k, *state.scores.score("fresh", k)) for k in accepted]
+def _raw(config: Config, scores: Scores, iteration: int, accepted: Sequence[int]) -> Decision:
+    now, previous = (Accuracy(k, *scores.score("fresh", k)) for k in (iteration, iteration - 1))
+    measured = [Accuracy(k, *scores.score("fresh", k)) for k in accepted]
     # The start (-1) is accepted but has no fresh answers.
     measured = [accuracy for accuracy in measured if accuracy.total]
     if not (now.total and previous.total and measured):
-        return _nothing(config, state, iteration)
+        return _nothing(config, scores, iteration, accepted)
     return decide_raw(
         now,
         previous=previous,
@@ -185,7 +188,7 @@ def _raw(config: Config, state: State, iteration: int) -> Decision:
     )
 
 
-def _nothing(config: Config, state: State, iteration: int) -> Decision:
+def _nothing(config: Config, scores: Scores, iteration: int, accepted: Sequence[int]) -> Decision:
     # Compared with itself: no drop, p = 1, and a log that has the same fields in every iteration.
     itself = Comparison(iteration, 0.0, 1.0)
     return Decision("accepted", itself, itself, None)

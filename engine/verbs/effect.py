@@ -151,7 +151,7 @@ class EffectRow(msgspec.Struct, frozen=True, kw_only=True):
 
 class EffectPrice(msgspec.Struct, frozen=True, kw_only=True):
     """What it takes to ask `questions` prompts again, besides those on record: as many calls of learner and judge, and
-    as many tokens, as they took before. `usd` is None if a price is unknown."""
+    as many tokens, as they took before, and minutes one after another. `usd` is None if a price is unknown."""
 
     execution: str
     questions: int
@@ -159,6 +159,7 @@ class EffectPrice(msgspec.Struct, frozen=True, kw_only=True):
     calls: int
     input_tokens: int
     output_tokens: int
+    minutes: float
     usd: float | None
 
 
@@ -231,7 +232,7 @@ def effect_price(
 ) -> EffectPrice:
     """Return what `effect` with the same arguments and `reask` would take. No model is called. Raises as `effect`."""
     learned = on_record(as_run(run))
-    return _price(learned, _wanted(learned, _measured(learned, memory, kind, task_type, top)), prices or Prices())
+    return price_of(learned, _wanted(learned, _measured(learned, memory, kind, task_type, top)), prices or Prices())
 
 
 @typed
@@ -263,20 +264,23 @@ async def aeffect(
     measured = _measured(learned, memory, kind, task_type, top)
     wanted = _wanted(learned, measured)
     if reask and wanted:
-        world = reopen_world(learned.reader, data_dir=data_dir, benchmark=benchmark, frozen=True)
-        require_scoring(world, "asking again")
-        models = _models(world, first_event(learned.reader), execution, judge)
-        runtime.require_prices(models.names())
-        before = _calls(run)
-        await _Reasking(run, learned.reader, world, models, runtime).ask(wanted)
-        learned = learned._replace(reasked=_reasked(run, learned.askings))
-        made, unclear = _calls(run) - before, len(_wanted(learned, measured))
+        learned, made = await ask_again(
+            run,
+            learned,
+            wanted,
+            data_dir=data_dir,
+            benchmark=benchmark,
+            runtime=runtime,
+            execution=execution,
+            judge=judge,
+        )
+        unclear = len(_wanted(learned, measured))
     rows = tuple(learned.row(each) for each in measured)
     return EffectReport(
         run_id=run.id,
         rows=rows,
         pooled=tuple(learned.row(each, is_paired=False) for each in _pools(learned, rows)),
-        left=_price(learned, _wanted(learned, measured), runtime.prices),
+        left=price_of(learned, _wanted(learned, measured), runtime.prices),
         temperature=parse(first_event(learned.reader).config).answer_temperature,
         made=made,
         unclear=unclear,
@@ -284,6 +288,28 @@ async def aeffect(
 
 
 effect = blocking(aeffect)
+
+
+async def ask_again(
+    run: Run,
+    learned: OnRecord,
+    wanted: Sequence[Without],
+    *,
+    data_dir: Path | str | None,
+    benchmark: Benchmark | None,
+    runtime: Runtime,
+    execution: Model | None,
+    judge: Model | None,
+) -> tuple[OnRecord, int]:
+    """Ask prompts of a run again, in the order of its log; return what is on record then, and how many calls that took.
+    Raises as `effect`."""
+    world = reopen_world(learned.reader, data_dir=data_dir, benchmark=benchmark, frozen=True)
+    require_scoring(world, "asking again")
+    models = _models(world, first_event(learned.reader), execution, judge)
+    runtime.require_prices(models.names())
+    before = _calls(run)
+    await _Reasking(run, learned.reader, world, models, runtime).ask(wanted)
+    return learned._replace(reasked=_reasked(run, learned.askings)), _calls(run) - before
 
 
 def effects(run: Run) -> Mapping[str, EffectRow]:
@@ -385,17 +411,19 @@ def _split(found: Difference, *, p: float | None = None) -> SplitEffect:
     return SplitEffect(with_it=found.with_memory, without=found.held_back, points=points, low=low, high=high, p=p)
 
 
-def _price(learned: OnRecord, wanted: Sequence[Without], prices: Prices) -> EffectPrice:
+def price_of(learned: OnRecord, wanted: Sequence[Without], prices: Prices) -> EffectPrice:
+    """Return what it takes to ask prompts again, by what they took before."""
     asked = Counter((each.asking.planned.iteration, each.asking.planned.question_id) for each in wanted)
     purposes = {each.asking.planned.purpose for each in wanted}
-    calls, used = 0, Counter[tuple[str, str]]()
-    fields = ("iteration", "tier", "purpose", "about", "model", "input_tokens", "output_tokens")
+    calls, seconds, used = 0, 0.0, Counter[tuple[str, str]]()
+    fields = ("iteration", "tier", "purpose", "about", "model", "input_tokens", "output_tokens", "latency_us")
     for _, call in learned.reader.events({ModelCalled: fields}) if wanted else ():
         assert isinstance(call, ModelCalled)
         # A judge's purpose is its template.
         if call.tier == "judge" or (call.tier == "execution" and call.purpose in purposes):
             times = max(asked[call.iteration, name] for name in (call.about, call.about.rpartition("/")[0]))
             calls += times
+            seconds += times * call.latency_us / 1e6
             used[call.model, "in"] += times * call.input_tokens
             used[call.model, "out"] += times * call.output_tokens
     rates = {model: prices.rate(model) for model, _ in used}
@@ -407,6 +435,7 @@ def _price(learned: OnRecord, wanted: Sequence[Without], prices: Prices) -> Effe
         calls=calls,
         input_tokens=sum(used[model, "in"] for model in rates),
         output_tokens=sum(used[model, "out"] for model in rates),
+        minutes=seconds / 60,
         usd=sum(paid) if len(paid) == len(rates) else None,
     )
 

@@ -132,7 +132,7 @@ def effect_on(oracle: Oracle, state: State, question: Question, each: Without) -
     return chances[0] - chances[1]
 
 
-def asked(folder: Path, seed: int, *, questions: int) -> mage_es.Run:
+def asked(folder: Path, seed: int, *, questions: int, coin: float = 0.2) -> mage_es.Run:
     """Return a run that learned from twelve questions and then asked others, without learning from them."""
     config = mage_es.Config(
         benchmark="one-land",
@@ -144,7 +144,7 @@ def asked(folder: Path, seed: int, *, questions: int) -> mage_es.Run:
         gate="off",
         guard="off",
         recall=False,
-        coin=0.2,
+        coin=coin,
         execution="builtin/truthworld",
         guidance="builtin/truthguide",
         judge="builtin/truthjudge",

@@ -19,9 +19,9 @@ Command = Callable[..., Any]
 SMALL = ("--iterations", "1", "--pool", "20", "--held-out", "20", "--anchors", "10", "--run-id", "r")
 
 
-def begin(mage: Command, server: Provider, benchmark: str = "wordmath") -> None:
+def begin(mage: Command, server: Provider, *more: str, benchmark: str = "wordmath") -> None:
     spec = f"openai/embed?base_url={server.openai_url}"
-    outcome = mage("evolve", benchmark, *SMALL, "--embedder", spec)
+    outcome = mage("evolve", benchmark, *SMALL, "--embedder", spec, *more)
     assert outcome.code == 0, outcome.err
 
 
@@ -51,6 +51,17 @@ def test_replay_verify_and_every_look_at_a_run_ask_the_embedder_for_nothing(mage
     assert checks and all(check["recorded"] == check["rebuilt"] for check in checks)
 
 
+def test_what_if_never_asks_the_embedder_and_refuses_what_depends_on_its_vectors(mage: Command) -> None:
+    with provider() as server:
+        begin(mage, server, "--bandits")
+        before = len(server.asked)
+        guard = mage("what-if", "r", "--guard", "off")
+        arm = mage("what-if", "r", "--arm", "direct")
+        assert len(server.asked) == before
+    assert guard.code == 0 and arm.code == 2
+    assert "vectors of openai/embed" in arm.err and "whose calls may cost something" in arm.err
+
+
 @pytest.mark.paper("section 3.5, strategy floor")
 def test_what_a_run_was_started_with_is_in_its_first_event_and_its_floor_is_measured(
     mage: Command, tmp_path: Path
@@ -77,7 +88,7 @@ def test_another_model_behind_the_same_name_is_refused_wherever_a_vector_is_need
 
 def test_an_episode_is_shown_with_the_vectors_of_the_very_model_or_not_at_all(mage: Command, tmp_path: Path) -> None:
     with provider() as server:
-        begin(mage, server, "workshop")
+        begin(mage, server, benchmark="workshop")
         words = ("show", first_question(tmp_path), "r")
         assert mage(*words).code == 0
         server.embed = lambda texts: [[float(len(text)), *(1.0 for _ in range(127))] for text in texts]

@@ -24,6 +24,7 @@ DONE: dict[str, tuple[str, ...]] = {
     "try": ("wordmath", "--questions", "4", "--learn-from", "8"),
     "upgrade": ("first", "--execution", "builtin/reader", "--sample", "3", "--questions", "3", "--yes"),
     "effect": ("first", "--top", "2", "--yes"),
+    "what-if": ("first", "--guard", "off"),
     "ring": ("wordmath", "--methods", "zero_shot", "--held-out", "4"),
     "export": ("first", "--format", "csv", "--to", "exported"),
     "view": ("first", "--to", "run.html"),

@@ -9,6 +9,7 @@ from pytest import approx
 from scipy.stats import chisquare
 
 from mage_es.engine.rules.bandits import (
+    Choice,
     choose,
     choose_frozen,
     posterior_of,
@@ -132,16 +133,16 @@ def test_the_same_key_draws_the_same_arm() -> None:
 @pytest.mark.paper("section 3.2, search bandit")
 def test_frozen_the_best_lower_bound_is_served_and_not_the_best_mean() -> None:
     lucky = {"few": Posterior(7 * MICRO, MICRO, 6), "many": Posterior(80 * MICRO, 20 * MICRO, 98)}
-    assert choose_frozen(lucky, warmup=2, default="few") == ("many", 1.0)
-    assert choose_frozen(PULLED, warmup=6, default="c") == ("b", 1.0)
+    assert choose_frozen(lucky, warmup=2, default="few") == Choice("many", 1.0)
+    assert choose_frozen(PULLED, warmup=6, default="c") == Choice("b", 1.0)
 
 
 def test_frozen_an_arm_of_few_pulls_leaves_the_choice_to_the_others_and_at_last_to_the_default() -> None:
-    assert choose_frozen(PULLED, warmup=8, default="c") == ("c", 1.0)
+    assert choose_frozen(PULLED, warmup=8, default="c") == Choice("c", 1.0)
     key = {**LATE, "recipe": Posterior(9 * MICRO, MICRO, 2)}
-    assert choose_frozen(key, warmup=3, default="none") == ("balanced", 1.0)
-    assert choose_frozen(key, warmup=2, default="none") == ("recipe", 1.0)
-    assert choose_frozen({"none": PRIOR, "balanced": PRIOR}, warmup=0, default="balanced") == ("balanced", 1.0)
+    assert choose_frozen(key, warmup=3, default="none") == Choice("balanced", 1.0)
+    assert choose_frozen(key, warmup=2, default="none") == Choice("recipe", 1.0)
+    assert choose_frozen({"none": PRIOR, "balanced": PRIOR}, warmup=0, default="balanced") == Choice("balanced", 1.0)
 
 
 def test_frozen_a_tie_goes_by_arm_order() -> None:

@@ -11,6 +11,7 @@ from pytest import approx
 
 from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.config import Config
+from mage_es.engine.rules.bandits import Choice
 from mage_es.engine.rules.cascade import Cascade
 from mage_es.engine.rules.choice import CHAIN_STEPS, Choosing, Chosen
 from mage_es.engine.rules.retrieval import NEAREST, SEARCH_ARMS
@@ -95,7 +96,7 @@ def test_a_search_arm_is_offered_where_it_gives_what_no_other_gives() -> None:
 def test_an_arm_that_alone_is_offered_is_certain_and_no_pull() -> None:
     built, setting = Built(), setting_of(warmup=1)
     chooser = choosing(built, setting)
-    assert [chooser.choose(asked(f"q{i}"), "goal").search for i in range(3)] == [("none", 1.0)] * 3
+    assert [chooser.choose(asked(f"q{i}"), "goal").search for i in range(3)] == [Choice("none", 1.0)] * 3
 
 
 def test_no_question_sees_what_was_made_of_it() -> None:
@@ -125,7 +126,7 @@ def test_without_bandits_every_question_gets_the_default_arms() -> None:
     built.reward("none", alpha=100, beta=1, pulls=100)
     for frozen in (True, False):
         chosen = choosing(built, setting, frozen=frozen).choose(asked(), "goal")
-        assert (chosen.search, chosen.routing) == (("balanced", 1.0), ("cot", 1.0))
+        assert (chosen.search, chosen.routing) == (Choice("balanced", 1.0), Choice("cot", 1.0))
 
 
 @pytest.mark.parametrize(("is_labelled", "route"), [(True, "direct"), (False, "cot")])
@@ -134,16 +135,17 @@ def test_by_default_every_question_gets_its_nearest_cases_and_the_route_of_its_k
 ) -> None:
     setting = Setting(Config(benchmark="wordmath"), (), (), (), ("t",), "", is_labelled=is_labelled)
     chosen = choosing(different(), setting).choose(asked(), "goal")
-    assert (chosen.search, chosen.routing) == (("nearest", 1.0), (route, 1.0))
+    assert (chosen.search, chosen.routing) == (Choice("nearest", 1.0), Choice(route, 1.0))
     found = [hit.memory_id for hit in (*chosen.bundle.success, *chosen.bundle.failure)]
     assert found == ["twin 2", "twin 1", "twin 0", "other", "wrong"]
     bare = choosing(different(), setting).bare()
-    assert (bare.search, bare.routing) == (("none", 1.0), (route, 1.0))
+    assert (bare.search, bare.routing) == (Choice("none", 1.0), Choice(route, 1.0))
 
 
 def test_a_frozen_key_in_warmup_serves_the_default_arms() -> None:
     chosen = choosing(Built(), setting_of(), frozen=True).choose(asked(), "goal")
-    assert (chosen.search, chosen.routing) == (("none", 1.0), ("cot", 1.0))  # without memories they are one arm
+    # Without memories all search arms are one.
+    assert (chosen.search, chosen.routing) == (Choice("none", 1.0), Choice("cot", 1.0))
 
 
 def test_the_same_question_gets_the_same_choice_whatever_was_asked_besides_once_warmup_is_over() -> None:

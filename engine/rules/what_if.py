@@ -1,0 +1,200 @@
+"""What a run's own record says about what was not done: another arm, a memory left out, another guard or gate.
+
+    exact        nothing that a prompt shows would have been other: the record has the answer
+    estimated    where dice were thrown and their chances recorded: the answers to those prompts that fell so, weighted
+
+Rules
+    - Self-normalised importance weighting (SNIPS; Swaminathan and Joachims 2015): each answer that fell as asked about
+      weighs as much as it was unlikely. Weights count only relative to each other.
+    - Doubly robust (Dudik, Langford and Li 2011), self-normalised as well: what a model expects of every prompt, plus
+      the weighted surprise of the answers. The model must not have seen the answers that it predicts: it is a bandit's
+      posterior as it was before them.
+    - Effective sample size: the smaller of Kish's, from the answers that fell so, and the one that the chances of all
+      prompts promise. The first alone is blind to prompts that were as good as never asked so, as those of a bandit
+      that has made up its mind. Below LEAST there is no number.
+    - The interval is Wilson's, with Student's quantile, on as many answers as would give the weighted variance, at most
+      the effective sample size. If it is for other prompts than those that fell so, their own chance adds to it. How
+      often it holds the truth: tests/bench/what_if.py.
+    - A guard judges again what was recorded, iteration by iteration, as long as it restores what was restored. After
+      that the run would have asked something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import prod, sqrt
+from typing import NamedTuple
+
+from mage_es.engine.config import Config
+from mage_es.engine.rules.benefit import served
+from mage_es.engine.rules.effect import LEAST_PAIRS, Prompted
+from mage_es.engine.rules.guard import Accepted, Decision, is_no_drop, parts
+from mage_es.engine.rules.randomness import shuffled
+from mage_es.engine.rules.snapshot import best_of, decision_on
+from mage_es.events.vocabulary import BenefitDecided, GuardDecided, Paired
+from mage_es.projections.scores import Scores
+
+LEAST = LEAST_PAIRS
+"""The least effective sample size for an estimate."""
+LEVEL = 0.95
+
+
+class Toss(NamedTuple):
+    """A prompt for which dice were thrown: the chance that they fall as asked about, whether they did, and whether the
+    answer was right. `weight` is how much an answer that fell so counts; `expected` is what a model expects of it."""
+
+    chance: float
+    is_taken: bool
+    right: float
+    weight: float
+    expected: float | None = None
+
+
+def tossed(asking: Prompted, names: frozenset[str]) -> Toss | None:
+    """Return the toss for these memories, whether all that were retrieved are left out; None if not each was tossed
+    for."""
+    planned = asking.planned
+    hits = [hit for hit in (*planned.memories, *planned.left_out) if hit.memory_id in names]
+    out = prod(hit.coin or planned.coin for hit in hits)
+    if not hits or not 0 < out < 1 or not names.isdisjoint(planned.principles):
+        return None
+    is_out = all(hit.memory_id not in names for hit in planned.memories)
+    # Weighed so that those left out stand for those let in, which are the prompts in question.
+    return Toss(out, is_out, asking.right, (1 - out) / out)
+
+
+class Estimated(NamedTuple):
+    """A share of right answers in [0, 1] with its interval, plain and doubly robust, from `taken` of `of` prompts that
+    are worth `effective` answers of equal weight; None where those are too few, or there is no model."""
+
+    of: int
+    taken: int
+    effective: float
+    share: float | None = None
+    low: float | None = None
+    high: float | None = None
+    robust: float | None = None
+    robust_low: float | None = None
+    robust_high: float | None = None
+
+
+def estimated(tosses: Sequence[Toss], *, apart: int = 0, least: float = LEAST) -> Estimated:
+    """Return the share of right answers if the dice had always fallen as asked about, among all prompts, or among so
+    many that are `apart` from those that fell so."""
+    taken = [toss for toss in tosses if toss.is_taken]
+    effective = effective_size(tosses)
+    if not taken or effective < least:
+        return Estimated(len(tosses), len(taken), effective)
+    share = weighted((toss.weight, toss.right) for toss in taken)
+    low, high = _interval(share, [(toss.weight, toss.right - share) for toss in taken], effective, apart)
+    found = Estimated(len(tosses), len(taken), effective, share, low, high)
+    surprises = [(toss.weight, toss.right - toss.expected) for toss in taken if toss.expected is not None]
+    if len(surprises) < len(taken):
+        return found
+    # Of all prompts, each by how much it is asked about.
+    expected = weighted((toss.chance * toss.weight, toss.expected or 0.0) for toss in tosses)
+    surprise = weighted(surprises)
+    robust = min(1.0, max(0.0, expected + surprise))
+    low, high = _interval(robust, [(weight, left - surprise) for weight, left in surprises], effective, apart)
+    return found._replace(robust=robust, robust_low=low, robust_high=high)
+
+
+def effective_size(tosses: Sequence[Toss]) -> float:
+    """Return the effective sample size: how many answers of equal weight say as much."""
+    weights = [toss.weight for toss in tosses if toss.is_taken]
+    fell = [toss for toss in tosses if toss.chance > 0]
+    if not weights:
+        return 0.0
+    kish = sum(weights) ** 2 / sum(weight**2 for weight in weights)
+    promised = sum(toss.chance * toss.weight for toss in fell) ** 2
+    return min(kish, promised / sum(toss.chance * toss.weight**2 for toss in fell))
+
+
+def weighted(values: Iterable[tuple[float, float]]) -> float:
+    """Return the mean of (weight, value) pairs."""
+    pairs = list(values)
+    return sum(weight * value for weight, value in pairs) / sum(weight for weight, _ in pairs)
+
+
+def _interval(
+    share: float, residuals: Sequence[tuple[float, float]], effective: float, apart: int
+) -> tuple[float, float]:
+    """Return Wilson's interval of a weighted share. [Wilson 1927; Kish 1965]"""
+    from scipy.stats import t  # slow to load
+
+    spread = sum((weight * left) ** 2 for weight, left in residuals) / sum(weight for weight, _ in residuals) ** 2
+    n = min(effective, share * (1 - share) / spread) if spread and 0 < share < 1 else effective
+    n = n * apart / (n + apart) if apart else n
+    z = float(t.ppf((1 + LEVEL) / 2, max(1.0, n - 1)))
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+class Judged(NamedTuple):
+    """A snapshot on record: the guard's verdict, the iteration that was restored (None: none), which anchors were
+    planned and which of them were asked. At least `least` of them are asked whatever the answers."""
+
+    decided: GuardDecided
+    restored: int | None
+    planned: tuple[str, ...] = ()
+    asked: frozenset[str] = frozenset()
+    least: int = 0
+
+
+class Ruling(NamedTuple):
+    """What a guard decides on a snapshot on record, after it accepted those of some iterations, oldest first."""
+
+    judged: Judged
+    accepted: tuple[int, ...]
+    decision: Decision
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the run would have gone on from the same state."""
+        return self.decision.restore == self.judged.restored
+
+
+def rulings(config: Config, scores: Scores, snapshots: Sequence[Judged], accepted: Sequence[int]) -> Iterator[Ruling]:
+    """Yield what the guard of a configuration decides on snapshots in the order of the log, up to the first after which
+    the run would have gone on from another state; `accepted` are iterations that were accepted before them."""
+    kept = set(accepted)
+    for judged in snapshots:
+        k = judged.decided.iteration
+        before = tuple(sorted(kept - {k}))
+        ruling = Ruling(judged, before, decision_on(config, scores, k, accepted=before))
+        yield ruling
+        if not ruling.is_same:
+            return
+        kept.discard(k)
+        if ruling.decision.restore is None and config.guard != "off":
+            kept.add(k)
+
+
+def anchors_asked(config: Config, scores: Scores, ruling: Ruling) -> int:
+    """Return how many of the planned anchors a paired guard asks, if they answer as recorded; one part more than on
+    record if those do not end it."""
+    judged, k = ruling.judged, ruling.judged.decided.iteration
+    before = [Accepted(each, scores.anchor_answers(each)) for each in ruling.accepted]
+    if not before:
+        return len(judged.planned)
+    asked, answers = list[str](), scores.anchor_answers(k)
+    for part in parts(shuffled(judged.planned, config.seed, purpose="anchors", iteration=k)):
+        asked += part
+        now = {name: answers[name] for name in asked if name in answers}
+        is_over = is_no_drop(now, previous=before[-1], best=best_of(before), drop=config.guard_drop)
+        if not judged.asked.issuperset(part) or (is_over and len(asked) >= judged.least):
+            break
+    return len(asked)
+
+
+def gated(decided: BenefitDecided, config: Config) -> tuple[Paired, ...]:
+    """Return what the gate of a configuration serves by the counts of a snapshot, type by type."""
+    is_gated, is_start = config.gate == "paired", decided.iteration < 0
+    records, _ = served(decided.records, decided.pooled, p=config.gate_p, is_gated=is_gated, is_start=is_start)
+    return records
+
+
+def right_as_served(records: Iterable[Paired]) -> int:
+    """Return how many anchors are right with what is served for their type."""
+    return sum(each.learned if each.served == "learned" else each.bare for each in records)

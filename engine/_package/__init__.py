@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.ask import AskReport, aask, ask
     from mage_es.engine.verbs.baseline import BaselineReport, abaseline, aresume_baseline, resume_baseline
     from mage_es.engine.verbs.baseline import run_baseline as baseline
+    from mage_es.engine.verbs.bisect import BisectPrice, BisectReport, abisect, bisect, bisect_price
     from mage_es.engine.verbs.diff import DiffReport, adiff, diff
     from mage_es.engine.verbs.effect import EffectPrice, EffectReport, aeffect, effect, effect_price
     from mage_es.engine.verbs.erase import ErasureReceipt, aerase, erase
@@ -72,6 +73,8 @@ __all__ = [
     "AskReport",
     "BaselineReport",
     "Benchmark",
+    "BisectPrice",
+    "BisectReport",
     "BudgetReached",
     "BundleReport",
     "Completion",
@@ -116,6 +119,7 @@ __all__ = [
     "VerifyReport",
     "aask",
     "abaseline",
+    "abisect",
     "adiff",
     "aeffect",
     "aerase",
@@ -133,6 +137,8 @@ __all__ = [
     "aupgrade",
     "averify",
     "baseline",
+    "bisect",
+    "bisect_price",
     "diff",
     "effect",
     "effect_price",
@@ -176,6 +182,7 @@ _HOMES = {
     "engine.serving.clients": ("OpenedRun", "inference_of"),
     "engine.verbs.ask": ("AskReport", "aask", "ask"),
     "engine.verbs.baseline": ("BaselineReport", "abaseline", "aresume_baseline", "baseline", "resume_baseline"),
+    "engine.verbs.bisect": ("BisectPrice", "BisectReport", "abisect", "bisect", "bisect_price"),
     "engine.verbs.diff": ("DiffReport", "adiff", "diff"),
     "engine.verbs.effect": ("EffectPrice", "EffectReport", "aeffect", "effect", "effect_price"),
     "engine.verbs.erase": ("ErasureReceipt", "aerase", "erase"),

@@ -10,6 +10,7 @@ from mage_es.cli import (
     ask,
     backup,
     baseline,
+    bisect,
     config,
     demo,
     diff,
@@ -122,6 +123,7 @@ _group(
 _command("Look", ask.ask, ask.EXAMPLES)
 _command("Look", show.show, show.EXAMPLES)
 _command("Look", diff.diff, diff.EXAMPLES)
+_command("Look", bisect.bisect, bisect.EXAMPLES)
 _command("Look", view.view, view.EXAMPLES)
 _command("Look", explain.explain, explain.EXAMPLES)
 _group(

@@ -55,11 +55,11 @@ def diff(
     run, marker = moment_of(before if "@" in before or after else f"{before}@start", settings.runs_dir)
     other, until = moment_of(after, settings.runs_dir) if after else (run, "latest")
     report = compare(run, other, at=(marker, until), question=question)
-    out.report(report, *_parts(report))
+    out.report(report, *parts(report))
     out.next(settings.again("memory", "list", other.id), settings.again("show", question or "QUESTION", other.id))
 
 
-def _parts(report: DiffReport) -> list[TextTable | str]:
+def parts(report: DiffReport) -> list[TextTable | str]:
     tables = [_answers(report.answers), _learned(report), _graph(report), _arms(report), _settings(report)]
     parts: list[TextTable | str] = [_summary(report), *(table for table in tables if table.rows)]
     if report.question:

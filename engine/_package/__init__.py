@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.ask import AskReport, aask, ask
     from mage_es.engine.verbs.baseline import BaselineReport, abaseline, aresume_baseline, resume_baseline
     from mage_es.engine.verbs.baseline import run_baseline as baseline
+    from mage_es.engine.verbs.bisect import BisectPrice, BisectReport, abisect, bisect, bisect_price
     from mage_es.engine.verbs.diff import DiffReport, adiff, diff
     from mage_es.engine.verbs.effect import EffectPrice, EffectReport, aeffect, effect, effect_price
     from mage_es.engine.verbs.erase import ErasureReceipt, aerase, erase
@@ -73,6 +74,8 @@ __all__ = [
     "AskReport",
     "BaselineReport",
     "Benchmark",
+    "BisectPrice",
+    "BisectReport",
     "BudgetReached",
     "BundleReport",
     "Completion",
@@ -118,6 +121,7 @@ __all__ = [
     "WhatIfReport",
     "aask",
     "abaseline",
+    "abisect",
     "adiff",
     "aeffect",
     "aerase",
@@ -136,6 +140,8 @@ __all__ = [
     "averify",
     "awhat_if",
     "baseline",
+    "bisect",
+    "bisect_price",
     "diff",
     "effect",
     "effect_price",
@@ -181,6 +187,7 @@ _HOMES = {
     "engine.serving.clients": ("OpenedRun", "inference_of"),
     "engine.verbs.ask": ("AskReport", "aask", "ask"),
     "engine.verbs.baseline": ("BaselineReport", "abaseline", "aresume_baseline", "baseline", "resume_baseline"),
+    "engine.verbs.bisect": ("BisectPrice", "BisectReport", "abisect", "bisect", "bisect_price"),
     "engine.verbs.diff": ("DiffReport", "adiff", "diff"),
     "engine.verbs.effect": ("EffectPrice", "EffectReport", "aeffect", "effect", "effect_price"),
     "engine.verbs.erase": ("ErasureReceipt", "aerase", "erase"),

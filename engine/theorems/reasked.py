@@ -1,10 +1,13 @@
-"""What was asked again without some memories: its log is whole, is this run's, and asks what the run had asked.
+"""What was asked again: its log is whole, is this run's, and asks what the run had asked without some memories, or a
+question of the run on the state of a closed iteration, with no other memories than that state has.
 
 The run's own log does not name it, so nothing here shows that its end was cut off: without it the same calls are made
 once more. `theorems/requests.py` checks the request of each of its calls.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 
 from mage_es.engine.rules.effect import PromptKey, askings
 from mage_es.engine.run.directory import Run
@@ -19,27 +22,36 @@ from mage_es.events.vocabulary import (
     LogRepaired,
     ModelCalled,
     QuestionPlanned,
+    Record,
 )
+from mage_es.projections.fold import State, fold
 
 NAME = "asked again"
-BOUND = "all are the run's, less some memories"
+BOUND = "all are the run's, or of its states, less some memories"
 
 
 def check_reasked(run: Run, reader: LogReader) -> Iterator[Check]:
-    """Yield the check of what `effect` asked again, if it asked anything."""
+    """Yield the check of what `effect` and `bisect` asked again, if they asked anything."""
     if run.reasked not in run.parts():
         return
     verdict = verify_log(run.reasked.log_path)
     if problems := problems_of(verdict):
-        detail = f"{problems}. Without {run.reasked.path} `mage-es effect` asks again"
+        detail = f"{problems}. Without {run.reasked.path} the same commands ask again"
         yield Check(name=NAME, ok=False, detail=detail, bound=BOUND, damaged=True)
         return
     own = LogReader(run.reasked.log_path)
     problem, seq = _problem(reader, own)
     # What a repair cut had been asked all the same, and pairs with it are in no number any more.
     is_cut = bool(problem) and next(reader.of(LogRepaired), None) is not None
-    prompts, calls = (sum(1 for _ in own.of(each)) for each in (QuestionPlanned, ModelCalled))
-    detail = problem or f"{prompts} prompts of the run without some of their memories, {calls} calls"
+    plans, calls = list(own.of(QuestionPlanned)), sum(1 for _ in own.of(ModelCalled))
+    on_states = sum(_is_on_state(each) for each in plans)
+    detail = problem or ", ".join(
+        (
+            f"{len(plans) - on_states} prompts of the run without some of their memories",
+            *([f"{on_states} on states of its iterations"] if on_states else []),
+            f"{calls} calls",
+        )
+    )
     measured = f"{verdict.head.seq} events, the head is {verdict.head.chain[:16]}"
     yield Check(
         name=NAME, ok=is_cut or not problem, detail=detail, measured=measured, bound=BOUND, seq=seq, doubt=is_cut
@@ -53,16 +65,56 @@ def _problem(reader: LogReader, own: LogReader) -> tuple[str, int]:
     found = askings(reader.records({QuestionPlanned, BundleTrimmed, AnswerJudged}))
     shown = {asking.key: asking.shown for asking in found}
     planned = set[tuple[PromptKey, int]]()
+    on_states = list[Record]()
     for record in own.records({QuestionPlanned, AnswerJudged, AnswerUndecided}):
         event = record.event
         assert isinstance(event, QuestionPlanned | AnswerJudged | AnswerUndecided)
         key = (event.iteration, event.purpose, event.question_id)
-        if key not in shown:
+        if not isinstance(event, QuestionPlanned):
+            if (key, record.ordinal) not in planned:
+                return f"the answer to {event.question_id} has no prompt before it", record.seq
+            continue
+        planned.add((key, record.ordinal))
+        if _is_on_state(event):
+            on_states.append(record)
+        elif key not in shown:
             return f"the run's log has no answer to {event.question_id} in iteration {event.iteration}", record.seq
-        if isinstance(event, QuestionPlanned):
-            planned.add((key, record.ordinal))
-            if not {*event.principles, *(hit.memory_id for hit in event.memories)} < shown[key]:
-                return f"the prompt of {event.question_id} shows what the run's did not, or all of it", record.seq
-        elif (key, record.ordinal) not in planned:
-            return f"the answer to {event.question_id} has no prompt before it", record.seq
+        elif not _memories(event) < shown[key]:
+            return f"the prompt of {event.question_id} shows what the run's did not, or all of it", record.seq
+    return _unlearned(reader, on_states)
+
+
+def _is_on_state(planned: QuestionPlanned) -> bool:
+    """Return whether `bisect` asked this: a run's own prompts have other purposes."""
+    return planned.purpose == "exam"
+
+
+def _memories(planned: QuestionPlanned) -> set[str]:
+    return {*planned.principles, *(hit.memory_id for hit in planned.memories)}
+
+
+def _unlearned(reader: LogReader, plans: Sequence[Record]) -> tuple[str, int]:
+    """Return what was asked on a state that the run never had, or that lacks it, and the event; ("", 0) for nothing."""
+    if not plans:
+        return "", 0
+    ends: Mapping[int, int] = {
+        marker.number: seq for marker, seq in reader.markers().items() if marker.kind == "iteration"
+    }
+    known, state = {each.id for each in reader.questions()[0]}, State()
+    for iteration, records in groupby(sorted(plans, key=attrgetter("iteration")), key=attrgetter("iteration")):
+        if iteration in ends:
+            state = fold(reader, until=ends[iteration], state=state)
+        learned = {row.memory_id for row in state.memory.rows()}
+        for record in records:
+            planned = record.event
+            assert isinstance(planned, QuestionPlanned)
+            if iteration not in ends:
+                return f"{planned.question_id} was asked on the end of iteration {iteration}, which is none", record.seq
+            if planned.question_id not in known:
+                return f"{planned.question_id} is no question of the run", record.seq
+            if not _memories(planned) <= learned:
+                return (
+                    f"the prompt of {planned.question_id} shows what iteration {iteration} had not learned",
+                    record.seq,
+                )
     return "", 0

@@ -4,32 +4,24 @@ Rules
     - Only the pairs cost calls. Their price is known before, and none is made unless the caller says so.
     - What is asked again is recorded in a log of its own within the run: the plan without the memories, the calls, the
       verdict. Another `effect` pays nothing for it. The run's own log and its digests stay as they are.
-    - A reply that either log has for the same request, by its hash, is not asked for again.
+    - A reply that a log of the run has for the same request, by its hash, is not asked for again (session/reasking.py).
     - A prompt is made on the state of the moment at which it was planned. One that this program would word otherwise
       than it was asked is left out, as its pair would differ in more than the memories.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import AsyncExitStack, aclosing
-from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import msgspec
 
-from mage_es.engine.agents.critic import judgement
 from mage_es.engine.agents.learner import course_of
-from mage_es.engine.commands import Command, RecordFact
 from mage_es.engine.config import parse
-from mage_es.engine.courses import Ask, Fact, Grade, Move, begin, catch_up
-from mage_es.engine.decide import decide
-from mage_es.engine.models.registry import Models, open_model, require_models
-from mage_es.engine.models.retrying import RetryingClient
+from mage_es.engine.courses import Ask, begin
 from mage_es.engine.rules.effect import (
     LEAST_PAIRS,
     Prompted,
@@ -43,37 +35,28 @@ from mage_es.engine.rules.effect import (
     pairs_of,
     to_ask,
 )
-from mage_es.engine.rules.ingredients import without
 from mage_es.engine.rules.live_gain import LEAST, Difference
-from mage_es.engine.run.directory import Run, as_run, clock
-from mage_es.engine.run.exams import by_question, ledger_of
+from mage_es.engine.run.directory import Run, as_run
+from mage_es.engine.run.exams import by_question
 from mage_es.engine.run.memories import MemoryItem, item_in, named
 from mage_es.engine.run.pricing import Prices
-from mage_es.engine.run.runtime import ACCURACY, ProgressNote, Runtime
+from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of
-from mage_es.engine.sandbox.sandbox import Sandbox
-from mage_es.engine.seams.benchmark import Benchmark, Verdict, scored
+from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.model import Model
-from mage_es.engine.session.effects import Effects
-from mage_es.engine.session.following import CompletedMove, PendingCourse, answer_all, in_prefix_order
-from mage_es.engine.session.judge import judged
+from mage_es.engine.session.reasking import Again, AskingAgain, asking_again, calls_again, less, models_again
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.events.digests import sha256_text
-from mage_es.events.errors import Interrupted, UsageError, nearest
-from mage_es.events.log import Log, LogReader
+from mage_es.events.errors import UsageError, nearest
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUndecided,
     BundleTrimmed,
-    CallFailed,
-    Draft,
     ModelCalled,
     QuestionPlanned,
-    RunStarted,
-    Tier,
 )
 from mage_es.projections.fold import State, fold
-from mage_es.projections.texts import Texts
 
 TOP = 20
 """Default number of memories: those that most questions saw."""
@@ -305,11 +288,12 @@ async def ask_again(
     Raises as `effect`."""
     world = reopen_world(learned.reader, data_dir=data_dir, benchmark=benchmark, frozen=True)
     require_scoring(world, "asking again")
-    models = _models(world, first_event(learned.reader), execution, judge)
+    models = models_again(world, first_event(learned.reader), execution, judge)
     runtime.require_prices(models.names())
-    before = _calls(run)
-    await _Reasking(run, learned.reader, world, models, runtime).ask(wanted)
-    return learned._replace(reasked=_reasked(run, learned.askings)), _calls(run) - before
+    before = calls_again(run)
+    async with asking_again(run, learned.reader, world, models, runtime) as asking:
+        await _ask(asking, learned.reader, wanted)
+    return learned._replace(reasked=_reasked(run, learned.askings)), calls_again(run) - before
 
 
 def effects(run: Run) -> Mapping[str, EffectRow]:
@@ -379,11 +363,13 @@ def _reasked(run: Run, found: Sequence[Prompted]) -> Reasked:
             case QuestionPlanned() as planned:
                 key: PromptKey = (planned.iteration, planned.purpose, planned.question_id)
                 left = {*planned.principles, *(hit.memory_id for hit in planned.memories)}
-                removed[key, record.ordinal] = shown.get(key, frozenset()) - left
+                if key in shown:  # what `bisect` asked is no prompt of the run
+                    removed[key, record.ordinal] = shown[key] - left
             case AnswerJudged() | AnswerUndecided() as event:
                 key = (event.iteration, event.purpose, event.question_id)
                 right = event.correct if isinstance(event, AnswerJudged) else None
-                answers[key, removed[key, record.ordinal]] = right
+                if key in shown:
+                    answers[key, removed[key, record.ordinal]] = right
     return answers
 
 
@@ -440,209 +426,24 @@ def price_of(learned: OnRecord, wanted: Sequence[Without], prices: Prices) -> Ef
     )
 
 
-def _models(world: World, started: RunStarted, execution: Model | None, judge: Model | None) -> Models:
-    config = world.setting.config
-    models = Models(
-        execution or open_model(config.execution, "execution"),
-        None,
-        judge or (open_model(config.judge, "judge") if config.judge else None),
-    )
-    require_models(models)
-    if models.execution.name != started.execution_model:
-        raise UsageError(
-            f"{models.execution.name} is not the model that answered, {started.execution_model}: a pair of answers of "
-            "two models says nothing about a memory. `mage-es upgrade` tests what was learned for another model."
-        )
-    return models
+async def _ask(asking: AskingAgain, reader: LogReader, wanted: Sequence[Without]) -> None:
+    """Ask prompts again, moment after moment of the run."""
+    state: State | None = None
+    done = 0
+    for _, together in groupby(wanted, key=lambda each: (each.asking.planned.iteration, each.asking.phase)):
+        group = list(together)
+        until = group[-1].asking.seq
+        state = fold(reader, until=until, state=state) if state else state_of(asking.run, reader, until=until)
+        found = [again for each in group if (again := _again(asking.world, state, each))]
+        await asking.answer(state, found, done=done, total=len(wanted))
+        done += len(group)
 
 
-def _calls(run: Run) -> int:
-    if not run.reasked.events:
-        return 0
-    return sum(1 for _ in LogReader(run.reasked.log_path).events({ModelCalled: ("iteration",)}))
-
-
-class _Reasking(NamedTuple):
-    """Prompts being asked again, moment after moment of the run."""
-
-    run: Run
-    reader: LogReader
-    world: World
-    models: Models
-    runtime: Runtime
-
-    async def ask(self, wanted: Sequence[Without]) -> None:
-        part = self.run.reasked
-        part.path.mkdir(parents=True, exist_ok=True)
-        with Log.open(part.log_path, clock=clock) if part.events else part.begin() as log:
-            log.seal_texts_of(set(self.world.setting.subjects.values()))
-            book = _Book(log, part.log_path, _replies(self.reader, LogReader(part.log_path), self.models))
-            budget = self.runtime.budget(ledger_of(LogReader(part.log_path)))
-            async with AsyncExitStack() as closing:
-                clients: dict[Tier, RetryingClient] = {}
-                for tier, model in self.models.by_tier().items():
-                    clients[tier] = await closing.enter_async_context(
-                        aclosing(
-                            RetryingClient(
-                                model,
-                                connections=self.runtime.connections(model),
-                                retry_policy=self.runtime.retry_policy,
-                                stop=self.runtime.stop,
-                                spending=budget,
-                            )
-                        )
-                    )
-                state: State | None = None
-                done = 0
-                for _, together in groupby(wanted, key=lambda each: (each.asking.planned.iteration, each.asking.phase)):
-                    group = list(together)
-                    until = group[-1].asking.seq
-                    state = (
-                        fold(self.reader, until=until, state=state)
-                        if state
-                        else state_of(self.run, self.reader, until=until)
-                    )
-                    await self._moment(group, state, clients, book, done, len(wanted))
-                    done += len(group)
-
-    async def _moment(
-        self,
-        group: Sequence[Without],
-        state: State,
-        clients: Mapping[Tier, RetryingClient],
-        book: _Book,
-        done: int,
-        total: int,
-    ) -> None:
-        pending, meant = list[PendingCourse](), dict[int, Without]()
-        for each in group:
-            if course := self._pending(each, state, book):
-                pending.append(course)
-                meant[id(course.course)] = each
-        setting, sandbox = self.world.setting, Sandbox()
-
-        def decided(each: Without, command: Command) -> list[Draft]:
-            return _apart(each, decide(setting, state, command))
-
-        def fact(item: PendingCourse, event: QuestionPlanned | AnswerJudged | AnswerUndecided) -> list[Draft]:
-            each = meant[id(item.course)]
-            return decided(each, RecordFact.about(item.planned, each.asking.phase, event, causation=each.asking.seq))
-
-        book.commit([draft for item in pending for draft in fact(item, item.planned)])
-
-        async def perform(item: PendingCourse, move: Move) -> Sequence[Draft]:
-            each = meant[id(item.course)]
-            effects = Effects(
-                setting,
-                state,
-                clients,
-                sandbox,
-                record=lambda command: book.commit(decided(each, command)),
-                searches=self.world.searches,
-            )
-            return _apart(each, await effects.perform(each.asking.phase, item.planned, move, item.causation))
-
-        def record(batch: Sequence[CompletedMove]) -> None:
-            nonlocal done
-            drafts = list[Draft]()
-            for moved in batch:
-                drafts += moved.drafts
-                finish = moved.finish
-                if finish is not None and finish.verdict is not None:
-                    event = judgement(moved.pending.planned, finish.verdict, reason=finish.reason)
-                    drafts += fact(moved.pending, event)
-                done += finish is not None
-            book.commit(drafts)
-            self.runtime.observer(self._note(done, total, book.calls))
-
-        async def score(move: Grade) -> Verdict:
-            return await asyncio.to_thread(scored, self.world.benchmark, move.question, move.reply)
-
-        await answer_all(
-            in_prefix_order(pending),
-            perform=perform,
-            workers=self.runtime.workers,
-            record=record,
-            stop=self.runtime.stop,
-            score=score,
-        )
-        if self.runtime.stop():
-            raise Interrupted("Stopped before all questions were asked again.")
-
-    def _pending(self, each: Without, state: State, book: _Book) -> PendingCourse | None:
-        """Return the course of a prompt without some memories; None if the prompt that was asked cannot be made."""
-        planned, world = each.asking.planned, self.world
-        question = world.questions[planned.question_id]
-        asked = begin(course_of(world.setting, state, planned, question))
-        if not isinstance(asked, Ask) or sha256_text(asked.request.text) != planned.prompt_sha256:
-            return None
-        planned = without(planned, each.removed | each.asking.trimmed)
-        first = begin(course_of(world.setting, state, planned, question))
-        if not isinstance(first, Ask):
-            return None
-        planned = msgspec.structs.replace(
-            planned, prompt_sha256=sha256_text(first.request.text), spans=first.spans, seen=""
-        )
-        course = judged(
-            course_of(world.setting, state, planned, question),
-            question,
-            benchmark=world.benchmark,
-            has_judge=self.models.judge is not None,
-            is_apart=world.is_scored_apart,
-            templates=world.setting.templates,
-        )
-        move = catch_up(course, begin(course), book.recorded)
-        return PendingCourse(planned, question, course, move, each.asking.seq, book.recorded)
-
-    def _note(self, done: int, total: int, calls: int) -> ProgressNote:
-        return ProgressNote(
-            run_id=self.run.id,
-            iteration=-1,
-            iterations=0,
-            phase="exam",
-            done=done,
-            total=total,
-            measure=ACCURACY,
-            level=None,
-            execution_calls=calls,
-            guidance_calls=0,
-        )
-
-
-class _Book:
-    """The log of what is asked again, and every reply that it or the run's own log has."""
-
-    def __init__(self, log: Log, path: Path, replies: dict[tuple[str, str], ModelCalled]) -> None:
-        self.log, self.texts, self.replies, self.calls = log, Texts(), replies, 0
-        for event in LogReader(path).of(ModelCalled, CallFailed):
-            self.texts.apply(event)
-
-    def commit(self, drafts: Sequence[Draft]) -> None:
-        appended = self.log.append(self.texts.numbered(drafts))
-        for event in appended.events:
-            if isinstance(event, ModelCalled | CallFailed):
-                self.texts.apply(event)
-            if isinstance(event, ModelCalled):
-                self.replies[event.tier, event.request_sha256] = event
-                self.calls += 1
-
-    def recorded(self, move: Move) -> Fact | None:
-        return self.replies.get((move.tier, move.request.sha256)) if isinstance(move, Ask) else None
-
-
-def _replies(run: LogReader, own: LogReader, models: Models) -> dict[tuple[str, str], ModelCalled]:
-    names = models.names()
-    return {
-        (call.tier, call.request_sha256): call
-        for reader in (run, own)
-        for call in reader.of(ModelCalled)
-        if names.get(call.tier) == call.model
-    }
-
-
-def _apart(each: Without, drafts: Sequence[Draft]) -> list[Draft]:
-    """Return drafts whose identity also depends on what was removed: a question is asked again without one memory, and
-    without another."""
-    digest = blake2b("\n".join(sorted(each.removed)).encode(), digest_size=5).digest()
-    place = int.from_bytes(digest) << 16
-    return [msgspec.structs.replace(draft, ordinal=draft.ordinal + place) for draft in drafts]
+def _again(world: World, state: State, each: Without) -> Again | None:
+    """Return the plan of a prompt without some memories; None if the prompt that was asked cannot be made."""
+    planned = each.asking.planned
+    asked = begin(course_of(world.setting, state, planned, world.questions[planned.question_id]))
+    if not isinstance(asked, Ask) or sha256_text(asked.request.text) != planned.prompt_sha256:
+        return None
+    planned = less(world, state, planned, each.removed | each.asking.trimmed)
+    return Again(planned, each.asking.phase, each.asking.seq, "\n".join(sorted(each.removed)))

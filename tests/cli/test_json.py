@@ -33,6 +33,7 @@ DONE: dict[str, tuple[str, ...]] = {
     "backup": ("first", "kept"),
     "doctor": ("--no-calls",),
     "diff": ("first@start", "first"),
+    "bisect": ("first", "--metric", "mastery"),
     "runs list": (),
     "runs show": ("first",),
     "runs delete": ("first", "--yes"),

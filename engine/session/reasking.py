@@ -1,0 +1,287 @@
+"""Questions asked once more, apart from the run: without some memories (`effect`), or on an earlier state (`bisect`).
+
+Rules
+    - Plans, calls and verdicts are recorded in a log of their own within the run. The run's own log and its digests
+      stay as they are.
+    - A reply that the run's log, an exam's or this one has for the same request, by its hash, is not asked for again.
+    - Who answers is the model that answered in the run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence, Set
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from mage_es.engine.agents.critic import judgement
+from mage_es.engine.agents.learner import course_of
+from mage_es.engine.commands import Command, RecordFact
+from mage_es.engine.courses import Ask, Fact, Finish, Grade, Move, begin, catch_up
+from mage_es.engine.decide import decide
+from mage_es.engine.models.registry import Models, open_model, require_models
+from mage_es.engine.models.retrying import RetryingClient
+from mage_es.engine.rules.ingredients import without
+from mage_es.engine.run.directory import Run, clock
+from mage_es.engine.run.exams import exam_records, ledger_of
+from mage_es.engine.run.runtime import ACCURACY, ProgressNote, Runtime
+from mage_es.engine.run.world import World
+from mage_es.engine.sandbox.sandbox import Sandbox
+from mage_es.engine.seams.benchmark import Verdict, scored
+from mage_es.engine.seams.model import Model
+from mage_es.engine.session.effects import Effects
+from mage_es.engine.session.following import CompletedMove, PendingCourse, answer_all, in_prefix_order
+from mage_es.engine.session.judge import judged
+from mage_es.events.digests import sha256_text
+from mage_es.events.errors import Interrupted, LogError, UsageError
+from mage_es.events.log import Log, LogReader
+from mage_es.events.vocabulary import (
+    AnswerJudged,
+    AnswerUndecided,
+    CallFailed,
+    Draft,
+    ModelCalled,
+    Phase,
+    QuestionPlanned,
+    RunStarted,
+    Tier,
+)
+from mage_es.projections.fold import State
+from mage_es.projections.texts import Texts
+
+Replies = Mapping[tuple[Tier, str], ModelCalled]
+"""Replies on record, by tier and the hash of the request."""
+
+
+class Again(NamedTuple):
+    """A plan to ask, and the phase and event of the run that it belongs to. `name` tells it from other plans to ask the
+    same question again."""
+
+    planned: QuestionPlanned
+    phase: Phase
+    causation: int
+    name: str
+
+
+def models_again(world: World, started: RunStarted, execution: Model | None, judge: Model | None) -> Models:
+    """Return the models of a run, or those given in their place. Raises `UsageError` for another learner."""
+    config = world.setting.config
+    models = Models(
+        execution or open_model(config.execution, "execution"),
+        None,
+        judge or (open_model(config.judge, "judge") if config.judge else None),
+    )
+    require_models(models)
+    if models.execution.name != started.execution_model:
+        raise UsageError(
+            f"{models.execution.name} is not the model that answered, {started.execution_model}: answers of two models "
+            "say nothing about a memory. `mage-es upgrade` tests what was learned for another model."
+        )
+    return models
+
+
+def names_again(started: RunStarted, judge: str) -> dict[Tier, str]:
+    """Return the names of a run's models by tier."""
+    return {"execution": started.execution_model, **({"judge": judge} if judge else {})}
+
+
+def calls_again(run: Run) -> int:
+    """Return how many calls were made to ask again."""
+    if not run.reasked.events:
+        return 0
+    return sum(1 for _ in LogReader(run.reasked.log_path).events({ModelCalled: ("iteration",)}))
+
+
+def replies_of(run: Run, reader: LogReader, names: Mapping[Tier, str]) -> dict[tuple[Tier, str], ModelCalled]:
+    """Return every reply of these models that a log within the run has."""
+    logs = [reader, *_exam_logs(run, reader), *([LogReader(run.reasked.log_path)] if run.reasked.events else [])]
+    return {
+        (call.tier, call.request_sha256): call
+        for log in logs
+        for call in log.of(ModelCalled)
+        if names.get(call.tier) == call.model
+    }
+
+
+def _exam_logs(run: Run, reader: LogReader) -> Iterator[LogReader]:
+    for record in exam_records(reader):
+        with suppress(LogError):  # without an exam that cannot be read its replies are asked for again
+            if record.is_there(run):
+                yield record.log(run)
+
+
+def less(world: World, state: State, planned: QuestionPlanned, removed: Set[str]) -> QuestionPlanned:
+    """Return a plan without some memories, and with the prompt that it then has."""
+    planned = without(planned, removed)
+    first = begin(course_of(world.setting, state, planned, world.questions[planned.question_id]))
+    digest, spans = (sha256_text(first.request.text), first.spans) if isinstance(first, Ask) else ("", ())
+    return msgspec.structs.replace(planned, prompt_sha256=digest, spans=spans, seen="")
+
+
+def pending_course(world: World, state: State, again: Again, replies: Replies, *, has_judge: bool) -> PendingCourse:
+    """Return the course of a plan, up to its first move that is not on record."""
+    planned = again.planned
+    question = world.questions[planned.question_id]
+    course = judged(
+        course_of(world.setting, state, planned, question),
+        question,
+        benchmark=world.benchmark,
+        has_judge=has_judge,
+        is_apart=world.is_scored_apart,
+        templates=world.setting.templates,
+    )
+
+    def recorded(move: Move) -> Fact | None:
+        return replies.get((move.tier, move.request.sha256)) if isinstance(move, Ask) else None
+
+    move = catch_up(course, begin(course), recorded)
+    return PendingCourse(planned, question, course, move, again.causation, recorded)
+
+
+@asynccontextmanager
+async def asking_again(
+    run: Run, reader: LogReader, world: World, models: Models, runtime: Runtime
+) -> AsyncIterator[AskingAgain]:
+    """Open the log of what is asked again, and clients for the models; one budget covers all that was ever asked
+    again."""
+    part = run.reasked
+    part.path.mkdir(parents=True, exist_ok=True)
+    with Log.open(part.log_path, clock=clock) if part.events else part.begin() as log:
+        log.seal_texts_of(set(world.setting.subjects.values()))
+        names: dict[Tier, str] = {tier: model.name for tier, model in models.by_tier().items()}
+        book = _Book(log, part.log_path, replies_of(run, reader, names))
+        budget = runtime.budget(ledger_of(LogReader(part.log_path)))
+        async with AsyncExitStack() as closing:
+            clients: dict[Tier, RetryingClient] = {}
+            for tier, model in models.by_tier().items():
+                clients[tier] = await closing.enter_async_context(
+                    aclosing(
+                        RetryingClient(
+                            model,
+                            connections=runtime.connections(model),
+                            retry_policy=runtime.retry_policy,
+                            stop=runtime.stop,
+                            spending=budget,
+                        )
+                    )
+                )
+            yield AskingAgain(run, world, runtime, clients, book)
+
+
+class AskingAgain(NamedTuple):
+    """Questions being asked again."""
+
+    run: Run
+    world: World
+    runtime: Runtime
+    clients: Mapping[Tier, RetryingClient]
+    book: _Book
+
+    async def answer(self, state: State, wanted: Sequence[Again], *, done: int, total: int) -> list[Finish | None]:
+        """Ask questions again on the state that they were planned on, and return how each ended. `done` of `total` were
+        asked before.
+
+        Raises `Interrupted` when the runtime's `stop` returns true, or its limits are reached; what was answered is on
+        record.
+        """
+        world, book = self.world, self.book
+        pending, meant, ends = list[PendingCourse](), dict[int, Again](), dict[int, Finish]()
+        for again in wanted:
+            course = pending_course(world, state, again, book.replies, has_judge="judge" in self.clients)
+            pending.append(course)
+            meant[id(course.course)] = again
+        setting, sandbox = world.setting, Sandbox()
+
+        def decided(again: Again, command: Command) -> list[Draft]:
+            return _apart(again, decide(setting, state, command))
+
+        def fact(item: PendingCourse, event: QuestionPlanned | AnswerJudged | AnswerUndecided) -> list[Draft]:
+            again = meant[id(item.course)]
+            return decided(again, RecordFact.about(item.planned, again.phase, event, causation=again.causation))
+
+        book.commit([draft for item in pending for draft in fact(item, item.planned)])
+
+        async def perform(item: PendingCourse, move: Move) -> Sequence[Draft]:
+            again = meant[id(item.course)]
+            effects = Effects(
+                setting,
+                state,
+                self.clients,
+                sandbox,
+                record=lambda command: book.commit(decided(again, command)),
+                searches=world.searches,
+            )
+            return _apart(again, await effects.perform(again.phase, item.planned, move, item.causation))
+
+        def record(batch: Sequence[CompletedMove]) -> None:
+            nonlocal done
+            drafts = list[Draft]()
+            for moved in batch:
+                drafts += moved.drafts
+                finish = moved.finish
+                if finish is not None and finish.verdict is not None:
+                    event = judgement(moved.pending.planned, finish.verdict, reason=finish.reason)
+                    drafts += fact(moved.pending, event)
+                if finish is not None:
+                    ends[id(moved.pending.course)] = finish
+                done += finish is not None
+            book.commit(drafts)
+            self.runtime.observer(self._note(done, total, book.calls))
+
+        async def score(move: Grade) -> Verdict:
+            return await asyncio.to_thread(scored, world.benchmark, move.question, move.reply)
+
+        await answer_all(
+            in_prefix_order(pending),
+            perform=perform,
+            workers=self.runtime.workers,
+            record=record,
+            stop=self.runtime.stop,
+            score=score,
+        )
+        if self.runtime.stop():
+            raise Interrupted("Stopped before all questions were asked again.")
+        return [ends.get(id(item.course)) for item in pending]
+
+    def _note(self, done: int, total: int, calls: int) -> ProgressNote:
+        return ProgressNote(
+            run_id=self.run.id,
+            iteration=-1,
+            iterations=0,
+            phase="exam",
+            done=done,
+            total=total,
+            measure=ACCURACY,
+            level=None,
+            execution_calls=calls,
+            guidance_calls=0,
+        )
+
+
+class _Book:
+    """The log of what is asked again, and every reply that it or another log of the run has."""
+
+    def __init__(self, log: Log, path: Path, replies: dict[tuple[Tier, str], ModelCalled]) -> None:
+        self.log, self.texts, self.replies, self.calls = log, Texts(), replies, 0
+        for event in LogReader(path).of(ModelCalled, CallFailed):
+            self.texts.apply(event)
+
+    def commit(self, drafts: Sequence[Draft]) -> None:
+        appended = self.log.append(self.texts.numbered(drafts))
+        for event in appended.events:
+            if isinstance(event, ModelCalled | CallFailed):
+                self.texts.apply(event)
+            if isinstance(event, ModelCalled):
+                self.replies[event.tier, event.request_sha256] = event
+                self.calls += 1
+
+
+def _apart(again: Again, drafts: Sequence[Draft]) -> list[Draft]:
+    """Return drafts whose identity also depends on the repetition's name: a question is asked again without one memory,
+    and without another."""
+    place = int.from_bytes(blake2b(again.name.encode(), digest_size=5).digest()) << 16
+    return [msgspec.structs.replace(draft, ordinal=draft.ordinal + place) for draft in drafts]

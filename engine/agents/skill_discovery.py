@@ -285,11 +285,15 @@ class _Asking:
         )
 
     def _existing(self, task_type: str, skill: str, detail: Detail) -> tuple[str, ...]:
-        """Return what a type's prompts already contain: principles of the skill, failure memories of the type."""
+        """Return what a type's prompts already contain: principles of the skill, failure memories of the type.
+
+        Corrections that guidance wrote go before cases: every miss is a case at once, so the newest are the very
+        questions that a brief asks about.
+        """
         memory, form = self.state.memory, self.setting.answer_format
         rows = [memory.row(name) for name in reversed(memory.slice("failure", task_type).ids)]
         strategies = [row for row in rows if row.kind == "type_strategy"]
-        corrections = [row for row in rows if row.kind != "type_strategy"]
+        corrections = sorted((row for row in rows if row.kind != "type_strategy"), key=lambda row: row.kind == CASE)
         texts = [
             *(row.reasoning for row in memory.principles(skill)),
             *(f"{row.recognise}: {row.reasoning}" for row in strategies),

@@ -204,9 +204,10 @@ def test_the_teacher_sees_which_rules_the_learner_has_already(state: State) -> N
 
 def test_the_teacher_sees_the_last_corrections_of_a_type_and_what_else_was_missed(state: State) -> None:
     for number in range(5):
+        kind, reasoning = ("case", "") if number == 4 else ("specific", "Add.")
         row = MemoryAppended(
-            memory_id=f"m{number}", outcome="failure_memory", kind="specific", task_type="t", skill="sums",
-            question_id=f"t{number}", question=f"{number}?", recognise="", reasoning="Add.", answer="4",
+            memory_id=f"m{number}", outcome="failure_memory", kind=kind, task_type="t", skill="sums",
+            question_id=f"t{number}", question=f"{number}?", recognise="", reasoning=reasoning, answer="4",
             wrong_answer="", steps=(), origin=Origin(), iteration=0, phase="evolve", ordinal=number,
             embedding=b"\x00\x00\x80?",
         )  # fmt: skip
@@ -220,7 +221,8 @@ def test_the_teacher_sees_the_last_corrections_of_a_type_and_what_else_was_misse
     assert isinstance(brief, FailureBrief)
     assert [case.question_id for case in brief.cases] == ["t7"]
     assert [case.question_id for case in brief.others] == ["t1", "t2", "t8"]
-    assert brief.existing == ("4?\nAdd.\nAnswer: 4", "3?\nAdd.\nAnswer: 4", "2?\nAdd.\nAnswer: 4")
+    # The case is newer, but corrections come first, and they leave it no place.
+    assert brief.existing == ("3?\nAdd.\nAnswer: 4", "2?\nAdd.\nAnswer: 4", "1?\nAdd.\nAnswer: 4")
 
 
 def test_a_reply_that_is_only_its_answer_is_not_shown_again_as_reasoning(state: State) -> None:

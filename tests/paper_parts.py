@@ -12,6 +12,7 @@ PAPER_PARTS: dict[str, Any] = {
     "route": "cot",
     "cases": False,
     "revisit_cap": 100,
+    "prompt_refinement": True,
 }
 """Settings of the preset `paper`: what is learned is chosen by bandits under quotas and shown in sections."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -24,8 +24,8 @@ from mage_es.engine.reporting.systems import (
     FULL,
     LOOKED_UP,
     NAMES,
-    NO_BANDITS,
     NO_GUARD,
+    PARTS,
     Placement,
     cascade_of,
     differing,
@@ -51,7 +51,8 @@ class Places:
         self._notes: list[str] = []
         benchmarks = sorted({run.begun.benchmark for run in self.runs})
         self._guarded = {run.begun.benchmark for run in self.runs if run.config.guard != "off"}
-        self._chosen = {run.begun.benchmark for run in self.runs if run.config.bandits}
+        # A part that is off by default deserves mention only beside a run that has it.
+        self._lacking = {benchmark: frozenset(self._lacking_in(benchmark)) for benchmark in benchmarks}
         # The cascade's parts that some run of a benchmark has: a part that no run has does not count as switched off.
         self._cascade = {benchmark: self._cascade_of(benchmark) for benchmark in benchmarks}
         self._apart = {benchmark: self._setting_apart(benchmark) for benchmark in benchmarks}
@@ -66,6 +67,12 @@ class Places:
             if run.begun.seed in seeds:
                 self._notes.append(_superseded(seeds[run.begun.seed], run))
             seeds[run.begun.seed] = run
+
+    def _lacking_in(self, benchmark: str) -> Iterator[str]:
+        configs = [Config(benchmark=benchmark), *(run.config for run in self.runs if run.begun.benchmark == benchmark)]
+        for field, (name, _, off) in PARTS.items():
+            if all(getattr(config, field) == off for config in configs):
+                yield name
 
     @property
     def notes(self) -> list[str]:
@@ -83,11 +90,10 @@ class Places:
             system = ", ".join((run.baseline, *told(run, apart.baselines.get(run.baseline, ()))))
             return Placement(benchmark, learner, "", self._conditions[run], system)
         unguarded = () if benchmark in self._guarded else (NO_GUARD,)
-        # By default there are no bandits, which deserves mention beside a run that has them.
-        lacking = () if benchmark in self._chosen else (NO_BANDITS,)
         begun = (f"from {run.parent.parent}",) if run.parent else ()
         setting = ", ".join((*unguarded, *told(run, apart.settings), *begun))
-        system = system_of(run, shared=frozenset((*unguarded, *lacking)), cascade=self._cascade[benchmark])
+        shared = self._lacking[benchmark].union(unguarded)
+        system = system_of(run, shared=shared, cascade=self._cascade[benchmark])
         return Placement(benchmark, learner, self._names[run.begun.guidance_model], setting, system)
 
     def conditions(self, place: Placement) -> str:

@@ -17,7 +17,6 @@ FULL = "full"
 NO_SUCCESS = "no success memories"
 NO_CASCADE = "no cascade"
 NO_GUARD = "no guard"
-NO_BANDITS = "no bandits"
 
 PARTS: Mapping[str, tuple[str, object, object]] = {
     "success_memories": (NO_SUCCESS, True, False),
@@ -27,7 +26,7 @@ PARTS: Mapping[str, tuple[str, object, object]] = {
     "prompt_refinement": ("no prompt refinement", True, False),
     "skill_splitting": ("no skill splitting", True, False),
     "retrieval_recipes": ("no retrieval recipes", True, False),
-    "bandits": (NO_BANDITS, True, False),
+    "bandits": ("no bandits", True, False),
     "guard": (NO_GUARD, "paired", "off"),
 }
 """The name of a system without a part, and the switch's values with and without it."""

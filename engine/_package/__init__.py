@@ -206,6 +206,8 @@ _HOMES = {
     ),
 }
 """The module of each name; a test compares it with the imports above, which are for type checkers."""
+_MODULES = ("dspy",)
+"""Modules of the package itself, each with a library of its own to speak to."""
 _OWN_NAMES = {"Score": "TaskScore", "Scorer": "Scoring", "Task": "TaskRow", "baseline": "run_baseline"}
 """Names that are different in their modules."""
 
@@ -214,6 +216,8 @@ if not TYPE_CHECKING:  # a type checker that saw this would accept any misspelt 
     def __getattr__(name: str) -> object:
         from importlib import import_module
 
+        if name in _MODULES:
+            return import_module(f"mage_es.{name}")
         for module, names in _HOMES.items():
             if name in names:
                 found = getattr(import_module(f"mage_es.{module}"), _OWN_NAMES.get(name, name))

@@ -25,7 +25,7 @@ ASKS, ANSWERS = "Q: ", "A: "
 """How plain lines begin."""
 
 
-class Case(NamedTuple):
+class CaseParts(NamedTuple):
     """A question that was asked before, with its right answer and how it is reached ("" if nothing tells)."""
 
     memory_id: str
@@ -83,10 +83,10 @@ def as_turns(rows: Iterable[MemoryRow], *, answer_format: str, is_bare: bool) ->
     ]
 
 
-def cases_of(rows: Iterable[MemoryRow], *, is_bare: bool) -> list[Case]:
+def cases_of(rows: Iterable[MemoryRow], *, is_bare: bool) -> list[CaseParts]:
     """Return the cases among memories, in order; `is_bare`, without their reasoning."""
     return [
-        Case(row.memory_id, row.question, "" if is_bare else _reasoning(row), row.answer)
+        CaseParts(row.memory_id, row.question, "" if is_bare else _reasoning(row), row.answer)
         for row in rows
         if row.outcome != "principle" and row.kind != "type_strategy"
     ]

@@ -17,7 +17,7 @@ from mage_es.engine.rules.forms import form_of
 from mage_es.engine.rules.ingredients import (
     ASKS,
     CASES,
-    Case,
+    CaseParts,
     Near,
     as_lines,
     as_turns,
@@ -74,10 +74,10 @@ class Note(NamedTuple):
 NOTHING = Note("", ())
 
 
-class Known(NamedTuple):
+class NoteParts(NamedTuple):
     """What a note shows, for programs that lay it out themselves: the cases, and the text of all else, "" for none."""
 
-    cases: tuple[Case, ...]
+    cases: tuple[CaseParts, ...]
     text: str
 
 
@@ -140,12 +140,12 @@ def note_of(state: State, memories: Collection[str], layout: CaseLayout) -> Note
     return note._replace(memories=tuple(span.source.removeprefix("memory/") for span in spans))
 
 
-def known_of(state: State, memories: Collection[str], layout: CaseLayout) -> Known:
+def parts_of(state: State, memories: Collection[str], layout: CaseLayout) -> NoteParts:
     """Return what the note of these memories shows, in its order and as inert."""
     cases = cases_of(map(state.memory.row, memories), is_bare=layout.is_bare)
     titled = {title: quotes for title, quotes in remembered(state, memories, BARE).items() if title not in CASES}
     text, _ = render_sections(noted(titled), preface=layout.preface)
-    return Known(tuple(Case(case.memory_id, *map(inert, case[1:])) for case in cases), text.strip())
+    return NoteParts(tuple(CaseParts(case.memory_id, *map(inert, case[1:])) for case in cases), text.strip())
 
 
 def _rendered(state: State, memories: Collection[str], layout: CaseLayout) -> tuple[Note, tuple[Span, ...]]:

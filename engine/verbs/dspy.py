@@ -17,8 +17,8 @@ from pathlib import Path
 from types import MethodType
 from typing import Any
 
-from mage_es.engine.rules.ingredients import Case
-from mage_es.engine.rules.notes import known_of
+from mage_es.engine.rules.ingredients import CaseParts
+from mage_es.engine.rules.notes import parts_of
 from mage_es.engine.run.directory import Run
 from mage_es.engine.serving.frozen import FrozenRun
 from mage_es.engine.verbs.open_run import open_run
@@ -32,7 +32,7 @@ except ImportError as error:
     ) from error
 
 
-class Memory(dspy.Module):  # type: ignore[misc]
+class DspyMemory(dspy.Module):  # type: ignore[misc]
     """The memories of a run, frozen at a marker, as a module of DSPy.
 
         import dspy, mage_es.dspy
@@ -94,34 +94,34 @@ class Memory(dspy.Module):  # type: ignore[misc]
     def _found(self, question: str, task_type: str | None) -> dspy.Prediction:
         layout = self.run.layout._replace(form="turns")  # which demos are
         found = self.run.recalled(question, task_type, layout=layout)
-        known = known_of(self.run.state, found.memories, layout)
+        parts = parts_of(self.run.state, found.memories, layout)
         return dspy.Prediction(
-            demos=[self._demo(case) for case in known.cases],
-            notes=known.text,
+            demos=[self._demo(case) for case in parts.cases],
+            notes=parts.text,
             memory_ids=found.memories,
-            passages=["\n".join(filter(None, (case.question, case.reasoning, case.answer))) for case in known.cases],
+            passages=["\n".join(filter(None, (case.question, case.reasoning, case.answer))) for case in parts.cases],
             nearest=found.nearest,
         )
 
-    def _demo(self, case: Case) -> dspy.Example:
+    def _demo(self, case: CaseParts) -> dspy.Example:
         how = {"reasoning": case.reasoning} if case.reasoning else {}
         return dspy.Example({self.question: case.question, **how, self.answer: case.answer}).with_inputs(self.question)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Memory:
+    def __deepcopy__(self, memo: dict[int, Any]) -> DspyMemory:
         return self  # nothing in it changes, and optimizers copy programs again and again
 
     def _answers(self, signature: Any) -> bool:
         return self.question in signature.input_fields and self.answer in signature.output_fields
 
 
-def _reminded(memory: Memory, predictor: dspy.Predict, **given: Any) -> dspy.Prediction:
+def _reminded(memory: DspyMemory, predictor: dspy.Predict, **given: Any) -> dspy.Prediction:
     if given.get(memory.question) is None:
         return type(predictor).forward(predictor, **given)
     found = memory(question=str(given[memory.question]))
     return _marked(type(predictor).forward(predictor, **given | _shown(found, predictor, given)), found)
 
 
-async def _areminded(memory: Memory, predictor: dspy.Predict, **given: Any) -> dspy.Prediction:
+async def _areminded(memory: DspyMemory, predictor: dspy.Predict, **given: Any) -> dspy.Prediction:
     if given.get(memory.question) is None:
         return await type(predictor).aforward(predictor, **given)
     found = await memory.acall(question=str(given[memory.question]))

@@ -135,7 +135,8 @@ def _page(of: Contents) -> Iterator[str]:
     yield f"mage-es {begun.package_version}, written by `mage-es export {begun.run_id} --format hf`."
     yield from ("", "| | |", "|---|---|")
     yield f"| answers questions | {named(begun.execution_model)} |"
-    yield f"| guides learning, and is never asked in an exam | {named(begun.guidance_model)} |"
+    if begun.guidance_model:
+        yield f"| guides learning, and is never asked in an exam | {named(begun.guidance_model)} |"
     yield f"| embedder | {named(begun.embedder)} |"
     yield f"| scorer | {_scorer(begun)} |"
     yield f"| seed | {begun.seed} |"
@@ -147,7 +148,7 @@ def _page(of: Contents) -> Iterator[str]:
     if of.left_out:
         yield from ("", f"{of.left_out} rows with texts of subjects (persons, customers) are left out.")
     yield from ("", "```python", "from datasets import load_dataset", "")
-    yield from ('load_dataset("PATH OR NAME", "memories", split="train")', "```", "")
+    yield from ('load_dataset("PATH OR NAME", "questions")', "```", "")
     yield "`traces` needs `pip install teich` beside `datasets`; with `parse_agent_traces=False` each line is a row."
     yield "Calls of guidance and of a judge, and failed attempts, are in the log only."
     if of.exams:

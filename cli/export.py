@@ -1,4 +1,4 @@
-"""`mage-es export`: write a run's events as Parquet, CSV or JSON Lines, or as traces of OpenTelemetry."""
+"""`mage-es export`: a run's events as Parquet, CSV or JSON Lines, as traces of OpenTelemetry, or as a data set."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ EXAMPLES = examples(
     "mage-es export --format parquet --to events",
     "mage-es export RUN --format csv --to /tmp/events --until iter-3",
     "mage-es export RUN --format otlp --endpoint http://localhost:4318",
+    "mage-es export RUN --format hf --to dataset",
 )
 
 
@@ -29,8 +30,11 @@ def export(
     settings: Settings,
     out: Output,
     format: Annotated[
-        Literal["parquet", "csv", "jsonl", "otlp"],
-        typer.Option("--format", help="Format of the files; otlp: traces, events and metrics of OpenTelemetry."),
+        Literal["parquet", "csv", "jsonl", "otlp", "hf"],
+        typer.Option(
+            "--format",
+            help="Format of the files; otlp: traces, events and metrics of OpenTelemetry; hf: a data set with a card.",
+        ),
     ],
     to: Annotated[
         Path | None,
@@ -46,20 +50,28 @@ def export(
     texts: Annotated[
         bool, typer.Option("--texts", help="With otlp: also questions, prompts, replies and memories.")
     ] = False,
+    gold: Annotated[bool, typer.Option("--gold", help="With hf: also the right answers of all questions.")] = False,
 ) -> None:
     """Export a run's events for other programs.
 
     Writes one file for each event type (JSON Lines: one for all), and a SCHEMA.md that explains every column. With
     `--format otlp` a question is a trace with its calls, searches and verdict, by the semantic conventions for
     generative AI: as JSON lines, or sent to `--endpoint`. The run's exams are in it.
+
+    With `--format hf` the folder is a data set of the Hugging Face Hub: questions by split, memories, answers and the
+    conversations as session traces, which `datasets.load_dataset` reads from disk.
     """
     found = settings.find_run(run)
+    if gold and format != "hf":
+        raise UsageError(f"--gold belongs to --format hf, not to {format}.")
     if format == "otlp":
         _as_otlp(found, out, to, endpoint, until, texts=texts)
     elif endpoint or texts:
         raise UsageError(f"--endpoint and --texts belong to --format otlp, not to {format}.")
     elif to is None:
         raise UsageError("Name a new or empty folder for the files: --to FOLDER.")
+    elif format == "hf":
+        _as_data_set(found, out, to, until, gold=gold)
     else:
         _as_files(found, out, to, format, until)
     out.next(settings.again("verify", found.id))
@@ -85,3 +97,16 @@ def _as_otlp(run: Run, out: Output, to: Path | None, endpoint: str, until: str, 
     out.report(report, TextTable(title, ("", "number"), [(name, str(count)) for name, count in counts]))
     if report.refused:
         out.say(f"{report.to} did not take the {' and '.join(report.refused)}: some tools know traces only.")
+
+
+def _as_data_set(run: Run, out: Output, to: Path, until: str, *, gold: bool) -> None:
+    from mage_es.engine.verbs.hf import export_hf
+
+    report = export_hf(run, to, until=until, gold=gold)
+    rows = [(name, str(count)) for name, count in report.rows.items()]
+    title = f"Events 1 to {report.until} of {report.run}, and {report.exams} exams, in {report.path}"
+    out.report(report, TextTable(title, ("file", "rows"), [*rows, ("traces", str(report.traces))]))
+    if report.left_out:
+        out.say(f"\n{report.left_out} rows with texts of subjects are left out.")
+    if report.licence == "unknown":
+        out.say(f"\nName the licence of the questions in {to / 'README.md'} before you publish it.")

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.evolve import aevolve, evolve
     from mage_es.engine.verbs.exam import aexamine, examine
     from mage_es.engine.verbs.exam_report import ExamReport
+    from mage_es.engine.verbs.hf import HfReport, aexport_hf, export_hf
     from mage_es.engine.verbs.merge import MergeReport, amerge, merge
     from mage_es.engine.verbs.open_run import aopen_run, open_run
     from mage_es.engine.verbs.otlp import OtlpReport, aexport_otlp, export_otlp
@@ -87,6 +88,7 @@ __all__ = [
     "ErasureReceipt",
     "ExamReport",
     "FrozenRun",
+    "HfReport",
     "Interrupted",
     "Limits",
     "LogDamaged",
@@ -127,6 +129,7 @@ __all__ = [
     "aerase",
     "aevolve",
     "aexamine",
+    "aexport_hf",
     "aexport_otlp",
     "amerge",
     "aopen_run",
@@ -148,6 +151,7 @@ __all__ = [
     "erase",
     "evolve",
     "examine",
+    "export_hf",
     "export_otlp",
     "find_run",
     "inference_of",
@@ -194,6 +198,7 @@ _HOMES = {
     "engine.verbs.evolve": ("aevolve", "evolve"),
     "engine.verbs.exam": ("aexamine", "examine"),
     "engine.verbs.exam_report": ("ExamReport",),
+    "engine.verbs.hf": ("HfReport", "aexport_hf", "export_hf"),
     "engine.verbs.merge": ("MergeReport", "amerge", "merge"),
     "engine.verbs.open_run": ("aopen_run", "open_run"),
     "engine.verbs.otlp": ("OtlpReport", "aexport_otlp", "export_otlp"),
@@ -214,6 +219,8 @@ _HOMES = {
     ),
 }
 """The module of each name; a test compares it with the imports above, which are for type checkers."""
+_MODULES = ("dspy",)
+"""Modules of the package itself, each with a library of its own to speak to."""
 _OWN_NAMES = {"Score": "TaskScore", "Scorer": "Scoring", "Task": "TaskRow", "baseline": "run_baseline"}
 """Names that are different in their modules."""
 
@@ -222,6 +229,8 @@ if not TYPE_CHECKING:  # a type checker that saw this would accept any misspelt 
     def __getattr__(name: str) -> object:
         from importlib import import_module
 
+        if name in _MODULES:
+            return import_module(f"mage_es.{name}")
         for module, names in _HOMES.items():
             if name in names:
                 found = getattr(import_module(f"mage_es.{module}"), _OWN_NAMES.get(name, name))

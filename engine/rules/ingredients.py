@@ -7,7 +7,7 @@ Rules
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -23,6 +23,15 @@ CASES = ("Solved earlier", "Corrected earlier")
 """The titles of the sections of cases."""
 ASKS, ANSWERS = "Q: ", "A: "
 """How plain lines begin."""
+
+
+class CaseParts(NamedTuple):
+    """A question that was asked before, with its right answer and how it is reached ("" if nothing tells)."""
+
+    memory_id: str
+    question: str
+    reasoning: str
+    answer: str
 
 
 class _Near(Protocol):
@@ -69,11 +78,15 @@ def nearest_last(hits: Sequence[Near]) -> list[Near]:
 def as_turns(rows: Iterable[MemoryRow], *, answer_format: str, is_bare: bool) -> list[Demonstration]:
     """Return the cases among memories as turns, in order."""
     return [
-        Demonstration(
-            f"memory/{row.memory_id}",
-            row.question,
-            worked("" if is_bare else _reasoning(row), row.answer, answer_format),
-        )
+        Demonstration(f"memory/{case.memory_id}", case.question, worked(case.reasoning, case.answer, answer_format))
+        for case in cases_of(rows, is_bare=is_bare)
+    ]
+
+
+def cases_of(rows: Iterable[MemoryRow], *, is_bare: bool) -> list[CaseParts]:
+    """Return the cases among memories, in order; `is_bare`, without their reasoning."""
+    return [
+        CaseParts(row.memory_id, row.question, "" if is_bare else _reasoning(row), row.answer)
         for row in rows
         if row.outcome != "principle" and row.kind != "type_strategy"
     ]

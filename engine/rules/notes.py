@@ -14,8 +14,19 @@ from itertools import chain, pairwise
 from typing import Literal, NamedTuple, cast, get_args
 
 from mage_es.engine.rules.forms import form_of
-from mage_es.engine.rules.ingredients import ASKS, CASES, Near, as_lines, as_turns, nearest_last, noted, remembered
-from mage_es.engine.rules.prompt import BARE, NOTES, QUESTION, headed, render_known
+from mage_es.engine.rules.ingredients import (
+    ASKS,
+    CASES,
+    CaseParts,
+    Near,
+    as_lines,
+    as_turns,
+    cases_of,
+    nearest_last,
+    noted,
+    remembered,
+)
+from mage_es.engine.rules.prompt import BARE, NOTES, QUESTION, headed, inert, render_known, render_sections
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.model import BETWEEN_TURNS
 from mage_es.engine.seams.tokens import estimated_tokens
@@ -61,6 +72,13 @@ class Note(NamedTuple):
 
 
 NOTHING = Note("", ())
+
+
+class NoteParts(NamedTuple):
+    """What a note shows, for programs that lay it out themselves: the cases, and the text of all else, "" for none."""
+
+    cases: tuple[CaseParts, ...]
+    text: str
 
 
 class NoteBounds(NamedTuple):
@@ -120,6 +138,14 @@ def note_of(state: State, memories: Collection[str], layout: CaseLayout) -> Note
     """Return the note that shows these memories, `NOTHING` without any. Raises `KeyError` for an unknown id."""
     note, spans = _rendered(state, memories, layout)
     return note._replace(memories=tuple(span.source.removeprefix("memory/") for span in spans))
+
+
+def parts_of(state: State, memories: Collection[str], layout: CaseLayout) -> NoteParts:
+    """Return what the note of these memories shows, in its order and as inert."""
+    cases = cases_of(map(state.memory.row, memories), is_bare=layout.is_bare)
+    titled = {title: quotes for title, quotes in remembered(state, memories, BARE).items() if title not in CASES}
+    text, _ = render_sections(noted(titled), preface=layout.preface)
+    return NoteParts(tuple(CaseParts(case.memory_id, *map(inert, case[1:])) for case in cases), text.strip())
 
 
 def _rendered(state: State, memories: Collection[str], layout: CaseLayout) -> tuple[Note, tuple[Span, ...]]:

@@ -141,6 +141,14 @@ def asking_of(event: Any) -> tuple[int, str, str]:
     return event.iteration, "anchor" if isinstance(event, AnswerCarried) else event.purpose, name
 
 
+def uses_of(reader: LogReader, *, until: int) -> Uses:
+    """Return what the prompts of a log showed up to event `until`."""
+    uses, asked = Uses(), dict[tuple[int, str, str], int]()
+    for event in reader.of(*Uses.reads, until=until):
+        uses.take(asked.setdefault(asking_of(event), len(asked)), event)
+    return uses
+
+
 CURATIONS = (MemoryQuarantined, MemoryReleased, MemorySuperseded, PatternPruned, ProposalReviewed)
 """The events that take something learned into or out of use."""
 LEAST_PREFIX = 4
@@ -163,10 +171,7 @@ def reported(
     run_id: str, marker: str, reader: LogReader, item: MemoryItem, fields: dict[str, Any], *, until: int
 ) -> MemoryReport:
     """Return an item with its fields, as `item_of` finds them in the state after event `until`, as a report."""
-    uses, asked = Uses(), dict[tuple[int, str, str], int]()
-    for event in reader.of(*Uses.reads, until=until):
-        uses.take(asked.setdefault(asking_of(event), len(asked)), event)
-    use, learners = uses.of(item.memory_id), _learners(reader, item)
+    use, learners = uses_of(reader, until=until).of(item.memory_id), _learners(reader, item)
     return MemoryReport(
         run_id=run_id,
         marker=marker,
@@ -209,16 +214,15 @@ def item_in(state: State, name: str, thing: Any) -> MemoryItem:
     match thing:
         case MemoryRow():
             kind = f"{thing.outcome}/{thing.kind}" if thing.kind else thing.outcome
-            text = lesson_of(thing)
         case ToolAuthored():
-            kind, text = "tool", f"{thing.name}: {thing.description}"
+            kind = "tool"
         case PatternRow():
-            kind, text = "abstracted_pattern", thing.text
+            kind = "abstracted_pattern"
         case ActionRecipeHarvested():
-            kind, text = "action_recipe", f"{thing.achievement}: {', '.join(thing.actions)}"
+            kind = "action_recipe"
         case _:
-            kind, text = "retrieval_recipe", thing.query_template
-    line = _SEPARATOR.join(" ".join(each.split()) for each in text.splitlines() if each.strip())
+            kind = "retrieval_recipe"
+    line = _SEPARATOR.join(" ".join(each.split()) for each in text_of(thing).splitlines() if each.strip())
     return MemoryItem(
         memory_id=name,
         kind=kind,
@@ -229,6 +233,21 @@ def item_in(state: State, name: str, thing: Any) -> MemoryItem:
         met=thing.met if isinstance(thing, MemoryRow) else 1,
         text=line if len(line) <= _TEXT_WIDTH else line[: _TEXT_WIDTH - 3] + "...",
     )
+
+
+def text_of(thing: Any) -> str:
+    """Return what something learned says: its lesson, or what it is for."""
+    match thing:
+        case MemoryRow():
+            return lesson_of(thing)
+        case ToolAuthored():
+            return f"{thing.name}: {thing.description}"
+        case PatternRow():
+            return thing.text
+        case ActionRecipeHarvested():
+            return f"{thing.achievement}: {', '.join(thing.actions)}"
+        case _:
+            return str(thing.query_template)
 
 
 def lesson_of(memory: MemoryRow) -> str:

@@ -63,3 +63,17 @@ def test_what_belongs_to_traces_is_refused_with_other_formats(mage: Command, run
         assert (refused.code, "belong to --format otlp" in refused.err) == (2, True)
     nowhere = mage("export", "--format", "csv")
     assert (nowhere.code, "--to FOLDER" in nowhere.err) == (2, True)
+
+
+def test_a_run_is_a_data_set_with_a_card(mage: Command, runs_dir: Path) -> None:
+    outcome = mage("export", "first", "--format", "hf", "--to", "out", "--json")
+    report = json.loads(outcome.out)
+    assert outcome.code == 0 and (report["run"], report["licence"], report["left_out"]) == ("first", "apache-2.0", 0)
+    assert report["traces"] == len(list(Path("out/traces").rglob("*.jsonl"))) > 0
+    assert "answer" not in json.loads(Path("out/questions/held_out.jsonl").read_text().splitlines()[0])
+    card = Path("out/README.md").read_text()
+    assert "license: apache-2.0" in card and "mage-es replay first --until seq:" in card
+    told = mage("export", "first", "--format", "hf", "--to", "again", "--gold")
+    assert "memories.jsonl" in told.out and Path("again/questions/held_out.jsonl").read_text().count('"answer"') == 20
+    refused = mage("export", "--format", "csv", "--gold", "--to", "new")
+    assert (refused.code, "--gold belongs to --format hf" in refused.err) == (2, True)

@@ -112,12 +112,12 @@ def _crossed(report: BisectReport) -> str:
     value = next(each.value for each in report.moments if each.marker == report.after)
     side = "below" if (last.value or 0.0) < (first.value or 0.0) else "above"
     found = (
-        f"{name}: {_percent(value)} at {report.after}, the first {side} the {_percent(first.value)} of {first.marker}."
+        f"{name}: {_percent(value)} at {report.after}, the first {side} the {_percent(first.value)} of {first.marker}"
     )
     if len(report.flips) == 1:
-        return f"{found} None after it is back." if report.after != last.marker else found
+        return f"{found}; so are all after it." if report.after != last.marker else f"{found}."
     back = ", ".join(f"back at {there} and {side} again at {again}" for there, again in _pairs(report.flips[1:]))
-    return f"{found} It is the first of {len(report.flips[::2])} such flips: {back}."
+    return f"{found}. It is the first of {len(report.flips[::2])} such flips: {back}."
 
 
 def _pairs(flips: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -125,7 +125,10 @@ def _pairs(flips: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 
 def _of_question(report: BisectReport) -> list[TextTable | str]:
-    rows = [(each.marker, _right(each.value), each.source or "not asked") for each in report.moments]
+    rows = [
+        (each.marker, _right(each.value), "on record" if each.source == "record" else each.source or "not asked")
+        for each in report.moments
+    ]
     pieces: list[TextTable | str] = [_flipped(report), TextTable("", ("marker", "answer", "known by"), rows)]
     if report.prompt:
         shown = [_change(each, is_cause=each.item.memory_id == report.cause) for each in report.prompt]

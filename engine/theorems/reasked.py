@@ -5,9 +5,7 @@ The run's own log does not name it, so nothing here shows that its end was cut o
 once more. `theorems/requests.py` checks the request of each of its calls.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
-from operator import attrgetter
+from collections.abc import Iterator, Sequence
 
 from mage_es.engine.rules.effect import PromptKey, askings
 from mage_es.engine.run.directory import Run
@@ -22,7 +20,6 @@ from mage_es.events.vocabulary import (
     LogRepaired,
     ModelCalled,
     QuestionPlanned,
-    Record,
 )
 from mage_es.projections.fold import State, fold
 
@@ -65,7 +62,7 @@ def _problem(reader: LogReader, own: LogReader) -> tuple[str, int]:
     found = askings(reader.records({QuestionPlanned, BundleTrimmed, AnswerJudged}))
     shown = {asking.key: asking.shown for asking in found}
     planned = set[tuple[PromptKey, int]]()
-    on_states = list[Record]()
+    on_states = list[tuple[int, QuestionPlanned]]()
     for record in own.records({QuestionPlanned, AnswerJudged, AnswerUndecided}):
         event = record.event
         assert isinstance(event, QuestionPlanned | AnswerJudged | AnswerUndecided)
@@ -76,7 +73,7 @@ def _problem(reader: LogReader, own: LogReader) -> tuple[str, int]:
             continue
         planned.add((key, record.ordinal))
         if _is_on_state(event):
-            on_states.append(record)
+            on_states.append((record.seq, event))
         elif key not in shown:
             return f"the run's log has no answer to {event.question_id} in iteration {event.iteration}", record.seq
         elif not _memories(event) < shown[key]:
@@ -93,28 +90,19 @@ def _memories(planned: QuestionPlanned) -> set[str]:
     return {*planned.principles, *(hit.memory_id for hit in planned.memories)}
 
 
-def _unlearned(reader: LogReader, plans: Sequence[Record]) -> tuple[str, int]:
+def _unlearned(reader: LogReader, plans: Sequence[tuple[int, QuestionPlanned]]) -> tuple[str, int]:
     """Return what was asked on a state that the run never had, or that lacks it, and the event; ("", 0) for nothing."""
     if not plans:
         return "", 0
-    ends: Mapping[int, int] = {
-        marker.number: seq for marker, seq in reader.markers().items() if marker.kind == "iteration"
-    }
-    known, state = {each.id for each in reader.questions()[0]}, State()
-    for iteration, records in groupby(sorted(plans, key=attrgetter("iteration")), key=attrgetter("iteration")):
-        if iteration in ends:
-            state = fold(reader, until=ends[iteration], state=state)
-        learned = {row.memory_id for row in state.memory.rows()}
-        for record in records:
-            planned = record.event
-            assert isinstance(planned, QuestionPlanned)
-            if iteration not in ends:
-                return f"{planned.question_id} was asked on the end of iteration {iteration}, which is none", record.seq
-            if planned.question_id not in known:
-                return f"{planned.question_id} is no question of the run", record.seq
-            if not _memories(planned) <= learned:
-                return (
-                    f"the prompt of {planned.question_id} shows what iteration {iteration} had not learned",
-                    record.seq,
-                )
+    ends = {marker.number: seq for marker, seq in reader.markers().items() if marker.kind == "iteration"}
+    questions, state = {each.id for each in reader.questions()[0]}, State()
+    for seq, planned in sorted(plans, key=lambda plan: (plan[1].iteration, plan[0])):
+        if planned.iteration not in ends:
+            return f"{planned.question_id} was asked on iteration {planned.iteration}, which never ended", seq
+        if planned.question_id not in questions:
+            return f"{planned.question_id} is no question of the run", seq
+        state = fold(reader, until=ends[planned.iteration], state=state)
+        if unknown := _memories(planned) - {row.memory_id for row in state.memory.rows()}:
+            named = f"the prompt of {planned.question_id} shows {min(unknown)[:12]}"
+            return f"{named}, which iteration {planned.iteration} had not learned", seq
     return "", 0

@@ -21,7 +21,7 @@ def asked(mage: Command, *words: str) -> dict[str, object]:
 
 def test_a_metric_is_found_without_a_model_and_with_what_its_iteration_changed(mage: Command, runs_dir: Path) -> None:
     done = mage("bisect", "first", "--metric", "mastery")
-    assert done.code == 0 and "first, mastery: " in done.out and " of start." in done.out
+    assert done.code == 0 and "first, mastery: " in done.out and " of start" in done.out
     assert "marker  mastery  guard\nstart " in done.out and "first@start (event " in done.out
     assert "What was learned" in done.out and "mage-es diff first@start first@iter-0" in done.err
     assert not (runs_dir / "first" / "effects").exists()

@@ -11,11 +11,12 @@ import pytest
 
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.theorems.check import Check
-from mage_es.engine.theorems.reasked import NAME
+from mage_es.engine.theorems.reasked import NAME, check_reasked
+from mage_es.engine.verbs.bisect import bisect
 from mage_es.engine.verbs.effect import effect
 from mage_es.engine.verbs.verify import verify
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import Draft, Event, ModelCalled, QuestionPlanned, Record
+from mage_es.events.vocabulary import AnswerJudged, Draft, Event, ModelCalled, QuestionPlanned, Record
 from tests.engine.forgery import Change, replace
 
 
@@ -56,7 +57,7 @@ def test_a_changed_byte_is_named_with_its_file_and_with_the_way_out(run: Run) ->
     file.write_bytes(data)
     found = checked(run)
     check = found[NAME]
-    assert not check.ok and check.damaged and file.name in check.detail and "asks again" in check.detail
+    assert not check.ok and check.damaged and file.name in check.detail and "ask again" in check.detail
     assert found["log"].ok and found["requests"].ok
 
 
@@ -107,3 +108,38 @@ def test_a_prompt_that_the_run_never_asked_an_answer_without_one_and_another_req
     ):
         check = forged(change)[name]
         assert not check.ok and not check.damaged and words in check.detail, change.__name__
+
+
+def test_a_question_asked_on_a_state_is_one_of_the_run_and_shows_what_that_state_had_learned(
+    evolved_once: Run, tmp_path: Path
+) -> None:
+    run = Run(evolved_once.id, Path(shutil.copytree(evolved_once.path, tmp_path / "run" / evolved_once.id)))
+    [question, *_] = LogReader(run.log_path).questions()[0]
+    assert bisect(run, question=question.id, bad="iter-0").asks
+    whole = Path(shutil.copytree(run.reasked.path, tmp_path / "whole"))
+
+    def checked_after(change: Change) -> Check:
+        shutil.rmtree(run.reasked.path)
+        shutil.copytree(whole, run.reasked.path)
+        replace(run.reasked.log_path, run.reasked.path, change)
+        [check] = check_reasked(run, LogReader(run.log_path))
+        return check
+
+    def altered(**fields: object) -> Change:
+        def change(record: Record) -> Event:
+            event = record.event
+            if not isinstance(event, QuestionPlanned | AnswerJudged):
+                return event
+            return msgspec.structs.replace(event, **{name: fields[name] for name in fields if hasattr(event, name)})
+
+        return change
+
+    check = checked_after(altered())
+    assert check.ok and "0 prompts of the run" in check.detail and "on states of its iterations" in check.detail
+    for change, words in (
+        (altered(question_id="nobody"), "nobody is no question of the run"),
+        (altered(iteration=7), "was asked on iteration 7, which never ended"),
+        (altered(principles=("ffff",)), "shows ffff, which iteration"),
+    ):
+        check = checked_after(change)
+        assert not check.ok and words in check.detail, check.detail

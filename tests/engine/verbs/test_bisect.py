@@ -131,6 +131,7 @@ def flip_of(run: Run) -> tuple[str, BisectReport]:
     raise AssertionError("no answer flips")
 
 
+@pytest.mark.slow
 def test_a_search_is_on_record_and_the_same_call_makes_no_other(run: Run) -> None:
     before = LogReader(run.log_path).head
     question, first = flip_of(run)
@@ -144,7 +145,8 @@ def test_a_search_is_on_record_and_the_same_call_makes_no_other(run: Run) -> Non
     assert "on states of its iterations" in check.detail
 
 
-def test_the_memory_that_is_found_stands_between_a_right_and_a_wrong_answer(run: Run) -> None:
+@pytest.mark.slow
+def test_the_memory_that_is_found_lies_between_a_right_and_a_wrong_answer(run: Run) -> None:
     _, report = flip_of(run)
     rights = [bool(each.right) for each in report.prompt if each.right is not None]
     [cause] = [each for each in report.prompt if each.item.memory_id == report.cause]
@@ -162,6 +164,7 @@ def test_ends_that_agree_are_said_after_two_prompts(run: Run) -> None:
     assert len(learner.asked) <= 2 and {each.value for each in report.moments} <= {1.0, None}
 
 
+@pytest.mark.slow
 def test_the_answers_of_an_exam_are_on_record(run: Run) -> None:
     first, last = (dict(examine(run, at=at, questions=8).answers) for at in ("start", "latest"))
     same = next(name for name in first if first[name] == last[name])
@@ -170,6 +173,7 @@ def test_the_answers_of_an_exam_are_on_record(run: Run) -> None:
     assert report.asks == 0 and {report.moments[0].source, report.moments[-1].source} == {"record"}
 
 
+@pytest.mark.slow
 def test_a_memory_that_went_out_of_use_is_what_flips_an_answer(tmp_path: Path) -> None:
     config = msgspec.structs.replace(LONG, iterations=3)
     paused = mage_es.Runtime(limits=mage_es.Limits(max_iterations=2))
@@ -187,6 +191,7 @@ def test_a_memory_that_went_out_of_use_is_what_flips_an_answer(tmp_path: Path) -
     assert not cause.is_new and cause.right is False and cause.item.status == "quarantined"
 
 
+@pytest.mark.slow
 def test_a_budget_stops_the_search_and_the_same_call_goes_on(run: Run) -> None:
     other = copied(run, run.path.parent / "other")
     question, whole = flip_of(other)

@@ -26,6 +26,7 @@ from mcp import Client, StdioServerParameters
 
 import mage_es
 from mage_es.cli import main
+from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.serving.frozen import FrozenRun
 from mage_es.engine.serving.live import LiveRun
@@ -306,9 +307,11 @@ def recorded(opening: Opening, request: pytest.FixtureRequest) -> Iterator[Calla
 def test_a_search_its_outcome_and_a_proposal_are_on_record_and_the_run_verifies(
     recorded: Callable[..., LiveRun],
 ) -> None:
-    live = recorded(learn="propose")
+    # A proxy would find all of it too far; half of its sessions would get nothing.
+    live = recorded(learn="propose", holdback=0.5, bounds=NoteBounds(min_similarity=0.99))
     shown = shown_by(live)
     found = got(called(shown, "search_memory", ASKED))
+    assert found["memories"] and found["memories"][0]["similarity"] < found["floor"] == 0.99
     about = {"search_id": found["search_id"]}
     for right in (True, False, True):
         assert got(called(shown, "report_outcome", {**about, "right": right})) == {**about, "right": right}

@@ -45,10 +45,16 @@ def mcp(
 
     found, least = settings.find_run(run), similarity(min_similarity)
     if learn != "off":
-        options = {"data_dir": settings.data_dir, "say": out.say}
         try:
             live = LiveRun.open(
-                found, at, name=name, learn=learn, holdback=0.0, bounds=bounds_of(least, (), 0), **options
+                found,
+                at,
+                name=name,
+                learn=learn,
+                holdback=0.0,
+                bounds=bounds_of(least, (), 0),
+                data_dir=settings.data_dir,
+                say=out.say,
             )
         except RunLocked as error:
             out.say(f"Only searches, of {found.id}: {error}")

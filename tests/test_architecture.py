@@ -70,6 +70,7 @@ SHELL = {
     "engine.serving.clients": "reports how long a reply took",
     "engine.serving.journal": "opens a log that refused again from time to time",
     "engine.serving.live": "the salt of a coin is dice that cannot be guessed",
+    "engine.serving.mcp": "reports how long a search took, and each word of feedback has a key of its own",
     "engine.serving.proxy": "measures what a request takes here and altogether",
     "engine.serving.tenants": "the upstream's keys are in the environment",
     "engine.session.batches": "a provider's batch is polled for",

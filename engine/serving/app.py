@@ -84,14 +84,14 @@ class App:
         }
         self.asgi = Starlette(routes=[Route(path, _Guarded(self, do)) for path, do in own.items()])
         try:
-            from mage_es.engine.serving.mcp import McpApp, Shown, shown_by
+            from mage_es.engine.serving.mcp import AgentView, McpApp, shown_by
         except ImportError:  # the extra is not installed
             self._mcp = None
         else:
             local = ("localhost:*", "127.0.0.1:*", "[::1]:*")
             names = [*local, *hosts, *(f"{name}:*" for name in hosts)]
 
-            def shown(scope: Any) -> Shown:
+            def shown(scope: Any) -> AgentView:
                 guest: Guest = scope[_GUEST]
                 return shown_by(runs[guest.run], key=guest.name, trust=guest.trust)
 

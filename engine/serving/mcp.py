@@ -166,7 +166,7 @@ class NearMemories(msgspec.Struct, frozen=True, kw_only=True):
     memories: tuple[NearMemory, ...]
 
 
-class KnownType(msgspec.Struct, frozen=True, kw_only=True):
+class KnownTaskType(msgspec.Struct, frozen=True, kw_only=True):
     """A task type, what it is, a question of it, and how many memories it has."""
 
     task_type: str
@@ -175,13 +175,13 @@ class KnownType(msgspec.Struct, frozen=True, kw_only=True):
     memories: int
 
 
-class KnownTypes(msgspec.Struct, frozen=True, kw_only=True):
+class KnownTaskTypes(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str
     marker: str
-    task_types: tuple[KnownType, ...]
+    task_types: tuple[KnownTaskType, ...]
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class ReportedOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What is on record now about a search."""
 
     search_id: str
@@ -195,7 +195,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     status: str
 
 
-class Shown(NamedTuple):
+class AgentView(NamedTuple):
     """What a client may see and do: a frozen run, the state that knows what is in quarantine now, and the served run
     that records it, None for no record; the name of the client's key, and what its feedback may do."""
 
@@ -206,17 +206,17 @@ class Shown(NamedTuple):
     trust: Trust = "full"
 
 
-def shown_now(run: FrozenRun) -> Shown:
+def shown_now(run: FrozenRun) -> AgentView:
     """Return what a client may see that only searches, without a record."""
     reader = LogReader(run.run.log_path)
-    return Shown(run, run.state if run.state.seq == reader.head.seq else state_of(run.run, reader))
+    return AgentView(run, run.state if run.state.seq == reader.head.seq else state_of(run.run, reader))
 
 
-def shown_by(live: LiveRun, *, key: str = "", trust: Trust = "full") -> Shown:
-    return Shown(live.frozen(live.marker), live.state, live, key, trust)
+def shown_by(live: LiveRun, *, key: str = "", trust: Trust = "full") -> AgentView:
+    return AgentView(live.frozen(live.marker), live.state, live, key, trust)
 
 
-def search_memory(shown: Shown, asked: SearchMemory) -> NearMemories:
+def search_memory(shown: AgentView, asked: SearchMemory) -> NearMemories:
     run, begun = shown.run, time.perf_counter()
     question = question_of(asked.query)
     task_type = run.task_type_of(question, asked.task_type)
@@ -232,10 +232,16 @@ def search_memory(shown: Shown, asked: SearchMemory) -> NearMemories:
     near = sorted(found, key=lambda name: (-found[name], name))[: asked.limit]
     search_id = ""
     if shown.live is not None:
-        took = {"is_typed": asked.task_type is not None, "latency_s": time.perf_counter() - begun}
         with suppress(NotRecorded):  # what was found helps all the same
-            memories = {name: found[name] for name in near}
-            search_id = shown.live.record_search(asked.query, run, task_type, memories, key=shown.key, **took)
+            search_id = shown.live.record_search(
+                asked.query,
+                run,
+                task_type,
+                {name: found[name] for name in near},
+                is_typed=asked.task_type is not None,
+                latency_s=time.perf_counter() - begun,
+                key=shown.key,
+            )
     return NearMemories(
         run_id=run.run.id,
         marker=run.marker,
@@ -255,17 +261,17 @@ def search_memory(shown: Shown, asked: SearchMemory) -> NearMemories:
     )
 
 
-def task_types(shown: Shown, asked: TaskTypes) -> KnownTypes:
+def task_types(shown: AgentView, asked: TaskTypes) -> KnownTaskTypes:
     run, state = shown.run, shown.run.state
     rows = [row for row in state.memory.rows() if row.status == "active" and _is_in_use(shown, row.memory_id)]
     counts = Counter(row.task_type for row in rows)
     cases = (row for row in sorted(rows, key=lambda row: row.memory_id) if row.outcome == "success_memory")
     examples = {row.task_type: row.question for row in cases}
-    return KnownTypes(
+    return KnownTaskTypes(
         run_id=run.run.id,
         marker=run.marker,
         task_types=tuple(
-            KnownType(
+            KnownTaskType(
                 task_type=name,
                 description=state.graph.description(f"task_type/{name}"),
                 example=examples.get(name, "")[:_LONGEST_EXAMPLE],
@@ -276,12 +282,12 @@ def task_types(shown: Shown, asked: TaskTypes) -> KnownTypes:
     )
 
 
-def report_outcome(shown: Shown, asked: ReportOutcome) -> Outcome:
+def report_outcome(shown: AgentView, asked: ReportOutcome) -> ReportedOutcome:
     event = _said(shown, asked.search_id, "right", asked.right)
-    return Outcome(search_id=event.inference, right=bool(event.value_micro))
+    return ReportedOutcome(search_id=event.inference, right=bool(event.value_micro))
 
 
-def propose_memory(shown: Shown, asked: ProposeMemory) -> Proposal:
+def propose_memory(shown: AgentView, asked: ProposeMemory) -> Proposal:
     parts = ("question", "answer", "reasoning", "wrong_answer")
     event = _said(shown, asked.search_id, "proposed", {name: getattr(asked, name) for name in parts})
     if event.unused:
@@ -291,7 +297,7 @@ def propose_memory(shown: Shown, asked: ProposeMemory) -> Proposal:
     )
 
 
-def _said(shown: Shown, search_id: str, metric: str, value: Any) -> FeedbackGiven:
+def _said(shown: AgentView, search_id: str, metric: str, value: Any) -> FeedbackGiven:
     """Record feedback on a search. Each call is a word of its own, of which the last one counts."""
     assert shown.live is not None
     said = Feedback(metric=metric, value=value, idempotency_key=secrets.token_hex(16), inference_id=search_id)
@@ -308,7 +314,7 @@ def _said(shown: Shown, search_id: str, metric: str, value: Any) -> FeedbackGive
     return event
 
 
-def _is_in_use(shown: Shown, memory_id: str) -> bool:
+def _is_in_use(shown: AgentView, memory_id: str) -> bool:
     return status_of(shown.now, memory_id) not in OUT_OF_USE
 
 
@@ -319,19 +325,19 @@ class Tool(NamedTuple):
     title: str
     takes: type[msgspec.Struct]
     gives: type[msgspec.Struct]
-    work: Callable[[Shown, Any], msgspec.Struct]
+    work: Callable[[AgentView, Any], msgspec.Struct]
     needs: Literal["", "log", "propose"] = ""
 
 
 TOOLS: Mapping[str, Tool] = {
     "search_memory": Tool("Search what was learned", SearchMemory, NearMemories, search_memory),
-    "task_types": Tool("What was learned from", TaskTypes, KnownTypes, task_types),
-    "report_outcome": Tool("Say whether an answer was right", ReportOutcome, Outcome, report_outcome, "log"),
+    "task_types": Tool("What was learned from", TaskTypes, KnownTaskTypes, task_types),
+    "report_outcome": Tool("Say whether an answer was right", ReportOutcome, ReportedOutcome, report_outcome, "log"),
     "propose_memory": Tool("Propose a memory", ProposeMemory, Proposal, propose_memory, "propose"),
 }
 
 
-def offered(shown: Shown) -> Mapping[str, Tool]:
+def offered(shown: AgentView) -> Mapping[str, Tool]:
     """Return the tools that a client may use."""
     may = {""}
     if shown.live is not None and shown.live.learn != "off":
@@ -341,7 +347,7 @@ def offered(shown: Shown) -> Mapping[str, Tool]:
     return {name: tool for name, tool in TOOLS.items() if tool.needs in may}
 
 
-def called(shown: Shown, name: str, arguments: Mapping[str, Any]) -> wire.CallToolResult:
+def called(shown: AgentView, name: str, arguments: Mapping[str, Any]) -> wire.CallToolResult:
     """Return the result of a tool; an invalid call gives a result too."""
     try:
         tools = offered(shown)
@@ -367,7 +373,7 @@ def _convert(arguments: Mapping[str, Any], takes: type[msgspec.Struct]) -> msgsp
         raise UsageError("The arguments are not valid UTF-8 text. Encode them as UTF-8.") from error
 
 
-def server_of(shown_to: Callable[[Scope | None], Shown]) -> Server[Any]:
+def server_of(shown_to: Callable[[Scope | None], AgentView]) -> Server[Any]:
     """Return a server; `shown_to` gives what a request may see by its ASGI scope, or None on stdin."""
     one_at_a_time = anyio.CapacityLimiter(1)  # a client that asks for much must not starve the others
 
@@ -388,7 +394,7 @@ def _scope_of(context: ServerRequestContext[Any]) -> Scope | None:
     return context.request.scope if context.request is not None else None
 
 
-def serve_stdio(shown: Shown) -> None:
+def serve_stdio(shown: AgentView) -> None:
     """Answer one client on stdin and stdout until it hangs up; what else is printed meanwhile goes to stderr."""
     server = server_of(lambda scope: shown)
 
@@ -405,7 +411,7 @@ class McpApp:
     is refused. The host checks keys before a request arrives here; `shown_to` gets the scope that it leaves.
     """
 
-    def __init__(self, shown_to: Callable[[Scope | None], Shown], *, hosts: Sequence[str]) -> None:
+    def __init__(self, shown_to: Callable[[Scope | None], AgentView], *, hosts: Sequence[str]) -> None:
         origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
         security = TransportSecuritySettings(allowed_hosts=[*hosts], allowed_origins=origins)
         self._manager = StreamableHTTPSessionManager(

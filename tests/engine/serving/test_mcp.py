@@ -26,10 +26,11 @@ from mcp import Client, StdioServerParameters
 
 import mage_es
 from mage_es.cli import main
+from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.serving.frozen import FrozenRun
 from mage_es.engine.serving.live import LiveRun
-from mage_es.engine.serving.mcp import TOOLS, McpApp, Shown, called, offered, server_of, shown_by, shown_now
+from mage_es.engine.serving.mcp import TOOLS, AgentView, McpApp, called, offered, server_of, shown_by, shown_now
 from mage_es.engine.verbs.gain import gain
 from mage_es.engine.verbs.memory import curate
 from mage_es.engine.verbs.open_run import open_run
@@ -48,7 +49,7 @@ def frozen(small_run: Run) -> FrozenRun:
 
 
 @pytest.fixture(scope="module")
-def shown(frozen: FrozenRun) -> Shown:
+def shown(frozen: FrozenRun) -> AgentView:
     return shown_now(frozen)
 
 
@@ -81,7 +82,7 @@ async def served(app: McpApp) -> AsyncIterator[str]:
         await task
 
 
-def at_http(use: Callable[[str], Awaitable[None]], shown_to: Callable[[Any], Shown]) -> None:
+def at_http(use: Callable[[str], Awaitable[None]], shown_to: Callable[[Any], AgentView]) -> None:
     async def with_server() -> None:
         async with served(McpApp(shown_to, hosts=["127.0.0.1:*"])) as address:
             await use(address)
@@ -166,7 +167,7 @@ def test_two_clients_at_once_see_it_over_http(frozen: FrozenRun, protocol: str) 
 def test_each_request_sees_the_run_that_its_own_key_names(frozen: FrozenRun, small_run: Run) -> None:
     mine, theirs = shown_now(frozen), shown_now(open_run(small_run, at="start"))
 
-    def shown_to(scope: Any) -> Shown:
+    def shown_to(scope: Any) -> AgentView:
         return mine if (b"authorization", b"Bearer mine") in scope["headers"] else theirs
 
     async def use(address: str) -> None:
@@ -207,7 +208,7 @@ def test_a_page_of_another_origin_is_refused(frozen: FrozenRun, headers: dict[st
     at_http(use, lambda scope: shown_now(frozen))
 
 
-def test_a_search_finds_what_is_nearest_of_its_type_and_the_case_itself(frozen: FrozenRun, shown: Shown) -> None:
+def test_a_search_finds_what_is_nearest_of_its_type_and_the_case_itself(frozen: FrozenRun, shown: AgentView) -> None:
     row = next(row for row in frozen.state.memory.rows() if row.outcome == "success_memory" and row.status == "active")
     asked = {"query": row.question, "task_type": row.task_type, "limit": 20}
     found = got(called(shown, "search_memory", asked))
@@ -240,7 +241,7 @@ def test_a_search_finds_what_is_nearest_of_its_type_and_the_case_itself(frozen: 
     ],
 )
 def test_what_is_wrong_with_a_call_is_told_in_our_words(
-    shown: Shown, name: str, arguments: dict[str, Any], words: str
+    shown: AgentView, name: str, arguments: dict[str, Any], words: str
 ) -> None:
     result = called(shown, name, arguments)
     assert words in told(result)
@@ -250,7 +251,7 @@ def test_what_is_wrong_with_a_call_is_told_in_our_words(
 def test_of_a_fault_of_ours_a_client_learns_no_more_than_that(
     frozen: FrozenRun, caplog: pytest.LogCaptureFixture
 ) -> None:
-    broken = Shown(FrozenRun(frozen.run, "latest", None, frozen.state), frozen.state)  # type: ignore[arg-type]
+    broken = AgentView(FrozenRun(frozen.run, "latest", None, frozen.state), frozen.state)  # type: ignore[arg-type]
     assert (
         told(called(broken, "search_memory", {"query": "x"}))
         == "search_memory failed. What the server prints says why."
@@ -306,9 +307,11 @@ def recorded(opening: Opening, request: pytest.FixtureRequest) -> Iterator[Calla
 def test_a_search_its_outcome_and_a_proposal_are_on_record_and_the_run_verifies(
     recorded: Callable[..., LiveRun],
 ) -> None:
-    live = recorded(learn="propose")
+    # A proxy would find all of it too far; half of its sessions would get nothing.
+    live = recorded(learn="propose", holdback=0.5, bounds=NoteBounds(min_similarity=0.99))
     shown = shown_by(live)
     found = got(called(shown, "search_memory", ASKED))
+    assert found["memories"] and found["memories"][0]["similarity"] < found["floor"] == 0.99
     about = {"search_id": found["search_id"]}
     for right in (True, False, True):
         assert got(called(shown, "report_outcome", {**about, "right": right})) == {**about, "right": right}
@@ -424,6 +427,6 @@ def test_a_package_that_is_missing_is_named_with_its_command(
     assert exited.value.code == 4 and "python -m pip install 'mage-es[mcp]'" in capfd.readouterr().err
 
 
-async def listed(shown: Shown) -> list[Any]:
+async def listed(shown: AgentView) -> list[Any]:
     async with Client(server_of(lambda scope: shown)) as client:
         return list((await client.list_tools()).tools)

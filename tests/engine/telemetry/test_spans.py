@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mage_es.engine.run.directory import Run
@@ -242,3 +243,10 @@ def test_a_request_to_a_served_run_is_a_trace_and_feedback_its_verdict(tmp_path:
     [verdict] = [each for each in found if isinstance(each, TraceVerdict)]
     assert (verdict.span_id, verdict.attributes["gen_ai.evaluation.score.value"]) == (chat.span_id, 1.0)
     assert "Ann" not in repr([each.attributes for each in found])
+    # An agent's search calls no model, so what is said of it is said of the call itself.
+    asked = msgspec.structs.replace(opened, shape="search", treatment="searched", arm="", model="")
+    found = spans_of(tmp_path / "search", asked, closed, said)
+    request, search = only(found, "POST /mcp"), only(found, SEARCH_MEMORY)
+    assert search.parent_id == request.span_id and len(found) == 3
+    [verdict] = [each for each in found if isinstance(each, TraceVerdict)]
+    assert verdict.span_id == request.span_id

@@ -1,4 +1,5 @@
-"""`mage-es export`: write a run's events as Parquet, CSV or JSON Lines, or as traces of OpenTelemetry."""
+"""`mage-es export`: write a run's events as Parquet, CSV or JSON Lines, or as traces of OpenTelemetry;
+or its exams as logs of Inspect."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ EXAMPLES = examples(
     "mage-es export --format parquet --to events",
     "mage-es export RUN --format csv --to /tmp/events --until iter-3",
     "mage-es export RUN --format otlp --endpoint http://localhost:4318",
+    "mage-es export RUN --format inspect --to logs",
 )
 
 
@@ -29,8 +31,11 @@ def export(
     settings: Settings,
     out: Output,
     format: Annotated[
-        Literal["parquet", "csv", "jsonl", "otlp"],
-        typer.Option("--format", help="Format of the files; otlp: traces, events and metrics of OpenTelemetry."),
+        Literal["parquet", "csv", "jsonl", "otlp", "inspect"],
+        typer.Option(
+            "--format",
+            help="Format of the files; otlp: traces, events and metrics of OpenTelemetry; inspect: logs of Inspect.",
+        ),
     ],
     to: Annotated[
         Path | None,
@@ -51,7 +56,8 @@ def export(
 
     Writes one file for each event type (JSON Lines: one for all), and a SCHEMA.md that explains every column. With
     `--format otlp` a question is a trace with its calls, searches and verdict, by the semantic conventions for
-    generative AI: as JSON lines, or sent to `--endpoint`. The run's exams are in it.
+    generative AI: as JSON lines, or sent to `--endpoint`. The run's exams are in it. With `--format inspect` each exam
+    is an `.eval` file, with questions, answers and prompts, that `inspect view` opens.
     """
     found = settings.find_run(run)
     if format == "otlp":
@@ -60,6 +66,8 @@ def export(
         raise UsageError(f"--endpoint and --texts belong to --format otlp, not to {format}.")
     elif to is None:
         raise UsageError("Name a new or empty folder for the files: --to FOLDER.")
+    elif format == "inspect":
+        _as_inspect(found, out, to, until)
     else:
         _as_files(found, out, to, format, until)
     out.next(settings.again("verify", found.id))
@@ -85,3 +93,12 @@ def _as_otlp(run: Run, out: Output, to: Path | None, endpoint: str, until: str, 
     out.report(report, TextTable(title, ("", "number"), [(name, str(count)) for name, count in counts]))
     if report.refused:
         out.say(f"{report.to} did not take the {' and '.join(report.refused)}: some tools know traces only.")
+
+
+def _as_inspect(run: Run, out: Output, to: Path, until: str) -> None:
+    from mage_es.engine.verbs.inspect_logs import export_inspect
+
+    report = export_inspect(run, to, until=until)
+    rows = [(each.file, str(each.samples), f"{each.correct}/{each.decided}") for each in report.logs]
+    out.report(report, TextTable(f"Exams of {run.id} in {to}", ("file", "samples", "right"), rows))
+    out.say(f"\ninspect view --log-dir {to}")

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.evolve import aevolve, evolve
     from mage_es.engine.verbs.exam import aexamine, examine
     from mage_es.engine.verbs.exam_report import ExamReport
+    from mage_es.engine.verbs.inspect_logs import InspectReport, aexport_inspect, export_inspect
     from mage_es.engine.verbs.merge import MergeReport, amerge, merge
     from mage_es.engine.verbs.open_run import aopen_run, open_run
     from mage_es.engine.verbs.otlp import OtlpReport, aexport_otlp, export_otlp
@@ -83,6 +84,7 @@ __all__ = [
     "ErasureReceipt",
     "ExamReport",
     "FrozenRun",
+    "InspectReport",
     "Interrupted",
     "Limits",
     "LogDamaged",
@@ -121,6 +123,7 @@ __all__ = [
     "aerase",
     "aevolve",
     "aexamine",
+    "aexport_inspect",
     "aexport_otlp",
     "amerge",
     "aopen_run",
@@ -139,6 +142,7 @@ __all__ = [
     "erase",
     "evolve",
     "examine",
+    "export_inspect",
     "export_otlp",
     "find_run",
     "inference_of",
@@ -182,6 +186,7 @@ _HOMES = {
     "engine.verbs.evolve": ("aevolve", "evolve"),
     "engine.verbs.exam": ("aexamine", "examine"),
     "engine.verbs.exam_report": ("ExamReport",),
+    "engine.verbs.inspect_logs": ("InspectReport", "aexport_inspect", "export_inspect"),
     "engine.verbs.merge": ("MergeReport", "amerge", "merge"),
     "engine.verbs.open_run": ("aopen_run", "open_run"),
     "engine.verbs.otlp": ("OtlpReport", "aexport_otlp", "export_otlp"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -63,3 +64,14 @@ def test_what_belongs_to_traces_is_refused_with_other_formats(mage: Command, run
         assert (refused.code, "belong to --format otlp" in refused.err) == (2, True)
     nowhere = mage("export", "--format", "csv")
     assert (nowhere.code, "--to FOLDER" in nowhere.err) == (2, True)
+
+
+def test_logs_of_inspect_need_its_package_or_are_written(mage: Command, runs_dir: Path) -> None:
+    assert mage("exam", "--questions", "5").code == 0
+    outcome = mage("export", "--format", "inspect", "--to", "logs", "--json")
+    if find_spec("inspect_ai"):
+        assert [log["file"] for log in json.loads(outcome.out)["logs"]] == ["0001-latest.eval"]
+        assert Path("logs/0001-latest.eval").is_file()
+    else:
+        assert (outcome.code, "python -m pip install 'mage-es[inspect]'" in outcome.err) == (4, True)
+        assert not Path("logs").exists()

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.evolve import aevolve, evolve
     from mage_es.engine.verbs.exam import aexamine, examine
     from mage_es.engine.verbs.exam_report import ExamReport
+    from mage_es.engine.verbs.inspect_diff import InspectDiff, adiff_inspect, diff_inspect
     from mage_es.engine.verbs.inspect_logs import InspectReport, aexport_inspect, export_inspect
     from mage_es.engine.verbs.merge import MergeReport, amerge, merge
     from mage_es.engine.verbs.open_run import aopen_run, open_run
@@ -84,6 +85,7 @@ __all__ = [
     "ErasureReceipt",
     "ExamReport",
     "FrozenRun",
+    "InspectDiff",
     "InspectReport",
     "Interrupted",
     "Limits",
@@ -119,6 +121,7 @@ __all__ = [
     "aask",
     "abaseline",
     "adiff",
+    "adiff_inspect",
     "aeffect",
     "aerase",
     "aevolve",
@@ -137,6 +140,7 @@ __all__ = [
     "averify",
     "baseline",
     "diff",
+    "diff_inspect",
     "effect",
     "effect_price",
     "erase",
@@ -186,6 +190,7 @@ _HOMES = {
     "engine.verbs.evolve": ("aevolve", "evolve"),
     "engine.verbs.exam": ("aexamine", "examine"),
     "engine.verbs.exam_report": ("ExamReport",),
+    "engine.verbs.inspect_diff": ("InspectDiff", "adiff_inspect", "diff_inspect"),
     "engine.verbs.inspect_logs": ("InspectReport", "aexport_inspect", "export_inspect"),
     "engine.verbs.merge": ("MergeReport", "amerge", "merge"),
     "engine.verbs.open_run": ("aopen_run", "open_run"),

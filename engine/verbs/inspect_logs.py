@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from mage_es import __version__
+from mage_es.engine.benchmarks.evals import require_inspect
 from mage_es.engine.models.clients import chat_of
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import ExamRecord, RecordedExam, exam_records, read_exam
@@ -31,7 +32,7 @@ from mage_es.engine.run.world import baseline_of, first_event
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.events.digests import sha256_text
-from mage_es.events.errors import PrerequisiteError, UsageError
+from mage_es.events.errors import UsageError
 from mage_es.events.facts.private import quotes_erased
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
@@ -49,7 +50,6 @@ if TYPE_CHECKING:  # the extra need not be installed
     from inspect_ai.model import ModelUsage
     from inspect_ai.scorer import Score
 
-INSTALL = "python -m pip install 'mage-es[inspect]'"
 WITHHELD = "(The text of a subject, which no export has.)"
 _READ: frozenset[type[Event]] = frozenset({
     *(QuestionPlanned, ModelCalled, BundleTrimmed, AnswerJudged, AnswerUnanswered, AnswerUndecided),
@@ -103,14 +103,6 @@ class _Exam(NamedTuple):
     @property
     def name(self) -> str:
         return self.found.name or self.run.id
-
-
-def require_inspect() -> None:
-    """Raises `PrerequisiteError` without the extra."""
-    try:
-        import inspect_ai.log  # noqa: F401
-    except ImportError as error:
-        raise PrerequisiteError(f"Logs of Inspect need the package {error.name}: {INSTALL}") from error
 
 
 @typed

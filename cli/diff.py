@@ -1,4 +1,4 @@
-"""`mage-es diff`: what changed between two moments of a run, or between two runs."""
+"""`mage-es diff`: what changed between two moments of a run, or between two runs; or between two logs of Inspect."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,10 +14,12 @@ import typer
 from mage_es.cli.options import examples, takes
 from mage_es.cli.output import Output, TextTable
 from mage_es.cli.settings import Settings
+from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:
     from mage_es.engine.run.memories import MemoryItem
     from mage_es.engine.verbs.diff import AnswersDiff, DiffReport
+    from mage_es.engine.verbs.inspect_diff import InspectDiff, ScoresDiff
 
 SHOWN = 8
 """Rows of a table; `--json` has all."""
@@ -24,6 +27,7 @@ EXAMPLES = examples(
     "mage-es diff RUN",
     "mage-es diff RUN@iter-3 RUN@iter-9",
     "mage-es diff RUN OTHER --question wordmath-test-4",
+    "mage-es diff before.eval after.eval",
 )
 
 
@@ -47,8 +51,11 @@ def diff(
     """Print what changed between two moments or two runs: settings, what was learned, answers to the same questions.
 
     A moment is a run with a marker: RUN@start, RUN@iter-9, RUN@seq:1234; @iter-9 is one of the newest run. Everything
-    is computed from the logs, without a model.
+    is computed from the logs, without a model. Two logs of Inspect (.eval) are compared by the samples that both have.
     """
+    if ".eval" in (Path(before).suffix, Path(after).suffix):
+        _inspected(out, before, after, question)
+        return
     from mage_es.engine.verbs.diff import diff as compare
     from mage_es.engine.verbs.diff import moment_of
 
@@ -57,6 +64,25 @@ def diff(
     report = compare(run, other, at=(marker, until), question=question)
     out.report(report, *parts(report))
     out.next(settings.again("memory", "list", other.id), settings.again("show", question or "QUESTION", other.id))
+
+
+def _inspected(out: Output, before: str, after: str, question: str) -> None:
+    from mage_es.engine.verbs.inspect_diff import diff_inspect
+
+    if question or {Path(before).suffix, Path(after).suffix} != {".eval"}:
+        raise UsageError("A log of Inspect is compared with another one, by its samples: mage-es diff A.eval B.eval")
+    report = diff_inspect(Path(before), Path(after))
+    out.report(report, *_sampled(report))
+
+
+def _sampled(report: InspectDiff) -> list[TextTable | str]:
+    apart = {
+        f"only in {report.before}": report.only_before,
+        f"only in {report.after}": report.only_after,
+        "in both with another input": report.changed,
+    }
+    said = [f"{len(names)} samples are {what}: {_cut(', '.join(names))}" for what, names in apart.items() if names]
+    return [f"{report.before} to {report.after}", _answers(report.answers, "The same samples", "score"), *said]
 
 
 def parts(report: DiffReport) -> list[TextTable | str]:
@@ -81,18 +107,27 @@ def _summary(report: DiffReport) -> str:
     return f"{moments}: {', '.join(changes) or 'the same state'}"
 
 
-def _answers(found: tuple[AnswersDiff, ...]) -> TextTable:
+def _answers(
+    found: Sequence[AnswersDiff | ScoresDiff], title: str = "The same questions", what: str = "questions"
+) -> TextTable:
     rows = [
         (
-            *(each.what, str(each.total), str(each.before), str(each.after), str(len(each.won)), str(len(each.lost))),
+            *(
+                each.what,
+                str(each.total),
+                f"{each.before:g}",
+                f"{each.after:g}",
+                str(len(each.won)),
+                str(len(each.lost)),
+            ),
             f"{100 * (each.after - each.before) / each.total:+.1f}",
             f"{each.interval.low:+.1f} to {each.interval.high:+.1f}",
             "" if each.interval.p is None else f"{each.interval.p:.2g}",
         )
         for each in found
     ]
-    columns = ("questions", "both", "right before", "after", "won", "lost", "points", "95 % interval", "p")
-    return TextTable("The same questions", columns, rows)
+    columns = (what, "both", "right before", "after", "won", "lost", "points", "95 % interval", "p")
+    return TextTable(title, columns, rows)
 
 
 def _learned(report: DiffReport) -> TextTable:

@@ -1,4 +1,5 @@
-"""`mage-es export`: a run's events as Parquet, CSV or JSON Lines, as traces of OpenTelemetry, or as a data set."""
+"""`mage-es export`: a run's events as Parquet, CSV or JSON Lines, as traces of OpenTelemetry, or as a data set; or its
+exams as logs of Inspect."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ EXAMPLES = examples(
     "mage-es export RUN --format csv --to /tmp/events --until iter-3",
     "mage-es export RUN --format otlp --endpoint http://localhost:4318",
     "mage-es export RUN --format hf --to dataset",
+    "mage-es export RUN --format inspect --to logs",
 )
 
 
@@ -30,10 +32,11 @@ def export(
     settings: Settings,
     out: Output,
     format: Annotated[
-        Literal["parquet", "csv", "jsonl", "otlp", "hf"],
+        Literal["parquet", "csv", "jsonl", "otlp", "hf", "inspect"],
         typer.Option(
             "--format",
-            help="Format of the files; otlp: traces, events and metrics of OpenTelemetry; hf: a data set with a card.",
+            help="Format of the files; otlp: traces, events and metrics of OpenTelemetry; hf: a data set with a card; "
+            "inspect: logs of Inspect.",
         ),
     ],
     to: Annotated[
@@ -59,7 +62,8 @@ def export(
     generative AI: as JSON lines, or sent to `--endpoint`. The run's exams are in it.
 
     With `--format hf` the folder is a data set of the Hugging Face Hub: questions by split, memories, answers and the
-    conversations as session traces, which `datasets.load_dataset` reads from disk.
+    conversations as session traces, which `datasets.load_dataset` reads from disk. With `--format inspect` each exam is
+    an `.eval` file, with questions, answers and prompts, that `inspect view` opens.
     """
     found = settings.find_run(run)
     if gold and format != "hf":
@@ -72,6 +76,8 @@ def export(
         raise UsageError("Name a new or empty folder for the files: --to FOLDER.")
     elif format == "hf":
         _as_data_set(found, out, to, until, gold=gold)
+    elif format == "inspect":
+        _as_inspect(found, out, to, until)
     else:
         _as_files(found, out, to, format, until)
     out.next(settings.again("verify", found.id))
@@ -110,3 +116,12 @@ def _as_data_set(run: Run, out: Output, to: Path, until: str, *, gold: bool) -> 
         out.say(f"\n{report.left_out} rows with texts of subjects are left out.")
     if report.licence == "unknown":
         out.say(f"\nName the licence of the questions in {to / 'README.md'} before you publish it.")
+
+
+def _as_inspect(run: Run, out: Output, to: Path, until: str) -> None:
+    from mage_es.engine.verbs.inspect_logs import export_inspect
+
+    report = export_inspect(run, to, until=until)
+    rows = [(each.file, str(each.samples), f"{each.correct}/{each.decided}") for each in report.logs]
+    out.report(report, TextTable(f"Exams of {run.id} in {to}", ("file", "samples", "right"), rows))
+    out.say(f"\ninspect view --log-dir {to}")

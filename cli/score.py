@@ -24,7 +24,10 @@ EXAMPLES = examples(
 _Predictions = Annotated[
     Path,
     typer.Option(
-        "--predictions", metavar="FILE", help='JSON Lines of {"id": ..., "prediction": ...}.', show_default=False
+        "--predictions",
+        metavar="FILE",
+        help='JSON Lines of {"id": ..., "prediction": ...}, or a log of Inspect (.eval).',
+        show_default=False,
     ),
 ]
 _Records = Annotated[

@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAPERS = {
     "README.md": "index.md",
     "docs/questions.md": "questions.md",
+    "docs/inspect.md": "inspect.md",
     "cli/TUTORIAL.md": "tutorial.md",
     "cli/PRODUCTION.md": "production.md",
     "cli/README.md": "commands.md",

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.exam import aexamine, examine
     from mage_es.engine.verbs.exam_report import ExamReport
     from mage_es.engine.verbs.hf import HfReport, aexport_hf, export_hf
+    from mage_es.engine.verbs.inspect_diff import InspectDiff, adiff_inspect, diff_inspect
+    from mage_es.engine.verbs.inspect_logs import InspectReport, aexport_inspect, export_inspect
     from mage_es.engine.verbs.merge import MergeReport, amerge, merge
     from mage_es.engine.verbs.open_run import aopen_run, open_run
     from mage_es.engine.verbs.otlp import OtlpReport, aexport_otlp, export_otlp
@@ -89,6 +91,8 @@ __all__ = [
     "ExamReport",
     "FrozenRun",
     "HfReport",
+    "InspectDiff",
+    "InspectReport",
     "Interrupted",
     "Limits",
     "LogDamaged",
@@ -125,11 +129,13 @@ __all__ = [
     "abaseline",
     "abisect",
     "adiff",
+    "adiff_inspect",
     "aeffect",
     "aerase",
     "aevolve",
     "aexamine",
     "aexport_hf",
+    "aexport_inspect",
     "aexport_otlp",
     "amerge",
     "aopen_run",
@@ -146,12 +152,14 @@ __all__ = [
     "bisect",
     "bisect_price",
     "diff",
+    "diff_inspect",
     "effect",
     "effect_price",
     "erase",
     "evolve",
     "examine",
     "export_hf",
+    "export_inspect",
     "export_otlp",
     "find_run",
     "inference_of",
@@ -199,6 +207,8 @@ _HOMES = {
     "engine.verbs.exam": ("aexamine", "examine"),
     "engine.verbs.exam_report": ("ExamReport",),
     "engine.verbs.hf": ("HfReport", "aexport_hf", "export_hf"),
+    "engine.verbs.inspect_diff": ("InspectDiff", "adiff_inspect", "diff_inspect"),
+    "engine.verbs.inspect_logs": ("InspectReport", "aexport_inspect", "export_inspect"),
     "engine.verbs.merge": ("MergeReport", "amerge", "merge"),
     "engine.verbs.open_run": ("aopen_run", "open_run"),
     "engine.verbs.otlp": ("OtlpReport", "aexport_otlp", "export_otlp"),
@@ -219,7 +229,7 @@ _HOMES = {
     ),
 }
 """The module of each name; a test compares it with the imports above, which are for type checkers."""
-_MODULES = ("dspy",)
+_MODULES = ("dspy", "inspect")
 """Modules of the package itself, each with a library of its own to speak to."""
 _OWN_NAMES = {"Score": "TaskScore", "Scorer": "Scoring", "Task": "TaskRow", "baseline": "run_baseline"}
 """Names that are different in their modules."""

@@ -1,6 +1,7 @@
 """Reading the records of one file, all or none: a JSON array, JSON lines, CSV or Parquet, also gzipped.
 
-JSON arrays and JSON lines are distinguished by their content; CSV, TSV and Parquet are recognised by their names.
+JSON arrays and JSON lines are distinguished by their content; CSV, TSV, Parquet and logs of Inspect (`.eval`) are
+recognised by their names.
 
 Rules
     - A file has a limit (`most_bytes`), against which a record counts at least 1 KiB, its size in memory.
@@ -22,6 +23,7 @@ from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 import msgspec
 
+from mage_es.engine.benchmarks.evals import ENDING, read_eval, rows_of
 from mage_es.engine.benchmarks.files import MIB, contents, most_bytes, too_much
 from mage_es.events.errors import PrerequisiteError
 
@@ -133,6 +135,10 @@ def _pieces(path: Path, raw: bytes, kind: type[RecordT], most: int) -> Iterator[
     ending = _ending(path)
     if ending in (".parquet", ".csv", ".tsv"):
         yield from _parquet_rows(path, raw, kind, most) if ending == ".parquet" else _table_rows(raw, kind, ending)
+        return
+    if ending == ENDING:
+        for place, row in rows_of(read_eval(path, most)):
+            yield _Piece(place, len(msgspec.json.encode(row)), partial(msgspec.convert, row, kind))
         return
     decoder, text = msgspec.json.Decoder(kind), raw.removeprefix(_BOM)
 

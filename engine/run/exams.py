@@ -94,12 +94,13 @@ class ExamRecord(NamedTuple):
     def is_there(self, run: Run) -> bool:
         return any(exam.path.name == self.opened.exam for exam in run.exams())
 
-    def log(self, run: Run) -> LogReader:
-        """Return the exam's own log. Raises `LogDamaged` if it is missing, or not the one that was recorded."""
+    def log(self, run: Run, *, opened: bool = True) -> LogReader:
+        """Return the exam's own log; without `opened`, subjects' texts are read as recorded. Raises `LogDamaged` if it
+        is missing, or not the one that was recorded."""
         path = run.exam(self.opened.exam).log_path
         if not self.is_there(run):
             raise LogDamaged(f"{path} is missing ({self.summary}): restore the exam from a backup.")
-        reader = LogReader(path)
+        reader = LogReader(path, opened=opened)
         if self.closed and reader.head != (self.closed.head_seq, self.closed.head_chain):
             raise LogDamaged(
                 f"{path} was replaced, cut or added to: it ends with head {reader.head.chain[:16]}, but the run "

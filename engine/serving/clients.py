@@ -16,7 +16,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from functools import lru_cache
+from functools import lru_cache, partial
 from threading import Lock
 from typing import Any, Literal, NamedTuple, TypeVar, cast, get_args
 
@@ -230,19 +230,19 @@ class _Recorded:
         self._live.close_inference(closed)
 
 
+def note_before(frozen: FrozenRun, text: str, is_first: bool, task_type: str | None = None) -> tuple[Note, str]:
+    """Return the note of a turn that nothing records, and why it has none; `is_first`: it begins the conversation."""
+    layout = frozen.layout_before(is_first=is_first)
+    found = frozen.recalled(text, task_type, layout=layout)
+    return note_of(frozen.state, found.memories, layout), "far" if found.is_far else "bare" if found.is_bare else "none"
+
+
 class _Unrecorded:
     """Each turn has the note that its own text gives: the same on every request, without any record."""
 
     def __init__(self, frozen: FrozenRun) -> None:
         self._frozen = frozen
-        self._note = lru_cache(maxsize=8_192)(self._rendered)
-
-    def _rendered(self, text: str, is_first: bool, task_type: str | None) -> tuple[Note, str]:
-        """Return the note of a turn, and why it has none."""
-        layout = self._frozen.layout_before(is_first=is_first)
-        found = self._frozen.recalled(text, task_type, layout=layout)
-        note = note_of(self._frozen.state, found.memories, layout)
-        return note, "far" if found.is_far else "bare" if found.is_bare else "none"
+        self._note = lru_cache(maxsize=8_192)(partial(note_before, frozen))
 
     def open(self, reading: Reading, shape: RequestShape, given: Mapping[str, str]) -> _Opened:
         wish, task_type = _wish(given), given.get("x-mage-task-type")

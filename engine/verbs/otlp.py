@@ -100,7 +100,7 @@ def export_otlp(
     reader = LogReader(found.log_path, opened=False)
     end = reader.resolve(until)
     exams = [each for each in exam_records(reader) if each.closed and each.seq <= end and each.is_there(found)]
-    logs = [each.log(found) for each in exams]
+    logs = [each.log(found, opened=False) for each in exams]
     everything = _traced(reader, logs, [each.opened.head_seq for each in exams], end, texts=texts)
     refused: list[str] = []
     if to is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -77,3 +78,12 @@ def test_a_run_is_a_data_set_with_a_card(mage: Command, runs_dir: Path) -> None:
     assert "memories.jsonl" in told.out and Path("again/questions/held_out.jsonl").read_text().count('"answer"') == 20
     refused = mage("export", "--format", "csv", "--gold", "--to", "new")
     assert (refused.code, "--gold belongs to --format hf" in refused.err) == (2, True)
+def test_logs_of_inspect_need_its_package_or_are_written(mage: Command, runs_dir: Path) -> None:
+    assert mage("exam", "--questions", "5").code == 0
+    outcome = mage("export", "--format", "inspect", "--to", "logs", "--json")
+    if find_spec("inspect_ai"):
+        assert [log["file"] for log in json.loads(outcome.out)["logs"]] == ["0001-latest.eval"]
+        assert Path("logs/0001-latest.eval").is_file()
+    else:
+        assert (outcome.code, "python -m pip install 'mage-es[inspect]'" in outcome.err) == (4, True)
+        assert not Path("logs").exists()

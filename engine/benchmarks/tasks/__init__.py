@@ -18,7 +18,7 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     "subject": ("subject",),
 }
 """Each role with its default column names."""
-_ENDINGS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
+_ENDINGS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".eval")
 
 
 def names_tasks(name: str) -> bool:

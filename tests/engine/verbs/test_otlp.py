@@ -165,6 +165,7 @@ def test_no_word_of_a_subject_is_exported_whoever_has_the_keys(tmp_path: Path) -
     echo = Echo()
     run = stopped(tmp_path / "runs", echo)
     resume(run, models=models_with(echo))
+    examine(run, execution=echo)
     export_otlp(run, tmp_path / "out", texts=True)
     assert not in_clear(tmp_path / "out") and b"sealed:" not in (tmp_path / "out" / "traces.jsonl").read_bytes()
     found = read_files(tmp_path / "out")

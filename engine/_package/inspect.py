@@ -1,0 +1,17 @@
+"""What Inspect (inspect_ai) gets from here: a solver that puts a run's memories into any of its tasks.
+
+    from inspect_ai import eval
+    from mage_es.inspect import with_memory
+
+    eval(task, solver=[with_memory("runs/support"), generate()])
+
+It needs the extra `inspect`; exports and comparisons of logs are in `mage_es` itself.
+"""
+
+from mage_es.engine.benchmarks.evals import require_inspect
+
+require_inspect()
+
+from mage_es.engine.serving.inspect_solver import with_memory  # noqa: E402 - what is missing was named before
+
+__all__ = ["with_memory"]

@@ -18,7 +18,7 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ExamClosed, ModelCalled, QuestionPlanned
 from tests.engine.verbs.pears import CANARIES, SUBJECTS, Echo, models_with, stopped
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # Inspect's own
 
 
 def samples_of(log: EvalLog) -> list[EvalSample]:

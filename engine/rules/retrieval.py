@@ -11,6 +11,8 @@ Rules
     - Among the nearest, cases that may have been solved by chance (`guess`, rules/harvest.py) come last.
     - A question that was missed and later solved is shown once, by its correction.
     - If a metric was learned from the cases (rules/metric.py) it ranks them; floors are always cosines.
+    - Where a metric may be learned, cases that are out of date (rules/drift.py) or outvoted by those around them
+      (rules/outvoted.py) are shown with no question.
     - `nearest` has no quotas: of the cases of both indexes it takes the K nearest, those of one question text once, and
       with `is_reasoned` only those that show how their answer was reached, or are a reply that a client gave. If its
       type has fewer, the nearest of all other types follow: for a type with little learned, nothing else shows the form
@@ -30,13 +32,16 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from mage_es.engine.rules.drift import since
 from mage_es.engine.rules.harvest import GUESS
-from mage_es.engine.rules.metric import Metric, metric_of
+from mage_es.engine.rules.metric import Metric, metric_of, slices_of
+from mage_es.engine.rules.outvoted import MOST as VOTING
+from mage_es.engine.rules.outvoted import outvoted
 from mage_es.engine.rules.own import normal_form
 from mage_es.engine.seams.embedder import Vector, Vectors
 from mage_es.events.vocabulary import RetrievalRecipeAuthored
 from mage_es.projections.memory import INDEXES, Index, Memory, MemoryRow
-from mage_es.projections.slices import Slice
+from mage_es.projections.slices import Birth, Slice, computed_of
 
 _DIVERSE_POOL = 16  # candidates per index among which maximal marginal relevance chooses
 _NEAR = 0.75  # share of its type's questions that a type strategy fits less well than those for which it is shown
@@ -136,7 +141,8 @@ class Candidates:
             similarity = self._metric.similarity(rows, self.query.vector) if self._metric and rows.ids else cosine
             pool = Pool(rows, cosine, similarity, [])
             most = max(_DIVERSE_POOL, self._terms.bundle)
-            eligible = _eligible(self._memory, pool, self.query, self._terms, most) if rows.ids else ()
+            refuted = _refuted(self._memory, task_type) if self._terms.is_measured else frozenset[str]()
+            eligible = _eligible(self._memory, pool, self.query, self._terms, most, refuted) if rows.ids else ()
             nearest = sorted(islice(eligible, most), key=lambda row: rows.kinds[row] == GUESS)
             if not self._terms.strategy_floor and task_type == self.query.task_type:
                 nearest = [*_strategies(rows, cosine, self.query, self._terms), *nearest]
@@ -284,8 +290,40 @@ def _diverse(pool: Pool, count: int) -> list[int]:
     return [rows[place] for place in chosen]
 
 
-def _eligible(memory: Memory, pool: Pool, query: Query, terms: Terms, count: int) -> Iterator[int]:
-    """Yield row numbers, best first, without the question's own memories and those below its floor."""
+def _refuted(memory: Memory, task_type: str) -> frozenset[str]:
+    """Return the cases of a task type that other cases show to be wrong, or no longer right."""
+    # Kept with the slices of all types, since a metric follows from their cases.
+    if not (slices := slices_of(memory)):
+        return frozenset()
+    return computed_of(slices, f"refuted in {task_type}", lambda: _found_wrong(memory, task_type))
+
+
+def _found_wrong(memory: Memory, task_type: str) -> frozenset[str]:
+    up_to_date, metric = since(memory, task_type), metric_of(memory, task_type)
+    cases, out = list[tuple[Birth, str, Vector]](), set[str]()
+    for rows in (memory.slice(index, task_type) for index in get_args(Index)):
+        for row, name in enumerate(rows.ids):
+            if not _is_case(rows, row):
+                continue
+            if up_to_date.is_outdated(rows.births[row][0], memory.row(name).answer):
+                out.add(name)
+            else:
+                cases.append((rows.births[row], name, rows.vectors[row]))
+    cases = sorted(cases, key=itemgetter(0, 1))[-VOTING:]
+    if cases:
+        vectors = np.array([vector for _, _, vector in cases])
+        if metric:
+            vectors = metric.moved(vectors)
+            vectors /= np.maximum(np.linalg.norm(vectors, axis=1), np.finfo(np.float32).tiny)[:, None]
+        is_out = outvoted(vectors, [memory.row(name).answer for _, name, _ in cases])
+        out.update(name for (_, name, _), each in zip(cases, is_out, strict=True) if each)
+    return frozenset(out)
+
+
+def _eligible(
+    memory: Memory, pool: Pool, query: Query, terms: Terms, count: int, refuted: Collection[str]
+) -> Iterator[int]:
+    """Yield row numbers, best first, without the question's own memories, those refuted and those below its floor."""
     rows = pool.rows
     # The best rows, in steps that grow fourfold: filters leave out few, and sorting a whole slice costs far more.
     own_text = normal_form(query.question) if terms.exclude_self else ""
@@ -296,6 +334,8 @@ def _eligible(memory: Memory, pool: Pool, query: Query, terms: Terms, count: int
             if row in yielded:
                 continue
             yielded.add(row)
+            if rows.ids[row] in refuted:
+                continue
             is_strategy = not _is_case(rows, row)
             # Unless the run has a floor of its own, strategies do not compete with the others; see `_strategies`.
             if is_strategy and not terms.strategy_floor:

@@ -136,6 +136,15 @@ def shown(cases: Sequence[tuple[str, Vector, str]]) -> Mapping[str, Metric]:
     return {name: learned._replace(mean=vectors[types == name].mean(axis=0)) for name in better}
 
 
+def moved_by(cases: Sequence[tuple[str, Vector, str]], places: NDArray[np.intp]) -> _Floats:
+    """Return the vectors of cases of one task type, of length 1, by the metric that only those at some places teach."""
+    vectors = np.array([vector for _, vector, _ in cases], dtype=np.float64)
+    learned = _learned(vectors[places], [_features(cases[place][0], cases[place][2]) for place in places])
+    moved = learned._replace(mean=vectors[places].mean(axis=0)).moved(vectors)
+    unit: _Floats = moved / _length(moved)[:, None]
+    return unit
+
+
 def _features(task_type: str, answer: str) -> frozenset[str]:
     # The same word is a different answer in another type.
     answer = answer.strip().casefold()

@@ -23,7 +23,7 @@ Rules
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from heapq import nsmallest
 from itertools import chain, islice
 from operator import itemgetter
@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from mage_es.engine.rules.drift import since
 from mage_es.engine.rules.harvest import GUESS
-from mage_es.engine.rules.metric import Metric, metric_of, slices_of
+from mage_es.engine.rules.metric import Metric, metric_of, moved_by, slices_of
 from mage_es.engine.rules.outvoted import MOST as VOTING
 from mage_es.engine.rules.outvoted import outvoted
 from mage_es.engine.rules.own import normal_form
@@ -312,10 +312,8 @@ def _found_wrong(memory: Memory, task_type: str) -> frozenset[str]:
     cases = sorted(cases, key=itemgetter(0, 1))[-VOTING:]
     if cases:
         vectors = np.array([vector for _, _, vector in cases])
-        if metric:
-            vectors = metric.moved(vectors)
-            vectors /= np.maximum(np.linalg.norm(vectors, axis=1), np.finfo(np.float32).tiny)[:, None]
-        is_out = outvoted(vectors, [memory.row(name).answer for _, name, _ in cases])
+        told = [(task_type, vector, memory.row(name).answer) for _, name, vector in cases]
+        is_out = outvoted(vectors, [answer for *_, answer in told], partial(moved_by, told) if metric else None)
         out.update(name for (_, name, _), each in zip(cases, is_out, strict=True) if each)
     return frozenset(out)
 

@@ -208,44 +208,36 @@ def until_back(found: Sequence[Answered], at: int) -> int | None:
     return None
 
 
-def print_stream(name: str, kind: Hostility, seeds: Sequence[Sequence[Answered]]) -> None:
-    """Print the windows of a stream over all seeds, and what came of it for each seed."""
+SINCE = {"wrong": DAY, "changed": CHANGE, "poisoned": CHANGE, "cascade": CASCADE}
+"""The ticket from which on a stream is judged."""
+
+
+def judged(seed: int, found: Sequence[Answered], since: int) -> tuple[str, ...]:
+    """Return the row of a seed: what came of its stream since a ticket."""
+    after = found[since - DAY :]
+    shown = [each for each in after if each.is_shown]
+    back = until_back(found, since) if since > DAY else 0
+    return (
+        str(seed),
+        f"{100 * fmean(each.learned - each.bare for each in after):+.1f}",
+        f"{lower_bound(after):+.1f}",
+        f"{min(lower_bound(found[:n]) for n in range(since, len(found) + 1)):+.1f}",
+        _percent([each.took_poison for each in shown]),
+        "never" if back is None else str(back),
+    )
+
+
+def print_windows(name: str, seeds: Sequence[Sequence[Answered]]) -> None:
+    """Print a stream day by day, over all seeds."""
     rows = []
     for first in range(0, len(seeds[0]), DAY):
         window = [each for found in seeds for each in found[first : first + DAY]]
         shown = [each for each in window if each.is_shown]
-        bounds = [lower_bound(found[: first + DAY]) for found in seeds]
-        rows.append(
-            (
-                str(first + DAY),
-                *(_percent([getattr(each, which) for each in window]) for which in ("learned", "bare", "is_shown")),
-                _percent([each.took_poison for each in shown]),
-                f"{min(bounds):+.1f}",
-            )
-        )
+        shares = (_percent([getattr(each, which) for each in window]) for which in ("learned", "bare", "is_shown"))
+        least = min(lower_bound(found[: first + DAY]) for found in seeds)
+        rows.append((str(first + DAY), *shares, _percent([each.took_poison for each in shown]), f"{least:+.1f}"))
     columns = ("from ticket", "with memory", "without", "shown something", "of these poisoned", "least lower bound")
     print_table(f"{name}, {len(seeds)} seeds", columns, rows)
-    since = {"wrong": DAY, "changed": CHANGE, "poisoned": CHANGE, "cascade": CASCADE}[name]
-    rows = []
-    for place, found in enumerate(seeds, 1):
-        after = found[since - DAY :]
-        shown = [each for each in after if each.is_shown]
-        bounds = [lower_bound(found[:n]) for n in range(since, len(found) + 1, DAY)]
-        gain = 100 * fmean(each.learned - each.bare for each in after)
-        back = until_back(found, since) if since > DAY else 0
-        rows.append(
-            (
-                str(place),
-                f"{gain:+.1f}",
-                f"{lower_bound(after):+.1f}",
-                f"{min(bounds, default=0.0):+.1f}",
-                _percent([each.took_poison for each in shown]),
-                "never" if back is None else str(back),
-            )
-        )
-    head = f"with minus without from {since} on"
-    columns = ("seed", head, "its lower bound", "least lower bound of all", "poisoned prompts", "back after")
-    print_table(f"{name}, from ticket {since} on", columns, rows)
 
 
 def _percent(values: Sequence[bool]) -> str:
@@ -259,11 +251,18 @@ def main() -> None:
     parser.add_argument("--streams", nargs="+", choices=list(STREAMS), default=list(STREAMS))
     given = parser.parse_args()
     for name in given.streams:
-        seeds = []
-        for seed in range(1, given.seeds + 1):
-            with tempfile.TemporaryDirectory() as folder:
-                seeds.append(streamed(Path(folder), seed, STREAMS[name]))
-        print_stream(name, STREAMS[name], seeds)
+        seeds = list[Sequence[Answered]]()
+
+        def rows(name: str = name, seeds: list[Sequence[Answered]] = seeds) -> Iterator[tuple[str, ...]]:
+            for seed in range(1, given.seeds + 1):
+                with tempfile.TemporaryDirectory() as folder:
+                    seeds.append(streamed(Path(folder), seed, STREAMS[name]))
+                yield judged(seed, seeds[-1], SINCE[name])
+
+        head = "with minus without"
+        columns = ("seed", head, "lower bound", "least lower bound of all so far", "poisoned prompts", "back after")
+        print_table(f"{name}, from ticket {SINCE[name]} on", columns, rows())
+        print_windows(name, seeds)
     print_machine("python -m tests.bench.hostile", ("numpy",))
 
 

@@ -1,4 +1,4 @@
-"""A rule that changes from one run to the next: the memory follows it, and so does the gate, though its anchors do not."""
+"""A rule that changes from one run to the next: the memory follows it, and so does the gate, whose anchors do not."""
 
 from __future__ import annotations
 

@@ -34,6 +34,15 @@ def test_nothing_is_out_where_all_agree_and_where_the_nearest_says_nothing() -> 
     assert not outvoted(vectors, [str(place) for place in range(len(cases))]).any()
 
 
+def test_nothing_is_out_where_that_would_be_half_of_the_cases() -> None:
+    # Of each topic 9 of 20 agree, and the others are each of one mind: right answers are found among those who agree.
+    cases = stream(FIRST, each=80)
+    said = [said if place // TOPICS % 20 < 9 else f"own {place % 40}" for place, (*_, said) in enumerate(cases)]
+    assert not outvoted(np.array([vector for _, vector, _ in cases]), said).any()
+    said = [said if place // TOPICS % 20 < 14 else f"own {place % 40}" for place, (*_, said) in enumerate(cases)]
+    assert outvoted(np.array([vector for _, vector, _ in cases]), said).any()
+
+
 def test_too_few_cases_outvote_nothing() -> None:
     few = poisoned(count=VOTERS)
     assert not outvoted(np.array([vector for _, vector, _ in few]), [said for *_, said in few]).any()

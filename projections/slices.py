@@ -7,13 +7,15 @@ memory, and a search is one product. It is filled when first looked at: a fold a
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import Any, NamedTuple, get_args
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mage_es.events.vocabulary import Phase
 
+T = TypeVar("T")
 Birth = tuple[int, int, int]
 """(iteration, place of the phase in the iteration, ordinal): ordered as the run proceeds."""
 
@@ -40,6 +42,19 @@ class Slice(NamedTuple):
     @classmethod
     def empty(cls) -> Slice:
         return cls([], np.empty((0, 0), dtype=np.float32), [], [], [], {})
+
+
+def computed_of(slices: Sequence[Slice], name: str, make: Callable[[], T]) -> T:
+    """Return what was computed from several slices together, at least one; it is made again once one has changed."""
+    # Kept with the first of the slices, as long as no other has changed.
+    first, *others = slices
+    known = [rows.computed for rows in others]
+    made_of, found = first.computed.get(name, (None, None))
+    if made_of is None or len(made_of) != len(known) or any(a is not b for a, b in zip(made_of, known, strict=True)):
+        found = make()
+        first.computed[name] = known, found
+    made: T = found
+    return made
 
 
 class VectorSlice:

@@ -23,6 +23,10 @@ Rules
       first, which were asked when nothing had been learned, are asked again, without their own cases. Otherwise the
       gain that a few anchors show would be given up; a run of ten questions has two. This second look, too, passes
       something without effect with a probability of at most `gate_p`. If a rule drifts, the last questions count.
+    - In a run that continues another, anchors may be older than the rule that holds now. Those of a task type are out
+      of date if its last questions, asked on what had been learned by then, were right significantly more or less often
+      than these anchors were on the same (`differ`). Then at the last snapshot these questions are asked bare as well,
+      and they alone count.
     - Questions that a new learner is asked again are pairs too (rules/reproof.py).
     - A rollback takes back no memory, so it does not change the record.
     - Without anchors, questions asked once more are all the pairs there are. Without any pair nothing is tested: what
@@ -31,6 +35,7 @@ Rules
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
+from math import comb
 from typing import NamedTuple
 
 import msgspec
@@ -47,6 +52,9 @@ FEW = 20
 questions."""
 SURE = 0.05
 """The anchors settle the matter, for or against what was learned, if the one-sided p is at most this."""
+
+OUTDATED = 0.01
+"""Anchors are out of date if a difference this unlikely parts them from the last questions."""
 
 
 class Pair(NamedTuple):
@@ -95,19 +103,26 @@ def to_ask_more(setting: Setting, state: State, iteration: int) -> dict[str, Pur
 
     Only the last iteration asks them: what is served depends on its record.
     """
-    if setting.config.gate != "paired" or setting.is_served or iteration != setting.end - 1:
+    if setting.config.gate != "paired" or setting.is_served or not is_last(setting, iteration):
         return {}
     bare = state.scores.bare_answers()
     # By the anchors alone, so that a resumed snapshot arrives at the same questions.
+    fresh = [verdict for verdict in state.progress.verdicts("evaluate") if verdict.purpose == "fresh"]
+    if old := outdated(setting, state, iteration):
+        return {each.question_id: "bare" for each in islice((each for each in fresh if each.task_type in old), MORE)}
     last = {name: state.scores.last_asked(name) for name in setting.anchors if name in bare}
     record = _counted("", [Pair(asked.correct, bare[name]) for name, asked in last.items() if asked])
     is_sure = sign_test(max(record.won, record.lost), record.won + record.lost) <= SURE
     if is_sure or record.pairs >= MORE:
         return {}
-    fresh = [verdict.question_id for verdict in state.progress.verdicts("evaluate") if verdict.purpose == "fresh"]
     first = [name for name in setting.evolution if _was_bare(setting, state, name)]
-    found: dict[str, Purpose] = {**dict.fromkeys(fresh, "bare"), **dict.fromkeys(first, "again")}
+    asked_last = (verdict.question_id for verdict in fresh)
+    found: dict[str, Purpose] = {**dict.fromkeys(asked_last, "bare"), **dict.fromkeys(first, "again")}
     return dict(islice(found.items(), MORE))
+
+
+def is_last(setting: Setting, iteration: int) -> bool:
+    return iteration == setting.end - 1
 
 
 def _was_bare(setting: Setting, state: State, name: str) -> bool:
@@ -116,12 +131,36 @@ def _was_bare(setting: Setting, state: State, name: str) -> bool:
     return setting.first == 0 and history is not None and (history.attempts, history.iteration) == (1, 0)
 
 
+def outdated(setting: Setting, state: State, iteration: int) -> frozenset[str]:
+    """Return the task types whose anchors are out of date."""
+    if not setting.first or setting.is_served:
+        return frozenset()
+    types: dict[str, tuple[list[bool], list[bool]]] = {}
+    for verdict in state.progress.verdicts("evaluate"):
+        if verdict.purpose == "fresh":
+            types.setdefault(verdict.task_type, ([], []))[0].append(verdict.correct)
+    for name, is_right in state.scores.anchor_answers(iteration - 1).items():
+        types.setdefault(state.scores.anchor_type(name), ([], []))[1].append(is_right)
+    return frozenset(name for name, (fresh, anchors) in types.items() if differ(fresh, anchors))
+
+
+def differ(ones: Sequence[bool], others: Sequence[bool]) -> bool:
+    """Return whether two shares of right answers differ, by Fisher's exact test at OUTDATED, one half for each side."""
+    right, total = sum(ones) + sum(others), len(ones) + len(others)
+    ways = [comb(len(ones), n) * comb(len(others), right - n) if n <= right else 0 for n in range(len(ones) + 1)]
+    # Integers up to the one comparison, so that it does not depend on the machine.
+    return 2 * min(sum(ways[: sum(ones) + 1]), sum(ways[sum(ones) :])) <= OUTDATED * comb(total, right)
+
+
 def benefit_of(setting: Setting, state: State, iteration: int) -> list[BenefitDecided]:
     """Return what a snapshot shows about what was learned; nothing if no anchor was answered both ways."""
     scores, config = state.scores, setting.config
     pairs: dict[str, list[Pair]] = {}
+    old = outdated(setting, state, iteration) if is_last(setting, iteration) else frozenset()
     # An anchor that lacks one of the answers, because its call failed for good, is not a pair and not evidence.
     for name, bare in scores.bare_answers().items():
+        if scores.last_asked(name) is not None and scores.anchor_type(name) in old:
+            continue
         if (last := scores.last_asked(name)) is not None:
             pairs.setdefault(scores.anchor_type(name), []).append(Pair(last.correct, bare))
         elif state.progress.is_judged("evaluate", name):

@@ -7,7 +7,8 @@ Rules
       If they differ, the prompt in the middle of what is open is next, until two neighbours differ.
     - That takes ceil(log2(n)) prompts besides the ends, for n steps between prompts that differ. No search needs fewer,
       as an answer halves what is open at best.
-    - If the verdict flips more than once, what is found is one of the flips: the first among known verdicts.
+    - If the verdict flips more than once, what is found is one of the flips: of those between known verdicts the one
+      with the fewest prompts in between, else an answer that two moments share could undo what was halved.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,8 +37,9 @@ def bracket(row: Sequence[str], known: Mapping[str, bool]) -> tuple[int, int] | 
     near, far = known[row[0]], known[row[-1]]
     if near == far:
         return None
-    high = next(place for place, name in enumerate(row) if known.get(name) == far)
-    return max(place for place in range(high) if known.get(row[place]) == near), high
+    places = (place for place, name in enumerate(row) if name in known)
+    flips = [(low, high) for low, high in pairwise(places) if (known[row[low]], known[row[high]]) == (near, far)]
+    return min(flips, key=lambda flip: len(_open(row, *flip)))
 
 
 def next_asked(row: Sequence[str], known: Mapping[str, bool]) -> int | None:

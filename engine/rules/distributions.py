@@ -53,9 +53,12 @@ def wilson(right: float, asked: int, *, level: float) -> tuple[float, float]:
 
 def t_quantile(p: float, freedom: float) -> float:
     """Return the quantile of Student's t for p in [1/2, 1)."""
-    # t^2 / (freedom + t^2) is Beta(1/2, freedom / 2), and small where freedom is large, so no digit is lost.
+    # t^2 / (freedom + t^2) is Beta(1/2, freedom / 2). Of it and its complement the smaller one keeps its digits.
     share = float(beta_quantile(0.5, freedom / 2, 2 * p - 1))
-    return sqrt(freedom * share / (1 - share))
+    if share < 0.5:
+        return sqrt(freedom * share / (1 - share))
+    rest = float(beta_quantile(freedom / 2, 0.5, 2 * (1 - p)))
+    return sqrt(freedom * (1 - rest) / rest)
 
 
 def t_tail(t: float, freedom: float) -> float:
@@ -110,7 +113,7 @@ def _factor(a: float, b: float, x: Floats) -> Floats:
 def _deviance(k: float, mean: Floats) -> Floats:
     """Return k log(k / mean) + mean - k, of which a difference would lose the digits for a mean near k."""
     off = (mean - k) / k
-    return k * (off - np.log1p(off))
+    return k * np.where(off > -0.5, off - np.log1p(off), log(k) - np.log(mean) + off)
 
 
 def _stirling(z: float) -> float:

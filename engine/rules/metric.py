@@ -16,7 +16,8 @@ Rules
       sum of both shows, the cosine stays.
     - One metric for all task types of a run, so that a type learns from what another shows about the same words;
       answers of two types are never the same. A type with more cases lost than won keeps the cosine.
-    - It is made from many cases and so is general (rules/own.py); the newest MOST are used.
+    - It is made from many cases and so is general (rules/own.py); of those that are up to date (rules/drift.py) the
+      newest MOST are used.
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mage_es.engine.rules.distributions import sign_test
+from mage_es.engine.rules.drift import since
 from mage_es.engine.seams.embedder import Vector
 from mage_es.projections.memory import Index, Memory
-from mage_es.projections.slices import Slice
+from mage_es.projections.slices import Slice, computed_of
 
 MOST, FOLDS, SHOWN = 600, 5, 5
 P = 0.1
@@ -88,20 +90,16 @@ class _Case(NamedTuple):
 
 def metric_of(memory: Memory, task_type: str) -> Metric | None:
     """Return the metric that the cases show to be better than the cosine for a task type, None if there is none."""
-    slices = [
+    if not (slices := slices_of(memory)):
+        return None
+    return computed_of(slices, "metric", lambda: _of_cases(memory, slices)).get(task_type)
+
+
+def slices_of(memory: Memory) -> list[Slice]:
+    """Return the slices of all task types that have memories."""
+    return [
         rows for name in memory.task_types() for index in get_args(Index) if (rows := memory.slice(index, name)).ids
     ]
-    if not slices:
-        return None
-    # Kept with the first of the slices, as long as no other has changed.
-    first, *others = slices
-    known = [rows.computed for rows in others]
-    made_of, found = first.computed.get("metric", (None, {}))
-    if made_of is None or len(made_of) != len(known) or any(a is not b for a, b in zip(made_of, known, strict=True)):
-        found = _of_cases(memory, slices)
-        first.computed["metric"] = known, found
-    metric: Metric | None = found.get(task_type)
-    return metric
 
 
 def _of_cases(memory: Memory, slices: Sequence[Slice]) -> Mapping[str, Metric]:
@@ -111,8 +109,13 @@ def _of_cases(memory: Memory, slices: Sequence[Slice]) -> Mapping[str, Metric]:
         for row, name in enumerate(rows.ids)
         if rows.kinds[row] != "type_strategy"
     )
-    rows = ((memory.row(name), vector) for _, name, vector in sorted(found, key=itemgetter(0, 1))[-MOST:])
-    return shown([_Case(row.task_type, vector, row.answer) for row, vector in rows])
+    up_to_date = {name: since(memory, name) for name in memory.task_types()}
+    cases = (
+        _Case(row.task_type, vector, row.answer)
+        for _, name, vector in sorted(found, key=itemgetter(0, 1))
+        if not up_to_date[(row := memory.row(name)).task_type].is_outdated(row.iteration, row.answer)
+    )
+    return shown(list(cases)[-MOST:])
 
 
 def shown(cases: Sequence[tuple[str, Vector, str]]) -> Mapping[str, Metric]:

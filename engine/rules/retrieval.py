@@ -11,6 +11,7 @@ Rules
     - Among the nearest, cases that may have been solved by chance (`guess`, rules/harvest.py) come last.
     - A question that was missed and later solved is shown once, by its correction.
     - If a metric was learned from the cases (rules/metric.py) it ranks them; floors are always cosines.
+    - Where a metric may be learned, cases that are out of date (rules/drift.py) are shown with no question.
     - `nearest` has no quotas: of the cases of both indexes it takes the K nearest, those of one question text once, and
       with `is_reasoned` only those that show how their answer was reached, or are a reply that a client gave. If its
       type has fewer, the nearest of all other types follow: for a type with little learned, nothing else shows the form
@@ -30,6 +31,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from mage_es.engine.rules.drift import Since, since
 from mage_es.engine.rules.harvest import GUESS
 from mage_es.engine.rules.metric import Metric, metric_of
 from mage_es.engine.rules.own import normal_form
@@ -136,7 +138,8 @@ class Candidates:
             similarity = self._metric.similarity(rows, self.query.vector) if self._metric and rows.ids else cosine
             pool = Pool(rows, cosine, similarity, [])
             most = max(_DIVERSE_POOL, self._terms.bundle)
-            eligible = _eligible(self._memory, pool, self.query, self._terms, most) if rows.ids else ()
+            up_to_date = since(self._memory, task_type) if self._terms.is_measured else Since()
+            eligible = _eligible(self._memory, pool, self.query, self._terms, most, up_to_date) if rows.ids else ()
             nearest = sorted(islice(eligible, most), key=lambda row: rows.kinds[row] == GUESS)
             if not self._terms.strategy_floor and task_type == self.query.task_type:
                 nearest = [*_strategies(rows, cosine, self.query, self._terms), *nearest]
@@ -284,8 +287,9 @@ def _diverse(pool: Pool, count: int) -> list[int]:
     return [rows[place] for place in chosen]
 
 
-def _eligible(memory: Memory, pool: Pool, query: Query, terms: Terms, count: int) -> Iterator[int]:
-    """Yield row numbers, best first, without the question's own memories and those below its floor."""
+def _eligible(memory: Memory, pool: Pool, query: Query, terms: Terms, count: int, up_to_date: Since) -> Iterator[int]:
+    """Yield row numbers, best first, without the question's own memories, cases out of date and those below its
+    floor."""
     rows = pool.rows
     # The best rows, in steps that grow fourfold: filters leave out few, and sorting a whole slice costs far more.
     own_text = normal_form(query.question) if terms.exclude_self else ""
@@ -297,6 +301,8 @@ def _eligible(memory: Memory, pool: Pool, query: Query, terms: Terms, count: int
                 continue
             yielded.add(row)
             is_strategy = not _is_case(rows, row)
+            if not is_strategy and up_to_date.is_outdated(rows.births[row][0], memory.row(rows.ids[row]).answer):
+                continue
             # Unless the run has a floor of its own, strategies do not compete with the others; see `_strategies`.
             if is_strategy and not terms.strategy_floor:
                 continue

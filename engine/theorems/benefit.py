@@ -5,14 +5,15 @@ and each that was learned from, was asked as decided for its type; and a plan th
 learned. (What a served run put into requests is checked in theorems/serving.py.)
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 
 from mage_es.engine.config import Config
-from mage_es.engine.rules.benefit import Pair, decide_benefit
+from mage_es.engine.rules.benefit import Pair, decide_benefit, differ
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import exam_records
-from mage_es.engine.run.inheriting import last_inherited
+from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.engine.theorems.check import Check
 from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
@@ -25,8 +26,11 @@ BOUND = "0 against the record"
 
 def check_benefit(run: Run, reader: LogReader, config: Config) -> Check:
     """Return whether what was served is what the anchors before it decide (rules/benefit.py)."""
-    record, decided = _Record(config), list[tuple[int, BenefitDecided]]()
-    inherited = last_inherited(reader)
+    decided = list[tuple[int, BenefitDecided]]()
+    begun, inherited = inheritance(reader), last_inherited(reader)
+    is_going_on = begun is not None and begun.iteration >= 0 and not begun.is_served
+    last = begun.iteration + config.iterations if begun and is_going_on else -1
+    record = _Record(config, last)
     for seq, event in reader.numbered(AnswerCarried, AnswerJudged, BenefitDecided, QuestionPlanned):
         if seq > inherited and (problem := record.problem_of(event)):
             return Check(name=NAME, ok=False, detail=problem, bound=BOUND, seq=seq)
@@ -49,8 +53,11 @@ def check_benefit(run: Run, reader: LogReader, config: Config) -> Check:
 class _Record:
     """What the verdicts on the anchors say so far."""
 
-    def __init__(self, config: Config) -> None:
-        self._config = config
+    def __init__(self, config: Config, last: int) -> None:
+        """`last` is the last iteration of a run that continues another, which may find anchors out of date; else -1."""
+        self._config, self._last = config, last
+        self._anchors = defaultdict[int, dict[str, bool]](dict)
+        self._fresh = defaultdict[str, list[bool]](list)
         self._bare, self._learned, self._types = dict[str, bool](), dict[str, bool](), dict[str, str]()
         self._first = dict[str, bool]()  # asked when nothing had been learned
 
@@ -62,6 +69,10 @@ class _Record:
                     self._bare[event.question_id] = event.correct
                 elif event.purpose == "fresh" and event.iteration == 0:
                     self._first[event.question_id] = event.correct
+                if event.purpose == "anchor":
+                    self._anchors[event.iteration][event.question_id] = event.correct
+                elif event.iteration == self._last:
+                    self._fresh[event.task_type].append(event.correct)
             case AnswerJudged(purpose="bare"):
                 self._bare[event.question_id] = event.correct
             case AnswerJudged(purpose="again"):
@@ -71,6 +82,7 @@ class _Record:
                 self._bare[event.question_id] = self._first[event.question_id]
             case AnswerCarried():
                 self._types[event.question_id] = event.task_type
+                self._anchors[event.iteration][event.question_id] = event.correct
             case BenefitDecided():
                 return self._undecided(event)
             case QuestionPlanned():
@@ -79,7 +91,15 @@ class _Record:
 
     def _undecided(self, event: BenefitDecided) -> str:
         pairs: dict[str, list[Pair]] = {}
+        anchors, known = self._anchors[event.iteration - 1], {name for each in self._anchors.values() for name in each}
+        old = {
+            task_type
+            for task_type, fresh in self._fresh.items()
+            if differ(fresh, [right for name, right in anchors.items() if self._types[name] == task_type])
+        }
         for name in sorted(self._bare.keys() & self._learned.keys()):
+            if name in known and self._types[name] in old:
+                continue
             pairs.setdefault(self._types[name], []).append(Pair(self._learned[name], self._bare[name]))
         is_gated = self._config.gate == "paired"
         start = event.iteration < 0

@@ -78,6 +78,8 @@ def test_a_run_is_a_data_set_with_a_card(mage: Command, runs_dir: Path) -> None:
     assert "memories.jsonl" in told.out and Path("again/questions/held_out.jsonl").read_text().count('"answer"') == 20
     refused = mage("export", "--format", "csv", "--gold", "--to", "new")
     assert (refused.code, "--gold belongs to --format hf" in refused.err) == (2, True)
+
+
 def test_logs_of_inspect_need_its_package_or_are_written(mage: Command, runs_dir: Path) -> None:
     assert mage("exam", "--questions", "5").code == 0
     outcome = mage("export", "--format", "inspect", "--to", "logs", "--json")

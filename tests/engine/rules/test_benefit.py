@@ -8,7 +8,7 @@ import pytest
 
 from mage_es.engine.commands import TakeSnapshot
 from mage_es.engine.config import PAPER, Config
-from mage_es.engine.rules.benefit import FEW, Pair, decide_benefit, to_ask_more
+from mage_es.engine.rules.benefit import FEW, Pair, decide_benefit, differ, outdated, to_ask_more
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.snapshot import is_decided, take_snapshot
 from mage_es.events.vocabulary import AnswerJudged, BenefitDecided, IterationClosed, Purpose
@@ -215,3 +215,44 @@ def test_nothing_is_asked_once_more_where_many_anchors_show_no_gain() -> None:
     answered(state, 8, 30, total=60)
     assert to_ask_more(many, state, 8) == {}
     assert to_ask_more(many._replace(anchors=many.anchors[:59]), state, 8)
+
+
+def out_of_date(fresh: int, *, first: int = 5) -> tuple[Setting, State]:
+    """Return a run that continues another: 18 of 20 anchors were right by the old rule, and so many of 20 new ones."""
+    many = with_first(iterations=1)._replace(anchors=tuple(f"q{place}" for place in range(20)), first=first)
+    state = State()
+    answered(state, first - 1, 18, total=20)
+    decided(many, state, first - 1)
+    answered(state, first, fresh, purpose="fresh", total=20, letter="g")
+    answered(state, first, 4, purpose="bare", total=20)
+    answered(state, first, 18, total=20)
+    return many, state
+
+
+def test_anchors_that_the_last_questions_contradict_are_out_of_date_and_these_alone_count() -> None:
+    many, state = out_of_date(2)
+    assert to_ask_more(many, state, 5) == {f"g{place}": "bare" for place in range(20)}
+    answered(state, 5, 8, purpose="bare", total=20, letter="g")
+    found = decided(many, state, 5)
+    assert found is not None and (found.pooled.pairs, found.pooled.lost, found.pooled.served) == (20, 6, "bare")
+
+
+def test_anchors_that_the_last_questions_agree_with_count_and_nothing_more_is_asked() -> None:
+    many, state = out_of_date(12)
+    assert to_ask_more(many, state, 5) == {}
+    found = decided(many, state, 5)
+    assert found is not None and (found.pooled.pairs, found.pooled.served) == (20, "learned")
+
+
+def test_in_a_run_that_begins_with_nothing_no_anchor_is_out_of_date() -> None:
+    many, state = out_of_date(2)
+    assert outdated(many, state, 5) == {"t"}
+    assert not outdated(many._replace(first=0), state, 5)
+    assert not outdated(many._replace(is_served=True), state, 5)
+
+
+@pytest.mark.parametrize("right", range(0, 21, 4))
+def test_equal_shares_do_not_differ_and_opposite_ones_do(right: int) -> None:
+    ones = [True] * right + [False] * (20 - right)
+    assert not differ(ones, ones) and not differ(ones, []) and not differ([], [])
+    assert differ([True] * 20, [False] * 20) and not differ([True], [False])

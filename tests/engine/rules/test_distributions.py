@@ -20,18 +20,18 @@ from mage_es.engine.rules.distributions import (
 
 CLOSE = 1e-12
 parameters = st.floats(min_value=0.5, max_value=20_000)
-shares = st.floats(min_value=0, max_value=1)
+shares = st.floats(min_value=1e-6, max_value=1 - 1e-6)
 counts = st.integers(min_value=0, max_value=60)
 
 
 @given(parameters, parameters, st.lists(shares, min_size=1, max_size=4))
 def test_the_distribution_function_of_a_beta_is_that_of_scipy(a: float, b: float, at: list[float]) -> None:
     # Where the mass is, too, of which a share drawn from [0, 1] seldom is.
-    points = np.array([*at, *special.betaincinv(a, b, at)])
+    points = np.array([0.0, 1.0, *at, *special.betaincinv(a, b, at)])
     assert beta_cdf(a, b, points) == pytest.approx(special.betainc(a, b, points), abs=CLOSE)
 
 
-@given(parameters, parameters, st.lists(st.floats(min_value=1e-6, max_value=1 - 1e-6), min_size=1, max_size=4))
+@given(parameters, parameters, st.lists(shares, min_size=1, max_size=4))
 def test_the_quantiles_of_a_beta_are_those_of_scipy(a: float, b: float, p: list[float]) -> None:
     assert beta_quantile(a, b, np.array(p)) == pytest.approx(special.betaincinv(a, b, p), abs=CLOSE)
 

@@ -1,0 +1,90 @@
+"""Cases that are out of date: found by those that came later, and shown no more."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+
+from mage_es.engine.rules.drift import LEAST, Since, changes, since
+from mage_es.engine.rules.retrieval import Query, Terms, retrieve
+from mage_es.events.vocabulary import MemoryAppended, MemoryQuarantined
+from mage_es.projections.memory import Memory
+from tests.engine.rules.test_retrieval import memory_of, remembered, unit
+
+TOPICS, EACH = 4, 24
+TERMS = Terms(bundle=3, long_context=500, strategy_floor=0.0, exclude_self=True, is_measured=True)
+
+
+def text(topic: int, draw: np.random.Generator) -> np.ndarray:
+    vector = draw.normal(scale=0.1, size=TOPICS)
+    vector[topic] += 1.0
+    return unit(*vector)
+
+
+def stream(*moves: tuple[int, ...], each: int = EACH, noise: float = 0.0) -> list[tuple[int, np.ndarray, str]]:
+    """Return cases of one iteration after another; `moves` says which team has each topic in it."""
+    draw = np.random.default_rng(3)
+    found = []
+    for iteration, teams in enumerate(moves):
+        for place in range(each):
+            topic = place % TOPICS
+            team = draw.integers(TOPICS) if draw.random() < noise else teams[topic]
+            found.append((iteration, text(topic, draw), f"team {team}"))
+    return found
+
+
+FIRST, OTHER, PART = (0, 1, 2, 3), (1, 2, 3, 0), (2, 1, 2, 3)
+
+
+def remember(cases: list[tuple[int, np.ndarray, str]]) -> Memory:
+    def case(place: int) -> MemoryAppended:
+        iteration, vector, answer = cases[place]
+        event = remembered(f"{place:03}", vector, ordinal=place, question=f"case {place}", answer=answer)
+        return msgspec.structs.replace(event, iteration=iteration)
+
+    return memory_of(*map(case, range(len(cases))))
+
+
+def shown(memory: Memory, topic: int, terms: Terms = TERMS) -> set[str]:
+    asked = Query(text(topic, np.random.default_rng(5)), "t", "asked", "What is asked?", 0)
+    bundle = retrieve("nearest", asked, memory, terms)
+    return {memory.row(hit.memory_id).answer for hit in (*bundle.success, *bundle.failure)}
+
+
+def test_after_another_rule_only_its_own_cases_are_up_to_date() -> None:
+    found = changes(stream(FIRST, FIRST, FIRST, OTHER))
+    assert found == Since(3) and found.is_outdated(2, "team 0") and not found.is_outdated(3, "team 0")
+
+
+def test_the_last_of_several_changes_counts() -> None:
+    assert changes(stream(FIRST, FIRST, OTHER, OTHER, FIRST)).all_answers == 4
+
+
+def test_where_a_part_of_the_rule_changed_only_the_answer_that_it_took_away_is_out_of_date() -> None:
+    found = changes(stream(FIRST, FIRST, FIRST, PART, PART))
+    assert found == Since(0, {"team 0": 3})
+    assert found.is_outdated(2, "Team 0 ") and not found.is_outdated(2, "team 1")
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3, 1.0])
+def test_a_rule_that_stays_makes_nothing_out_of_date_however_noisy_and_many_the_later_cases_are(noise: float) -> None:
+    assert changes(stream(*[FIRST] * 12, noise=noise)) == Since()
+    few_before = [*stream(FIRST, each=LEAST), *[(1, vector, said) for _, vector, said in stream(*[FIRST] * 12)]]
+    assert changes(few_before) == Since()
+
+
+def test_answers_that_no_two_questions_share_and_few_cases_make_nothing_out_of_date() -> None:
+    alone = [(iteration, vector, str(place)) for place, (iteration, vector, _) in enumerate(stream(FIRST, OTHER))]
+    assert changes(alone) == Since()
+    assert changes(stream(FIRST, OTHER, each=LEAST - 1)) == Since() == changes([])
+
+
+def test_what_is_out_of_date_is_shown_no_more_until_what_came_later_is_out_of_use() -> None:
+    memory = remember(stream(FIRST, FIRST, FIRST, OTHER))
+    assert shown(memory, 0) == {"team 1"}
+    assert "team 0" in shown(memory, 0, TERMS._replace(is_measured=False))
+    for place in range(3 * EACH, 4 * EACH):
+        memory.apply(MemoryQuarantined(memory_id=f"{place:03}", reason="", by=""))
+    assert since(memory, "t") == Since() and shown(memory, 0) == {"team 0"}
+    assert since(memory, "a type without cases") == Since()

@@ -11,7 +11,20 @@ from pathlib import Path
 import pytest
 from inspect_ai.log import EvalLog, EvalSample, list_eval_logs, read_eval_log, recompute_metrics
 
-from mage_es import Run, UsageError, examine, export_inspect, resume, show
+from mage_es import (
+    Completion,
+    Config,
+    Models,
+    Request,
+    Run,
+    UsageError,
+    evolve,
+    examine,
+    export_inspect,
+    open_model,
+    resume,
+    show,
+)
 from mage_es.engine.verbs.backup import backup, restore
 from mage_es.engine.verbs.inspect_logs import WITHHELD
 from mage_es.events.log import LogReader
@@ -110,3 +123,27 @@ def test_what_is_refused(run: Run, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no finished exam until event 1: `mage-es exam small`"):
         export_inspect(run, tmp_path / "new", until="seq:1")
     assert not (tmp_path / "new").exists()
+
+
+class Fruit:
+    """Says always the same, which a score by F1 finds partly right."""
+
+    name = "fruit"
+
+    async def complete(self, request: Request) -> Completion:
+        return Completion(text="Answer: pear 3 green", input_tokens=1, output_tokens=1)
+
+
+def test_scores_that_lie_between_are_beside_right_and_wrong(tmp_path: Path) -> None:
+    rows = [
+        {"id": f"q{k}", "question": f"Name fruit {k} and its colour", "answer": f"pear {k} green"} for k in range(30)
+    ]
+    config = Config(benchmark="tasks/fruit?scorer=f1", iterations=1, pool=8, held_out=8, anchors=4)
+    models = Models(Fruit(), open_model("builtin/reference", "guidance"))
+    evolve(config, tasks=rows, models=models, runs_dir=tmp_path / "runs", run_id="fruit")
+    exam = examine(tmp_path / "runs" / "fruit", execution=Fruit())
+    [exported] = export_inspect(tmp_path / "runs" / "fruit", tmp_path / "logs").logs
+    log = read_eval_log(str(tmp_path / "logs" / exported.file))
+    assert log.results is not None
+    means = {score.name: next(iter(score.metrics.values())).value for score in log.results.scores}
+    assert means == {"correct": exam.correct / exam.total, "score": pytest.approx(2 / 3, abs=1e-6)}

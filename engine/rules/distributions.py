@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+_PRECISION = 2.0**-52
 _NEAR = 1e-10
 """A relative step of Newton's after which the next would change no digit."""
+_MOST_STEPS = 100
+"""More than any quantile takes whose last digits do not waver."""
 
 
 def sign_test(won: int, changed: int) -> float:
@@ -79,15 +82,16 @@ def beta_quantile(a: float, b: float, p: Floats | float) -> Floats:
     """Return the x with I_x(a, b) = p for each p in [0, 1]: Newton's steps, halved where they leave the bracket."""
     p = np.asarray(p, dtype=np.float64)
     low, high, x = np.zeros_like(p), np.ones_like(p), np.full_like(p, a / (a + b))
-    while True:
+    for _ in range(_MOST_STEPS):
         over = beta_cdf(a, b, x) - p
         low, high = np.where(over <= 0, x, low), np.where(over >= 0, x, high)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             step = x - over * x * (1 - x) / (_factor(a, b, x) * a)
         nearer = np.where((step >= low) & (step <= high), step, (low + high) / 2)
-        if np.all(np.abs(nearer - x) <= _NEAR * x):
-            return np.where((p > 0) & (p < 1), nearer, p)
-        x = nearer
+        moved, x = np.abs(nearer - x), nearer
+        if np.all(moved <= np.maximum(_NEAR * np.minimum(x, 1 - x), _PRECISION * x)):
+            break
+    return np.where((p > 0) & (p < 1), x, p)
 
 
 def _lower(a: float, b: float, x: Floats) -> Floats:

@@ -35,12 +35,11 @@ Rules
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from math import comb
 from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.rules.distributions import sign_test
+from mage_es.engine.rules.distributions import fisher_exact, sign_test
 from mage_es.engine.rules.setting import Setting
 from mage_es.events.vocabulary import BenefitDecided, Paired, Purpose
 from mage_es.projections.fold import State
@@ -145,11 +144,9 @@ def outdated(setting: Setting, state: State, iteration: int) -> frozenset[str]:
 
 
 def differ(ones: Sequence[bool], others: Sequence[bool]) -> bool:
-    """Return whether two shares of right answers differ, by Fisher's exact test at OUTDATED, one half for each side."""
-    right, total = sum(ones) + sum(others), len(ones) + len(others)
-    ways = [comb(len(ones), n) * comb(len(others), right - n) if n <= right else 0 for n in range(len(ones) + 1)]
-    # Integers up to the one comparison, so that it does not depend on the machine.
-    return 2 * min(sum(ways[: sum(ones) + 1]), sum(ways[sum(ones) :])) <= OUTDATED * comb(total, right)
+    """Return whether two shares of right answers differ, by Fisher's exact test at OUTDATED."""
+    right, other = sum(ones), sum(others)
+    return fisher_exact(right, len(ones) - right, other, len(others) - other) <= OUTDATED
 
 
 def benefit_of(setting: Setting, state: State, iteration: int) -> list[BenefitDecided]:

@@ -169,9 +169,9 @@ async def abisect(
     better. A metric costs nothing. A question calls models: `bisect_price` says how often at most.
 
     Raises:
-        UsageError: Not one of metric and question is named, there is none of that name, a marker is none of a closed
-            iteration, or has no value. For a question: questions are episodes, `execution` is not the run's own model,
-            or dollars are limited and it has no price.
+        UsageError: Neither or both of metric and question are named, or what is named does not exist; a marker is not
+            that of a closed iteration, or has no value. For a question: questions are episodes, `execution` is not the
+            run's own model, or dollars are limited and it has no price.
         PrerequisiteError: The world of the run is missing, the model cannot be reached, or an answer has no verdict.
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call goes on.
     """
@@ -214,7 +214,8 @@ def _name(moments: Sequence[tuple[Marker, int]], place: int) -> str:
 
 
 def _between(moments: Sequence[tuple[Marker, int]], good: str, bad: str) -> tuple[int, int]:
-    """Return the places of two markers. Raises `UsageError` if one is none of a closed iteration, or in wrong order."""
+    """Return the places of two markers. Raises `UsageError` if one is not that of a closed iteration, or if
+    they are in the wrong order."""
     places = {str(marker): place for place, (marker, _) in enumerate(moments)}
     places |= {"start": 0, "latest": len(moments) - 1}
     for given in (good, bad):

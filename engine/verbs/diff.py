@@ -138,7 +138,7 @@ class _Side(NamedTuple):
 
 def moment_of(text: str, runs_dir: Path | str = RUNS_DIR) -> tuple[Run, str]:
     """Return the run and the marker that `RUN@MARKER` means; without a marker it is `latest`, without a run the newest.
-    Raises `UsageError` if there is no such run, or the marker is none."""
+    Raises `UsageError` if there is no such run, or the marker is malformed."""
     name, at, marker = text.rpartition("@")
     if not at:
         name, marker = text, "latest"

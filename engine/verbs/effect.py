@@ -106,7 +106,8 @@ class Worth(msgspec.Struct, frozen=True):
 
 
 class EffectRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What a memory, a kind or a type (`of` says which) is worth. `paired` is None where no pairs were meant."""
+    """What a memory, a kind or a type is worth, as `of` says. `paired` is None for what is pooled and never asked
+    again."""
 
     name: str
     of: str

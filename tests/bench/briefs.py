@@ -36,6 +36,7 @@ from mage_es.events.vocabulary import (
     TaskTypeCreated,
 )
 from mage_es.projections.fold import State
+from tests.paper_parts import PAPER_PARTS
 
 DATA = Path(os.environ.get("MAGE_ES_DATA", "data"))
 NAMES = ("gsm8k", "hotpotqa", "finqa", "medqa", "webqa", "stbench", "realmath", "webshop-100", "crafter", "wordmath")
@@ -54,8 +55,8 @@ class Length(NamedTuple):
 def lengths(name: str, questions: list[Question], *, budget: int = 12_000) -> Iterator[Length]:
     """Yield the length of each kind of brief about questions of one benchmark, the longest of the first 60."""
     types = sorted({question.task_type for question in questions})
-    # With bandits, since what only their arms read is written only then.
-    config = Config(benchmark=name, teacher_sees="solutions", guidance_context=budget, bandits=True, bundle=3)
+    # With the paper's parts, since some are written only then.
+    config = Config(benchmark=name, teacher_sees="solutions", guidance_context=budget, **PAPER_PARTS)
     setting = Setting(config, (), (), (), tuple(types), "")
     answered = sorted(questions, key=lambda question: -len(question.context) - len(question.question))[:ANSWERED]
     known = {question.id: question for question in answered}

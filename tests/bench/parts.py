@@ -40,9 +40,7 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
     "principles": {"principles": False},
     "tools": {"tools": False},
     "retrieval recipes": {"retrieval_recipes": False},
-    "prompt refinement": {"prompt_refinement": False},
     "skill splitting": {"skill_splitting": False},
-    "bandits": {"bandits": False},
     "type strategies": {"strategy_floor": 1.0},
     "a strategy's own floor, not 0.55": {"strategy_floor": 0.55},
     "revisits": {"revisit_cap": 0},
@@ -54,6 +52,8 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
 ADDED: Mapping[str, Mapping[str, Any]] = {
     "guard": {"guard": "paired", "anchors": 40},
     "step decompositions": {"decompositions": True},
+    "prompt refinement": {"prompt_refinement": True},
+    "bandits": {"bandits": True},
     "cascade A, principles": {"cascade_principles": True},
     "cascade C, plan": {"cascade_plan": True},
     "cascade D, frontier": {"cascade_frontier": True},

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 
 from mage_es.events.disk.documents import Holding
@@ -39,13 +40,13 @@ class RecordedFacts:
         if not self._once.isdisjoint(map(_tag, facts)):
             facts = [fact for fact in facts if fact[3] not in self._once]
         # A fact's iteration is part of its identity, so only segments that hold that iteration need to be read.
-        for iteration in set(map(_iteration, facts)):
+        for iteration, own in _by_iteration(facts).items():
             if iteration not in self._whole:
                 self._load(iteration)
             known = self._seqs.get(iteration, _NOTHING)
             # New facts, the common case, cost one set operation.
-            if not known.keys().isdisjoint(facts):
-                found.update((fact, known[fact]) for fact in facts if fact in known)
+            if not known.keys().isdisjoint(own):
+                found.update((fact, known[fact]) for fact in own if fact in known)
         return found
 
     def add(self, facts: Sequence[Coordinates], first: int) -> None:
@@ -54,16 +55,13 @@ class RecordedFacts:
         iterations = set(map(_iteration, facts))
         # The latest iteration, not the last fact's: feedback on an inference has none, and would evict it.
         self._newest = max(self._newest, *iterations)
-        if not self._once.isdisjoint(map(_tag, facts)):
-            for seq, fact in enumerate(facts, first):
-                if fact[3] not in self._once:
-                    self._seqs.setdefault(fact[0], {})[fact] = seq
+        # Nearly every commit belongs to one iteration and needs no filtering.
+        if len(iterations) == 1 and self._once.isdisjoint(map(_tag, facts)):
+            self._seqs.setdefault(facts[0][0], {}).update(zip(facts, range(first, first + len(facts)), strict=True))
             return
-        for iteration in iterations:
-            known = self._seqs.setdefault(iteration, {})
-            # Nearly every commit belongs to one iteration and needs no filtering.
-            pairs = zip(facts, range(first, first + len(facts)), strict=True)
-            known.update(pairs if len(iterations) == 1 else (pair for pair in pairs if pair[0][0] == iteration))
+        for seq, fact in enumerate(facts, first):
+            if fact[3] not in self._once:
+                self._seqs.setdefault(fact[0], {})[fact] = seq
 
     def seal(self, span: Range) -> None:
         """Note that everything in a range, all of it noted before, is now sealed."""
@@ -89,3 +87,13 @@ class RecordedFacts:
                     each for each in self._sealed.open(span).coordinates(iteration) if each[0][3] not in self._once
                 )
         self._whole.add(iteration)
+
+
+def _by_iteration(facts: Sequence[Coordinates]) -> Mapping[int, Sequence[Coordinates]]:
+    """Return facts by their iteration: one pass, as the first commit of a run that continues another has them all."""
+    if len(set(map(_iteration, facts))) == 1:
+        return {facts[0][0]: facts}
+    found = defaultdict[int, list[Coordinates]](list)
+    for fact in facts:
+        found[fact[0]].append(fact)
+    return found

@@ -9,10 +9,10 @@ import typer
 
 from mage_es.cli.diff import parts
 from mage_es.cli.options import RunArgument, examples, takes
-from mage_es.cli.output import Output, TextTable, agreed
+from mage_es.cli.output import Output, TextTable
+from mage_es.cli.paying import price_in_words, require_agreement
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
-from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:
     from mage_es.engine.verbs.bisect import BisectPrice, BisectReport, PromptChange
@@ -62,10 +62,8 @@ def bisect(
             found, question=question, good=good, bad=bad, data_dir=settings.data_dir, prices=settings.prices()
         )
         out.say(priced(price))
-        if price.asks and not yes and not any(settings.limits[:2]) and not agreed("Go on? [y/N] "):
-            raise UsageError(
-                "Nothing was asked. Proceed at this price with --yes, or within a limit: --max-usd, --max-calls."
-            )
+        if price.asks:
+            require_agreement(settings, yes=yes)
     with repeatable(out, settings) as runtime:
         report = find(
             found,
@@ -85,14 +83,7 @@ def priced(price: BisectPrice) -> str:
     """Return in one sentence what a search can take."""
     if not price.asks:
         return "Every answer that is needed is on record: no model is called."
-    usd = "dollars unknown, no price is on record" if price.usd is None else f"${price.usd:.2f}"
-    prompts = "1 prompt" if price.asks == 1 else f"{price.asks} prompts"
-    calls = "1 call" if price.calls == 1 else f"{price.calls} calls"
-    time = "under a minute" if price.minutes < 1 else f"{price.minutes:.0f} minutes"
-    return (
-        f"Asking {prompts} at most takes about {calls} of {price.execution} and the judge, if there is one, "
-        f"{price.input_tokens} tokens in and {price.output_tokens} out, {time}, as the run's questions took; {usd}."
-    )
+    return price_in_words(price, price.asks, "at most", "as the run's questions took")
 
 
 def _of_metric(report: BisectReport) -> list[TextTable | str]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
-from mage_es.cli.output import Output, TextTable, agreed
+from mage_es.cli.output import Output, TextTable
+from mage_es.cli.paying import agrees, price_in_words
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.engine.config import MOST
@@ -53,7 +54,7 @@ def effect(
     found = settings.find_run(run)
     price = effect_price(found, memory=memory, kind=kind, task_type=task_type, top=top, prices=settings.prices())
     out.say(priced(price))
-    pays = bool(price.calls) and (yes or any(settings.limits[:2]) or agreed("Go on? [y/N] "))
+    pays = bool(price.calls) and agrees(settings, yes=yes)
     with repeatable(out, settings) as runtime:
         report = measure(
             found,
@@ -80,13 +81,7 @@ def priced(price: EffectPrice) -> str:
     """Return in one sentence what asking again will take."""
     if not price.questions:
         return "Every question to ask again is on record: no model is called."
-    usd = "dollars unknown, no price is on record" if price.usd is None else f"${price.usd:.2f}"
-    prompts = "1 prompt" if price.questions == 1 else f"{price.questions} prompts"
-    return (
-        f"Asking {prompts} again takes about {price.calls} calls of {price.execution} and the judge, if there is one, "
-        f"{price.input_tokens} tokens in and {price.output_tokens} out, and {price.minutes:.1f} minutes one after "
-        f"another, as they took before; {usd}."
-    )
+    return price_in_words(price, price.questions, "again", "as they took before")
 
 
 def table(title: str, rows: tuple[EffectRow, ...]) -> TextTable:

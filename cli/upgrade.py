@@ -9,12 +9,12 @@ import msgspec
 import typer
 
 from mage_es.cli.options import RunArgument, RunIdOption, examples, takes
-from mage_es.cli.output import Output, TextTable, agreed, percent
+from mage_es.cli.output import Output, TextTable, percent
+from mage_es.cli.paying import require_agreement
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import benefit
 from mage_es.engine.config import MOST
-from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:
     from mage_es.engine.config import Config
@@ -88,10 +88,8 @@ def upgrade(
     if child.path.exists() and child.events:
         settings = settings.within(limits_of(LogReader(child.log_path)))
     out.say(priced(price))
-    if price.calls and not yes and not any(settings.limits[:2]) and not agreed("Go on? [y/N] "):
-        raise UsageError(
-            "Nothing was asked. Proceed at this price with --yes, or within a limit: --max-usd, --max-calls."
-        )
+    if price.calls:
+        require_agreement(settings, yes=yes)
     with repeatable(out, settings) as runtime:
         report = take(
             found,

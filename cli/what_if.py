@@ -8,7 +8,8 @@ import typer
 
 from mage_es.cli.effect import priced
 from mage_es.cli.options import RunArgument, examples, takes
-from mage_es.cli.output import Output, TextTable, agreed
+from mage_es.cli.output import Output, TextTable
+from mage_es.cli.paying import agrees
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 
@@ -63,7 +64,7 @@ def what_if(
     if without and not arm and not changes:
         price = what_if_price(found, without=without, prices=settings.prices())
         out.say(priced(price))
-        pays = bool(price.calls) and (yes or any(settings.limits[:2]) or agreed("Go on? [y/N] "))
+        pays = bool(price.calls) and agrees(settings, yes=yes)
     elif arm or changes:
         out.say("It is computed from the record: no model is called.")
     with repeatable(out, settings) as runtime:

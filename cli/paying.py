@@ -1,0 +1,49 @@
+"""What a verb that asks models again says of its price, and how its user agrees to it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from mage_es.cli.output import agreed
+from mage_es.cli.settings import Settings
+from mage_es.events.errors import UsageError
+
+
+class AskingPrice(Protocol):
+    @property
+    def execution(self) -> str: ...
+    @property
+    def calls(self) -> int: ...
+    @property
+    def input_tokens(self) -> int: ...
+    @property
+    def output_tokens(self) -> int: ...
+    @property
+    def minutes(self) -> float: ...
+    @property
+    def usd(self) -> float | None: ...
+
+
+def price_in_words(price: AskingPrice, prompts: int, how: str, basis: str) -> str:
+    """Return in one sentence what asking some prompts takes; `basis` says by what that was estimated."""
+    usd = "dollars unknown, no price is on record" if price.usd is None else f"${price.usd:.2f}"
+    asked = "1 prompt" if prompts == 1 else f"{prompts} prompts"
+    calls = "1 call" if price.calls == 1 else f"{price.calls} calls"
+    time = "under a minute" if price.minutes < 1 else f"{price.minutes:.0f} minutes one after another"
+    return (
+        f"Asking {asked} {how} takes about {calls} of {price.execution} and the judge, if there is one, "
+        f"{price.input_tokens} tokens in and {price.output_tokens} out, {time}, {basis}; {usd}."
+    )
+
+
+def agrees(settings: Settings, *, yes: bool) -> bool:
+    """Return whether the user pays: said so, set a limit, or says so at the terminal."""
+    return yes or any(settings.limits[:2]) or agreed("Go on? [y/N] ")
+
+
+def require_agreement(settings: Settings, *, yes: bool) -> None:
+    """Raises `UsageError` if the user does not pay."""
+    if not agrees(settings, yes=yes):
+        raise UsageError(
+            "Nothing was asked. Proceed at this price with --yes, or within a limit: --max-usd, --max-calls."
+        )

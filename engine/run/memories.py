@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from mage_es.engine.commands import Curate, Curation
 from mage_es.engine.config import parse
@@ -44,7 +45,8 @@ from mage_es.projections.scores import Score
 
 
 class MemoryItem(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory, recipe, pattern or tool that a run learned. `text` is its lesson on one line."""
+    """A memory, recipe, pattern or tool that a run learned. `text` is its lesson on one line; `by` is who decided last
+    on its use, a person or a rule of the run, "" before any did."""
 
     memory_id: str
     kind: str
@@ -54,6 +56,7 @@ class MemoryItem(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     met: int
     text: str
+    by: str = ""
 
 
 class MemoryReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -175,7 +178,7 @@ def reported(
     return MemoryReport(
         run_id=run_id,
         marker=marker,
-        item=item,
+        item=replace(item, by=deciders(reader, until=until).get(item.memory_id, "")),
         fields=fields,
         origin=(
             *(f"Learned in the run {run} or one that it goes on from ({path})" for run, path in learners.items()),
@@ -253,6 +256,12 @@ def text_of(thing: Any) -> str:
 def lesson_of(memory: MemoryRow) -> str:
     """Return what a memory teaches: its reasoning, or else the answer to its question."""
     return memory.reasoning or f"{memory.question} → {memory.answer}"
+
+
+def deciders(reader: LogReader, *, until: int) -> dict[str, str]:
+    """Return who decided last on the use of each item that was decided on."""
+    decisions: Iterable[Any] = reader.of(MemoryQuarantined, MemoryReleased, ProposalReviewed, until=until)
+    return {event.memory_id: event.by for event in decisions}
 
 
 def curation(reader: LogReader, state: State, name: str, *, action: Curation, reason: str, by: str) -> Curate:

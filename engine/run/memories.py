@@ -13,7 +13,9 @@ from msgspec.structs import replace
 from mage_es.engine.commands import Curate, Curation
 from mage_es.engine.config import parse
 from mage_es.engine.rules.effect import tosses_of
+from mage_es.engine.rules.publishing import GUARD
 from mage_es.engine.rules.quarantine import status_of
+from mage_es.engine.rules.reproof import GATE
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.events.errors import UsageError
@@ -265,7 +267,10 @@ def deciders(reader: LogReader, *, until: int) -> dict[str, str]:
 
 
 def curation(reader: LogReader, state: State, name: str, *, action: Curation, reason: str, by: str) -> Curate:
-    """Return the command that acts on an item. Raises what `report_of` raises."""
+    """Return the command that acts on an item. Raises what `report_of` raises, and `UsageError` for a name by which a
+    rule of the run decides."""
+    if by in (GATE, GUARD):
+        raise UsageError(f"The name {by!r} is that of a rule, by which a run itself decides. Give another name.")
     found = named(name, dict(things_of(state)))
     ordinal = 1 + sum(1 for _ in curations(reader, found))
     return Curate(memory_id=found, action=action, reason=reason, by=by, ordinal=ordinal)

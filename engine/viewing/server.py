@@ -239,14 +239,14 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Log in."""
         size = self.headers.get("Content-Length", "")
+        body = self.rfile.read(int(size)) if _SIZE.fullmatch(size) and int(size) <= _MOST_LOGIN else None
         if self.path != f"/{_LOGIN}" or not self.server.access.ring:
             return self.send_error(HTTPStatus.METHOD_NOT_ALLOWED)
-        if not _SIZE.fullmatch(size) or int(size) > _MOST_LOGIN or "Transfer-Encoding" in self.headers:
+        if body is None:
             return self.send_error(HTTPStatus.BAD_REQUEST)
         if not self._is_own(is_page=False):
-            self.close_connection = True
             return None
-        said = parse_qs(self.rfile.read(int(size)).decode(errors="replace"))
+        said = parse_qs(body.decode(errors="replace"))
         try:
             login = self.server.access.login(said.get("key", [""])[0].strip())
         except Refused as refused:
@@ -259,10 +259,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _is_own(self, *, is_page: bool) -> bool:
         """Tell whether no page of another origin asks, or only leads to a page; answer it otherwise."""
-        # The body of a GET is not read, and must not be taken for the next request.
-        self.close_connection |= self.command == "GET" and not {"Content-Length", "Transfer-Encoding"}.isdisjoint(
-            self.headers.keys()
-        )
+        # What is left unread of a body must not be taken for the next request.
+        self.close_connection |= "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
         # With keys a page that reaches this server by a name of its own has no cookie under it.
         if not self.server.access.ring and self.headers.get("Host") not in self.server.hosts:
             self._say(HTTPStatus.MISDIRECTED_REQUEST, "This server answers to its own address only.")

@@ -77,7 +77,7 @@ SHELL = {
     "engine.verbs.exam": "reports how long an exam took",
     "engine.verbs.replay": "reports how long a replay took",
     "engine.verbs.reproduce": "reports how long it took",
-    "engine.viewing.server": "its address cannot be guessed",
+    "engine.viewing.access": "a link expires, and the secret that signs it is dice that cannot be guessed",
 }
 """The rooms and modules that read a clock, the environment or unseeded dice, each with its reason."""
 STOP_WORDS = {

@@ -163,7 +163,7 @@ def test_what_the_page_on_production_configures_fits_what_reads_it(tmp_path: Pat
     assert set(mage["depends_on"]) == {"vllm"} and vllm["healthcheck"]["test"][0] == "CMD"
     assert {volume.split(":")[0] for volume in vllm["volumes"]} == set(compose["volumes"])
     (tmp_path / "keys.toml").write_text(page["toml"])
-    assert [key.name for key in read_keys(tmp_path / "keys.toml").keys] == ["helpdesk", "sales"]
+    assert [key.name for key in read_keys(tmp_path / "keys.toml").keys] == ["helpdesk", "sales", "anna"]
 
 
 def production(beginning: str) -> str:

@@ -238,6 +238,36 @@ def test_at_a_later_moment_questions_come_with_what_was_learned_by_then(run: Run
 
 
 @needs_gepa
+def test_without_anchors_every_second_question_chooses_and_a_question_of_a_subject_does_neither(tmp_path: Path) -> None:
+    write_tickets(tmp_path / "tickets.csv")
+    head, *rows = (tmp_path / "tickets.csv").read_text().splitlines()
+    owned = [f"{row},{'ada' if 'of Ada' in row else ''}" for row in rows]
+    (tmp_path / "tickets.csv").write_text("\n".join([f"{head},subject", *owned]) + "\n")
+    config = Config(
+        benchmark=f"tasks/{tmp_path}/tickets.csv?scorer=choice&labels={LABELS}",
+        held_out=12,
+        anchors=0,
+        pool=60,
+        iterations=1,
+        seed=7,
+    )
+    models = Models(Obedient(), open_model("builtin/reference", "guidance"))
+    evolve(config, runs_dir=tmp_path / "runs", run_id="owned", models=models)
+    run = find_run(tmp_path / "runs", "owned")
+    opened = adapter(run, Obedient())
+    tasks = [*opened.trainset, *opened.valset]
+    world = reopen_world(LogReader(run.log_path), data_dir=None, frozen=True)
+    asked = {judged.question_id for judged in LogReader(run.log_path).of(AnswerJudged)}
+    owned_ids = {name for name in asked if world.questions[name].subject}
+    assert (
+        owned_ids
+        and {task.id for task in tasks} == asked - owned_ids
+        and len({task.id for task in tasks}) == len(tasks)
+    )
+    assert len(opened.trainset) - len(opened.valset) in (0, 1)
+
+
+@needs_gepa
 def test_what_is_no_instruction_and_what_is_not_open_is_refused(run: Run) -> None:
     opened = adapter(run, Obedient())
     with pytest.raises(UsageError, match=r"The candidate has \['system'\]"):

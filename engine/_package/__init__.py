@@ -229,7 +229,7 @@ _HOMES = {
     ),
 }
 """The module of each name; a test compares it with the imports above, which are for type checkers."""
-_MODULES = ("dspy", "inspect")
+_MODULES = ("dspy", "gepa", "inspect")
 """Modules of the package itself, each with a library of its own to speak to."""
 _OWN_NAMES = {"Score": "TaskScore", "Scorer": "Scoring", "Task": "TaskRow", "baseline": "run_baseline"}
 """Names that are different in their modules."""

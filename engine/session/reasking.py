@@ -1,4 +1,5 @@
-"""Questions asked once more, apart from the run: without some memories (`effect`), or on an earlier state (`bisect`).
+"""Questions asked once more, apart from the run: without some memories (`effect`), on an earlier state (`bisect`), or
+with another instruction (`mage_es.gepa`).
 
 Rules
     - Plans, calls and verdicts are recorded in a log of their own within the run. The run's own log and its digests
@@ -19,20 +20,22 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es.engine.agents.critic import judgement
-from mage_es.engine.agents.learner import course_of
-from mage_es.engine.commands import Command, RecordFact
+from mage_es.engine.agents.learner import course_of, plan_answers
+from mage_es.engine.commands import Call, Command, RecordFact
 from mage_es.engine.courses import Ask, Fact, Finish, Grade, Move, begin, catch_up
 from mage_es.engine.decide import decide
 from mage_es.engine.models.registry import Models, open_model, require_models
 from mage_es.engine.models.retrying import RetryingClient
 from mage_es.engine.rules.ingredients import without
 from mage_es.engine.run.directory import Run, clock
+from mage_es.engine.run.exam_plan import exam_plan
 from mage_es.engine.run.exams import exam_records, ledger_of
 from mage_es.engine.run.runtime import ACCURACY, ProgressNote, Runtime
 from mage_es.engine.run.world import World
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.seams.benchmark import Verdict, scored
 from mage_es.engine.seams.model import Model
+from mage_es.engine.session.call import make_call
 from mage_es.engine.session.effects import Effects
 from mage_es.engine.session.following import CompletedMove, PendingCourse, answer_all, in_prefix_order
 from mage_es.engine.session.judge import judged
@@ -51,6 +54,7 @@ from mage_es.events.vocabulary import (
     Tier,
 )
 from mage_es.projections.fold import State
+from mage_es.projections.ledger import Ledger
 from mage_es.projections.texts import Texts
 
 Replies = Mapping[tuple[Tier, str], ModelCalled]
@@ -112,6 +116,23 @@ def _exam_logs(run: Run, reader: LogReader) -> Iterator[LogReader]:
         with suppress(LogError):  # without an exam that cannot be read its replies are asked for again
             if record.is_there(run):
                 yield record.log(run)
+
+
+def planned_on(world: World, state: State, iteration: int, names: Sequence[str]) -> list[QuestionPlanned]:
+    """Return how an exam of the end of an iteration plans questions, in id order; `state` is the state there."""
+    ledger, state.ledger = state.ledger, Ledger()  # as an exam's own account starts at zero
+    try:
+        drafts = plan_answers(world.setting, state, exam_plan(world, state, names, control="none"))
+    finally:
+        state.ledger = ledger
+    plans = [draft.event for draft in drafts if isinstance(draft.event, QuestionPlanned)]
+    return [msgspec.structs.replace(planned, iteration=iteration) for planned in plans]
+
+
+def as_examined(planned: QuestionPlanned, seq: int) -> Again:
+    """Return an exam's plan as one to ask, told from others by its prompt; `seq` is the event of its state."""
+    shown = (*(hit.memory_id for hit in planned.memories), *planned.principles)
+    return Again(planned, "exam", seq, "\n".join((planned.prompt_sha256, *shown)))
 
 
 def less(world: World, state: State, planned: QuestionPlanned, removed: Set[str]) -> QuestionPlanned:
@@ -195,9 +216,13 @@ class AskingAgain(NamedTuple):
             pending.append(course)
             meant[id(course.course)] = again
         setting, sandbox = world.setting, Sandbox()
+        # Inference is frozen: courses get no client for guidance.
+        answering: dict[Tier, RetryingClient] = {
+            tier: client for tier, client in self.clients.items() if tier != "guidance"
+        }
 
         def decided(again: Again, command: Command) -> list[Draft]:
-            return _apart(again, decide(setting, state, command))
+            return _apart(again.name, decide(setting, state, command))
 
         def fact(item: PendingCourse, event: QuestionPlanned | AnswerJudged | AnswerUndecided) -> list[Draft]:
             again = meant[id(item.course)]
@@ -210,12 +235,12 @@ class AskingAgain(NamedTuple):
             effects = Effects(
                 setting,
                 state,
-                self.clients,
+                answering,
                 sandbox,
                 record=lambda command: book.commit(decided(again, command)),
                 searches=world.searches,
             )
-            return _apart(again, await effects.perform(again.phase, item.planned, move, item.causation))
+            return _apart(again.name, await effects.perform(again.phase, item.planned, move, item.causation))
 
         def record(batch: Sequence[CompletedMove]) -> None:
             nonlocal done
@@ -246,6 +271,21 @@ class AskingAgain(NamedTuple):
         if self.runtime.stop():
             raise Interrupted("Stopped before all questions were asked again.")
         return [ends.get(id(item.course)) for item in pending]
+
+    async def write(self, state: State, iteration: int, ask: Ask, shown: tuple[str, ...]) -> ModelCalled | None:
+        """Ask for a text about the questions whose ids are `shown`, unless it is on record; None if the call failed for
+        good. Raises as `answer`."""
+        tier, name = ask.tier, ask.request.sha256
+        if (known := self.book.replies.get((tier, name))) is not None:
+            return known
+        client = self.clients[tier]
+        call = Call.of(ask, iteration, "exam", client.name)._replace(sources=shown)
+
+        def record(command: Command) -> None:
+            self.book.commit(_apart(name, decide(self.world.setting, state, command)))
+
+        record(await make_call(call, ask, client=client, record=record))
+        return self.book.replies.get((tier, name))
 
     def _note(self, done: int, total: int, calls: int) -> ProgressNote:
         return ProgressNote(
@@ -280,8 +320,8 @@ class _Book:
                 self.calls += 1
 
 
-def _apart(again: Again, drafts: Sequence[Draft]) -> list[Draft]:
+def _apart(name: str, drafts: Sequence[Draft]) -> list[Draft]:
     """Return drafts whose identity also depends on the repetition's name: a question is asked again without one memory,
     and without another."""
-    place = int.from_bytes(blake2b(again.name.encode(), digest_size=5).digest()) << 16
+    place = int.from_bytes(blake2b(name.encode(), digest_size=5).digest()) << 16
     return [msgspec.structs.replace(draft, ordinal=draft.ordinal + place) for draft in drafts]

@@ -21,13 +21,12 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from mage_es.engine.agents.learner import course_of, plan_answers
+from mage_es.engine.agents.learner import course_of
 from mage_es.engine.config import parse
 from mage_es.engine.courses import Ask, Finish, Grade, advance, begin, catch_up
 from mage_es.engine.rules.bisect import bracket, crossings, most_asked, next_asked, one_by_one
 from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.run.directory import Run, as_run
-from mage_es.engine.run.exam_plan import exam_plan
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.run.memories import MemoryItem, item_in
 from mage_es.engine.run.pricing import Prices
@@ -37,13 +36,14 @@ from mage_es.engine.seams.benchmark import Benchmark, scored
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.model import Model
 from mage_es.engine.session.reasking import (
-    Again,
     Replies,
+    as_examined,
     asking_again,
     less,
     models_again,
     names_again,
     pending_course,
+    planned_on,
     replies_of,
 )
 from mage_es.engine.verbs.diff import DiffReport, diff
@@ -64,7 +64,6 @@ from mage_es.events.vocabulary import (
     QuestionPlanned,
 )
 from mage_es.projections.fold import State, fold
-from mage_es.projections.ledger import Ledger
 
 METRICS = ("anchors", "accuracy", "mastery")
 """Right answers to the anchors, to new questions (of episodes: mean scores); the mean mastery of the skills."""
@@ -187,7 +186,7 @@ async def abisect(
         runtime.require_prices(models.names())
         async with asking_again(run, search.reader, search.world, models, runtime) as asking:
             while link:
-                again = [search.again(link)]
+                again = [as_examined(link.planned, link.seq)]
                 [end] = await asking.answer(search.state(link.seq), again, done=asks, total=asks + search.most())
                 search.hear(link, end)
                 asks += 1
@@ -350,7 +349,8 @@ class _Search:
         for name, marker, seq in moments:
             state = fold(reader, until=seq, state=state)
             require_ontology(state, name)
-            link = self._link(name, seq, state, self._planned(state, marker.number), frozenset())
+            [planned] = planned_on(world, state, marker.number, [question])
+            link = self._link(name, seq, state, planned, frozenset())
             self._moments.append(link)
             if link.name not in self._known:
                 self._look_up(link, state)
@@ -358,27 +358,12 @@ class _Search:
     def _state(self, seq: int) -> State:
         return state_of(self.run, self.reader, until=seq)
 
-    def _planned(self, state: State, iteration: int) -> QuestionPlanned:
-        ledger, state.ledger = state.ledger, Ledger()  # as an exam's own account starts at zero
-        try:
-            [draft] = plan_answers(
-                self.world.setting, state, exam_plan(self.world, state, [self.question], control="none")
-            )
-        finally:
-            state.ledger = ledger
-        assert isinstance(draft.event, QuestionPlanned)
-        return msgspec.structs.replace(draft.event, iteration=iteration)
-
     def _link(self, marker: str, seq: int, state: State, planned: QuestionPlanned, removed: frozenset[str]) -> _Link:
         planned = less(self.world, state, planned, removed) if removed else planned
         first = begin(course_of(self.world.setting, state, planned, self.world.questions[self.question]))
         is_all = isinstance(first, Ask) and first.about == self.question
         own = f"{marker}, {planned.prompt_sha256}, without {sorted(removed)}"
         return _Link(marker, seq, planned, first.request.sha256 if is_all and isinstance(first, Ask) else own)
-
-    def again(self, link: _Link) -> Again:
-        shown = (*(hit.memory_id for hit in link.planned.memories), *link.planned.principles)
-        return Again(link.planned, "exam", link.seq, "\n".join((link.planned.prompt_sha256, *shown)))
 
     def wanted(self) -> _Link | None:
         """Return the prompt to ask next; None once the search is over. What is on record is known without asking."""
@@ -431,7 +416,8 @@ class _Search:
 
     def _look_up(self, link: _Link, state: State) -> bool:
         """Return whether the answer to a prompt is on record; then it is known."""
-        pending = pending_course(self.world, state, self.again(link), self._replies, has_judge=self._has_judge)
+        again = as_examined(link.planned, link.seq)
+        pending = pending_course(self.world, state, again, self._replies, has_judge=self._has_judge)
         move = pending.move
         while isinstance(move, Grade):
             verdict = scored(self.world.benchmark, move.question, move.reply)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes as gen_ai
 
 from mage_es.engine.telemetry.spans import QUERY, RECORDS, SEARCH_MEMORY, Attributes, TraceSpan
@@ -39,10 +40,14 @@ def _last(messages: Sequence[Mapping[str, Any]] | None) -> str:
 
 
 def _documents(said: Attributes) -> Iterator[tuple[str, str | float]]:
+    """Yield what a search found, once as OpenInference has it, and once whole, as MLflow has documents."""
+    documents = []
     for place, record in enumerate(said.get(RECORDS, ())):
-        begins = f"retrieval.documents.{place}.document"
-        yield f"{begins}.id", record["id"]
-        if "score" in record:
-            yield f"{begins}.score", record["score"]
-        if content := record["content"]:
-            yield f"{begins}.content", "\n\n".join(content.values())
+        own = {name: record[name] for name in ("id", "score") if name in record}
+        text = "\n\n".join((record["content"] or {}).values())
+        documents.append({"page_content": text, "metadata": own})
+        for name, value in {**own, **({"content": text} if text else {})}.items():
+            yield f"retrieval.documents.{place}.document.{name}", value
+    if documents:
+        yield "output.value", msgspec.json.encode(documents).decode()
+        yield "output.mime_type", "application/json"

@@ -136,6 +136,7 @@ def litellm_proxy(config: str, folder: Path, key: str) -> Iterator[str]:
     streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     with subprocess.Popen(command, env={**os.environ, **known}, cwd=folder, **streams) as process:
         assert process.stdout
+        rest = threading.Thread(target=deque, args=(process.stdout, 0))
         try:
             said = list[str]()
             for line in process.stdout:
@@ -146,11 +147,12 @@ def litellm_proxy(config: str, folder: Path, key: str) -> Iterator[str]:
                 if "litellm[proxy]" in "".join(said):
                     pytest.skip("python -m pip install 'litellm[proxy]'")
                 raise AssertionError("".join(said))
-            rest = threading.Thread(target=deque, args=(process.stdout, 0), daemon=True)  # so that it never waits
-            rest.start()
+            rest.start()  # so that it never waits for someone to read
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
+            if rest.ident:
+                rest.join()
 
 
 @pytest.mark.slow

@@ -155,6 +155,17 @@ def test_the_same_run_gives_the_same_bytes_and_until_a_marker_only_what_there_wa
     assert {each.span_id for each in earlier} < {each.span_id for each in whole}
 
 
+def test_the_standard_variables_name_what_the_data_is_of(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "openinference.project.name=wordmath")
+    export_otlp(run, tmp_path / "out", until="start")
+    [resource] = {
+        str(each.resource) for m in read_files(tmp_path / "out").messages["traces"] for each in m.resource_spans
+    }
+    assert all(name in resource for name in ("openinference.project.name", "wordmath", "mage_es.run", "mage-es"))
+
+
 def test_a_collector_receives_what_files_would_hold(run: Run, exported: tuple[OtlpReport, Received]) -> None:
     with receiving() as received:
         report = export_otlp(run, endpoint=received.url)

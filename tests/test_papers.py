@@ -41,6 +41,7 @@ PAPERS = (
         "cli/TUTORIAL.md",
         PRODUCTION,
         "docs/questions.md",
+        "docs/opentelemetry.md",
         "tests/README.md",
         "tests/bench/FIGURES.md",
     ),

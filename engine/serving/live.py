@@ -68,6 +68,7 @@ from mage_es.events.vocabulary import (
     Treatment,
     Trust,
 )
+from mage_es.projections.memory import MemoryRow
 
 Learn = Literal["off", "log", "propose"]
 Wish = Literal["on", "off", "shadow"]
@@ -325,9 +326,9 @@ class LiveRun:
         is_typed: bool,
         latency_s: float,
         key: str = "",
-    ) -> str:
-        """Record which memories an agent got for a query, by id with their cosines; return the id of that inference, a
-        session of its own. Raises `NotRecorded` if the log accepts nothing more."""
+    ) -> tuple[InferenceOpened, InferenceClosed]:
+        """Record which memories an agent got for a query, by id with their cosines; return that inference, a session of
+        its own. Raises `NotRecorded` if the log accepts nothing more."""
         name = f"inf-{self.process}-{next(self._numbers)}"
         kept, cut = _within(query) if self._has_texts else ("", 0)
         opened = InferenceOpened(
@@ -355,8 +356,8 @@ class LiveRun:
         self._sessions.opened(opened)
         self.submit(Prepared(opened, {}, "")).result()
         took = {"latency_s": latency_s, "overhead_s": latency_s}
-        self.close_inference(ReplyUsage().closing(name, "", "answered", status=0, problem="", is_whole=False, **took))
-        return name
+        closed = ReplyUsage().closing(name, "", "answered", status=0, problem="", is_whole=False, **took)
+        return opened, self.close_inference(closed)
 
     # ------------------------------------------------------------ learning
 
@@ -467,6 +468,10 @@ class LiveRun:
         with self._reading:
             self._reader.refresh()
             return has_session(self._reader, key, session)
+
+    def row(self, memory_id: str) -> MemoryRow:
+        """Return a memory that new sessions are shown."""
+        return self.frozen(self.marker).state.memory.row(memory_id)
 
     def memory(self, memory_id: str, *, curates: bool = True) -> MemoryReport:
         """Return a memory as it is now. Raises `NotFound` for an unknown memory and, unless the key `curates`, for one

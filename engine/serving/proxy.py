@@ -327,7 +327,8 @@ class Proxy:
                 self._metrics.count_unrecorded(run)
             if self._outbox and ids:
                 opened = prepared and prepared.opened
-                self._outbox.request(ids, run, str(self._url), shape, opened, closed, ended_us)
+                row = self._runs[run].row
+                self._outbox.request(ids, run, str(self._url), shape, opened, closed, ended_us, row=row)
 
         recording.add_done_callback(settle)
 

@@ -23,7 +23,7 @@ export function Share() {
   if (!key) return null;
   const shown = value && [
     <Command text={new URL(`${value.link}/`, location.href).href + location.hash} />,
-    <p>Until {time(value.expires * 1e6)} UTC it shows this run, and no other, to anyone who has it.</p>,
+    <p>Until {time(value.expires * 1e6)} UTC it shows this run alone, to anyone.</p>,
   ];
   return (
     <details class="share" onToggle={(e) => setOpen(e.currentTarget.open)}>

@@ -197,9 +197,11 @@ class Keys:
             digits = hashlib.sha256(token.encode()).hexdigest()[:8]
             return Private(f"[erased {digits}]", under, token=token)
         cipher = self._cipher(under)
+        from cryptography.exceptions import InvalidTag  # only now: its library may not be installed
+
         try:
             text = cipher.decrypt(data[end : end + NONCE], data[end + NONCE :], data[:end]).decode()
-        except Exception as error:  # InvalidTag, which cannot be named here: its library may not be installed
+        except (InvalidTag, UnicodeDecodeError) as error:
             raise _unusable(self._file, "does not open this log") from error
         return Private(text, under, token=token, cipher=cipher)
 

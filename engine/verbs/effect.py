@@ -69,22 +69,25 @@ TOP = 20
 """Default number of memories: those that most questions saw."""
 
 
-class PairedEffect(msgspec.Struct, frozen=True, kw_only=True):
-    """Questions asked again without the memories: of `questions` that saw one, `pairs` are on record, `won` if only the
-    answer with the memories was right, `lost` if only the one without.
-
-    `points` is the mean of all pairs, in points; there is an interval (95 %) with `least` pairs or more.
-    """
+class PairedNumbers(msgspec.Struct, frozen=True, kw_only=True):
+    """Of `questions` that saw a memory, `pairs` are on record with and without it. `points` is the mean of all pairs,
+    in points; there is an interval (95 %) with `least` pairs or more."""
 
     questions: int
     pairs: int
-    won: int
-    lost: int
     points: float | None
     low: float | None
     high: float | None
     p: float | None
     least: int = LEAST_PAIRS
+
+
+class PairedEffect(PairedNumbers, frozen=True, kw_only=True):
+    """Questions asked again without the memories: `won` if only the answer with them was right, `lost` if only the one
+    without."""
+
+    won: int
+    lost: int
 
 
 class SplitEffect(msgspec.Struct, frozen=True, kw_only=True):
@@ -369,14 +372,17 @@ def _reasked(run: Run, found: Sequence[Prompted]) -> Reasked:
 
 def _paired(wanted: Sequence[Without], reasked: Reasked) -> PairedEffect:
     pairs = pairs_of(wanted, reasked)
-    changes = [float(learned) - float(bare) for learned, bare in pairs]
+    numbers = paired_numbers(len(wanted), [float(learned) - float(bare) for learned, bare in pairs])
+    won, lost = pairs.count((True, False)), pairs.count((False, True))
+    return PairedEffect(won=won, lost=lost, **msgspec.structs.asdict(numbers))
+
+
+def paired_numbers(questions: int, changes: Sequence[float]) -> PairedNumbers:
     found = by_question(changes) if changes else None
-    is_enough = len(pairs) >= LEAST_PAIRS
-    return PairedEffect(
-        questions=len(wanted),
-        pairs=len(pairs),
-        won=pairs.count((True, False)),
-        lost=pairs.count((False, True)),
+    is_enough = len(changes) >= LEAST_PAIRS
+    return PairedNumbers(
+        questions=questions,
+        pairs=len(changes),
         points=100 * sum(changes) / len(changes) if changes else None,
         low=found.low if found and is_enough else None,
         high=found.high if found and is_enough else None,

@@ -76,7 +76,7 @@ def _list(settings: Settings, out: Output) -> None:
     ]
     out.report(found, TextTable("", ("benchmark", "data", "evolution", "test", "licence"), cells))
     for row in found:
-        if not row.present:
+        if row.problem:
             out.say(row.problem)
     wanted = next((row.name for row in found if not row.present and is_fetched(row.name)), "")
     there = next(row.name for row in found if row.present)

@@ -87,7 +87,7 @@ def _shop(name: str, **sizes: int) -> BenchmarkEntry:
 _TABLE: Mapping[str, BenchmarkEntry] = {
     "crafter": BenchmarkEntry(
         lambda seed, _: _part("environments.crafter.benchmark:Crafter")(seed),
-        OwnModels(execution="builtin/survivor"),
+        OwnModels(execution="builtin/apprentice"),
         {"iterations": 10, "pool": 5, "held_out": 5, "anchors": 5, "explore_episodes": 2, "episode_steps": 500},
         records=lambda path: _part("environments.crafter.benchmark:worlds_of")(path),
     ),

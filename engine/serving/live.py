@@ -22,7 +22,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple, TypedDict, Unpack
 
 import msgspec
 
@@ -86,6 +86,19 @@ class Prepared(NamedTuple):
     notes: Mapping[int, Note]
     waiting: str
     """SHA-256 of the turn that waits for its first reply; empty if the latest has one."""
+
+
+class ServingOptions(TypedDict, total=False):
+    """How a run is served, as `LiveRun` explains."""
+
+    learn: Learn
+    holdback: float
+    record_texts: bool
+    upstream: str
+    bounds: NoteBounds
+    say: Callable[[str], None]
+    retry_s: float
+    signer: Signer | None
 
 
 class LiveRun:
@@ -159,39 +172,26 @@ class LiveRun:
         *,
         runs_dir: Path | str | None = None,
         name: str | None = None,
-        learn: Learn = "log",
-        holdback: float = 0.05,
-        record_texts: bool = False,
-        upstream: str = "",
-        bounds: NoteBounds = DEFAULT_BOUNDS,
         data_dir: Path | str | None = None,
         benchmark: Benchmark | None = None,
         embedder: Embedder | None = None,
         fs: FileSystem | None = None,
-        say: Callable[[str], None] = lambda words: None,
-        retry_s: float = RETRY_S,
-        signer: Signer | None = None,
+        **options: Unpack[ServingOptions],
     ) -> LiveRun:
         """Start serving what a run had learned at a marker, in a separate run (engine/serving/opening.py)."""
         opened = open_served(
             run,
             at,
             name=name,
-            layout=bounds.layout,
+            layout=options.get("bounds", DEFAULT_BOUNDS).layout,
             runs_dir=runs_dir,
             data_dir=data_dir,
             benchmark=benchmark,
             embedder=embedder,
             fs=fs,
         )
-        options: dict[str, Any] = {
-            "record_texts": record_texts,
-            "upstream": upstream,
-            "bounds": bounds,
-            "signer": signer,
-        }
         try:
-            return cls(opened, learn=learn, holdback=holdback, say=say, retry_s=retry_s, **options)
+            return cls(opened, **options)
         except BaseException:
             opened.log.close()
             raise

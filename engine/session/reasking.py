@@ -11,7 +11,8 @@ Rules
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -30,8 +31,9 @@ from mage_es.engine.rules.ingredients import without
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.exam_plan import exam_plan
 from mage_es.engine.run.exams import exam_records, ledger_of
+from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import ACCURACY, ProgressNote, Runtime
-from mage_es.engine.run.world import World
+from mage_es.engine.run.world import World, first_event
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.seams.benchmark import Verdict, scored
 from mage_es.engine.seams.model import Model
@@ -59,6 +61,51 @@ from mage_es.projections.texts import Texts
 
 Replies = Mapping[tuple[Tier, str], ModelCalled]
 """Replies on record, by tier and the hash of the request."""
+
+
+class AskingPrice(msgspec.Struct, frozen=True, kw_only=True):
+    """What it takes to ask `questions` prompts again, besides those on record: calls of learner and judge, tokens, and
+    minutes one after another. `usd` is None if a price is unknown."""
+
+    execution: str
+    questions: int
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    minutes: float
+    usd: float | None
+
+
+def price_again(reader: LogReader, questions: int, like: Iterable[QuestionPlanned], prices: Prices) -> AskingPrice:
+    """Return what some prompts take if each takes what those `like` it took in the run, in the mean."""
+    asked, purposes = Counter[tuple[int, str]](), set[str]()
+    for planned in like:
+        asked[planned.iteration, planned.question_id] += 1
+        purposes.add(planned.purpose)
+    share = questions / asked.total() if asked else 0.0
+    calls, seconds, used = 0.0, 0.0, Counter[tuple[str, str]]()
+    fields = ("iteration", "tier", "purpose", "about", "model", "input_tokens", "output_tokens", "latency_us")
+    for _, call in reader.events({ModelCalled: fields}) if questions else ():
+        assert isinstance(call, ModelCalled)
+        # A judge's purpose is its template.
+        if call.tier == "judge" or (call.tier == "execution" and call.purpose in purposes):
+            times = max(asked[call.iteration, name] for name in (call.about, call.about.rpartition("/")[0]))
+            calls += share * times
+            seconds += share * times * call.latency_us / 1e6
+            used[call.model, "in"] += times * call.input_tokens
+            used[call.model, "out"] += times * call.output_tokens
+    rates = {model: prices.rate(model) for model, _ in used}
+    paid = [rate.cost(used[model, "in"], 0, used[model, "out"]) for model, rate in rates.items() if rate]
+    is_known = len(paid) == len(rates) and bool(rates or not questions)
+    return AskingPrice(
+        execution=first_event(reader).execution_model,
+        questions=questions,
+        calls=max(questions, round(calls)),
+        input_tokens=round(share * sum(used[model, "in"] for model in rates)),
+        output_tokens=round(share * sum(used[model, "out"] for model in rates)),
+        minutes=seconds / 60,
+        usd=share * sum(paid) if is_known else None,
+    )
 
 
 class Again(NamedTuple):

@@ -36,6 +36,7 @@ from mage_es.engine.seams.benchmark import Benchmark, scored
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.model import Model
 from mage_es.engine.session.reasking import (
+    AskingPrice,
     Replies,
     as_examined,
     asking_again,
@@ -44,6 +45,7 @@ from mage_es.engine.session.reasking import (
     names_again,
     pending_course,
     planned_on,
+    price_again,
     replies_of,
 )
 from mage_es.engine.verbs.diff import DiffReport, diff
@@ -56,13 +58,7 @@ from mage_es.events.log import LogReader
 from mage_es.events.log.markers import Marker
 from mage_es.events.log.markers import parse as parse_marker
 from mage_es.events.segments import Reads
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    AnswerUnanswered,
-    AnswerUndecided,
-    ModelCalled,
-    QuestionPlanned,
-)
+from mage_es.events.vocabulary import QuestionPlanned
 from mage_es.projections.fold import State, fold
 
 METRICS = ("anchors", "accuracy", "mastery")
@@ -89,19 +85,6 @@ class PromptChange(msgspec.Struct, frozen=True, kw_only=True):
     item: MemoryItem
     is_new: bool
     right: bool | None
-
-
-class BisectPrice(msgspec.Struct, frozen=True, kw_only=True):
-    """What a search can take at most: `asks`, prompts that are not on record, with as many calls, tokens and minutes
-    each as a question of the run took on average. `usd` is None if a price is unknown."""
-
-    execution: str
-    asks: int
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    usd: float | None
-    minutes: float
 
 
 class BisectReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,7 +122,7 @@ def bisect_price(
     data_dir: Path | str | None = None,
     benchmark: Benchmark | None = None,
     prices: Prices | None = None,
-) -> BisectPrice:
+) -> AskingPrice:
     """Return what `bisect` with the same arguments can take at most. No model is called. Raises as `bisect`."""
     run = as_run(run)
     search = _search(run, question, good, bad, data_dir, benchmark)
@@ -514,27 +497,7 @@ def _rest(good: QuestionPlanned, bad: QuestionPlanned) -> Iterator[str]:
             yield f"{name.replace('_', ' ')} {now or 'none'} in place of {was or 'none'}"
 
 
-def _price(reader: LogReader, asks: int, prices: Prices) -> BisectPrice:
-    """Return what asking takes at the average of what the run's own questions took."""
-    fields = ("tier", "model", "input_tokens", "output_tokens", "latency_us")
-    answers, calls, seconds, tokens = 0, 0, 0.0, dict[str, tuple[int, int]]()
-    reads: Reads = {ModelCalled: fields, AnswerJudged: (), AnswerUndecided: (), AnswerUnanswered: ()}
-    for _, event in reader.events(reads, since=last_inherited(reader) + 1):
-        if not isinstance(event, ModelCalled):
-            answers += 1
-        elif event.tier in ("execution", "judge"):
-            calls, seconds = calls + 1, seconds + event.latency_us / 1e6
-            given, said = tokens.get(event.model, (0, 0))
-            tokens[event.model] = given + event.input_tokens, said + event.output_tokens
-    share = asks / answers if answers else 0.0
-    rates = {model: prices.rate(model) for model in tokens}
-    paid = [rate.cost(given, 0, said) for model, (given, said) in tokens.items() if (rate := rates[model])]
-    return BisectPrice(
-        execution=first_event(reader).execution_model,
-        asks=asks,
-        calls=max(asks, round(share * calls)),
-        input_tokens=round(share * sum(given for given, _ in tokens.values())),
-        output_tokens=round(share * sum(said for _, said in tokens.values())),
-        usd=share * sum(paid) if len(paid) == len(tokens) and tokens else None if asks else 0.0,
-        minutes=share * seconds / 60,
-    )
+def _price(reader: LogReader, asks: int, prices: Prices) -> AskingPrice:
+    reads: Reads = {QuestionPlanned: ("iteration", "purpose", "question_id")}
+    own = (event for _, event in reader.events(reads, since=last_inherited(reader) + 1)) if asks else ()
+    return price_again(reader, asks, (event for event in own if isinstance(event, QuestionPlanned)), prices)

@@ -24,11 +24,10 @@ from mage_es.engine.benchmarks.stbench.benchmark import EXTENDED, STBENCH
 from mage_es.engine.benchmarks.tasks.columns import why_none
 from mage_es.engine.benchmarks.webqa.benchmark import WEBQA
 from mage_es.engine.config import Config
-from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.environments.webshop import files as webshop
 from mage_es.engine.run.cutoffs import cutoffs
 from mage_es.engine.run.target_leaks import target_leaks
-from mage_es.engine.run.world import open_world, require_scoring
+from mage_es.engine.run.world import World, require_scoring
 from mage_es.engine.seams.benchmark import SPLITS, Repeat, column_roles_of
 from mage_es.engine.verbs.download import download
 from mage_es.events.disk.documents import UNREADABLE
@@ -187,10 +186,8 @@ def fetch(
     return files
 
 
-def check(config: Config, *, data_dir: Path | str | None) -> DataReport:
-    """Divide a benchmark's questions as a run would, say what is left out, and see that they can be scored. Raises
-    whatever opening it raises."""
-    world = open_world(msgspec.structs.replace(config, search=""), data_dir=data_dir, embedder=HashEmbedder())
+def check(config: Config, world: World) -> DataReport:
+    """Say how a run divides its questions and what is left out. Raises `PrerequisiteError` if they cannot be scored."""
     require_scoring(world, "a run")
     benchmark, splits, columns = world.benchmark, world.splits, column_roles_of(world.benchmark)
     return DataReport(
@@ -212,11 +209,6 @@ def check(config: Config, *, data_dir: Path | str | None) -> DataReport:
 
 def is_fetched(name: str) -> bool:
     return name in SOURCES
-
-
-def is_absent(name: str, data_dir: Path) -> bool:
-    """Return whether the data of a benchmark could be fetched and its folder does not exist."""
-    return is_fetched(name) and not (data_dir / (SOURCES[name].folder or name)).exists()
 
 
 def _unfetched(name: str) -> str:

@@ -104,7 +104,7 @@ class PlanAnswers(NamedTuple):
     """Choose arms and bundles for questions, all on the current state. `frozen` bandits learn nothing and draw nothing.
     The controls of an exam (rules/controls.py): `donors` gives a question the memories that another one would have
     retrieved; `answers` maps a memory's id to that of the memory whose answer it shows, "" to leave it out; with
-    `is_bare` nothing learned is shown."""
+    `is_bare` nothing learned is shown. `client` is the key that asks, "" for none: it sees what it gave itself."""
 
     iteration: int
     phase: Phase
@@ -113,6 +113,7 @@ class PlanAnswers(NamedTuple):
     donors: Mapping[str, Asked]
     answers: Mapping[str, str] = {}
     is_bare: bool = False
+    client: str = ""
 
 
 class Call(NamedTuple):

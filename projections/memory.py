@@ -106,6 +106,7 @@ class Memory:
         self._counts: Counter[str] = Counter()
         self._hashes: dict[str, bytes] = {}
         self._changed: set[str] = set()
+        self._clients: set[str] = set()
 
     def apply(self, event: Event) -> None:
         match event:
@@ -168,6 +169,10 @@ class Memory:
         """Return the task types that have had a memory of a case, sorted."""
         return sorted({task_type for _, task_type in self._slices})
 
+    def clients(self) -> frozenset[str]:
+        """Return the persons and keys that ever gave a memory."""
+        return frozenset(self._clients)
+
     def principles(self, skill: str) -> list[MemoryRow]:
         # A quarantined memory keeps its place by birth, for when it is released.
         rows = (self._rows[memory_id] for _, memory_id in self._principles.get(skill, ()))
@@ -206,6 +211,7 @@ class Memory:
     def _add(self, row: MemoryRow) -> None:
         self._put(row)
         self._counts[row.outcome] += 1
+        self._clients.update({row.origin.by} - {""})
         if row.is_shown:
             self._place(row)
         # By birth, not arrival, since answers of one iteration may be recorded in any order.

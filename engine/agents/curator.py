@@ -35,7 +35,7 @@ from mage_es.engine.rules.reproof import reproved
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.task_types import revised_types
 from mage_es.engine.rules.trajectories import account_of, own_origin, trajectory_of
-from mage_es.engine.seams.benchmark import options_of
+from mage_es.engine.seams.benchmark import giver_of, options_of
 from mage_es.engine.seams.embedder import Vector, to_bytes
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
@@ -149,7 +149,7 @@ def _harvest(
             if setting.traits.is_open_ended
             else _solved(setting, state, command, verdict, given)
         )
-        origin = own_origin(state, "evaluate", verdict)
+        origin = _origin(state, command, verdict)
         for one in solved:
             memory = _success_memory(setting, command, verdict, one, origin, ordinal)
             guess = _success_memory(setting, command, verdict, one._replace(kind=GUESS, reasoning=""), origin, ordinal)
@@ -189,7 +189,7 @@ def _missed(
                 answer=answer,
                 wrong_answer=verdict.answer,
                 steps=(),
-                origin=msgspec.structs.replace(own_origin(state, "evaluate", verdict), saw=setting.config.teacher_sees),
+                origin=msgspec.structs.replace(_origin(state, command, verdict), saw=setting.config.teacher_sees),
                 iteration=command.iteration,
                 phase="update",
                 ordinal=ordinal,
@@ -198,6 +198,11 @@ def _missed(
         )
         ordinal += isinstance(event, MemoryAppended)
         yield event
+
+
+def _origin(state: State, command: LearnFromAnswers, verdict: AnswerJudged) -> Origin:
+    by = giver_of(command.questions[verdict.question_id])
+    return msgspec.structs.replace(own_origin(state, "evaluate", verdict), by=by)
 
 
 def _reached(state: State, command: LearnFromAnswers, verdict: AnswerJudged) -> Iterable[_Solved]:

@@ -27,7 +27,7 @@ from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.splitting import split
 from mage_es.engine.rules.tools import author_tools
 from mage_es.engine.rules.trajectories import fact_of
-from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.seams.benchmark import Question, giver_of
 from mage_es.engine.seams.embedder import to_bytes
 from mage_es.events.vocabulary import (
     ActionTaken,
@@ -198,7 +198,7 @@ class _Writing:
             reasoning=capped(lesson, self.setting.config.reasoning_cap),
             answer=answer,
             wrong_answer=verdict.answer,
-            origin=self._taught(fact_of("evaluate", verdict), call),
+            origin=self._taught(fact_of("evaluate", verdict), call, by=giver_of(question)),
             source=source_of(item, question),
         )
         event = self._append(memory)
@@ -219,9 +219,9 @@ class _Writing:
         )
         return self._append(memory)
 
-    def _taught(self, *facts: str) -> Origin:
+    def _taught(self, *facts: str, by: str = "") -> Origin:
         config = self.setting.config
-        return Origin(facts=facts, writer=config.guidance, saw=config.teacher_sees)
+        return Origin(facts=facts, writer=config.guidance, saw=config.teacher_sees, by=by)
 
     def _append(self, memory: MemoryAppended) -> Event:
         # Ordinals count new memories only, since birth is an order among what is stored.

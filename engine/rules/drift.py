@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mage_es.engine.rules.distributions import sign_test
+from mage_es.engine.seams.embedder import Vector
 from mage_es.projections.memory import Index, Memory
-from mage_es.projections.slices import computed_of
+from mage_es.projections.slices import Birth, computed_of
 
 MOST, LEAST = 600, 10
 """How many cases are looked at, and how many either side needs."""
@@ -50,14 +51,20 @@ def since(memory: Memory, task_type: str) -> Since:
 
 
 def _of_memory(memory: Memory, task_type: str) -> Since:
+    kept = spread(memory, task_type, MOST)
+    return changes([(birth[0], vector, memory.row(name).answer) for birth, name, vector in kept])
+
+
+def spread(memory: Memory, task_type: str, most: int) -> list[tuple[Birth, str, Vector]]:
+    """Return cases in use of a task type, each a birth, an id and a vector, oldest first: the newest half of `most`,
+    and as many of all before them."""
     found = []
     for rows in (memory.slice(index, task_type) for index in get_args(Index)):
         cases = (row for row, kind in enumerate(rows.kinds) if kind != "type_strategy")
         found += [(rows.births[row], rows.ids[row], rows.vectors[row]) for row in cases]
     found.sort(key=lambda each: each[:2])
-    newest, before = found[-MOST // 2 :], found[: -MOST // 2]
-    kept = [*before[:: max(1, -(-len(before) // (MOST // 2)))], *newest]
-    return changes([(birth[0], vector, memory.row(name).answer) for birth, name, vector in kept])
+    newest, before = found[-most // 2 :], found[: -most // 2]
+    return [*before[:: max(1, -(-len(before) // (most // 2)))], *newest]
 
 
 def changes(cases: Sequence[tuple[int, NDArray[Any], str]]) -> Since:

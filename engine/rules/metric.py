@@ -17,7 +17,7 @@ Rules
     - One metric for all task types of a run, so that a type learns from what another shows about the same words;
       answers of two types are never the same. A type with more cases lost than won keeps the cosine.
     - It is made from many cases and so is general (rules/own.py); of those that are up to date (rules/drift.py) the
-      newest MOST are used.
+      newest MOST are used, without those of clients in doubt (rules/doubt.py).
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mage_es.engine.rules.distributions import sign_test
+from mage_es.engine.rules.doubt import doubted
 from mage_es.engine.rules.drift import since
 from mage_es.engine.seams.embedder import Vector
 from mage_es.projections.memory import Index, Memory
@@ -110,10 +111,12 @@ def _of_cases(memory: Memory, slices: Sequence[Slice]) -> Mapping[str, Metric]:
         if rows.kinds[row] != "type_strategy"
     )
     up_to_date = {name: since(memory, name) for name in memory.task_types()}
+    in_doubt = {name: doubted(memory, name) for name in memory.task_types()}
     cases = (
         _Case(row.task_type, vector, row.answer)
         for _, name, vector in sorted(found, key=itemgetter(0, 1))
         if not up_to_date[(row := memory.row(name)).task_type].is_outdated(row.iteration, row.answer)
+        and row.origin.by not in in_doubt[row.task_type]
     )
     return shown(list(cases)[-MOST:])
 

@@ -8,7 +8,8 @@ Rules
       so one inference is one pull, however much feedback there is. Earlier rewards are corrected by the difference.
     - What the guard refuses is as if it had not been published: its memories go into quarantine for good, and its
       rewards are taken back, to be tried again with the feedback of the next publish.
-    - What passes the guard, but no anchor can judge (rules/trials.py), goes into quarantine until a person reviews it.
+    - What passes the guard, but no anchor can judge (rules/trials.py), goes into quarantine until a person reviews it;
+      so does what a client in doubt proposes (rules/doubt.py), its new cases included, with which no anchor is asked.
       What is approved is brought back in an iteration of its own, so that no other memory makes it fail.
 """
 
@@ -22,6 +23,7 @@ import msgspec
 
 from mage_es.engine.commands import Publish, SettlePublish
 from mage_es.engine.rules.bandits import posterior_of
+from mage_es.engine.rules.doubt import why_doubted
 from mage_es.engine.rules.feedback import last_words
 from mage_es.engine.rules.harvest import Met
 from mage_es.engine.rules.leaks import texts_of
@@ -169,7 +171,7 @@ def _judged(state: State, command: SettlePublish, row: MemoryRow) -> ProposalSet
     """Return the verdict of the anchors that were asked with a memory, if the guard passed the iteration."""
     floor = command.floors.get(row.task_type, 0.0)
     trials = trials_of(state, command.iteration, row.memory_id, from_bytes(row.embedding), command.anchors)
-    if reason := why_undecided(trials, floor):
+    if reason := why_doubted(state.memory, row) or why_undecided(trials, floor):
         return _settled(row.memory_id, command.iteration, reason, "waiting", floor, trials)
     return _settled(row.memory_id, command.iteration, "", "published", floor, trials)
 

@@ -12,6 +12,7 @@ Rules
     - A question that was missed and later solved is shown once, by its correction.
     - If a metric was learned from the cases (rules/metric.py) it ranks them; floors are always cosines.
     - Where a metric may be learned, cases that are out of date (rules/drift.py) are shown with no question.
+    - Cases of a client in doubt (rules/doubt.py) are shown with no question but its own.
     - `nearest` has no quotas: of the cases of both indexes it takes the K nearest, those of one question text once, and
       with `is_reasoned` only those that show how their answer was reached, or are a reply that a client gave. If its
       type has fewer, the nearest of all other types follow: for a type with little learned, nothing else shows the form
@@ -31,6 +32,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from mage_es.engine.rules.doubt import doubted
 from mage_es.engine.rules.drift import Since, since
 from mage_es.engine.rules.harvest import GUESS
 from mage_es.engine.rules.metric import Metric, metric_of
@@ -58,7 +60,7 @@ class Query(NamedTuple):
     The vector is the question's own, or that of the text that a retrieval recipe makes of it. The text is "" if the
     question has a context, since two with the same text may then differ. `merged` are the task types that were merged
     into its own, to borrow from; `others` are all whose cases may fill its bundle after these; `apart` are memories of
-    cases that it must not get.
+    cases that it must not get. `client` is who asks, "" if that is unknown.
     """
 
     vector: Vector
@@ -69,6 +71,7 @@ class Query(NamedTuple):
     merged: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     apart: frozenset[str] = frozenset()
+    client: str = ""
 
 
 class Terms(NamedTuple):
@@ -139,7 +142,9 @@ class Candidates:
             pool = Pool(rows, cosine, similarity, [])
             most = max(_DIVERSE_POOL, self._terms.bundle)
             up_to_date = since(self._memory, task_type) if self._terms.is_measured else Since()
-            eligible = _eligible(self._memory, pool, self.query, self._terms, most, up_to_date) if rows.ids else ()
+            in_doubt = doubted(self._memory, task_type).keys() - {self.query.client}
+            terms = self._terms
+            eligible = _eligible(self._memory, pool, self.query, terms, most, up_to_date, in_doubt) if rows.ids else ()
             nearest = sorted(islice(eligible, most), key=lambda row: rows.kinds[row] == GUESS)
             if not self._terms.strategy_floor and task_type == self.query.task_type:
                 nearest = [*_strategies(rows, cosine, self.query, self._terms), *nearest]
@@ -287,9 +292,11 @@ def _diverse(pool: Pool, count: int) -> list[int]:
     return [rows[place] for place in chosen]
 
 
-def _eligible(memory: Memory, pool: Pool, query: Query, terms: Terms, count: int, up_to_date: Since) -> Iterator[int]:
-    """Yield row numbers, best first, without the question's own memories, cases out of date and those below its
-    floor."""
+def _eligible(
+    memory: Memory, pool: Pool, query: Query, terms: Terms, count: int, up_to_date: Since, in_doubt: Collection[str]
+) -> Iterator[int]:
+    """Yield row numbers, best first, without the question's own memories, cases out of date or of clients in doubt, and
+    those below its floor."""
     rows = pool.rows
     # The best rows, in steps that grow fourfold: filters leave out few, and sorting a whole slice costs far more.
     own_text = normal_form(query.question) if terms.exclude_self else ""
@@ -302,6 +309,8 @@ def _eligible(memory: Memory, pool: Pool, query: Query, terms: Terms, count: int
             yielded.add(row)
             is_strategy = not _is_case(rows, row)
             if not is_strategy and up_to_date.is_outdated(rows.births[row][0], memory.row(rows.ids[row]).answer):
+                continue
+            if in_doubt and not is_strategy and memory.row(rows.ids[row]).origin.by in in_doubt:
                 continue
             # Unless the run has a floor of its own, strategies do not compete with the others; see `_strategies`.
             if is_strategy and not terms.strategy_floor:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from mage_es.engine.commands import Curate, Curation
 from mage_es.engine.config import parse
+from mage_es.engine.rules.doubt import why_doubted
 from mage_es.engine.rules.effect import tosses_of
 from mage_es.engine.rules.publishing import GUARD
 from mage_es.engine.rules.quarantine import status_of
@@ -194,12 +195,15 @@ def reported(
 
 
 def item_of(state: State, name: str) -> tuple[MemoryItem, dict[str, Any]]:
-    """Return an item of a state with every field except its vector; `report_of` says what `name` may be."""
+    """Return an item of a state with every field except its vector, and with why no other client is shown it, if so;
+    `report_of` says what `name` may be."""
     things = dict(things_of(state))
     found = named(name, things)
     values = msgspec.structs.asdict(things[found])
     values.pop("embedding", None)
     fields = {field: msgspec.to_builtins(value, enc_hook=str) for field, value in values.items()}
+    if isinstance(things[found], MemoryRow) and (why := why_doubted(state.memory, things[found])):
+        fields["doubt"] = why
     return item_in(state, found, things[found]), fields
 
 

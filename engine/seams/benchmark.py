@@ -32,6 +32,7 @@ __all__ = [
     "everywhere",
     "extract_of",
     "failed",
+    "giver_of",
     "hash_share",
     "is_test",
     "may_be_judged",
@@ -59,7 +60,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """One question of a benchmark.
 
     `task_type` is the benchmark's own label; the benchmark's `task_type_source` says what it is made from. It is "" if
-    that metadata is missing: such a question is typed from its text. `meta` is what else the scorer must know. `stub`
+    that metadata is missing: such a question is typed from its text. `meta` is what else the scorer must know, and who
+    gave the right answer (`by`). `stub`
     is the end of a question that breaks off where its answer belongs, left out if the learner is to reason first;
     `titles` are those of the context's paragraphs, if any. `subject` is the person or customer whose texts these are,
     "" for none: they are encrypted and can be erased. `family` names a group of phrasings, where known; the exam
@@ -222,6 +224,11 @@ def column_roles_of(benchmark: Benchmark) -> Mapping[str, str]:
 def options_of(question: Question) -> int:
     """Return how many options a question itself offers, 0 for none."""
     return len(json.loads(question.meta.get("options", "{}")))
+
+
+def giver_of(question: Question) -> str:
+    """Return who gave a question's right answer, "" if that is not known."""
+    return question.meta.get("by", "")
 
 
 def extract_of(benchmark: Benchmark) -> Callable[[str], str]:

@@ -163,18 +163,19 @@ class FrozenRun:
         layout: CaseLayout | None = None,
         draw: str = "",
         shared: tuple[int, int] = (0, 0),
+        client: str = "",
     ) -> Recalled:
         """Return what this state has for a turn of a conversation, which may have been asked in learning too.
 
         It goes by the reading of the text that is nearest to a memory (rules/wording.py); `shared` are the numbers of
         characters at its beginning and end that other turns of its client have too. With a name to `draw` by, the arm
-        is drawn as in learning; otherwise it is the one that has proved best.
+        is drawn as in learning; otherwise it is the one that has proved best. `client` is the key that asks.
 
         Raises `UsageError` for a task type that the run does not have.
         """
         spans = readings(text, *shared)
         questions = [_question(draw or "ask", text[first:last]) for first, last in spans]
-        command = self._plan_command(questions, task_type, frozen=not draw, phase="serve")
+        command = self._plan_command(questions, task_type, frozen=not draw, phase="serve")._replace(client=client)
         if not any(self.gets_notes(asked.task_type) for asked in command.asked):
             return Recalled(command.asked[0].task_type, "", 1.0, ())
         choosing = Choosing(self._serving, self.state, command, self._cascades)

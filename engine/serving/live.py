@@ -536,7 +536,8 @@ class LiveRun:
         if len(text) > _LONGEST_QUESTION:  # a question mostly stands before or after what it is about
             text = f"{text[: _LONGEST_QUESTION // 2]}\n{text[-_LONGEST_QUESTION // 2 :]}"
         draw = event.inference if self.learn == "propose" else ""
-        found = frozen.recalled(text, task_type, layout=layout, draw=draw, shared=self._habits.shared(event.key, text))
+        shared = self._habits.shared(event.key, text)
+        found = frozen.recalled(text, task_type, layout=layout, draw=draw, shared=shared, client=event.key)
         with self._counting:
             self._looked, self._far = self._looked + (found.read_to > 0), self._far + found.is_far
         # What has been taken out of use since is no longer put in, whichever marker a session sees.

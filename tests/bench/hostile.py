@@ -3,6 +3,7 @@
     export OPENBLAS_NUM_THREADS=1                                   several threads are slower here
     python -m tests.bench.hostile                                   five seeds of each stream: half an hour on one core
     python -m tests.bench.hostile --streams changed --seeds 1       a quick look
+    python -m tests.bench.hostile --streams poisoned --nameless     no task says whose it is: nothing protects
 
 A stream is 1,000 tickets of a rule that no model can know (`private-labels`, difficulty 2), in 20 days of 50. Each
 ticket is asked twice on the state of the evening before: as `ask` asks it, gate and all, and bare. Then the day's
@@ -11,7 +12,10 @@ tickets are learned from, as `mage-es evolve --from YESTERDAY --tasks TODAY` doe
     wrong      one answer in ten is another team, drawn by lot
     changed    and from ticket 500 on every product belongs to the next team
     poisoned   and a client, with a fifth of the tickets, always gives the team two further down
+    league     as `poisoned`, but under two names with a tenth of the tickets each
     cascade    as `poisoned`; before ticket 750 all that came of this client is quarantined, and it is heard no more
+
+Each ticket says whose it is: eight clients share what the poisoned one does not have. `ask` does not say who asks.
 
 The learner gives the answer of the nearest case that it is shown, and alone is right on four tickets in ten. A prompt
 takes up poison if it shows a case from that client; a recalled answer counts as a prompt. The lower bound is that of a
@@ -50,6 +54,8 @@ from tests.bench.tables import print_machine, print_table
 
 DAYS, DAY, CHANGE, CASCADE = 20, 50, 500, 750
 ALONE, WRONG, EVIL = 0.4, 0.1, 0.2
+HONEST = 8
+"""How many clients mean well."""
 ALPHA, MIXTURE = 0.05, 100
 WITHIN = 2.0
 """Points below the accuracy before a change at which it counts as back."""
@@ -61,23 +67,27 @@ class Hostility(NamedTuple):
     changes: bool = False
     poisoned: float = 0.0
     has_cascade: bool = False
+    names: int = 1
+    """Under how many names the poisoned client comes."""
 
 
 STREAMS = {
     "wrong": Hostility(),
     "changed": Hostility(changes=True),
     "poisoned": Hostility(changes=True, poisoned=EVIL),
+    "league": Hostility(changes=True, poisoned=EVIL, names=2),
     "cascade": Hostility(changes=True, poisoned=EVIL, has_cascade=True),
 }
 
 
 class Ticket(NamedTuple):
-    """A ticket, its right team, the one that its client says, and whether that is the poisoned client."""
+    """A ticket, its right team, the one that its client says, whether that is the poisoned client, and its name."""
 
     text: str
     right: str
     said: str
     is_evil: bool
+    client: str
 
 
 class Answered(NamedTuple):
@@ -92,7 +102,7 @@ class Answered(NamedTuple):
 def tickets(rule: LabelRule, seed: int, kind: Hostility, count: int) -> list[Ticket]:
     """Return the tickets of a stream, each text once."""
     dice, draw, found = Dice(f"hostile/{seed}/asked"), Random(seed), dict[str, Ticket]()
-    labels = rule.labels
+    labels, names = rule.labels, Random(f"{seed}/names")
     while len(found) < count:
         product = dice.pick(rule.products)
         text, place = rule.written(dice, product), labels.index(rule.team[product])
@@ -104,7 +114,8 @@ def tickets(rule: LabelRule, seed: int, kind: Hostility, count: int) -> list[Tic
             said = labels[(labels.index(right) + 2) % len(labels)]
         elif draw.random() < WRONG:
             said = draw.choice([label for label in labels if label != right])
-        found[text] = Ticket(text, right, said, is_evil)
+        client = f"evil-{names.randrange(kind.names)}" if is_evil else f"honest-{names.randrange(HONEST)}"
+        found[text] = Ticket(text, right, said, is_evil, client)
     return list(found.values())
 
 
@@ -136,8 +147,8 @@ def _share(text: str) -> float:
     return int(hashlib.sha256(text.encode()).hexdigest()[:12], 16) / 16**12
 
 
-def streamed(folder: Path, seed: int, kind: Hostility) -> list[Answered]:
-    """Return the answers of a stream, from the second day on."""
+def streamed(folder: Path, seed: int, kind: Hostility, *, is_named: bool = True) -> list[Answered]:
+    """Return the answers of a stream, from the second day on; if it `is_named` each task says whose it is."""
     rule = LabelRule(Dice(f"hostile/{seed}"), KIND.levels[1])
     *asked, last = tickets(rule, seed, kind, DAYS * DAY + 1)
     learner = Nearest(rule.labels, {each.text: each.right for each in (*asked, last)})
@@ -156,6 +167,7 @@ def streamed(folder: Path, seed: int, kind: Hostility) -> list[Answered]:
             found += answers(run, learner, today, evil)
         tasks = [
             {"id": f"ticket-{place}", "question": each.text, "answer": each.said, "split": "evolution"}
+            | ({"by": each.client} if is_named else {})
             for place, each in enumerate(today, first)
             if not (is_cast_out and each.is_evil)
         ]
@@ -208,7 +220,7 @@ def until_back(found: Sequence[Answered], at: int) -> int | None:
     return None
 
 
-SINCE = {"wrong": DAY, "changed": CHANGE, "poisoned": CHANGE, "cascade": CASCADE}
+SINCE = {"wrong": DAY, "changed": CHANGE, "poisoned": CHANGE, "league": CHANGE, "cascade": CASCADE}
 """The ticket from which on a stream is judged."""
 
 
@@ -223,6 +235,7 @@ def judged(seed: int, found: Sequence[Answered], since: int) -> tuple[str, ...]:
         f"{lower_bound(after):+.1f}",
         f"{min(lower_bound(found[:n]) for n in range(since, len(found) + 1)):+.1f}",
         _percent([each.took_poison for each in shown]),
+        _percent([each.took_poison for each in found if each.is_shown]),
         "never" if back is None else str(back),
     )
 
@@ -250,6 +263,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first", type=int, default=1, help="the first of the seeds; 1 to 6 were seen while building")
     parser.add_argument("--streams", nargs="+", choices=list(STREAMS), default=list(STREAMS))
+    parser.add_argument("--nameless", action="store_true", help="tasks do not say who gave their answers")
     given = parser.parse_args()
     for name in given.streams:
         seeds = list[Sequence[Answered]]()
@@ -257,12 +271,12 @@ def main() -> None:
         def rows(name: str = name, seeds: list[Sequence[Answered]] = seeds) -> Iterator[tuple[str, ...]]:
             for seed in range(given.first, given.first + given.seeds):
                 with tempfile.TemporaryDirectory() as folder:
-                    seeds.append(streamed(Path(folder), seed, STREAMS[name]))
+                    seeds.append(streamed(Path(folder), seed, STREAMS[name], is_named=not given.nameless))
                 yield judged(seed, seeds[-1], SINCE[name])
 
         head = "with minus without"
-        columns = ("seed", head, "lower bound", "least lower bound of all so far", "poisoned prompts", "back after")
-        print_table(f"{name}, from ticket {SINCE[name]} on", columns, rows())
+        columns = ("seed", head, "lower bound", "least lower bound of all so far", "poisoned prompts", "on all days")
+        print_table(f"{name}, from ticket {SINCE[name]} on", (*columns, "back after"), rows())
         print_windows(name, seeds)
     print_machine("python -m tests.bench.hostile", ("numpy",))
 

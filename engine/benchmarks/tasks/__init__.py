@@ -16,6 +16,7 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "_id"),
     "split": ("split",),
     "subject": ("subject",),
+    "by": ("by",),
 }
 """Each role with its default column names."""
 _ENDINGS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".eval")

@@ -112,7 +112,9 @@ class TaskRow(TypedDict, total=False):
     """A task given in Python; a dictionary with other column names will do if the benchmark's name gives them.
 
     `subject` names the person or customer whose texts these are: whatever comes from them is encrypted and can be
-    erased. `answer` is text, a number, or a list of valid answers. `split` "test" marks a task for exams only.
+    erased. `by` names who gave the answer, such as a client: one whose answers contradict the others' is in doubt
+    (rules/doubt.py). `answer` is text, a number, or a list of valid answers. `split` "test" marks a task for exams
+    only.
     """
 
     question: Required[str]
@@ -124,6 +126,7 @@ class TaskRow(TypedDict, total=False):
     id: str
     split: str
     subject: str
+    by: str
 
 
 def given_tasks(name: str, rows: Sequence[Mapping[str, Any]]) -> Tasks:

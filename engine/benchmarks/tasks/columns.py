@@ -6,6 +6,8 @@ Rules
     - A column is found by its exact name, or else by its name without regard to case and surrounding blanks.
     - Options, or valid answers, in separate columns are named together: `options=A/B/C/D`.
     - A question without an id is named by its row.
+    - `by` is who gave the answer, a client or an annotator. It is recorded in the clear with what is learned from it,
+      so it cannot be the subject whose texts can be erased.
 """
 
 from __future__ import annotations
@@ -44,6 +46,10 @@ def question_of(
         options = dict(zip(ascii_uppercase, options.values(), strict=False))
         text += "".join(f"\n{letter}. {option}" for letter, option in options.items())
     said = _text(row, found["split"]).casefold()
+    by, subject = (_text(row, found[role]) for role in ("by", "subject"))
+    if by and by == subject:
+        raise ValueError(f"{found['by']}: is the {found['subject']} too, which can be erased; name the giver otherwise")
+    others = {name: text for name, text in (("schema", schema), ("by", by)) if text}
     return Question(
         id=_text(row, found["id"]) or f"{'test-' if split == 'test' else ''}row-{position + 1}",
         benchmark="tasks",
@@ -54,8 +60,8 @@ def question_of(
         context=_text(row, found["context"]) or schema,
         gold=answers[0],
         solution=_text(row, found["solution"]),
-        subject=_text(row, found["subject"]),
-        meta={"answers": json.dumps(answers), "options": json.dumps(options), **({"schema": schema} if schema else {})},
+        subject=subject,
+        meta={"answers": json.dumps(answers), "options": json.dumps(options), **others},
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mage_es.engine.benchmarks.tasks.columns import question_of
+from mage_es.engine.seams.benchmark import giver_of
 
 ROW: dict[str, Any] = {"question": "2 + 3?", "answer": 5}
 
@@ -127,6 +128,14 @@ def test_a_role_that_is_set_to_nothing_is_filled_by_no_column() -> None:
     row = {**ROW, "category": "sums", "text": "a page", "subject": "ann"}
     read_with = read(row, task_type="", context="", subject="")
     assert (read_with.task_type, read_with.context, read_with.subject) == ("task", "", "")
+
+
+def test_who_gave_the_answer_is_kept_with_it_and_cannot_be_the_subject_that_may_be_erased() -> None:
+    assert giver_of(read({**ROW, "By": " acme "})) == giver_of(read({**ROW, "team": "acme"}, by="team")) == "acme"
+    assert giver_of(read(ROW)) == "" and "by" not in read(ROW).meta
+    assert giver_of(read({**ROW, "by": "ann", "subject": "customer 7"})) == "ann"
+    with pytest.raises(ValueError, match="by: is the subject too, which can be erased; name the giver otherwise"):
+        read({**ROW, "by": "ann", "subject": "ann"})
 
 
 def test_one_column_is_refused_for_two_roles() -> None:

@@ -19,7 +19,7 @@ from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import reopen_world
 from mage_es.engine.seams.benchmark import Question
-from mage_es.engine.seams.plugins import load, plugins
+from mage_es.engine.seams.plugins import installed, load
 from mage_es.engine.search.registry import Searches
 from mage_es.engine.verbs.data import fetch
 from mage_es.engine.verbs.doctor import benchmarks
@@ -67,7 +67,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 
 
 def forget() -> None:
-    plugins.cache_clear()
+    installed.cache_clear()
     registry._installed.cache_clear()
 
 

@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict
     from mage_es.engine.seams.embedder import Embedder
     from mage_es.engine.seams.model import Completion, Model, Request
+    from mage_es.engine.served.frozen import BundleReport, FrozenRun
     from mage_es.engine.serving.clients import OpenedRun, inference_of
-    from mage_es.engine.serving.frozen import BundleReport, FrozenRun
+    from mage_es.engine.serving.open_run import aopen_run, open_run
     from mage_es.engine.verbs.ask import AskReport, aask, ask
     from mage_es.engine.verbs.baseline import BaselineReport, abaseline, aresume_baseline, resume_baseline
     from mage_es.engine.verbs.baseline import run_baseline as baseline
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.inspect_diff import InspectDiff, adiff_inspect, diff_inspect
     from mage_es.engine.verbs.inspect_logs import InspectReport, aexport_inspect, export_inspect
     from mage_es.engine.verbs.merge import MergeReport, amerge, merge
-    from mage_es.engine.verbs.open_run import aopen_run, open_run
     from mage_es.engine.verbs.otlp import OtlpReport, aexport_otlp, export_otlp
     from mage_es.engine.verbs.prune import PruneReport, aprune, prune
     from mage_es.engine.verbs.replay import ReplayReport, areplay, replay
@@ -195,7 +195,7 @@ _HOMES = {
     "engine.seams.benchmark": ("Benchmark", "Question", "Verdict"),
     "engine.seams.embedder": ("Embedder",),
     "engine.seams.model": ("Completion", "Model", "Request"),
-    "engine.serving.frozen": ("BundleReport", "FrozenRun"),
+    "engine.served.frozen": ("BundleReport", "FrozenRun"),
     "engine.serving.clients": ("OpenedRun", "inference_of"),
     "engine.verbs.ask": ("AskReport", "aask", "ask"),
     "engine.verbs.baseline": ("BaselineReport", "abaseline", "aresume_baseline", "baseline", "resume_baseline"),
@@ -210,7 +210,7 @@ _HOMES = {
     "engine.verbs.inspect_diff": ("InspectDiff", "adiff_inspect", "diff_inspect"),
     "engine.verbs.inspect_logs": ("InspectReport", "aexport_inspect", "export_inspect"),
     "engine.verbs.merge": ("MergeReport", "amerge", "merge"),
-    "engine.verbs.open_run": ("aopen_run", "open_run"),
+    "engine.serving.open_run": ("aopen_run", "open_run"),
     "engine.verbs.otlp": ("OtlpReport", "aexport_otlp", "export_otlp"),
     "engine.verbs.prune": ("PruneReport", "aprune", "prune"),
     "engine.verbs.replay": ("ReplayReport", "areplay", "replay"),

@@ -1,19 +1,24 @@
-"""Parts of your own: what other installed packages offer by entry point, under the same names as what is built in.
+"""Parts of your own: what installed packages offer by entry point, our wings among them.
 
     group                  what the entry point is
-    mage_es.benchmarks     a `Definition`, a `BenchmarkEntry` (with models and sizes of its own), or a function of
-                           (seed, data_dir) that returns a `Benchmark`
+    mage_es.benchmarks     a `Definition`, a `BenchmarkEntry` (with models and sizes of its own), a `BenchmarkFamily`,
+                           or a function of (seed, data_dir) that returns a `Benchmark`
     mage_es.environments   a function of (seed, data_dir) that returns a `SequentialBenchmark`
     mage_es.models         a function of a `ModelSpec` that returns a `Model`; its name is the provider's
     mage_es.embedders      a function of a `ModelSpec` that returns an `Embedder`; its name is the provider's
     mage_es.search         a function of a `SearchSpec` that returns a `Search`; its name is the provider's
     mage_es.methods        a function of the `RunView` of a run that returns a `Method`
+    mage_es.baselines      a `Baseline` (engine/baselines/table.py)
+    mage_es.commands       a sequence of `CommandEntry`s (cli/entries.py); its name is the wing's
+
+An entry point may also name a table of such things, in which each has the name of its entry point.
 
 Rules
+    - The wings of this package (engine/README.md) are found the same way.
     - No part of a plugin is imported before it is asked for by name.
     - A run stores a benchmark's questions when it begins, and later sessions take them from there. A benchmark that is
       a function is opened again by each, since it may have more than questions; one with `reopen` is not.
-    - What is built in cannot be replaced: its names take precedence.
+    - What is ours cannot be replaced: its names take precedence.
     - What the rules must know of a benchmark's kind is an attribute of it (`Traits` in engine/seams/benchmark.py).
     - An embedder whose calls cost something has a `meter` too (engine/seams/metering.py); any other costs nothing.
 """
@@ -36,11 +41,11 @@ Group = Literal[
     "mage_es.embedders",
     "mage_es.search",
     "mage_es.methods",
+    "mage_es.baselines",
+    "mage_es.commands",
 ]
 
 _ENDINGS = (".dist-info", ".egg-info")
-
-
 
 
 class EntryPoint(NamedTuple):
@@ -114,12 +119,13 @@ def plugins(group: Group) -> Mapping[str, EntryPoint]:
 
 
 def load(group: Group, name: str) -> Any:
-    """Return what an entry point names. Raises the error of `faulty` if it cannot be imported."""
+    """Return what an entry point names, itself or in a table. Raises the error of `faulty` if it cannot be imported."""
     from pkgutil import resolve_name
 
     entry = plugins(group)[name]
     try:
-        return resolve_name(entry.value)
+        found = resolve_name(entry.value)
+        return found[name] if isinstance(found, Mapping) else found
     except Exception as error:  # another package's code may raise anything, and the user must learn whose it is
         if entry.is_ours:
             raise

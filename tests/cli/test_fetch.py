@@ -59,7 +59,7 @@ def test_the_list_says_what_is_there_and_how_to_get_the_rest(mage: Command) -> N
 def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Return the name of a benchmark of another package, whose data is not there and which is listed first."""
     (tmp_path / "a_plugin.py").write_text(
-        "from mage_es.engine.benchmarks.gsm8k import GSM8K\nFIRST = GSM8K._replace(name='aardvark')\n"
+        "from mage_es.engine.bench.gsm8k import GSM8K\nFIRST = GSM8K._replace(name='aardvark')\n"
     )
     info = tmp_path / "a_plugin-1.0.dist-info"
     info.mkdir()

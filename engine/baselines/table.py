@@ -1,4 +1,4 @@
-"""The tables of the baselines and of the methods that learn, and the plan of a question by one of them."""
+"""Baselines and methods that learn, by name, and the plan of a question by one of them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple

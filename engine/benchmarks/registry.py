@@ -233,11 +233,9 @@ def _find(name: str) -> BenchmarkEntry | None:
 @functools.cache
 def _installed(name: str) -> BenchmarkEntry | None:
     if names_tasks(name):
-        from mage_es.engine.benchmarks.tasks import benchmark
-
         return BenchmarkEntry(
-            lambda _seed, _data_dir: benchmark.open_tasks(name),
-            reopen=functools.partial(benchmark.reopen_tasks, name),
+            lambda _seed, _data_dir: _tasks().open_tasks(name),
+            reopen=lambda *stored: _tasks().reopen_tasks(name, *stored),
         )
     if family := _family(name):
         return BenchmarkEntry(
@@ -249,6 +247,12 @@ def _installed(name: str) -> BenchmarkEntry | None:
         if name in plugins(group):
             return _offered(group, name, load(group, name))
     return None
+
+
+def _tasks() -> Any:
+    from mage_es.engine.benchmarks.tasks import benchmark  # reads files, for which it imports more than a name needs
+
+    return benchmark
 
 
 def _offered(group: Group, name: str, offered: Any) -> BenchmarkEntry:

@@ -61,7 +61,7 @@ def run(app: Typer, words: list[str]) -> NoReturn:
     try:
         _require_files()
         code = app(words, prog_name="mage-es", standalone_mode=False)
-    except Exception as error:
+    except Exception as error:  # each becomes a message and an exit code
         if debug:
             _show_traceback(error)
         _tell(error, as_json="--json" in own)

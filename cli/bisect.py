@@ -10,12 +10,12 @@ import typer
 from mage_es.cli.diff import parts
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
-from mage_es.cli.paying import price_in_words, require_agreement
+from mage_es.cli.paying import priced, require_agreement
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 
 if TYPE_CHECKING:
-    from mage_es.engine.verbs.bisect import BisectPrice, BisectReport, PromptChange
+    from mage_es.engine.verbs.bisect import BisectReport, PromptChange
 
 EXAMPLES = examples(
     "mage-es bisect RUN --metric anchors",
@@ -61,8 +61,8 @@ def bisect(
         price = bisect_price(
             found, question=question, good=good, bad=bad, data_dir=settings.data_dir, prices=settings.prices()
         )
-        out.say(priced(price))
-        if price.asks:
+        out.say(priced(price, "at most", "as the run's questions took"))
+        if price.questions:
             require_agreement(settings, yes=yes)
     with repeatable(out, settings) as runtime:
         report = find(
@@ -77,13 +77,6 @@ def bisect(
     pieces = _of_metric(report) if metric else _of_question(report)
     out.report(report, *pieces)
     out.next(*(settings.again(*words, names=("runs_dir",)) for words in _ahead(report)))
-
-
-def priced(price: BisectPrice) -> str:
-    """Return in one sentence what a search can take."""
-    if not price.asks:
-        return "Every answer that is needed is on record: no model is called."
-    return price_in_words(price, price.asks, "at most", "as the run's questions took")
 
 
 def _of_metric(report: BisectReport) -> list[TextTable | str]:

@@ -19,7 +19,7 @@ from mage_es.events.errors import UsageError
 if TYPE_CHECKING:
     from mage_es.engine.run.memories import MemoryItem
     from mage_es.engine.verbs.diff import AnswersDiff, DiffReport
-    from mage_es.engine.verbs.inspect_diff import InspectDiff, ScoresDiff
+    from mage_es.engine.verbs.inspect_diff import InspectDiff
 
 SHOWN = 8
 """Rows of a table; `--json` has all."""
@@ -107,9 +107,7 @@ def _summary(report: DiffReport) -> str:
     return f"{moments}: {', '.join(changes) or 'the same state'}"
 
 
-def _answers(
-    found: Sequence[AnswersDiff | ScoresDiff], title: str = "The same questions", what: str = "questions"
-) -> TextTable:
+def _answers(found: Sequence[AnswersDiff], title: str = "The same questions", what: str = "questions") -> TextTable:
     rows = [
         (
             *(

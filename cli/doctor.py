@@ -46,7 +46,7 @@ def doctor(
     """Check what a run needs from its tasks, from this machine and from its models.
 
     Of tasks that you name: how a run would divide them, which column has which role, what is left out and why, and
-    what gives answers away. Python, packages, data, disk and clock; for each model its key, endpoint, name, context,
+    what gives answers away. Packages, disk and clock; for each model its key, endpoint, name, context,
     price, typed replies, and its replies to a run's first prompts, the learner's to three: is each whole, how long did
     the model think, is an answer found in it, is it one of the labels, and right? Exits with 4 if a run could not
     start, or no answer came.

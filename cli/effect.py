@@ -8,13 +8,13 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
-from mage_es.cli.paying import agrees, price_in_words
+from mage_es.cli.paying import agrees, priced
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.engine.config import MOST
 
 if TYPE_CHECKING:
-    from mage_es.engine.verbs.effect import EffectPrice, EffectReport, EffectRow, PairedEffect, SplitEffect
+    from mage_es.engine.verbs.effect import EffectReport, EffectRow, PairedEffect, SplitEffect
 
 EXAMPLES = examples(
     "mage-es effect RUN",
@@ -53,7 +53,7 @@ def effect(
 
     found = settings.find_run(run)
     price = effect_price(found, memory=memory, kind=kind, task_type=task_type, top=top, prices=settings.prices())
-    out.say(priced(price))
+    out.say(priced(price, "again", "as they took before"))
     pays = bool(price.calls) and agrees(settings, yes=yes)
     with repeatable(out, settings) as runtime:
         report = measure(
@@ -75,13 +75,6 @@ def effect(
     first = report.rows[0]
     ahead = ("show", first.name[:_DIGITS], found.id) if first.of == "memory" else ("list", found.id, "--sort", "effect")
     out.next(settings.again("memory", *ahead, names=("runs_dir",)))
-
-
-def priced(price: EffectPrice) -> str:
-    """Return in one sentence what asking again will take."""
-    if not price.questions:
-        return "Every question to ask again is on record: no model is called."
-    return price_in_words(price, price.questions, "again", "as they took before")
 
 
 def table(title: str, rows: tuple[EffectRow, ...]) -> TextTable:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mage_es.cli.memory import By
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable, agreed
 from mage_es.cli.settings import Settings
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 EXAMPLES = examples("mage-es erase RUN --subject ann", "mage-es erase RUN --subject ann --also exported --yes")
 
 
-@takes("runs_dir")
+@takes("by", "runs_dir")
 def erase(
     run: RunArgument = None,
     *,
@@ -32,7 +31,6 @@ def erase(
     reason: Annotated[
         str | None, typer.Option("--reason", metavar="WORDS", help="The reason, recorded in the run's log.")
     ] = None,
-    by: By = "user",
     also: Annotated[
         list[Path] | None,
         typer.Option("--also", metavar="PLACE", help="Search this folder or file too: an export, a page, a backup."),
@@ -53,7 +51,7 @@ def erase(
         out.say("\n".join(_planned(plan)))
         if not yes and not agreed("Erase it, for good? [y/N] "):
             raise UsageError("Nothing was erased. Add --yes to erase it.")
-    receipt = erase_subject(found, subject=subject, reason=reason or REASON, by=by, also=also or [])
+    receipt = erase_subject(found, subject=subject, reason=reason or REASON, by=settings.by, also=also or [])
     out.report(receipt, *_tables(receipt))
     out.next(settings.again("verify", found.id))
 

@@ -22,6 +22,8 @@ EXAMPLES = examples("mage-es log", "mage-es log RUN --follow -n 5", "mage-es log
 POLL_SECONDS = 0.2
 LINE = 200
 """How many characters of a line to show; `show seq:N` shows all."""
+SHORT = 64
+"""Most characters of a value that comes before longer ones."""
 
 
 @takes("runs_dir")
@@ -73,7 +75,8 @@ def _line(document: dict[str, object]) -> str:
     start = f"{document['seq']:>7}  {moment}  {place:<17}  {document['type']:<18}  {document['stream']}  "
     event = document["event"]
     assert isinstance(event, dict)
-    simple = ((name, value) for name, value in event.items() if isinstance(value, str | int | float) and value != "")
+    simple = [(name, value) for name, value in event.items() if isinstance(value, str | int | float) and value != ""]
+    simple.sort(key=lambda field: len(str(field[1])) > SHORT)  # what a long line loses is the end of a long text
     said = " ".join(f"{name}={value}" for name, value in simple)
     line = clean((start + said)[: 4 * LINE]).replace("\n", " ")
     return line if len(line) <= LINE else line[: LINE - 3] + "..."

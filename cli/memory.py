@@ -62,7 +62,6 @@ MemoryArgument = Annotated[
     str, typer.Argument(metavar="MEMORY", help="Id of a memory, recipe, pattern or tool, or its first digits.")
 ]
 Reason = Annotated[str, typer.Option("--reason", metavar="WORDS", help="The reason, recorded in the run's log.")]
-By = Annotated[str, typer.Option("--by", metavar="NAME", help="Your name, recorded in the run's log.")]
 
 
 @takes("runs_dir")
@@ -137,7 +136,7 @@ def show_one(
     _tell(report, settings, out)
 
 
-@takes("runs_dir")
+@takes("by", "runs_dir")
 def quarantine(
     memory: MemoryArgument,
     run: RunArgument = None,
@@ -145,7 +144,6 @@ def quarantine(
     settings: Settings,
     out: Output,
     reason: Reason,
-    by: By = "user",
     is_cascade: Annotated[
         bool, typer.Option("--cascade", help="Also what was derived from it; what was only shown with it is listed.")
     ] = False,
@@ -156,17 +154,17 @@ def quarantine(
     or from answers to prompts that showed it, goes out of use by the same commit.
     """
     if is_cascade:
-        _cascade(memory, run=run, reason=reason, by=by, settings=settings, out=out)
+        _cascade(memory, run=run, reason=reason, settings=settings, out=out)
         return
-    _curate(memory, "quarantine", run=run, reason=reason, by=by, settings=settings, out=out)
+    _curate(memory, "quarantine", run=run, reason=reason, settings=settings, out=out)
 
 
-@takes("runs_dir")
+@takes("by", "runs_dir")
 def release(
-    memory: MemoryArgument, run: RunArgument = None, *, settings: Settings, out: Output, reason: Reason, by: By = "user"
+    memory: MemoryArgument, run: RunArgument = None, *, settings: Settings, out: Output, reason: Reason
 ) -> None:
     """Bring a memory back into use, unless a newer one replaced it."""
-    _curate(memory, "release", run=run, reason=reason, by=by, settings=settings, out=out)
+    _curate(memory, "release", run=run, reason=reason, settings=settings, out=out)
 
 
 @takes("runs_dir")
@@ -232,20 +230,18 @@ def _waiting(each: Waiting, *, whole: bool) -> str:
     return "\n".join(line for line in lines if line)
 
 
-@takes("runs_dir")
+@takes("by", "runs_dir")
 def approve(
-    memory: MemoryArgument, run: RunArgument = None, *, settings: Settings, out: Output, reason: Reason, by: By = "user"
+    memory: MemoryArgument, run: RunArgument = None, *, settings: Settings, out: Output, reason: Reason
 ) -> None:
     """Let a proposal that waits for a review into use: the next publish takes it in, if the guard passes it."""
-    _curate(memory, "approve", run=run, reason=reason, by=by, settings=settings, out=out)
+    _curate(memory, "approve", run=run, reason=reason, settings=settings, out=out)
 
 
-@takes("runs_dir")
-def reject(
-    memory: MemoryArgument, run: RunArgument = None, *, settings: Settings, out: Output, reason: Reason, by: By = "user"
-) -> None:
+@takes("by", "runs_dir")
+def reject(memory: MemoryArgument, run: RunArgument = None, *, settings: Settings, out: Output, reason: Reason) -> None:
     """Keep a proposal that waits for a review out of use for good. It stays in the log."""
-    _curate(memory, "reject", run=run, reason=reason, by=by, settings=settings, out=out)
+    _curate(memory, "reject", run=run, reason=reason, settings=settings, out=out)
 
 
 def _curate(
@@ -254,7 +250,6 @@ def _curate(
     *,
     run: str | None,
     reason: str,
-    by: str,
     settings: Settings,
     out: Output,
 ) -> None:
@@ -262,7 +257,7 @@ def _curate(
     from mage_es.engine.verbs.memory import curate
 
     found = settings.find_run(run)
-    report = curate(found, memory, action=action, reason=reason, by=by)
+    report = curate(found, memory, action=action, reason=reason, by=settings.by)
     name = report.item.memory_id[:SHOWN_DIGITS]
     done = [f"{_DONE[action]} {name} in the run {found.id}."]
     served = f"{found.id}{SUFFIX}"
@@ -271,11 +266,11 @@ def _curate(
     _tell(report, settings, out, done=done)
 
 
-def _cascade(memory: str, *, run: str | None, reason: str, by: str, settings: Settings, out: Output) -> None:
+def _cascade(memory: str, *, run: str | None, reason: str, settings: Settings, out: Output) -> None:
     from mage_es.engine.verbs.memory import cascade
 
     found = settings.find_run(run)
-    receipt = cascade(found, memory, reason=reason, by=by)
+    receipt = cascade(found, memory, reason=reason, by=settings.by)
     name = receipt.report.item.memory_id[:SHOWN_DIGITS]
     rows = [
         (each.item.memory_id[:SHOWN_DIGITS], str(each.prompts), each.item.kind, each.item.text)
@@ -371,11 +366,14 @@ def _cut(cell: str, width: int) -> str:
 
 
 def _table(title: str, items: list[MemoryItem]) -> TextTable:
+    """Return items as a table; who decided on them is in it once someone did."""
+    by = ("by",) if any(item.by for item in items) else ()
     rows = [
         (
             item.memory_id[:SHOWN_DIGITS],
             item.kind,
             item.status,
+            *([item.by] if by else []),
             item.task_type,
             item.skill,
             f"iter-{item.iteration}" if item.iteration >= 0 else "start",
@@ -384,4 +382,4 @@ def _table(title: str, items: list[MemoryItem]) -> TextTable:
         )
         for item in items
     ]
-    return TextTable(title, ("id", "kind", "status", "task type", "skill", "since", "met", "text"), rows)
+    return TextTable(title, ("id", "kind", "status", *by, "task type", "skill", "since", "met", "text"), rows)

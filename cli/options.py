@@ -88,6 +88,7 @@ _METAVARS: Mapping[str, str] = {
     **dict.fromkeys(("execution", "guidance", "judge"), "MODEL"),
     **dict.fromkeys(("runs_dir", "data_dir"), "FOLDER"),
     **dict.fromkeys(("prices", "sign"), "FILE"),
+    "by": "NAME",
     "embedder": "EMBEDDER",
     "search": "SEARCH",
     **dict.fromkeys(("recency_weight", "serve_holdback"), "FRACTION"),

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from mage_es.cli.output import agreed
 from mage_es.cli.settings import Settings
 from mage_es.events.errors import UsageError
 
-
-class AskingPrice(Protocol):
-    @property
-    def execution(self) -> str: ...
-    @property
-    def calls(self) -> int: ...
-    @property
-    def input_tokens(self) -> int: ...
-    @property
-    def output_tokens(self) -> int: ...
-    @property
-    def minutes(self) -> float: ...
-    @property
-    def usd(self) -> float | None: ...
+if TYPE_CHECKING:
+    from mage_es.engine.session.reasking import AskingPrice
 
 
-def price_in_words(price: AskingPrice, prompts: int, how: str, basis: str) -> str:
+def priced(price: AskingPrice, how: str, basis: str) -> str:
     """Return in one sentence what asking some prompts takes; `basis` says by what that was estimated."""
+    if not price.questions:
+        return "Every answer that is needed is on record: no model is called."
     usd = "dollars unknown, no price is on record" if price.usd is None else f"${price.usd:.2f}"
-    asked = "1 prompt" if prompts == 1 else f"{prompts} prompts"
+    asked = "1 prompt" if price.questions == 1 else f"{price.questions} prompts"
     calls = "1 call" if price.calls == 1 else f"{price.calls} calls"
     time = "under a minute" if price.minutes < 1 else f"{price.minutes:.0f} minutes one after another"
     return (

@@ -70,6 +70,9 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     sign: str = ""
     """File of a key, made by `mage-es key new`: heads of each log are signed with it when a run or serving begins
     and ends, and before and after each exam."""
+    by: str = "user"
+    """Your name, recorded with what you decide on a memory. A log keeps names for good, so none is taken from the
+    machine's accounts."""
     prices: str = ""
     """File of prices that override those of the package, in the form of its prices.toml."""
     otel_endpoint: str = ""
@@ -154,6 +157,10 @@ class Settings:
         from mage_es.engine.run.directory import find_run
 
         return find_run(self.runs_dir, name)
+
+    @property
+    def by(self) -> str:
+        return str(self.entries["by"].value)
 
     def signer(self) -> Signer | None:
         """Return the key that heads are signed with, None if no file is named. Raises `PrerequisiteError`."""

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mage_es.cli.effect import priced
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
-from mage_es.cli.paying import agrees
+from mage_es.cli.paying import agrees, priced
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 
@@ -63,7 +62,7 @@ def what_if(
     pays = False
     if without and not arm and not changes:
         price = what_if_price(found, without=without, prices=settings.prices())
-        out.say(priced(price))
+        out.say(priced(price, "again", "as they took before"))
         pays = bool(price.calls) and agrees(settings, yes=yes)
     elif arm or changes:
         out.say("It is computed from the record: no model is called.")

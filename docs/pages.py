@@ -23,6 +23,8 @@ PAPERS = {
     "README.md": "index.md",
     "docs/questions.md": "questions.md",
     "docs/inspect.md": "inspect.md",
+    "docs/gepa.md": "gepa.md",
+    "docs/opentelemetry.md": "opentelemetry.md",
     "cli/TUTORIAL.md": "tutorial.md",
     "cli/PRODUCTION.md": "production.md",
     "cli/README.md": "commands.md",

@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from mage_es.events.disk import Head
+from mage_es.events.disk.keys import Keys
 from mage_es.events.errors import UsageError
 from mage_es.events.segments import Batch, Batches, Reads
 from mage_es.events.vocabulary import Digest, Event, IterationClosed
@@ -132,6 +133,10 @@ class Source(Protocol):
 
     @property
     def head(self) -> Head: ...
+
+    @property
+    def keys(self) -> Keys | None:
+        """Return what opens the texts of subjects, None if they are read as recorded."""
 
 
 def reads_of(projections: tuple[Projection, ...]) -> Reads:

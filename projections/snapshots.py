@@ -27,7 +27,6 @@ from mage_es.events import facts, vocabulary
 from mage_es.events.digests import token_of
 from mage_es.events.disk import LocalFileSystem, write_new
 from mage_es.events.disk.documents import UNREADABLE
-from mage_es.events.disk.keys import keys_of
 from mage_es.events.disk.opening import LARGEST, opened
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Digest, IterationClosed
@@ -73,7 +72,8 @@ def kept_as(body: bytes) -> bytes:
 
 
 def latest_snapshot(folder: Path, source: Source, *, until: int | None = None) -> State | None:
-    """Return the newest kept state of this very log at or before event `until` (default: its head), or None."""
+    """Return the newest kept state of this very log at or before event `until` (default: its head), or None. Its texts
+    are opened with the keys of the log's reader."""
     last = source.head.seq if until is None else min(until, source.head.seq)
     for path in reversed(_files(folder)):
         if _seq_of(path) <= last:
@@ -133,7 +133,7 @@ def _read(path: Path, source: Source) -> State | None:
 
 def _loaded(path: Path, content: _Content, closed: IterationClosed, source: Source) -> State | None:
     """Return the state in a snapshot, None if its digests are not those that it claims."""
-    state, keys = State(), keys_of(path.parent)
+    state, keys = State(), source.keys
     with uncollected():
         try:
             for view in _covered(state):

@@ -83,12 +83,12 @@ SHELL = {
     "engine.serving.live": "the salt of a coin is dice that cannot be guessed",
     "engine.serving.mcp": "reports how long a search took, and each word of feedback has a key of its own",
     "engine.serving.proxy": "measures what a request takes here and altogether",
-    "engine.serving.tenants": "the upstream's keys are in the environment",
+    "engine.served.tenants": "the upstream's keys are in the environment",
     "engine.session.batches": "a provider's batch is polled for",
     "engine.verbs.exam": "reports how long an exam took",
     "engine.verbs.replay": "reports how long a replay took",
     "engine.verbs.reproduce": "reports how long it took",
-    "engine.viewing.server": "its address cannot be guessed",
+    "engine.viewing.access": "a link expires, and the secret that signs it is dice that cannot be guessed",
 }
 """The rooms and modules that read a clock, the environment or unseeded dice, each with its reason."""
 STOP_WORDS = {
@@ -298,7 +298,8 @@ def test_a_wing_uses_public_names_of_the_kernel_only() -> None:
 
 def test_a_wing_has_a_paper_of_half_a_page_and_what_it_offers_are_entry_points() -> None:
     offered = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
-    found = {value.partition(":")[0].removeprefix("mage_es.") for group in offered.values() for value in group.values()}
+    values = [value for group, entries in offered.items() if group.startswith("mage_es.") for value in entries.values()]
+    found = {value.partition(":")[0].removeprefix("mage_es.") for value in values}
     assert {room(module) for module in found} == {*WINGS} - {"engine.testing"}  # which is imported by tests
     for wing in WINGS:
         folder = ROOT / wing.replace(".", "/")

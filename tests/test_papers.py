@@ -25,8 +25,8 @@ import yaml
 
 from mage_es.cli import main
 from mage_es.engine.served.settings import Serving
+from mage_es.engine.served.tenants import read_keys
 from mage_es.engine.serving.serve import serve
-from mage_es.engine.serving.tenants import read_keys
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ProposalSettled
 from tests.cli.leaves import parsed
@@ -41,6 +41,7 @@ PAPERS = (
         "cli/TUTORIAL.md",
         PRODUCTION,
         "docs/questions.md",
+        "docs/opentelemetry.md",
         "tests/README.md",
         "tests/bench/FIGURES.md",
     ),
@@ -163,7 +164,7 @@ def test_what_the_page_on_production_configures_fits_what_reads_it(tmp_path: Pat
     assert set(mage["depends_on"]) == {"vllm"} and vllm["healthcheck"]["test"][0] == "CMD"
     assert {volume.split(":")[0] for volume in vllm["volumes"]} == set(compose["volumes"])
     (tmp_path / "keys.toml").write_text(page["toml"])
-    assert [key.name for key in read_keys(tmp_path / "keys.toml").keys] == ["helpdesk", "sales"]
+    assert [key.name for key in read_keys(tmp_path / "keys.toml").keys] == ["helpdesk", "sales", "anna"]
 
 
 def production(beginning: str) -> str:

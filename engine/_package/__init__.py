@@ -35,12 +35,13 @@ if TYPE_CHECKING:
     from mage_es.engine.served.frozen import BundleReport, FrozenRun
     from mage_es.engine.serving.clients import OpenedRun, inference_of
     from mage_es.engine.serving.open_run import aopen_run, open_run
+    from mage_es.engine.session.reasking import AskingPrice
     from mage_es.engine.verbs.ask import AskReport, aask, ask
     from mage_es.engine.verbs.baseline import BaselineReport, abaseline, aresume_baseline, resume_baseline
     from mage_es.engine.verbs.baseline import run_baseline as baseline
-    from mage_es.engine.verbs.bisect import BisectPrice, BisectReport, abisect, bisect, bisect_price
+    from mage_es.engine.verbs.bisect import BisectReport, abisect, bisect, bisect_price
     from mage_es.engine.verbs.diff import DiffReport, adiff, diff
-    from mage_es.engine.verbs.effect import EffectPrice, EffectReport, aeffect, effect, effect_price
+    from mage_es.engine.verbs.effect import EffectReport, aeffect, effect, effect_price
     from mage_es.engine.verbs.erase import ErasureReceipt, aerase, erase
     from mage_es.engine.verbs.evolve import aevolve, evolve
     from mage_es.engine.verbs.exam import aexamine, examine
@@ -75,16 +76,15 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AskReport",
+    "AskingPrice",
     "BaselineReport",
     "Benchmark",
-    "BisectPrice",
     "BisectReport",
     "BudgetReached",
     "BundleReport",
     "Completion",
     "Config",
     "DiffReport",
-    "EffectPrice",
     "EffectReport",
     "Embedder",
     "ErasureReceipt",
@@ -182,71 +182,32 @@ __all__ = [
     "what_if_price",
 ]
 
-_HOMES = {
-    "engine.benchmarks.tasks.benchmark": ("Task",),
-    "engine.benchmarks.tasks.scorers": ("Score", "Scorer"),
-    "engine.config": ("Config",),
-    "engine.models.registry": ("Models", "open_model"),
-    "engine.models.retrying": ("RetryPolicy",),
-    "engine.run.budget": ("Limits",),
-    "engine.run.directory": ("Run", "find_run", "list_runs"),
-    "engine.run.pricing": ("Prices", "read_prices"),
-    "engine.run.runtime": ("ProgressNote", "Runtime"),
-    "engine.seams.benchmark": ("Benchmark", "Question", "Verdict"),
-    "engine.seams.embedder": ("Embedder",),
-    "engine.seams.model": ("Completion", "Model", "Request"),
-    "engine.served.frozen": ("BundleReport", "FrozenRun"),
-    "engine.serving.clients": ("OpenedRun", "inference_of"),
-    "engine.verbs.ask": ("AskReport", "aask", "ask"),
-    "engine.verbs.baseline": ("BaselineReport", "abaseline", "aresume_baseline", "baseline", "resume_baseline"),
-    "engine.verbs.bisect": ("BisectPrice", "BisectReport", "abisect", "bisect", "bisect_price"),
-    "engine.verbs.diff": ("DiffReport", "adiff", "diff"),
-    "engine.verbs.effect": ("EffectPrice", "EffectReport", "aeffect", "effect", "effect_price"),
-    "engine.verbs.erase": ("ErasureReceipt", "aerase", "erase"),
-    "engine.verbs.evolve": ("aevolve", "evolve"),
-    "engine.verbs.exam": ("aexamine", "examine"),
-    "engine.verbs.exam_report": ("ExamReport",),
-    "engine.verbs.hf": ("HfReport", "aexport_hf", "export_hf"),
-    "engine.verbs.inspect_diff": ("InspectDiff", "adiff_inspect", "diff_inspect"),
-    "engine.verbs.inspect_logs": ("InspectReport", "aexport_inspect", "export_inspect"),
-    "engine.verbs.merge": ("MergeReport", "amerge", "merge"),
-    "engine.serving.open_run": ("aopen_run", "open_run"),
-    "engine.verbs.otlp": ("OtlpReport", "aexport_otlp", "export_otlp"),
-    "engine.verbs.prune": ("PruneReport", "aprune", "prune"),
-    "engine.verbs.replay": ("ReplayReport", "areplay", "replay"),
-    "engine.verbs.reproduce": ("ReproduceReport", "areproduce", "reproduce"),
-    "engine.verbs.resume": ("aresume", "resume"),
-    "engine.verbs.runs": ("summarise",),
-    "engine.verbs.show": ("QuestionReport", "show"),
-    "engine.verbs.summary": ("RunSummary",),
-    "engine.verbs.upgrade": ("UpgradePrice", "aupgrade", "upgrade", "upgrade_price"),
-    "engine.verbs.upgrade_report": ("UpgradeReport",),
-    "engine.verbs.verify": ("VerifyReport", "averify", "verify"),
-    "engine.verbs.what_if": ("WhatIfReport", "awhat_if", "what_if", "what_if_price"),
-    "events.errors": (
-        *("BudgetReached", "Interrupted", "LogDamaged", "MageError"),
-        *("PrerequisiteError", "RunLocked", "UsageError"),
-    ),
-}
-"""The module of each name; a test compares it with the imports above, which are for type checkers."""
-_MODULES = ("dspy", "inspect")
+_MODULES = ("dspy", "gepa", "inspect")
 """Modules of the package itself, each with a library of its own to speak to."""
-_OWN_NAMES = {"Score": "TaskScore", "Scorer": "Scoring", "Task": "TaskRow", "baseline": "run_baseline"}
-"""Names that are different in their modules."""
 
 if not TYPE_CHECKING:  # a type checker that saw this would accept any misspelt name
+    _homes = {}
 
     def __getattr__(name: str) -> object:
         from importlib import import_module
 
         if name in _MODULES:
             return import_module(f"mage_es.{name}")
-        for module, names in _HOMES.items():
-            if name in names:
-                found = getattr(import_module(f"mage_es.{module}"), _OWN_NAMES.get(name, name))
-                globals()[name] = found  # the next look-up finds it without a call of this function
-                return found
-        raise AttributeError(f"module 'mage_es' has no attribute {name!r}")
+        if name not in __all__:
+            raise AttributeError(f"module 'mage_es' has no attribute {name!r}")
+        module, own_name = (_homes or _read_homes())[name]
+        found = getattr(import_module(module), own_name)
+        globals()[name] = found  # the next look-up finds it without a call of this function
+        return found
+
+    def _read_homes() -> dict[str, tuple[str, str]]:
+        """Read off the imports above, which are for type checkers, the module of each name and its own name there."""
+        import ast
+
+        for node in ast.walk(ast.parse(__loader__.get_source(__name__))):
+            if isinstance(node, ast.ImportFrom) and node.module.startswith("mage_es."):
+                _homes.update((each.asname or each.name, (node.module, each.name)) for each in node.names)
+        return _homes
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__})

@@ -5,6 +5,8 @@
 
     eval(task, solver=[with_memory("runs/support"), generate()])
 
+On Inspect's command line its name is `mage_es/with_memory`, by the entry point of the package.
+
 It needs the extra `inspect`; exports and comparisons of logs are in `mage_es` itself.
 """
 

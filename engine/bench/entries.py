@@ -66,7 +66,7 @@ BENCHMARKS: Mapping[str, BenchmarkEntry | BenchmarkFamily] = {
     "gsm8k": _documents("gsm8k", "gsm8k:GSM8K", None),
     "crafter": BenchmarkEntry(
         lambda seed, _: _part("crafter.benchmark:Crafter")(seed),
-        OwnModels(execution="builtin/survivor"),
+        OwnModels(execution="builtin/apprentice"),
         {"iterations": 10, "pool": 5, "held_out": 5, "anchors": 5, "explore_episodes": 2, "episode_steps": 500},
         records=lambda path: _part("crafter.benchmark:worlds_of")(path),
     ),

@@ -6,8 +6,7 @@ models, and the stand-ins adapt. Their scores show that the machinery works, not
 
     builtin/analogist    execution   word problems, by analogy with the worked examples in the prompt
     builtin/reader       execution   questions in prose, by finding answers in what the prompt quotes
-    builtin/apprentice   execution   episodes of workshop
-    builtin/survivor     execution   episodes of Crafter
+    builtin/apprentice   execution   episodes of workshop; in others, such as those of Crafter, it tries actions
     builtin/shopper      execution   episodes of WebShop
     builtin/truthworld   execution   truthworld, right as often as its law says
     builtin/reference    guidance    every brief, from reference solutions

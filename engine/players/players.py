@@ -18,7 +18,6 @@ PLAYERS: Mapping[str, tuple[Tier, str]] = {
     "builtin/reader": ("execution", "reader.model:Reader"),
     "builtin/reference": ("guidance", "reference.model:Reference"),
     "builtin/apprentice": ("execution", "apprentice.planning:Apprentice"),
-    "builtin/survivor": ("execution", "survivor.planning:Survivor"),
     "builtin/shopper": ("execution", "shopper.model:Shopper"),
     "builtin/truthworld": ("execution", "truthworld.learner:TruthLearner"),
     "builtin/truthguide": ("guidance", "truthworld.authors:TruthGuide"),

@@ -40,7 +40,7 @@ class StandIn:
 
 
 def episode_reply(
-    choose: Callable[[StepPrompt, str, bool], tuple[str, str]], *, mark: str = "Action"
+    choose: Callable[[StepPrompt, str, bool], tuple[str, str]],
 ) -> Callable[[Request], str]:
     """Return the replies to step prompts; `choose` returns (action, reason) for (prompt, dice, whether to try)."""
 
@@ -49,7 +49,7 @@ def episode_reply(
         if not prompt.actions:
             return "There is no action to choose from."
         action, reason = choose(prompt, *dice_of(request.prompt, request.temperature))
-        final = f"{mark}: {action}"
+        final = f"{'ACTION' if 'ACTION: ' in request.system else 'Action'}: {action}"
         return final if prompt.is_direct else f"Next step, {reason}.\n{final}"
 
     return reply

@@ -20,6 +20,8 @@ from math import sqrt
 from statistics import fmean, variance
 from typing import NamedTuple
 
+import msgspec
+
 from mage_es.engine.rules.distributions import t_quantile, wilson
 from mage_es.engine.rules.feedback import last_words
 from mage_es.engine.rules.holdback import is_held_back
@@ -42,7 +44,7 @@ class Sitting(NamedTuple):
     latency_s: float | None = None
 
 
-class Difference(NamedTuple):
+class Difference(msgspec.Struct, frozen=True):
     """Memory minus holdback: n and mean of both sides, and the interval; `missing` more sessions are needed for one."""
 
     with_memory: int

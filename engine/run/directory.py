@@ -6,7 +6,7 @@
 <runs-dir>/<run>/keys              of subjects whose texts are encrypted, for the owner alone; never in a backup
 <runs-dir>/<run>/erasures/         a receipt for each subject whose key was destroyed; the run's log has them too
 <runs-dir>/<run>/exams/<n>/        one log for each exam; the run's own log names them all
-<runs-dir>/<run>/effects/reasked/  what `effect` and `bisect` asked again; without it the same calls are made once more
+<runs-dir>/<run>/effects/reasked/  what `effect`, `bisect`, `mage_es.gepa` asked; without it the same calls are made
 <runs-dir>/<run>/beginning         how to start the run; may be deleted once the log has an event
 <runs-dir>/<run>/examining         the lock of an exam under way; may be deleted when there is none
 <runs-dir>/<run>/in-flight         how many calls are under way; may be deleted

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import polars as pl
@@ -239,6 +239,26 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     pairs: int
     p: float | None = None
+
+
+class PairedDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """One side minus another on the questions that both were asked: in points, and how many only one got right."""
+
+    points: float
+    better: int
+    worse: int
+    interval: Interval
+
+
+def paired_difference(one: Mapping[Any, bool], other: Mapping[Any, bool]) -> PairedDifference:
+    """Compare two sides, each given as right or not by question."""
+    differences = [float(is_right) - float(other[name]) for name, is_right in one.items() if name in other]
+    return PairedDifference(
+        points=100 * sum(differences) / max(1, len(differences)),
+        better=differences.count(1.0),
+        worse=differences.count(-1.0),
+        interval=by_question(differences),
+    )
 
 
 def by_question(differences: Sequence[float]) -> Interval:

@@ -8,11 +8,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from mage_es.engine.commands import Curate, Curation
 from mage_es.engine.config import parse
 from mage_es.engine.rules.effect import tosses_of
+from mage_es.engine.rules.publishing import GUARD
 from mage_es.engine.rules.quarantine import status_of
+from mage_es.engine.rules.reproof import GATE
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.events.errors import UsageError
@@ -44,7 +47,8 @@ from mage_es.projections.scores import Score
 
 
 class MemoryItem(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory, recipe, pattern or tool that a run learned. `text` is its lesson on one line."""
+    """A memory, recipe, pattern or tool that a run learned. `text` is its lesson on one line; `by` is who decided last
+    on its use, a person or a rule of the run, "" before any did."""
 
     memory_id: str
     kind: str
@@ -54,6 +58,7 @@ class MemoryItem(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     met: int
     text: str
+    by: str = ""
 
 
 class MemoryReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -175,7 +180,7 @@ def reported(
     return MemoryReport(
         run_id=run_id,
         marker=marker,
-        item=item,
+        item=replace(item, by=deciders(reader, until=until).get(item.memory_id, "")),
         fields=fields,
         origin=(
             *(f"Learned in the run {run} or one that it goes on from ({path})" for run, path in learners.items()),
@@ -255,8 +260,17 @@ def lesson_of(memory: MemoryRow) -> str:
     return memory.reasoning or f"{memory.question} → {memory.answer}"
 
 
+def deciders(reader: LogReader, *, until: int) -> dict[str, str]:
+    """Return who decided last on the use of each item that was decided on."""
+    decisions: Iterable[Any] = reader.of(MemoryQuarantined, MemoryReleased, ProposalReviewed, until=until)
+    return {event.memory_id: event.by for event in decisions}
+
+
 def curation(reader: LogReader, state: State, name: str, *, action: Curation, reason: str, by: str) -> Curate:
-    """Return the command that acts on an item. Raises what `report_of` raises."""
+    """Return the command that acts on an item. Raises what `report_of` raises, and `UsageError` for a name by which a
+    rule of the run decides."""
+    if by in (GATE, GUARD):
+        raise UsageError(f"The name {by!r} is that of a rule, by which a run itself decides. Give another name.")
     found = named(name, dict(things_of(state)))
     ordinal = 1 + sum(1 for _ in curations(reader, found))
     return Curate(memory_id=found, action=action, reason=reason, by=by, ordinal=ordinal)

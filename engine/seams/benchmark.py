@@ -164,7 +164,7 @@ def scored(benchmark: Benchmark, question: Question, reply: str) -> Verdict:
         return msgspec.structs.replace(verdict, answer=verdict.answer[:_LONGEST_ANSWER])
     except MageError:
         raise
-    except Exception as error:
+    except Exception as error:  # a scorer may be anyone's code, and must not end the run
         return failed(reply, last_line(error))
 
 

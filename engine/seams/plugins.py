@@ -138,7 +138,7 @@ def open_plugin(group: Group, name: str, function: Callable[..., Any], *argument
         return function(*arguments)
     except MageError:  # which already says what is wrong
         raise
-    except Exception as error:
+    except Exception as error:  # as above
         if plugins(group)[name].is_ours:
             raise
         raise faulty(group, name, f"cannot be opened: {type(error).__name__}: {error}") from error

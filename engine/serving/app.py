@@ -19,14 +19,15 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from mage_es.engine.commands import Curation, Feedback
+from mage_es.engine.served.refusals import Refused, body_of, speaks_anthropic
+from mage_es.engine.served.tenants import Door, Guest
 from mage_es.engine.serving.exchange import Asker, answer, texts_of
 from mage_es.engine.serving.journal import NotRecorded
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.metrics import Counters
 from mage_es.engine.serving.proxy import DEFAULT_ALLOWANCE, Allowance, Proxy
-from mage_es.engine.serving.refusals import Refused, body_of, speaks_anthropic
-from mage_es.engine.serving.tenants import Door, Guest
 from mage_es.events.errors import Conflict, NotFound, UsageError
+from mage_es.events.vocabulary import Event, FeedbackGiven, InferenceClosed, InferenceOpened
 
 if TYPE_CHECKING:  # the extra `otel` need not be installed
     from mage_es.engine.telemetry.live import Outbox
@@ -93,7 +94,8 @@ class App:
 
             def shown(scope: Any) -> AgentView:
                 guest: Guest = scope[_GUEST]
-                return shown_by(runs[guest.run], key=guest.name, trust=guest.trust)
+                view = shown_by(runs[guest.run], key=guest.name, trust=guest.trust)
+                return view._replace(note=self._tracer(guest.run, scope))
 
             self._mcp = McpApp(shown, hosts=names)
 
@@ -150,6 +152,23 @@ class App:
         self.metrics.count(run=guest.run, route="feedback", status=200, outcome="answered", treatment="none")
         if self._outbox:
             self._outbox.feedback(guest.run, event, time.time_ns() // 1000)
+
+    def _tracer(self, run: str, scope: Any) -> Callable[..., None]:
+        """Return what sends the search of a call, or what it says of one, to the collector, if there is any."""
+        outbox = self._outbox
+        if outbox is None:
+            return lambda *events: None
+        ids = outbox.begin(texts_of(scope["headers"]))
+
+        def note(*events: Event) -> None:
+            now_us = time.time_ns() // 1000
+            match events:
+                case InferenceOpened() as opened, InferenceClosed() as closed if ids:
+                    outbox.request(ids, run, "", "search", opened, closed, now_us, row=self._runs[run].row)
+                case [FeedbackGiven() as said]:
+                    outbox.feedback(run, said, now_us)
+
+        return note
 
     async def _explain(self, what: str, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
         """Explain one of the key's own inferences or a memory, or decide on a memory."""

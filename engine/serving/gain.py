@@ -17,7 +17,7 @@ from mage_es.events.vocabulary import FeedbackGiven, InferenceClosed, InferenceO
 ALL = "all"
 
 
-class GainRow(msgspec.Struct, frozen=True, kw_only=True):
+class GainRow(Difference, frozen=True, kw_only=True):
     """A difference, memory minus holdback, over sessions; `task_type` is that of a session's first inference.
 
     Scores are in [0, 1], tokens and seconds are means of a session's inferences. If there are too few sessions for an
@@ -26,15 +26,6 @@ class GainRow(msgspec.Struct, frozen=True, kw_only=True):
 
     measure: str
     task_type: str
-    with_memory: int
-    held_back: int
-    mean_with_memory: float | None
-    mean_held_back: float | None
-    difference: float | None
-    low: float | None
-    high: float | None
-    method: str
-    missing: int
 
 
 class GainReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,4 +94,4 @@ def _of(sessions: Sequence[Sitting], metric: str) -> Difference:
 
 
 def _row(measure: str, task_type: str, found: Difference) -> GainRow:
-    return GainRow(measure=measure, task_type=task_type, **found._asdict())
+    return GainRow(measure=measure, task_type=task_type, **msgspec.structs.asdict(found))

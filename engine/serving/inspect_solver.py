@@ -24,8 +24,10 @@ from mage_es.engine.serving.clients import note_before
 
 
 @solver  # type: ignore[untyped-decorator]
-def with_memory(run: FrozenRun | Run | Path | str, at: str = "latest") -> Solver:
+def with_memory(run: FrozenRun | Run | Path | str, at: str = "latest", generates: bool = False) -> Solver:
     """Return a solver that puts what a run knew at a marker before each user message; place it before `generate()`.
+
+    With `generates` it then asks the model itself: as the one solver of a task, which `inspect eval --solver` gives.
 
     A run is given as an object, by its folder, by its name in the folder `runs`, or as `mage_es.open_run` returns it:
     with that function's options, and its marker in place of `at`.
@@ -36,7 +38,7 @@ def with_memory(run: FrozenRun | Run | Path | str, at: str = "latest") -> Solver
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         state.messages, state.metadata["mage_es"] = await to_thread.run_sync(partial(_put, frozen, state.messages))
-        return state
+        return await generate(state) if generates else state
 
     return solve
 

@@ -22,7 +22,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple, TypedDict, Unpack
 
 import msgspec
 
@@ -68,6 +68,7 @@ from mage_es.events.vocabulary import (
     Treatment,
     Trust,
 )
+from mage_es.projections.memory import MemoryRow
 
 Learn = Literal["off", "log", "propose"]
 Wish = Literal["on", "off", "shadow"]
@@ -85,6 +86,19 @@ class Prepared(NamedTuple):
     notes: Mapping[int, Note]
     waiting: str
     """SHA-256 of the turn that waits for its first reply; empty if the latest has one."""
+
+
+class ServingOptions(TypedDict, total=False):
+    """How a run is served, as `LiveRun` explains."""
+
+    learn: Learn
+    holdback: float
+    record_texts: bool
+    upstream: str
+    bounds: NoteBounds
+    say: Callable[[str], None]
+    retry_s: float
+    signer: Signer | None
 
 
 class LiveRun:
@@ -158,39 +172,26 @@ class LiveRun:
         *,
         runs_dir: Path | str | None = None,
         name: str | None = None,
-        learn: Learn = "log",
-        holdback: float = 0.05,
-        record_texts: bool = False,
-        upstream: str = "",
-        bounds: NoteBounds = DEFAULT_BOUNDS,
         data_dir: Path | str | None = None,
         benchmark: Benchmark | None = None,
         embedder: Embedder | None = None,
         fs: FileSystem | None = None,
-        say: Callable[[str], None] = lambda words: None,
-        retry_s: float = RETRY_S,
-        signer: Signer | None = None,
+        **options: Unpack[ServingOptions],
     ) -> LiveRun:
         """Start serving what a run had learned at a marker, in a separate run (engine/served/opening.py)."""
         opened = open_served(
             run,
             at,
             name=name,
-            layout=bounds.layout,
+            layout=options.get("bounds", DEFAULT_BOUNDS).layout,
             runs_dir=runs_dir,
             data_dir=data_dir,
             benchmark=benchmark,
             embedder=embedder,
             fs=fs,
         )
-        options: dict[str, Any] = {
-            "record_texts": record_texts,
-            "upstream": upstream,
-            "bounds": bounds,
-            "signer": signer,
-        }
         try:
-            return cls(opened, learn=learn, holdback=holdback, say=say, retry_s=retry_s, **options)
+            return cls(opened, **options)
         except BaseException:
             opened.log.close()
             raise
@@ -325,9 +326,9 @@ class LiveRun:
         is_typed: bool,
         latency_s: float,
         key: str = "",
-    ) -> str:
-        """Record which memories an agent got for a query, by id with their cosines; return the id of that inference, a
-        session of its own. Raises `NotRecorded` if the log accepts nothing more."""
+    ) -> tuple[InferenceOpened, InferenceClosed]:
+        """Record which memories an agent got for a query, by id with their cosines; return that inference, a session of
+        its own. Raises `NotRecorded` if the log accepts nothing more."""
         name = f"inf-{self.process}-{next(self._numbers)}"
         kept, cut = _within(query) if self._has_texts else ("", 0)
         opened = InferenceOpened(
@@ -355,8 +356,8 @@ class LiveRun:
         self._sessions.opened(opened)
         self.submit(Prepared(opened, {}, "")).result()
         took = {"latency_s": latency_s, "overhead_s": latency_s}
-        self.close_inference(ReplyUsage().closing(name, "", "answered", status=0, problem="", is_whole=False, **took))
-        return name
+        closed = ReplyUsage().closing(name, "", "answered", status=0, problem="", is_whole=False, **took)
+        return opened, self.close_inference(closed)
 
     # ------------------------------------------------------------ learning
 
@@ -467,6 +468,10 @@ class LiveRun:
         with self._reading:
             self._reader.refresh()
             return has_session(self._reader, key, session)
+
+    def row(self, memory_id: str) -> MemoryRow:
+        """Return a memory that new sessions are shown."""
+        return self.frozen(self.marker).state.memory.row(memory_id)
 
     def memory(self, memory_id: str, *, curates: bool = True) -> MemoryReport:
         """Return a memory as it is now. Raises `NotFound` for an unknown memory and, unless the key `curates`, for one

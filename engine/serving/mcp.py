@@ -197,13 +197,15 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
 
 class AgentView(NamedTuple):
     """What a client may see and do: a frozen run, the state that knows what is in quarantine now, and the served run
-    that records it, None for no record; the name of the client's key, and what its feedback may do."""
+    that records it, None for no record; the name of the client's key, and what its feedback may do. `note` gets what a
+    call left on record: a search and its end, or feedback."""
 
     run: FrozenRun
     now: State
     live: LiveRun | None = None
     key: str = ""
     trust: Trust = "full"
+    note: Callable[..., None] = lambda *events: None
 
 
 def shown_now(run: FrozenRun) -> AgentView:
@@ -233,7 +235,7 @@ def search_memory(shown: AgentView, asked: SearchMemory) -> NearMemories:
     search_id = ""
     if shown.live is not None:
         with suppress(NotRecorded):  # what was found helps all the same
-            search_id = shown.live.record_search(
+            opened, closed = shown.live.record_search(
                 asked.query,
                 run,
                 task_type,
@@ -242,6 +244,8 @@ def search_memory(shown: AgentView, asked: SearchMemory) -> NearMemories:
                 latency_s=time.perf_counter() - begun,
                 key=shown.key,
             )
+            search_id = opened.inference
+            shown.note(opened, closed)
     return NearMemories(
         run_id=run.run.id,
         marker=run.marker,
@@ -311,6 +315,7 @@ def _said(shown: AgentView, search_id: str, metric: str, value: Any) -> Feedback
     except NotRecorded as error:
         raise UsageError("Nothing can be recorded at present. Call again in a minute, or leave it.") from error
     assert isinstance(event, FeedbackGiven)
+    shown.note(event)
     return event
 
 

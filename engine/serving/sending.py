@@ -34,7 +34,7 @@ class _SyncPassing(SeenThrough):
             passage.answered(response, _sync_tee)
             if not stream:
                 response.read()
-        except BaseException as error:
+        except BaseException as error:  # recorded, and raised again
             passage.fail(error)
             raise
         return response
@@ -58,7 +58,7 @@ class _AsyncPassing(SeenThrough):
             passage.answered(response, _async_tee)
             if not stream:
                 await response.aread()
-        except BaseException as error:
+        except BaseException as error:  # recorded, and raised again
             passage.fail(error)
             raise
         return response
@@ -87,7 +87,7 @@ def _sync_tee(module: Any, inner: Any, passage: Any) -> Any:
                 for piece in inner:
                     passage.reader.feed(piece)
                     yield piece
-            except Exception as error:
+            except Exception as error:  # recorded, and raised again
                 passage.fail(error)
                 raise
             passage.close("answered")
@@ -106,7 +106,7 @@ def _async_tee(module: Any, inner: Any, passage: Any) -> Any:
                 async for piece in inner:
                     passage.reader.feed(piece)
                     yield piece
-            except Exception as error:
+            except Exception as error:  # recorded, and raised again
                 passage.fail(error)
                 raise
             passage.close("answered")

@@ -30,8 +30,8 @@ from mage_es.events.log.allocators import give_back_freed, give_back_large
 from mage_es.events.vocabulary import Paired
 
 if TYPE_CHECKING:
+    from mage_es.engine.served.tenants import Door, Key, KeyRing
     from mage_es.engine.serving.proxy import Allowance
-    from mage_es.engine.serving.tenants import Door, Key, KeyRing
 
 HASH_WORDS = (
     "Its embedder `hash` knows words and no meaning, so a question in other words is far: for what people write, "
@@ -88,9 +88,9 @@ async def aserve(
         RunLocked: Another process serves the run.
     """
     _require_packages()
+    from mage_es.engine.served.tenants import Door, read_keys, require_local
     from mage_es.engine.serving.app import App
     from mage_es.engine.serving.server import listening, serve_until
-    from mage_es.engine.serving.tenants import Door, read_keys, require_local
 
     address, keys, host = _address(settings.upstream), Path(settings.keys) if settings.keys else None, settings.host
     ring, own = read_keys(keys) if keys else None, (run, settings.at, settings.name or None)
@@ -219,7 +219,7 @@ async def _rereading(
     say: Callable[[str], None],
 ) -> None:
     """Read the file of keys again when it changes. An invalid file is reported and changes nothing."""
-    from mage_es.engine.serving.tenants import read_keys
+    from mage_es.engine.served.tenants import read_keys
 
     known = read_small(path)
     while not stop():

@@ -178,8 +178,13 @@ def _answered(state: State, name: str, round: int) -> TrialAnswer:
 
 
 def _writing(world: World, about: str, request: Request) -> Ask:
-    tier: Tier = "guidance" if world.setting.config.guidance else "execution"
-    if tier == "guidance":  # a tier whose thinking counts, as in all of its calls
+    return writing(about, request, has_guidance=bool(world.setting.config.guidance))
+
+
+def writing(about: str, request: Request, *, has_guidance: bool) -> Ask:
+    """Return the call of a writer: the guidance model, or the learner if there is none."""
+    tier: Tier = "guidance" if has_guidance else "execution"
+    if has_guidance:  # a tier whose thinking counts, as in all of its calls
         request = msgspec.structs.replace(request, max_tokens=max(request.max_tokens, MAX_TOKENS))
     return Ask(about, request, agent="Writer", tier=tier, purpose=NOTES)
 

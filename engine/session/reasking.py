@@ -1,4 +1,5 @@
-"""Questions asked once more, apart from the run: without some memories (`effect`), or on an earlier state (`bisect`).
+"""Questions asked once more, apart from the run: without some memories (`effect`), on an earlier state (`bisect`), or
+with another instruction (`mage_es.gepa`).
 
 Rules
     - Plans, calls and verdicts are recorded in a log of their own within the run. The run's own log and its digests
@@ -10,7 +11,8 @@ Rules
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -19,20 +21,23 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es.engine.agents.critic import judgement
-from mage_es.engine.agents.learner import course_of
-from mage_es.engine.commands import Command, RecordFact
+from mage_es.engine.agents.learner import course_of, plan_answers
+from mage_es.engine.commands import Call, Command, RecordFact
 from mage_es.engine.courses import Ask, Fact, Finish, Grade, Move, begin, catch_up
 from mage_es.engine.decide import decide
 from mage_es.engine.models.registry import Models, open_model, require_models
 from mage_es.engine.models.retrying import RetryingClient
 from mage_es.engine.rules.ingredients import without
 from mage_es.engine.run.directory import Run, clock
+from mage_es.engine.run.exam_plan import exam_plan
 from mage_es.engine.run.exams import exam_records, ledger_of
+from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import ACCURACY, ProgressNote, Runtime
-from mage_es.engine.run.world import World
+from mage_es.engine.run.world import World, first_event
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.seams.benchmark import Verdict, scored
 from mage_es.engine.seams.model import Model
+from mage_es.engine.session.call import make_call
 from mage_es.engine.session.effects import Effects
 from mage_es.engine.session.following import CompletedMove, PendingCourse, answer_all, in_prefix_order
 from mage_es.engine.session.judge import judged
@@ -51,10 +56,56 @@ from mage_es.events.vocabulary import (
     Tier,
 )
 from mage_es.projections.fold import State
+from mage_es.projections.ledger import Ledger
 from mage_es.projections.texts import Texts
 
 Replies = Mapping[tuple[Tier, str], ModelCalled]
 """Replies on record, by tier and the hash of the request."""
+
+
+class AskingPrice(msgspec.Struct, frozen=True, kw_only=True):
+    """What it takes to ask `questions` prompts again, besides those on record: calls of learner and judge, tokens, and
+    minutes one after another. `usd` is None if a price is unknown."""
+
+    execution: str
+    questions: int
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    minutes: float
+    usd: float | None
+
+
+def price_again(reader: LogReader, questions: int, like: Iterable[QuestionPlanned], prices: Prices) -> AskingPrice:
+    """Return what some prompts take if each takes what those `like` it took in the run, in the mean."""
+    asked, purposes = Counter[tuple[int, str]](), set[str]()
+    for planned in like:
+        asked[planned.iteration, planned.question_id] += 1
+        purposes.add(planned.purpose)
+    share = questions / asked.total() if asked else 0.0
+    calls, seconds, used = 0.0, 0.0, Counter[tuple[str, str]]()
+    fields = ("iteration", "tier", "purpose", "about", "model", "input_tokens", "output_tokens", "latency_us")
+    for _, call in reader.events({ModelCalled: fields}) if questions else ():
+        assert isinstance(call, ModelCalled)
+        # A judge's purpose is its template.
+        if call.tier == "judge" or (call.tier == "execution" and call.purpose in purposes):
+            times = max(asked[call.iteration, name] for name in (call.about, call.about.rpartition("/")[0]))
+            calls += share * times
+            seconds += share * times * call.latency_us / 1e6
+            used[call.model, "in"] += times * call.input_tokens
+            used[call.model, "out"] += times * call.output_tokens
+    rates = {model: prices.rate(model) for model, _ in used}
+    paid = [rate.cost(used[model, "in"], 0, used[model, "out"]) for model, rate in rates.items() if rate]
+    is_known = len(paid) == len(rates) and bool(rates or not questions)
+    return AskingPrice(
+        execution=first_event(reader).execution_model,
+        questions=questions,
+        calls=max(questions, round(calls)),
+        input_tokens=round(share * sum(used[model, "in"] for model in rates)),
+        output_tokens=round(share * sum(used[model, "out"] for model in rates)),
+        minutes=seconds / 60,
+        usd=share * sum(paid) if is_known else None,
+    )
 
 
 class Again(NamedTuple):
@@ -112,6 +163,23 @@ def _exam_logs(run: Run, reader: LogReader) -> Iterator[LogReader]:
         with suppress(LogError):  # without an exam that cannot be read its replies are asked for again
             if record.is_there(run):
                 yield record.log(run)
+
+
+def planned_on(world: World, state: State, iteration: int, names: Sequence[str]) -> list[QuestionPlanned]:
+    """Return how an exam of the end of an iteration plans questions, in id order; `state` is the state there."""
+    ledger, state.ledger = state.ledger, Ledger()  # as an exam's own account starts at zero
+    try:
+        drafts = plan_answers(world.setting, state, exam_plan(world, state, names, control="none"))
+    finally:
+        state.ledger = ledger
+    plans = [draft.event for draft in drafts if isinstance(draft.event, QuestionPlanned)]
+    return [msgspec.structs.replace(planned, iteration=iteration) for planned in plans]
+
+
+def as_examined(planned: QuestionPlanned, seq: int) -> Again:
+    """Return an exam's plan as one to ask, told from others by its prompt; `seq` is the event of its state."""
+    shown = (*(hit.memory_id for hit in planned.memories), *planned.principles)
+    return Again(planned, "exam", seq, "\n".join((planned.prompt_sha256, *shown)))
 
 
 def less(world: World, state: State, planned: QuestionPlanned, removed: Set[str]) -> QuestionPlanned:
@@ -195,9 +263,13 @@ class AskingAgain(NamedTuple):
             pending.append(course)
             meant[id(course.course)] = again
         setting, sandbox = world.setting, Sandbox()
+        # Inference is frozen: courses get no client for guidance.
+        answering: dict[Tier, RetryingClient] = {
+            tier: client for tier, client in self.clients.items() if tier != "guidance"
+        }
 
         def decided(again: Again, command: Command) -> list[Draft]:
-            return _apart(again, decide(setting, state, command))
+            return _apart(again.name, decide(setting, state, command))
 
         def fact(item: PendingCourse, event: QuestionPlanned | AnswerJudged | AnswerUndecided) -> list[Draft]:
             again = meant[id(item.course)]
@@ -210,12 +282,12 @@ class AskingAgain(NamedTuple):
             effects = Effects(
                 setting,
                 state,
-                self.clients,
+                answering,
                 sandbox,
                 record=lambda command: book.commit(decided(again, command)),
                 searches=world.searches,
             )
-            return _apart(again, await effects.perform(again.phase, item.planned, move, item.causation))
+            return _apart(again.name, await effects.perform(again.phase, item.planned, move, item.causation))
 
         def record(batch: Sequence[CompletedMove]) -> None:
             nonlocal done
@@ -246,6 +318,21 @@ class AskingAgain(NamedTuple):
         if self.runtime.stop():
             raise Interrupted("Stopped before all questions were asked again.")
         return [ends.get(id(item.course)) for item in pending]
+
+    async def write(self, state: State, iteration: int, ask: Ask, shown: tuple[str, ...]) -> ModelCalled | None:
+        """Ask for a text about the questions whose ids are `shown`, unless it is on record; None if the call failed for
+        good. Raises as `answer`."""
+        tier, name = ask.tier, ask.request.sha256
+        if (known := self.book.replies.get((tier, name))) is not None:
+            return known
+        client = self.clients[tier]
+        call = Call.of(ask, iteration, "exam", client.name)._replace(sources=shown)
+
+        def record(command: Command) -> None:
+            self.book.commit(_apart(name, decide(self.world.setting, state, command)))
+
+        record(await make_call(call, ask, client=client, record=record))
+        return self.book.replies.get((tier, name))
 
     def _note(self, done: int, total: int, calls: int) -> ProgressNote:
         return ProgressNote(
@@ -280,8 +367,8 @@ class _Book:
                 self.calls += 1
 
 
-def _apart(again: Again, drafts: Sequence[Draft]) -> list[Draft]:
+def _apart(name: str, drafts: Sequence[Draft]) -> list[Draft]:
     """Return drafts whose identity also depends on the repetition's name: a question is asked again without one memory,
     and without another."""
-    place = int.from_bytes(blake2b(again.name.encode(), digest_size=5).digest()) << 16
+    place = int.from_bytes(blake2b(name.encode(), digest_size=5).digest()) << 16
     return [msgspec.structs.replace(draft, ordinal=draft.ordinal + place) for draft in drafts]

@@ -25,7 +25,7 @@ from mage_es.engine.models.registry import Models
 from mage_es.engine.rules.splits import ANCHOR_SHARE
 from mage_es.engine.run.budget import UNLIMITED
 from mage_es.engine.run.directory import RUNS_DIR, Run
-from mage_es.engine.run.exams import Interval, by_question, exam_records, interval, ledger_of, read_exam
+from mage_es.engine.run.exams import PairedDifference, exam_records, interval, ledger_of, paired_difference, read_exam
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import divide
 from mage_es.engine.verbs.baseline import LEARNED, abaseline, aresume_baseline, require_baseline, tokens_of, with_writer
@@ -46,15 +46,10 @@ LEAST_ANCHORS = 3
 ANSWERING: tuple[Tier, ...] = ("execution", "judge")
 
 
-class RingDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """One method minus another on the questions of the same seeds: in points, and how many only one of them got
-    right."""
+class RingDifference(PairedDifference, frozen=True, kw_only=True):
+    """One method minus another on the questions of the same seeds."""
 
     to: str
-    points: float
-    better: int
-    worse: int
-    interval: Interval
 
 
 class RingRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -321,14 +316,7 @@ def difference_of(
 ) -> RingDifference:
     """Return the difference between two methods, each given as right or not by seed and question; `name` is the
     second's."""
-    differences = [float(own[key]) - float(other[key]) for key in sorted(own.keys() & other.keys())]
-    return RingDifference(
-        to=name,
-        points=100 * sum(differences) / max(1, len(differences)),
-        better=differences.count(1.0),
-        worse=differences.count(-1.0),
-        interval=by_question(differences),
-    )
+    return RingDifference(to=name, **msgspec.structs.asdict(paired_difference(own, other)))
 
 
 def _by_seed(sats: Mapping[int, _Sat]) -> dict[tuple[int, str], bool]:

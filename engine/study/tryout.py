@@ -20,6 +20,7 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.study.ring import MAGE, NOTHING, PLAIN, RingDifference, RingReport, RingRow, aring
 from mage_es.engine.verbs.data import DataReport, check
 from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.engine.verbs.trials import tasks_of
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import FormDecided
 
@@ -69,7 +70,7 @@ async def atryout(
 
     Raises what `aring` raises; the same call continues a run that was stopped.
     """
-    data = check(config, data_dir=data_dir)
+    data = check(config, tasks_of(config, data_dir))
     ring = await aring(
         config,
         methods=METHODS,

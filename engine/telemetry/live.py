@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from opentelemetry.sdk._logs import ReadWriteLogRecord
 from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
-from opentelemetry.sdk.resources import OTELResourceDetector
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace import get_current_span
@@ -35,6 +34,7 @@ from mage_es.engine.telemetry.otlp import (
     warnings_of,
 )
 from mage_es.engine.telemetry.spans import (
+    NO_TEXTS,
     TraceIds,
     TraceSpan,
     TraceVerdict,
@@ -42,9 +42,11 @@ from mage_es.engine.telemetry.spans import (
     Upstream,
     feedback_verdict,
     inference_spans,
+    told_by,
 )
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import FeedbackGiven, InferenceClosed, InferenceOpened, RequestShape
+from mage_es.projections.memory import MemoryRow
 
 TRACEPARENT = b"traceparent"
 _REMEMBERED = 2_048
@@ -59,7 +61,7 @@ class Outbox:
     """What waits to be sent to a collector; made by `sending`, which closes it. Any thread may call it."""
 
     def __init__(self, telemetry: Telemetry, run: str = "") -> None:
-        self._resource, self._has_texts = resource_of(run).merge(OTELResourceDetector().detect()), telemetry.texts
+        self._resource, self._has_texts = resource_of(run), telemetry.texts
         spans, verdicts, metrics = exporters(telemetry.endpoint, PATIENCE_S)
         self._stops: tuple[Callable[[], None], ...] = (spans.shutdown, verdicts.shutdown, metrics.shutdown)
         self._spans, self._verdicts = BatchSpanProcessor(spans), BatchLogRecordProcessor(verdicts)
@@ -107,16 +109,21 @@ class Outbox:
         opened: InferenceOpened | None,
         closed: InferenceClosed,
         end_us: int,
+        *,
+        row: Callable[[str], MemoryRow],
     ) -> None:
         """Send a request to a served run, answered by an upstream at an address, that has ended; one that is not on
-        record has not been `opened`."""
+        record has not been `opened`. `row` gives a memory that it was shown."""
+        if shape == "search":
+            ids = ids._replace(chat=ids.request)  # it calls no model, so feedback is about the call itself
         if opened:
             with self._lock:
                 self._known[run, opened.inference] = ids
                 if len(self._known) > _REMEMBERED:
                     self._known.popitem(last=False)
-        upstream = Upstream(run, address)
-        self.take(inference_spans(ids, opened, closed, end_us, upstream, shape=shape, has_texts=self._has_texts))
+        about = ids, opened, closed, end_us, Upstream(run, address)
+        says = {name: told_by(row(name)) for name in opened.memories} if opened and self._has_texts else NO_TEXTS
+        self.take(inference_spans(*about, shape=shape, has_texts=self._has_texts, says=says))
 
     def feedback(self, run: str, said: FeedbackGiven, at_us: int) -> None:
         """Send what a client said of an inference, as a verdict on its chat if that is remembered."""

@@ -3,6 +3,7 @@
 Rules
     - A file has the form of the specification's file exporter: a line for each batch, one kind of data in each file.
     - A verdict is an event, which OpenTelemetry has as a log record with a name; metrics are histograms of the calls.
+    - Messages and records of a span are JSON in a text, as the conventions allow: tools read no other form there.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from opentelemetry.sdk.metrics.export import (
     MetricReader,
     MetricsData,
 )
-from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes as gen_ai
@@ -52,7 +53,8 @@ from opentelemetry.trace import (
 )
 
 from mage_es import __version__
-from mage_es.engine.telemetry.spans import EVALUATION, TraceSpan, TraceVerdict
+from mage_es.engine.telemetry.openinference import openinference
+from mage_es.engine.telemetry.spans import EVALUATION, RECORDS, TraceSpan, TraceVerdict
 from mage_es.events.errors import PrerequisiteError
 
 SCOPE = InstrumentationScope("mage_es", __version__)
@@ -61,6 +63,9 @@ PATIENCE_S, EXPORT_S = 5.0, 20.0
 """Longest wait for a collector to take a batch, while something runs and when all that is done is an export."""
 _KINDS = {"internal": SpanKind.INTERNAL, "client": SpanKind.CLIENT, "server": SpanKind.SERVER}
 _IDS = ("traceId", "spanId", "parentSpanId")
+_STRUCTURED = {
+    *(gen_ai.GEN_AI_SYSTEM_INSTRUCTIONS, gen_ai.GEN_AI_INPUT_MESSAGES, gen_ai.GEN_AI_OUTPUT_MESSAGES, RECORDS),
+}
 _MEASURED = (gen_ai.GenAiOperationNameValues.CHAT.value, gen_ai.GenAiOperationNameValues.EMBEDDINGS.value)
 _TOLD = (
     *(gen_ai.GEN_AI_OPERATION_NAME, gen_ai.GEN_AI_PROVIDER_NAME, gen_ai.GEN_AI_REQUEST_MODEL),
@@ -91,9 +96,11 @@ class Destination(Protocol):
 
 
 def resource_of(run: str = "") -> Resource:
-    """Return what all data says about its origin: this package and, if it is of one, the run."""
+    """Return what all data says about its origin: this package, if it is of one the run, and what the standard
+    variables OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES name."""
     said = {service_attributes.SERVICE_NAME: "mage-es", service_attributes.SERVICE_VERSION: __version__}
-    return Resource({**said, **({"mage_es.run": run} if run else {})})
+    own = Resource({**said, **({"mage_es.run": run} if run else {})})
+    return own.merge(OTELResourceDetector().detect())
 
 
 def deliver(found: Iterable[TraceSpan | TraceVerdict], resource: Resource, to: Destination) -> Delivered:
@@ -241,12 +248,16 @@ def exporters(endpoint: str, patience_s: float) -> tuple[OTLPSpanExporter, OTLPL
 
 
 def span_of(span: TraceSpan, resource: Resource) -> ReadableSpan:
+    said = {
+        name: msgspec.json.encode(value).decode() if name in _STRUCTURED else value
+        for name, value in span.attributes.items()
+    }
     return ReadableSpan(
         span.name,
         _context(span.trace_id, span.span_id),
         _context(span.trace_id, span.parent_id) if span.parent_id else None,
         resource,
-        span.attributes,
+        {**said, **openinference(span)},
         kind=_KINDS[span.kind],
         status=Status(StatusCode.ERROR) if span.error else Status(),
         start_time=1000 * span.begin_us,

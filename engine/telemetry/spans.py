@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
@@ -48,17 +49,20 @@ from mage_es.events.vocabulary import (
     ServingStarted,
     ToolRan,
 )
+from mage_es.projections.memory import MemoryRow
 
 Attributes = Mapping[str, Any]
+NO_TEXTS: Mapping[str, Attributes] = MappingProxyType({})
 EVALUATION = "gen_ai.evaluation.result"
 SEARCH_MEMORY = "search_memory"
 # The package of conventions does not name these yet.
 STORE, RECORDS, RECORD_COUNT = "gen_ai.memory.store.id", "gen_ai.memory.records", "gen_ai.memory.record.count"
+QUERY = "gen_ai.memory.query.text"
 _OPERATION = gen_ai.GEN_AI_OPERATION_NAME
 _CHAT = gen_ai.GenAiOperationNameValues.CHAT.value
 _EMBEDDINGS = gen_ai.GenAiOperationNameValues.EMBEDDINGS.value
 _IN_PROCESS = ("builtin", "llamacpp", "vllm", "recorded")
-_FINISHED = {"end": "stop", "refused": "content_filter"}
+_FINISHED = {"end": "stop", "refused": "content_filter", "truncated": "length", "looped": "length"}
 _PATHS: Mapping[RequestShape, str] = {
     "chat": "/v1/chat/completions",
     "responses": "/v1/responses",
@@ -92,9 +96,10 @@ class TraceVerdict(NamedTuple):
 
 
 class TraceTexts(NamedTuple):
-    """What puts texts into spans: the request that was sent, and by id what memories say."""
+    """What puts texts into spans: the request that was sent, and by id what questions and memories say."""
 
     request: Callable[[Sent], Request | None]
+    questions: Mapping[str, str]
     memories: dict[str, Attributes]
 
 
@@ -172,20 +177,19 @@ class Tracing:
             case InferenceClosed() as closed if closed.inference in self._inferences:
                 ids, begun = self._inferences[closed.inference]
                 self._inferences[closed.inference] = ids, None  # its ids are for feedback
-                yield from inference_spans(ids, begun, closed, record.ts_us, self._upstream, has_texts=self.has_texts)
+                texts, about = self._texts, (ids, begun, closed, record.ts_us, self._upstream)
+                yield from inference_spans(*about, has_texts=self.has_texts, says=texts.memories if texts else NO_TEXTS)
             case FeedbackGiven() as said:
                 known = self._inferences.get(said.inference)
                 yield feedback_verdict(known and known[0], said, record.ts_us, has_texts=self.has_texts)
             case MemoryAppended() as memory if self._texts:
-                says = {name: getattr(memory, name) for name in ("question", "recognise", "reasoning", "answer")}
-                if not any(map(quotes_erased, says.values())):
-                    self._texts.memories[memory.memory_id] = {name: text for name, text in says.items() if text}
+                self._texts.memories[memory.memory_id] = told_by(memory)
 
     def rest(self) -> Iterator[TraceSpan]:
         """Yield the spans of what has not ended: questions and phases with calls."""
         for group, record, plan in self._planned.values():
             if group.end_us:
-                yield from self._question(group, record, plan, group.end_us)
+                yield from self._question(group, record, plan, group.end_us, {})
         for iteration, phase in [*self._phases]:
             yield from self._ended(iteration, phase, self._phases[iteration, phase].end_us)
 
@@ -264,6 +268,10 @@ class Tracing:
     def _may_show(self, *texts: str) -> bool:
         return self.has_texts and not any(map(quotes_erased, texts))
 
+    def _says(self, name: str, role: str, text: str, **more: str) -> Attributes:
+        """Return a message of one text, if texts are wanted and there is one that can be shown."""
+        return {name: [_message(role, text, **more)]} if text and self._may_show(text) else {}
+
     def _asked(self, sent: Sent) -> Attributes:
         """Return the messages of a request, if texts are wanted and all of it can be shown."""
         request = self._texts.request(sent) if self._texts else None
@@ -314,9 +322,11 @@ class Tracing:
         if record.causation not in self._planned:
             return
         group, planned, plan = self._planned.pop(record.causation)
-        is_lost = isinstance(verdict, AnswerUnanswered)
-        yield from self._question(group, planned, plan, record.ts_us, error="unanswered" if is_lost else "")
-        said: dict[str, Any] = {gen_ai.GEN_AI_EVALUATION_NAME: "correctness", "mage_es.question.id": plan.question_id}
+        if isinstance(verdict, AnswerUnanswered):
+            failed = {error_attributes.ERROR_TYPE: "unanswered"}
+            yield from self._question(group, planned, plan, record.ts_us, failed)
+            return
+        said: dict[str, Any] = {gen_ai.GEN_AI_EVALUATION_NAME: "correctness"}
         match verdict:
             case AnswerJudged():
                 said |= {
@@ -327,13 +337,18 @@ class Tracing:
                 }
             case AnswerUndecided():
                 said |= {gen_ai.GEN_AI_EVALUATION_SCORE_LABEL: "undecided"}
-            case AnswerUnanswered():
-                return
+        lacked = verdict.reason if isinstance(verdict, AnswerJudged) else ""
+        finish = _FINISHED.get(lacked, "stop")
+        shown = {**said, **self._says(gen_ai.GEN_AI_OUTPUT_MESSAGES, "assistant", verdict.answer, finish_reason=finish)}
+        yield from self._question(group, planned, plan, record.ts_us, shown)
+        said |= {"mage_es.question.id": plan.question_id}
         yield TraceVerdict(group.trace_id, group.span_id, record.ts_us, said)
 
     def _question(
-        self, group: _Group, record: Record, plan: QuestionPlanned, end_us: int, *, error: str = ""
+        self, group: _Group, record: Record, plan: QuestionPlanned, end_us: int, ended: Attributes
     ) -> Iterator[TraceSpan]:
+        """Yield the spans of a question and of its search; `ended` says what became of it."""
+        asked = self._texts.questions.get(plan.question_id, "") if self._texts else ""
         said = {
             _OPERATION: gen_ai.GenAiOperationNameValues.INVOKE_AGENT.value,
             gen_ai.GEN_AI_AGENT_NAME: "Learner",
@@ -344,15 +359,17 @@ class Tracing:
             "mage_es.task_type": plan.task_type,
             "mage_es.skill": plan.skill,
             "mage_es.route": plan.routing_arm,
+            **self._says(gen_ai.GEN_AI_INPUT_MESSAGES, "user", asked),
+            **ended,
         }
-        if error:
-            said[error_attributes.ERROR_TYPE] = error
-        where = group.trace_id, group.span_id
+        where, error = (group.trace_id, group.span_id), ended.get(error_attributes.ERROR_TYPE, "")
         yield TraceSpan(*where, b"", "invoke_agent Learner", "internal", group.begin_us, end_us, said, error)
         if not plan.is_bare:
             scores = {each.memory_id: each.similarity for each in plan.memories}
             shown = {**scores, **dict.fromkeys(plan.principles)}
-            search = {**searched(self._run, shown, self._texts), "mage_es.search_arm": plan.search_arm}
+            says = self._texts.memories if self._texts else NO_TEXTS
+            search = {**searched(self._run, shown, says), "mage_es.search_arm": plan.search_arm}
+            search |= {QUERY: asked} if asked and self._may_show(asked) else {}
             at = (record.ts_us, record.ts_us)
             yield TraceSpan(group.trace_id, group.search_id, group.span_id, SEARCH_MEMORY, "internal", *at, search)
 
@@ -383,8 +400,10 @@ def inference_spans(
     *,
     shape: RequestShape = "chat",
     has_texts: bool = False,
+    says: Mapping[str, Attributes] = NO_TEXTS,
 ) -> Iterator[TraceSpan]:
-    """Yield the spans of a request to a served run. One that is not on record has no `opened`, but its `shape`."""
+    """Yield the spans of a request to a served run, with what memories `says`. One that is not on record has no
+    `opened`, but its `shape`."""
     shape = opened.shape if opened else shape
     begin_us, error = end_us - closed.latency_us, _error_of(closed)
     failed = {error_attributes.ERROR_TYPE: error} if error else {}
@@ -392,7 +411,7 @@ def inference_spans(
         "mage_es.run": upstream.run,
         http_attributes.HTTP_REQUEST_METHOD: "POST",
         url_attributes.URL_PATH: _PATHS[shape],
-        http_attributes.HTTP_RESPONSE_STATUS_CODE: closed.status,
+        **({http_attributes.HTTP_RESPONSE_STATUS_CODE: closed.status} if closed.status else {}),
         "mage_es.outcome": closed.outcome,
         "mage_es.overhead_us": closed.overhead_us,
         **failed,
@@ -415,15 +434,18 @@ def inference_spans(
     model |= {_OPERATION: _CHAT, **failed}
     model |= {key: count for key, count in used.items() if count >= 0}
     model |= {gen_ai.GEN_AI_RESPONSE_ID: closed.reply_id} if closed.reply_id else {}
-    if has_texts and opened and opened.question:
-        model[gen_ai.GEN_AI_INPUT_MESSAGES] = [_message("user", opened.question)]
+    query = opened.question if has_texts and opened else ""
+    texts = {gen_ai.GEN_AI_INPUT_MESSAGES: [_message("user", query)]} if query else {}
     if has_texts and opened and closed.reply:
-        model[gen_ai.GEN_AI_OUTPUT_MESSAGES] = [_message("assistant", closed.reply)]
+        texts[gen_ai.GEN_AI_OUTPUT_MESSAGES] = [_message("assistant", closed.reply, finish_reason="unknown")]
+    model |= texts
+    said |= texts
     path, sent_us = _PATHS[shape], begin_us + closed.overhead_us
     yield TraceSpan(ids.trace_id, ids.request, ids.parent_id, f"POST {path}", "server", begin_us, end_us, said, error)
     if opened and (opened.arm or shape == "search"):
-        search = {**searched(upstream.run, dict.fromkeys(opened.memories)), "mage_es.search_arm": opened.arm}
+        search = {**searched(upstream.run, dict.fromkeys(opened.memories), says), "mage_es.search_arm": opened.arm}
         search |= {"mage_es.nearest": opened.nearest, "mage_es.floor": opened.floor, "mage_es.marker": opened.marker}
+        search |= {QUERY: query} if query else {}
         own = (ids.trace_id, ids.search, ids.request)
         yield TraceSpan(*own, SEARCH_MEMORY, "internal", begin_us, sent_us, search)
     if shape != "search":  # it calls no model
@@ -440,12 +462,11 @@ def feedback_verdict(ids: TraceIds | None, said: FeedbackGiven, at_us: int, *, h
     return TraceVerdict(ids.trace_id if ids else b"", ids.chat if ids else b"", at_us, found)
 
 
-def searched(run: str, shown: Mapping[str, float | None], texts: TraceTexts | None = None) -> dict[str, Any]:
+def searched(run: str, shown: Mapping[str, float | None], says: Mapping[str, Attributes]) -> dict[str, Any]:
     """Return the attributes of a search: the ids that were found with their cosines, None for one without. A record's
-    content, which its schema requires, is null without `texts`."""
-    says = texts.memories if texts else {}
+    content, which its schema requires, is null where nothing `says` what is in the memory."""
     records = [
-        {"id": name, "content": says.get(name), **({} if score is None else {"score": score})}
+        {"id": name, "content": says.get(name) or None, **({} if score is None else {"score": score})}
         for name, score in shown.items()
     ]
     return {
@@ -454,6 +475,12 @@ def searched(run: str, shown: Mapping[str, float | None], texts: TraceTexts | No
         RECORD_COUNT: len(records),
         RECORDS: records,
     }
+
+
+def told_by(memory: MemoryAppended | MemoryRow) -> Attributes:
+    """Return the texts of a memory; none if one of them cannot be read here."""
+    texts = {name: getattr(memory, name) for name in ("question", "recognise", "reasoning", "answer")}
+    return {} if any(map(quotes_erased, texts.values())) else {name: text for name, text in texts.items() if text}
 
 
 def _details(call: ModelCalled) -> Iterator[tuple[str, str | int]]:

@@ -13,6 +13,8 @@ from mage_es.events.vocabulary import Event
 class ListSource:
     """A list as a log; like sealed columns, it returns None for fields that a reader did not ask for."""
 
+    keys = None
+
     def __init__(self, events: Sequence[Event], *, run: str = "run-1", stretch: int = 50) -> None:
         self.run, self.stretch = run, stretch
         self._events = list(events)

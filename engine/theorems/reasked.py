@@ -28,7 +28,7 @@ BOUND = "all are the run's, or of its states, less some memories"
 
 
 def check_reasked(run: Run, reader: LogReader) -> Iterator[Check]:
-    """Yield the check of what `effect` and `bisect` asked again, if they asked anything."""
+    """Yield the check of what `effect`, `bisect` and `mage_es.gepa` asked again, if they asked anything."""
     if run.reasked not in run.parts():
         return
     verdict = verify_log(run.reasked.log_path)
@@ -82,7 +82,7 @@ def _problem(reader: LogReader, own: LogReader) -> tuple[str, int]:
 
 
 def _is_on_state(planned: QuestionPlanned) -> bool:
-    """Return whether `bisect` asked this: a run's own prompts have other purposes."""
+    """Return whether `bisect` or `mage_es.gepa` asked this: a run's own prompts have other purposes."""
     return planned.purpose == "exam"
 
 

@@ -265,7 +265,7 @@ class Recount:
                 problem = str(error)
             except MageError as error:
                 asking.unchecked = str(error)
-            except Exception as error:
+            except Exception as error:  # whatever forged facts may cause
                 problem = f"its course cannot be led again ({type(error).__name__}: {error})"
         if asking.unchecked and not problem:
             self.unchecked[asking.unchecked] += 1

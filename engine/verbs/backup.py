@@ -2,7 +2,7 @@
 
     log/...             the objects of the run's log and its questions, see `mage_es.events.care.backup`
     exams/<n>/log/...   those of each exam's
-    effects/reasked/log/...     those of what `effect` and `bisect` asked again
+    effects/reasked/log/...     those of what `effect`, `bisect` and `mage_es.gepa` asked again
     an empty key file, if tasks name subjects
     whole/<n>           all objects of a complete backup with their hashes, see `mage_es.events.care.manifest`
 

@@ -291,9 +291,14 @@ def read_baseline(run: Run) -> BaselineReport:
 
 def with_writer(config: Config, name: str) -> Config:
     """Return a configuration with the guidance model only if a method writes and the model is a language model."""
-    guidance = with_own_models(config).guidance if is_writing(name) else ""
+    guidance = writer_of(with_own_models(config)) if is_writing(name) else ""
+    return msgspec.structs.replace(config, guidance=guidance, iterations=1)
+
+
+def writer_of(config: Config) -> str:
+    """Return the guidance model if it can write a text, else ""."""
     # The stand-ins write typed replies by rule, not text.
-    return msgspec.structs.replace(config, guidance="" if is_embedded(guidance) else guidance, iterations=1)
+    return "" if is_embedded(config.guidance) else config.guidance
 
 
 def require_baseline(name: str, *, what: str = "baseline", others: Sequence[str] = ()) -> None:

@@ -21,13 +21,12 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from mage_es.engine.agents.learner import course_of, plan_answers
+from mage_es.engine.agents.learner import course_of
 from mage_es.engine.config import parse
 from mage_es.engine.courses import Ask, Finish, Grade, advance, begin, catch_up
 from mage_es.engine.rules.bisect import bracket, crossings, most_asked, next_asked, one_by_one
 from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.run.directory import Run, as_run
-from mage_es.engine.run.exam_plan import exam_plan
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.run.memories import MemoryItem, item_in
 from mage_es.engine.run.pricing import Prices
@@ -37,13 +36,16 @@ from mage_es.engine.seams.benchmark import Benchmark, scored
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.model import Model
 from mage_es.engine.session.reasking import (
-    Again,
+    AskingPrice,
     Replies,
+    as_examined,
     asking_again,
     less,
     models_again,
     names_again,
     pending_course,
+    planned_on,
+    price_again,
     replies_of,
 )
 from mage_es.engine.verbs.diff import DiffReport, diff
@@ -56,15 +58,8 @@ from mage_es.events.log import LogReader
 from mage_es.events.log.markers import Marker
 from mage_es.events.log.markers import parse as parse_marker
 from mage_es.events.segments import Reads
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    AnswerUnanswered,
-    AnswerUndecided,
-    ModelCalled,
-    QuestionPlanned,
-)
+from mage_es.events.vocabulary import QuestionPlanned
 from mage_es.projections.fold import State, fold
-from mage_es.projections.ledger import Ledger
 
 METRICS = ("anchors", "accuracy", "mastery")
 """Right answers to the anchors, to new questions (of episodes: mean scores); the mean mastery of the skills."""
@@ -90,19 +85,6 @@ class PromptChange(msgspec.Struct, frozen=True, kw_only=True):
     item: MemoryItem
     is_new: bool
     right: bool | None
-
-
-class BisectPrice(msgspec.Struct, frozen=True, kw_only=True):
-    """What a search can take at most: `asks`, prompts that are not on record, with as many calls, tokens and minutes
-    each as a question of the run took on average. `usd` is None if a price is unknown."""
-
-    execution: str
-    asks: int
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    usd: float | None
-    minutes: float
 
 
 class BisectReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,7 +122,7 @@ def bisect_price(
     data_dir: Path | str | None = None,
     benchmark: Benchmark | None = None,
     prices: Prices | None = None,
-) -> BisectPrice:
+) -> AskingPrice:
     """Return what `bisect` with the same arguments can take at most. No model is called. Raises as `bisect`."""
     run = as_run(run)
     search = _search(run, question, good, bad, data_dir, benchmark)
@@ -187,7 +169,7 @@ async def abisect(
         runtime.require_prices(models.names())
         async with asking_again(run, search.reader, search.world, models, runtime) as asking:
             while link:
-                again = [search.again(link)]
+                again = [as_examined(link.planned, link.seq)]
                 [end] = await asking.answer(search.state(link.seq), again, done=asks, total=asks + search.most())
                 search.hear(link, end)
                 asks += 1
@@ -350,7 +332,8 @@ class _Search:
         for name, marker, seq in moments:
             state = fold(reader, until=seq, state=state)
             require_ontology(state, name)
-            link = self._link(name, seq, state, self._planned(state, marker.number), frozenset())
+            [planned] = planned_on(world, state, marker.number, [question])
+            link = self._link(name, seq, state, planned, frozenset())
             self._moments.append(link)
             if link.name not in self._known:
                 self._look_up(link, state)
@@ -358,27 +341,12 @@ class _Search:
     def _state(self, seq: int) -> State:
         return state_of(self.run, self.reader, until=seq)
 
-    def _planned(self, state: State, iteration: int) -> QuestionPlanned:
-        ledger, state.ledger = state.ledger, Ledger()  # as an exam's own account starts at zero
-        try:
-            [draft] = plan_answers(
-                self.world.setting, state, exam_plan(self.world, state, [self.question], control="none")
-            )
-        finally:
-            state.ledger = ledger
-        assert isinstance(draft.event, QuestionPlanned)
-        return msgspec.structs.replace(draft.event, iteration=iteration)
-
     def _link(self, marker: str, seq: int, state: State, planned: QuestionPlanned, removed: frozenset[str]) -> _Link:
         planned = less(self.world, state, planned, removed) if removed else planned
         first = begin(course_of(self.world.setting, state, planned, self.world.questions[self.question]))
         is_all = isinstance(first, Ask) and first.about == self.question
         own = f"{marker}, {planned.prompt_sha256}, without {sorted(removed)}"
         return _Link(marker, seq, planned, first.request.sha256 if is_all and isinstance(first, Ask) else own)
-
-    def again(self, link: _Link) -> Again:
-        shown = (*(hit.memory_id for hit in link.planned.memories), *link.planned.principles)
-        return Again(link.planned, "exam", link.seq, "\n".join((link.planned.prompt_sha256, *shown)))
 
     def wanted(self) -> _Link | None:
         """Return the prompt to ask next; None once the search is over. What is on record is known without asking."""
@@ -431,7 +399,8 @@ class _Search:
 
     def _look_up(self, link: _Link, state: State) -> bool:
         """Return whether the answer to a prompt is on record; then it is known."""
-        pending = pending_course(self.world, state, self.again(link), self._replies, has_judge=self._has_judge)
+        again = as_examined(link.planned, link.seq)
+        pending = pending_course(self.world, state, again, self._replies, has_judge=self._has_judge)
         move = pending.move
         while isinstance(move, Grade):
             verdict = scored(self.world.benchmark, move.question, move.reply)
@@ -528,27 +497,7 @@ def _rest(good: QuestionPlanned, bad: QuestionPlanned) -> Iterator[str]:
             yield f"{name.replace('_', ' ')} {now or 'none'} in place of {was or 'none'}"
 
 
-def _price(reader: LogReader, asks: int, prices: Prices) -> BisectPrice:
-    """Return what asking takes at the average of what the run's own questions took."""
-    fields = ("tier", "model", "input_tokens", "output_tokens", "latency_us")
-    answers, calls, seconds, tokens = 0, 0, 0.0, dict[str, tuple[int, int]]()
-    reads: Reads = {ModelCalled: fields, AnswerJudged: (), AnswerUndecided: (), AnswerUnanswered: ()}
-    for _, event in reader.events(reads, since=last_inherited(reader) + 1):
-        if not isinstance(event, ModelCalled):
-            answers += 1
-        elif event.tier in ("execution", "judge"):
-            calls, seconds = calls + 1, seconds + event.latency_us / 1e6
-            given, said = tokens.get(event.model, (0, 0))
-            tokens[event.model] = given + event.input_tokens, said + event.output_tokens
-    share = asks / answers if answers else 0.0
-    rates = {model: prices.rate(model) for model in tokens}
-    paid = [rate.cost(given, 0, said) for model, (given, said) in tokens.items() if (rate := rates[model])]
-    return BisectPrice(
-        execution=first_event(reader).execution_model,
-        asks=asks,
-        calls=max(asks, round(share * calls)),
-        input_tokens=round(share * sum(given for given, _ in tokens.values())),
-        output_tokens=round(share * sum(said for _, said in tokens.values())),
-        usd=share * sum(paid) if len(paid) == len(tokens) and tokens else None if asks else 0.0,
-        minutes=share * seconds / 60,
-    )
+def _price(reader: LogReader, asks: int, prices: Prices) -> AskingPrice:
+    reads: Reads = {QuestionPlanned: ("iteration", "purpose", "question_id")}
+    own = (event for _, event in reader.events(reads, since=last_inherited(reader) + 1)) if asks else ()
+    return price_again(reader, asks, (event for event in own if isinstance(event, QuestionPlanned)), prices)

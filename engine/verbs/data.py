@@ -1,18 +1,14 @@
-"""The verb `check`: how a run would use a benchmark; and which benchmarks' files can be fetched."""
+"""The verb `check`: how a run would use a benchmark."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 
-from mage_es.engine.benchmarks.registry import source_of
 from mage_es.engine.benchmarks.tasks.columns import why_none
 from mage_es.engine.config import Config
-from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.run.cutoffs import cutoffs
 from mage_es.engine.run.target_leaks import target_leaks
-from mage_es.engine.run.world import open_world, require_scoring
+from mage_es.engine.run.world import World, require_scoring
 from mage_es.engine.seams.benchmark import SPLITS, Repeat, column_roles_of
 
 
@@ -44,10 +40,8 @@ class DataReport(msgspec.Struct, frozen=True, kw_only=True):
     said: tuple[str, ...]
 
 
-def check(config: Config, *, data_dir: Path | str | None) -> DataReport:
-    """Divide a benchmark's questions as a run would, say what is left out, and see that they can be scored. Raises
-    whatever opening it raises."""
-    world = open_world(msgspec.structs.replace(config, search=""), data_dir=data_dir, embedder=HashEmbedder())
+def check(config: Config, world: World) -> DataReport:
+    """Say how a run divides its questions and what is left out. Raises `PrerequisiteError` if they cannot be scored."""
     require_scoring(world, "a run")
     benchmark, splits, columns = world.benchmark, world.splits, column_roles_of(world.benchmark)
     return DataReport(
@@ -65,13 +59,3 @@ def check(config: Config, *, data_dir: Path | str | None) -> DataReport:
         leaks=target_leaks(config, benchmark, splits),
         said=cutoffs(config, splits.events),
     )
-
-
-def is_fetched(name: str) -> bool:
-    return source_of(name) is not None
-
-
-def is_absent(name: str, data_dir: Path) -> bool:
-    """Return whether the data of a benchmark could be fetched and its folder does not exist."""
-    source = source_of(name)
-    return source is not None and not (data_dir / (source.folder or name)).exists()

@@ -97,13 +97,13 @@ class ArmDiff(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswersDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """The same questions on both sides: how many were right before and after, which were won and lost. `interval` is
-    that of the difference, after minus before, in points, with p of the exact sign test."""
+    """The same questions on both sides: how many were right before and after (of scores: their sum), which were won and
+    lost. `interval` is that of the mean difference, after minus before, in points, with p of the exact sign test."""
 
     what: str
     total: int
-    before: int
-    after: int
+    before: float
+    after: float
     won: tuple[str, ...]
     lost: tuple[str, ...]
     interval: Interval
@@ -253,17 +253,22 @@ def _answers(was: _Side, now: _Side) -> Iterator[AnswersDiff]:
         ("anchors", _anchors(was.state), _anchors(now.state)),
         ("exam", _examined(was), _examined(now)),
     ):
-        both = [name for name in before if name in after]
-        if both:
-            yield AnswersDiff(
-                what=what,
-                total=len(both),
-                before=sum(before[name] for name in both),
-                after=sum(after[name] for name in both),
-                won=tuple(name for name in both if after[name] and not before[name]),
-                lost=tuple(name for name in both if before[name] and not after[name]),
-                interval=by_question([float(after[name] - before[name]) for name in both]),
-            )
+        if before.keys() & after.keys():
+            yield answers_diff(what, before, after)
+
+
+def answers_diff(what: str, was: Mapping[str, float], now: Mapping[str, float]) -> AnswersDiff:
+    """Compare the answers to the questions that have one on both sides."""
+    both = [name for name in was if name in now]
+    return AnswersDiff(
+        what=what,
+        total=len(both),
+        before=sum(was[name] for name in both),
+        after=sum(now[name] for name in both),
+        won=tuple(name for name in both if now[name] > was[name]),
+        lost=tuple(name for name in both if now[name] < was[name]),
+        interval=by_question([float(now[name] - was[name]) for name in both]),
+    )
 
 
 def _anchors(state: State) -> Mapping[str, bool]:

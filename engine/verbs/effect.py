@@ -11,7 +11,6 @@ Rules
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -44,7 +43,16 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.model import Model
-from mage_es.engine.session.reasking import Again, AskingAgain, asking_again, calls_again, less, models_again
+from mage_es.engine.session.reasking import (
+    Again,
+    AskingAgain,
+    AskingPrice,
+    asking_again,
+    calls_again,
+    less,
+    models_again,
+    price_again,
+)
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import UsageError, nearest
@@ -53,7 +61,6 @@ from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUndecided,
     BundleTrimmed,
-    ModelCalled,
     QuestionPlanned,
 )
 from mage_es.projections.fold import State, fold
@@ -62,22 +69,25 @@ TOP = 20
 """Default number of memories: those that most questions saw."""
 
 
-class PairedEffect(msgspec.Struct, frozen=True, kw_only=True):
-    """Questions asked again without the memories: of `questions` that saw one, `pairs` are on record, `won` if only the
-    answer with the memories was right, `lost` if only the one without.
-
-    `points` is the mean of all pairs, in points; there is an interval (95 %) with `least` pairs or more.
-    """
+class PairedNumbers(msgspec.Struct, frozen=True, kw_only=True):
+    """Of `questions` that saw a memory, `pairs` are on record with and without it. `points` is the mean of all pairs,
+    in points; there is an interval (95 %) with `least` pairs or more."""
 
     questions: int
     pairs: int
-    won: int
-    lost: int
     points: float | None
     low: float | None
     high: float | None
     p: float | None
     least: int = LEAST_PAIRS
+
+
+class PairedEffect(PairedNumbers, frozen=True, kw_only=True):
+    """Questions asked again without the memories: `won` if only the answer with them was right, `lost` if only the one
+    without."""
+
+    won: int
+    lost: int
 
 
 class SplitEffect(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,20 +143,6 @@ class EffectRow(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
 
-class EffectPrice(msgspec.Struct, frozen=True, kw_only=True):
-    """What it takes to ask `questions` prompts again, besides those on record: as many calls of learner and judge, and
-    as many tokens, as they took before, and minutes one after another. `usd` is None if a price is unknown."""
-
-    execution: str
-    questions: int
-    recorded: int
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    minutes: float
-    usd: float | None
-
-
 class EffectReport(msgspec.Struct, frozen=True, kw_only=True):
     """The three numbers of each row; `pooled` are kinds and types for which the coin may have enough where a memory has
     too few. `left` is the price of the pairs that are not on record yet, `made` how many calls were made now, and
@@ -155,7 +151,7 @@ class EffectReport(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str
     rows: tuple[EffectRow, ...]
     pooled: tuple[EffectRow, ...]
-    left: EffectPrice
+    left: AskingPrice
     temperature: float
     made: int = 0
     unclear: int = 0
@@ -213,7 +209,7 @@ def effect_price(
     task_type: str = "",
     top: int = TOP,
     prices: Prices | None = None,
-) -> EffectPrice:
+) -> AskingPrice:
     """Return what `effect` with the same arguments and `reask` would take. No model is called. Raises as `effect`."""
     learned = on_record(as_run(run))
     return price_of(learned, _wanted(learned, _measured(learned, memory, kind, task_type, top)), prices or Prices())
@@ -376,14 +372,17 @@ def _reasked(run: Run, found: Sequence[Prompted]) -> Reasked:
 
 def _paired(wanted: Sequence[Without], reasked: Reasked) -> PairedEffect:
     pairs = pairs_of(wanted, reasked)
-    changes = [float(learned) - float(bare) for learned, bare in pairs]
+    numbers = paired_numbers(len(wanted), [float(learned) - float(bare) for learned, bare in pairs])
+    won, lost = pairs.count((True, False)), pairs.count((False, True))
+    return PairedEffect(won=won, lost=lost, **msgspec.structs.asdict(numbers))
+
+
+def paired_numbers(questions: int, changes: Sequence[float]) -> PairedNumbers:
     found = by_question(changes) if changes else None
-    is_enough = len(pairs) >= LEAST_PAIRS
-    return PairedEffect(
-        questions=len(wanted),
-        pairs=len(pairs),
-        won=pairs.count((True, False)),
-        lost=pairs.count((False, True)),
+    is_enough = len(changes) >= LEAST_PAIRS
+    return PairedNumbers(
+        questions=questions,
+        pairs=len(changes),
         points=100 * sum(changes) / len(changes) if changes else None,
         low=found.low if found and is_enough else None,
         high=found.high if found and is_enough else None,
@@ -398,33 +397,8 @@ def _split(found: Difference, *, p: float | None = None) -> SplitEffect:
     return SplitEffect(with_it=found.with_memory, without=found.held_back, points=points, low=low, high=high, p=p)
 
 
-def price_of(learned: OnRecord, wanted: Sequence[Without], prices: Prices) -> EffectPrice:
-    """Return what it takes to ask prompts again, by what they took before."""
-    asked = Counter((each.asking.planned.iteration, each.asking.planned.question_id) for each in wanted)
-    purposes = {each.asking.planned.purpose for each in wanted}
-    calls, seconds, used = 0, 0.0, Counter[tuple[str, str]]()
-    fields = ("iteration", "tier", "purpose", "about", "model", "input_tokens", "output_tokens", "latency_us")
-    for _, call in learned.reader.events({ModelCalled: fields}) if wanted else ():
-        assert isinstance(call, ModelCalled)
-        # A judge's purpose is its template.
-        if call.tier == "judge" or (call.tier == "execution" and call.purpose in purposes):
-            times = max(asked[call.iteration, name] for name in (call.about, call.about.rpartition("/")[0]))
-            calls += times
-            seconds += times * call.latency_us / 1e6
-            used[call.model, "in"] += times * call.input_tokens
-            used[call.model, "out"] += times * call.output_tokens
-    rates = {model: prices.rate(model) for model, _ in used}
-    paid = [rate.cost(used[model, "in"], 0, used[model, "out"]) for model, rate in rates.items() if rate]
-    return EffectPrice(
-        execution=first_event(learned.reader).execution_model,
-        questions=len(wanted),
-        recorded=len(learned.reasked),
-        calls=calls,
-        input_tokens=sum(used[model, "in"] for model in rates),
-        output_tokens=sum(used[model, "out"] for model in rates),
-        minutes=seconds / 60,
-        usd=sum(paid) if len(paid) == len(rates) else None,
-    )
+def price_of(learned: OnRecord, wanted: Sequence[Without], prices: Prices) -> AskingPrice:
+    return price_again(learned.reader, len(wanted), (each.asking.planned for each in wanted), prices)
 
 
 async def _ask(asking: AskingAgain, reader: LogReader, wanted: Sequence[Without]) -> None:

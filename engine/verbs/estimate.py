@@ -40,7 +40,7 @@ from mage_es.engine.rules.task_types import BATCHES
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Completion, Request
+from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Completion, Model, Request
 from mage_es.engine.seams.spec import parse_spec
 from mage_es.engine.session.call import MOST_REPAIRS
 from mage_es.engine.verbs.evolve import evolve
@@ -102,56 +102,53 @@ class _Sizes(NamedTuple):
     """Characters of a call's prompt, of its system message and of its reply; the maximum tokens of the reply."""
 
     prompt: int
-    system: int
-    reply: int
-    most: int
+    system: int = 0
+    reply: int = 0
+    most: int = 0
 
 
-class _StandIn:
-    """An embedded model, and the sizes of its prompts and replies, by the hash of the request."""
+_SizesOf = dict[str, _Sizes]
+"""By the hash of a request."""
 
-    def __init__(self, name: str, tier: Tier) -> None:
-        self._model = open_model(name, tier)
-        self.name = self._model.name
-        self.sizes: dict[str, _Sizes] = {}
+
+class _Measured:
+    """A model, which notes the sizes of its prompts and replies."""
+
+    def __init__(self, model: Model, sizes: _SizesOf) -> None:
+        self.name, self._model, self._sizes = model.name, model, sizes
 
     async def complete(self, request: Request) -> Completion:
         reply = await self._model.complete(request)
         prompt = len(request.text) + len(request.reply_schema)
-        self.sizes[request.sha256] = _Sizes(prompt, len(request.system), len(reply.text), request.max_tokens)
+        self._sizes[request.sha256] = _Sizes(prompt, len(request.system), len(reply.text), request.max_tokens)
         return reply
 
 
-class _JudgeStandIn:
-    """A judge that rejects every answer, in both forms of verdict, and the lengths of its prompts."""
+class _Rejecting:
+    """A judge that rejects every answer, in both forms of verdict."""
 
     name = "rehearsal/judge"
 
-    def __init__(self) -> None:
-        self.asked: dict[str, int] = {}
-
     async def complete(self, request: Request) -> Completion:
-        self.asked[request.sha256] = len(request.text) + len(request.reply_schema)
-        text = '{"score": 0, "reason": "", "is_correct": false}'
-        return Completion(text=text, input_tokens=0, output_tokens=0)
+        return Completion(text='{"score": 0, "reason": "", "is_correct": false}', input_tokens=0, output_tokens=0)
 
 
-class _EmbedderStandIn:
-    """The embedder `hash` as a server, and the length of each call, by the hash of the request."""
+class _MeasuredEmbedder(NamedTuple):
+    """The embedder `hash` as a server, which notes the sizes of what it embeds."""
 
-    def __init__(self) -> None:
-        self._embedder = HashEmbedder()
-        self.sizes: dict[str, int] = {}
+    sizes: _SizesOf
+    embedder: HashEmbedder = HashEmbedder()
 
     def embed(self, texts: Sequence[str]) -> Embedded:
-        self.sizes[request_of(texts).sha256] = sum(map(len, texts))
-        return Embedded(self._embedder.encode(texts).astype(np.float64), input_tokens=0)
+        self.sizes[request_of(texts).sha256] = _Sizes(sum(map(len, texts)))
+        return Embedded(self.embedder.encode(texts).astype(np.float64), input_tokens=0)
 
 
 _Counted = TypeVar("_Counted", ModelCalled, QuestionPlanned, AnswerJudged, EmbeddingCalled)
 
 
 class _Rehearsal(NamedTuple):
+    sizes: _SizesOf
     calls: Sequence[ModelCalled]
     planned: Sequence[QuestionPlanned]
     judged: Sequence[AnswerJudged]
@@ -190,15 +187,18 @@ def estimate(config: Config, *, data_dir: Path | None, workers: int, prices: Pri
     config = with_own_models(config)
     check_models(execution=config.execution, guidance=config.guidance, judge=config.judge)
     own, rehearsed = own_models(config.benchmark), min(config.iterations, len(ACTIONS) + 2)
-    execution, guidance = _StandIn(own.execution, "execution"), _StandIn(own.guidance, "guidance")
-    served = _EmbedderStandIn() if metered(config.embedder) else None
-    embedder = ServedEmbedder(config.embedder, served) if served else None
-    judge = _JudgeStandIn() if config.judge else None
+    sizes: _SizesOf = {}
+    models = Models(
+        _Measured(open_model(own.execution, "execution"), sizes),
+        _Measured(open_model(own.guidance, "guidance"), sizes),
+        _Measured(_Rejecting(), sizes) if config.judge else None,
+        ServedEmbedder(config.embedder, _MeasuredEmbedder(sizes)) if metered(config.embedder) else None,
+    )
     with TemporaryDirectory() as folder:
-        models = Models(execution, guidance, judge, embedder)
         _rehearse(config, models, rehearsed, Path(folder), data_dir, workers)
         reader = LogReader(find_run(Path(folder), "rehearsal").log_path)
         rehearsal = _Rehearsal(
+            sizes,
             list(reader.of(ModelCalled)),
             list(reader.of(QuestionPlanned)),
             list(reader.of(AnswerJudged)),
@@ -208,13 +208,15 @@ def estimate(config: Config, *, data_dir: Path | None, workers: int, prices: Pri
         )
     batched = _batched_share(rehearsal) if batches else 0.0
     tiers = [
-        _tier("execution", config.execution, execution, rehearsal, _execution_calls(rehearsal), prices),
-        _tier("guidance", config.guidance, guidance, rehearsal, _guidance_calls(rehearsal, config), prices, batched),
+        _tier("execution", config.execution, own.execution, rehearsal, _execution_calls(rehearsal), prices),
+        _tier(
+            "guidance", config.guidance, own.guidance, rehearsal, _guidance_calls(rehearsal, config), prices, batched
+        ),
     ]
-    if judge:
-        tiers.append(_judge(config.judge, judge, rehearsal, prices, 1.0 if batches else 0.0))
-    if served:
-        tiers.append(_embedder(config.embedder, served, rehearsal, prices))
+    if config.judge:
+        tiers.append(_judge(config.judge, rehearsal, prices, 1.0 if batches else 0.0))
+    if models.embedder:
+        tiers.append(_embedder(config.embedder, rehearsal, prices))
     return Estimate(benchmark=config.benchmark, iterations=config.iterations, rehearsed=rehearsed, tiers=tuple(tiers))
 
 
@@ -269,7 +271,7 @@ def _batched_share(rehearsal: _Rehearsal) -> float:
 def _tier(
     tier: Tier,
     model: str,
-    stand_in: _StandIn,
+    own: str,
     rehearsal: _Rehearsal,
     calls: Bounds,
     prices: Prices,
@@ -278,9 +280,9 @@ def _tier(
     made = [call for call in rehearsal.calls if call.tier == tier]
 
     def total(amount: Callable[[_Sizes], float]) -> float:
-        return rehearsal.total(made, lambda call: amount(stand_in.sizes[call.request_sha256]))
+        return rehearsal.total(made, lambda call: amount(rehearsal.sizes[call.request_sha256]))
 
-    if model == stand_in.name:
+    if model == own:
         given = Bounds.of(rehearsal.total(made, lambda call: call.input_tokens))
         said = Bounds.of(rehearsal.total(made, lambda call: call.output_tokens))
     else:
@@ -320,21 +322,21 @@ def _thought(model: str) -> int:
     return thinking if isinstance(thinking, int) else _THOUGHT_TOKENS * (thinking == "on")
 
 
-def _judge(model: str, stand_in: _JudgeStandIn, rehearsal: _Rehearsal, prices: Prices, batched: float) -> TierEstimate:
+def _judge(model: str, rehearsal: _Rehearsal, prices: Prices, batched: float) -> TierEstimate:
     """Return the calls about answers that the rule does not accept; at most one per answer, with all its repairs."""
     made = [call for call in rehearsal.calls if call.tier == "judge"]
     most = rehearsal.total(rehearsal.judged) * (1 + MOST_REPAIRS)
     calls = Bounds(low=0, expected=rehearsal.total(made), high=most if made else 0)
-    prompts = _tokens(Bounds.of(sum(stand_in.asked[call.request_sha256] for call in made)))
+    prompts = _tokens(Bounds.of(sum(rehearsal.sizes[call.request_sha256].prompt for call in made)))
     reply = msgspec.structs.replace(_JUDGE_REPLY, expected=_JUDGE_REPLY.expected + _thought(model))
     given, said = prompts.times(calls, 1 / max(1, len(made))), reply.times(calls, 1.0)
     return _priced("judge", model, calls, given, said, prices, fixed=1.0, batched=batched)
 
 
-def _embedder(model: str, stand_in: _EmbedderStandIn, rehearsal: _Rehearsal, prices: Prices) -> TierEstimate:
+def _embedder(model: str, rehearsal: _Rehearsal, prices: Prices) -> TierEstimate:
     """Return the calls of the rehearsal: the texts to embed do not depend on the embedder."""
     calls = rehearsal.embedding(lambda call: 1.0)
-    characters = rehearsal.embedding(lambda call: stand_in.sizes[call.request_sha256])
+    characters = rehearsal.embedding(lambda call: rehearsal.sizes[call.request_sha256].prompt)
     return _priced("embedder", model, calls, _tokens(characters), Bounds.of(0.0), prices, fixed=0.0, batched=0.0)
 
 

@@ -12,11 +12,11 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exam_plan import families_of
 from mage_es.engine.run.exams import (
     ExamRecord,
-    Interval,
-    by_question,
+    PairedDifference,
     exam_records,
     interval,
     learner_of,
+    paired_difference,
     read_exam,
     reasons,
 )
@@ -43,11 +43,11 @@ class GroupScore(msgspec.Struct, frozen=True, kw_only=True):
     total: int
 
 
-class ExamDifference(msgspec.Struct, frozen=True, kw_only=True):
+class ExamDifference(PairedDifference, frozen=True, kw_only=True):
     """An exam compared with another, `exam_id`, on the `total` questions that both asked.
 
-    `marker`, `control` and `execution` are the other exam's, which got `correct` right; `better` and `worse` count the
-    questions that changed; `points` and `interval` are the mean difference, this one minus the other.
+    `marker`, `control` and `execution` are the other exam's, which got `correct` right; the
+    difference is this one minus the other.
     """
 
     exam_id: str
@@ -56,10 +56,6 @@ class ExamDifference(msgspec.Struct, frozen=True, kw_only=True):
     execution: str
     correct: int
     total: int
-    points: float
-    better: int
-    worse: int
-    interval: Interval
 
 
 class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -237,7 +233,6 @@ def _difference(run: Run, others: Iterable[ExamRecord], now: Mapping[str, bool])
 
 
 def _paired(then: ExamOpened, was: Mapping[str, bool], now: Mapping[str, bool]) -> ExamDifference:
-    differences = [float(now[name]) - float(was[name]) for name in sorted(was)]
     return ExamDifference(
         exam_id=then.exam,
         marker=then.marker,
@@ -245,10 +240,7 @@ def _paired(then: ExamOpened, was: Mapping[str, bool], now: Mapping[str, bool]) 
         execution=then.execution,
         correct=sum(was.values()),
         total=len(was),
-        points=100 * sum(differences) / len(differences),
-        better=differences.count(1.0),
-        worse=differences.count(-1.0),
-        interval=by_question(differences),
+        **msgspec.structs.asdict(paired_difference(now, was)),
     )
 
 

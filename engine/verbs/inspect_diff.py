@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mage_es.engine.benchmarks.evals import read_eval, said_to
-from mage_es.engine.run.exams import Interval, by_question
+from mage_es.engine.verbs.diff import AnswersDiff, answers_diff
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.events.errors import UsageError
 
@@ -29,25 +29,12 @@ if TYPE_CHECKING:  # the extra need not be installed
     from inspect_ai.scorer import Value
 
 
-class ScoresDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """One score of the samples that both logs have: its sum before and after (of right and wrong, how many are right),
-    and which samples were won and lost. `interval` is that of the mean difference, after minus before, in points."""
-
-    what: str
-    total: int
-    before: float
-    after: float
-    won: tuple[str, ...]
-    lost: tuple[str, ...]
-    interval: Interval
-
-
 class InspectDiff(msgspec.Struct, frozen=True, kw_only=True):
     """Two logs compared, and the ids of the samples that were not: only in one of them, or with `changed` input."""
 
     before: str
     after: str
-    answers: tuple[ScoresDiff, ...]
+    answers: tuple[AnswersDiff, ...]
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
     changed: tuple[str, ...]
@@ -71,7 +58,8 @@ def diff_inspect(before: Path, after: Path) -> InspectDiff:
             "data set."
         )
     old, new = _scores(was), _scores(now)
-    found = tuple(_compared(what, old[what], new[what], both) for what in old if what in new)
+    same = {what: {name: old[what][name] for name in both if name in old[what]} for what in old if what in new}
+    found = tuple(answers_diff(what, values, new[what]) for what, values in same.items())
     if not (answers := tuple(each for each in found if each.total)):
         raise UsageError(
             f"No score is in both logs: {before} has {', '.join(old) or 'none'}, {after} {', '.join(new) or 'none'}. "
@@ -88,19 +76,6 @@ def diff_inspect(before: Path, after: Path) -> InspectDiff:
 
 
 adiff_inspect = in_thread(diff_inspect)
-
-
-def _compared(what: str, old: Mapping[str, float], new: Mapping[str, float], both: list[str]) -> ScoresDiff:
-    scored = [name for name in both if name in old and name in new]
-    return ScoresDiff(
-        what=what,
-        total=len(scored),
-        before=sum(old[name] for name in scored),
-        after=sum(new[name] for name in scored),
-        won=tuple(name for name in scored if new[name] > old[name]),
-        lost=tuple(name for name in scored if new[name] < old[name]),
-        interval=by_question([new[name] - old[name] for name in scored]),
-    )
 
 
 def _scores(log: EvalLog) -> Mapping[str, Mapping[str, float]]:

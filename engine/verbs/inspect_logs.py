@@ -2,8 +2,9 @@
 
 Rules
     - Log, samples and metrics are Inspect's own classes, and its own `write_eval_log` writes them.
-    - A sample is a question. Its messages are the last conversation with the model that answers, its metadata has the
-      ids of the memories that showed, and its usage counts every call, the judge's too.
+    - A sample is a question. Its messages are the last conversation with the model that answers, its transcript has
+      every call, the judge's too, as its usage does, and its metadata the ids of the memories that showed.
+    - Each log is a task of its own: of two logs of one task Inspect takes the earlier for a failed try and hides it.
     - The score `correct` is C or I, and N without an answer; an undecided answer is unscored, in no metric. Where
       scores lie between, as F1 does, `score` is beside it. An exam that was scored again has the later verdicts.
     - The target is the gold answer, unless this copy of the run is without it.
@@ -46,8 +47,9 @@ from mage_es.events.vocabulary import (
 )
 
 if TYPE_CHECKING:  # the extra need not be installed
+    from inspect_ai.event import ModelEvent
     from inspect_ai.log import EvalLog, EvalSample, EvalScore
-    from inspect_ai.model import ModelUsage
+    from inspect_ai.model import ModelOutput, ModelUsage
     from inspect_ai.scorer import Score
 
 WITHHELD = "(The text of a subject, which no export has.)"
@@ -191,8 +193,9 @@ def _log_of(exam: _Exam) -> EvalLog:
             created=_moment(min(times)),
             run_id=_name("run", exam.started.run_id),
             eval_id=_name("exam", exam.log.log_id),
-            task_id=_name("task", benchmark),
+            task_id=_name("task", exam.log.log_id),
             task=benchmark,
+            tags=[exam.name],
             dataset=EvalDataset(name=benchmark, samples=len(samples), sample_ids=[each.id for each in samples]),
             model=_model((opened.execution if opened else "") or next(iter(names), "none")),
             config=EvalConfig(epochs=1),
@@ -235,10 +238,7 @@ def _sample(
     chat = [] if is_withheld else _chat(answering[-1:], exam.requests)
     output = ModelOutput(model=_model(answering[-1].model)) if answering else ModelOutput()
     if answering and chat:
-        stop = _STOPPED.get(answering[-1].stop_reason, "unknown")
-        output = ModelOutput.from_content(output.model, answering[-1].text, stop_reason=stop)
-        output.choices[0].message.id = f"{name}/reply"
-        output.usage = _usage(answering[-1])
+        output = _output(answering[-1], f"{name}/reply")
     end_us = max(us for us, _ in asked.facts)
     shown = [*(each.memory_id for each in plan.memories), *plan.principles, *plan.action_recipes]
     return EvalSample(
@@ -265,12 +265,50 @@ def _sample(
             **({"tool": plan.tool_id} if plan.tool_id else {}),
             "calls": len(calls),
         },
+        events=[] if is_withheld else [*_events(name, asked, exam.requests)],
         model_usage=_added((_model(call.model), _usage(call)) for call in calls),
         started_at=_moment(asked.begin_us),
         completed_at=_moment(end_us),
         total_time=(end_us - asked.begin_us) / 1e6,
         working_time=sum(call.latency_us for call in calls) / 1e6,
     )
+
+
+def _output(call: ModelCalled, name: str) -> ModelOutput:
+    from inspect_ai.model import ModelOutput
+
+    stop = _STOPPED.get(call.stop_reason, "unknown")
+    output = ModelOutput.from_content(_model(call.model), call.text, stop_reason=stop)
+    output.choices[0].message.id = name
+    output.usage = _usage(call)
+    return output
+
+
+def _events(name: str, asked: _Asked, requests: Requests) -> Iterator[ModelEvent]:
+    """Yield every call of a question that may leave, as the transcript has it."""
+    from inspect_ai.event import ModelEvent
+    from inspect_ai.model import GenerateConfig
+
+    worked_us = 0
+    for place, (us, call) in enumerate(asked.facts):
+        if isinstance(call, ModelCalled):
+            if chat := _chat([call], requests):
+                yield ModelEvent(
+                    uuid=_name("call", f"{name}/{place}/{us}"),
+                    span_id="",
+                    timestamp=_at(us - call.latency_us),
+                    completed=_at(us),
+                    working_start=worked_us / 1e6,
+                    working_time=call.latency_us / 1e6,
+                    model=_model(call.model),
+                    role="grader" if call.tier == "judge" else None,
+                    input=_messages(f"{name}/{place}", chat),
+                    tools=[],
+                    tool_choice="none",
+                    config=GenerateConfig(),
+                    output=_output(call, f"{name}/{place}/reply"),
+                )
+            worked_us += call.latency_us
 
 
 def _chat(calls: Sequence[ModelCalled], requests: Requests) -> list[dict[str, str]]:
@@ -364,8 +402,12 @@ def _model(spec: str) -> str:
     return spec.partition("?")[0]
 
 
+def _at(us: int) -> datetime:
+    return datetime.fromtimestamp(us / 1e6, UTC)
+
+
 def _moment(us: int) -> str:
-    return datetime.fromtimestamp(us / 1e6, UTC).isoformat(timespec="milliseconds")
+    return _at(us).isoformat(timespec="milliseconds")
 
 
 def _name(*of: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import msgspec
+from msgspec.structs import replace
 
 from mage_es.engine.commands import Curate, Curation
 from mage_es.engine.decide import decide
@@ -17,6 +18,7 @@ from mage_es.engine.run.memories import (
     MemoryReport,
     bare_setting,
     curation,
+    deciders,
     items_of,
     named,
     report_of,
@@ -56,9 +58,12 @@ class MemoryList(msgspec.Struct, frozen=True, kw_only=True):
 
 def memories(run: Run, *, at: str) -> MemoryList:
     """Return everything that a run has learned by a marker, in order of birth. Raises `UsageError` for the marker."""
-    _, state = _folded(run, at)
+    reader, state = _folded(run, at)
+    by = deciders(reader, until=state.seq)
     items = sorted(items_of(state), key=lambda item: (item.iteration, item.kind, item.memory_id))
-    return MemoryList(run_id=run.id, marker=at, items=tuple(items))
+    return MemoryList(
+        run_id=run.id, marker=at, items=tuple(replace(item, by=by.get(item.memory_id, "")) for item in items)
+    )
 
 
 def memory(run: Run, name: str, *, at: str) -> MemoryReport:

@@ -12,6 +12,7 @@ import msgspec
 
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import exam_records
+from mage_es.engine.run.questions import stored_questions
 from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.runtime import Telemetry
 from mage_es.engine.verbs.forms import in_thread, typed
@@ -133,7 +134,10 @@ def _traced(
 ) -> Iterator[TraceSpan | TraceVerdict]:
     from mage_es.engine.telemetry.spans import TraceTexts, traced
 
-    shown = TraceTexts(Requests(reader).request, {}) if texts else None
+    shown = None
+    if texts:
+        questions, _ = stored_questions(reader, "")
+        shown = TraceTexts(Requests(reader).request, {each.id: each.question for each in questions}, {})
     yield from traced(reader.log_id, reader.run, reader.records(until=until), shown)
     for exam, head in zip(exams, heads, strict=True):
         if shown:

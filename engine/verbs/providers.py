@@ -24,7 +24,7 @@ from mage_es.engine.models.registry import OPTIONS, open_model
 from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened, without_key
 from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Completion, Request, asked_again, reason_of
 from mage_es.engine.seams.spec import ModelSpec, parse_spec
-from mage_es.engine.verbs.trials import FirstPrompt, outcome_of
+from mage_es.engine.verbs.trials import DoctorCheck, FirstPrompt, outcome_of
 from mage_es.events.errors import PrerequisiteError, nearest
 from mage_es.events.vocabulary import Tier
 
@@ -44,15 +44,6 @@ _LETTERS_BESIDE = 3_000
 """Characters of a prompt without retrieved text: question, template, skill, format."""
 _LEAST_BRIEF = 4_000
 """Tokens of the shortest brief with room for one whole question, its reply and the instruction."""
-
-
-class DoctorCheck(msgspec.Struct, frozen=True):
-    """The result of a check. `optional`: something is missing that only some commands need. `remedy`: how to fix it."""
-
-    name: str
-    state: Literal["ok", "optional", "failed"]
-    detail: str
-    remedy: str = ""
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
@@ -264,7 +255,7 @@ def _trials(spec: ModelSpec, tier: Tier, first: Sequence[FirstPrompt]) -> Iterat
             yield _failed(name, spec, last)
         else:
             whole = [reply for reply in replies if isinstance(reply, Completion)]
-            yield DoctorCheck(name, *outcome_of(prompt, tier, whole[0], again=last if whole[1:] else None))
+            yield outcome_of(name, prompt, tier, whole[0], again=last if whole[1:] else None)
     if typed is not None:
         yield _typed(f"{tier} typed reply", spec, typed)
 

@@ -18,11 +18,10 @@ from typing import Literal
 
 import msgspec
 
-from mage_es.engine.rules.effect import LEAST_PAIRS, pairs_of, to_ask
+from mage_es.engine.rules.effect import pairs_of, to_ask
 from mage_es.engine.rules.pruning import ProvedHarm, Suspect, proved_harmful
 from mage_es.engine.run.directory import Run, as_run
-from mage_es.engine.run.exams import by_question
-from mage_es.engine.verbs.effect import EffectRow, OnRecord, on_record
+from mage_es.engine.verbs.effect import EffectRow, OnRecord, PairedNumbers, on_record, paired_numbers
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.engine.verbs.memory import quarantine_all
 from mage_es.events.vocabulary import MemoryReleased
@@ -47,19 +46,12 @@ class PrunedMemory(msgspec.Struct, frozen=True, kw_only=True):
     corrected: float
 
 
-class PruneGain(msgspec.Struct, frozen=True, kw_only=True):
-    """Of `questions` that saw something that is taken out, `pairs` were asked again without all of it: how many were
-    right `before` and `after`, and the difference in points; there is an interval (95 %) with `least` pairs or more."""
+class PruneGain(PairedNumbers, frozen=True, kw_only=True):
+    """Questions that saw something that is taken out, asked again without all of it: how many were right `before` and
+    `after`."""
 
-    questions: int
-    pairs: int
     before: int
     after: int
-    points: float | None
-    low: float | None
-    high: float | None
-    p: float | None
-    least: int = LEAST_PAIRS
 
 
 class PruneReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,16 +135,6 @@ def _reason(found: PrunedMemory, looked_at: int) -> str:
 def _gain(learned: OnRecord, names: frozenset[str]) -> PruneGain:
     wanted = to_ask(learned.askings, names)
     pairs: Sequence[tuple[bool, bool]] = pairs_of(wanted, learned.reasked)
-    changes = [float(bare) - float(shown) for shown, bare in pairs]
-    found = by_question(changes) if changes else None
-    is_enough = len(pairs) >= LEAST_PAIRS
-    return PruneGain(
-        questions=len(wanted),
-        pairs=len(pairs),
-        before=sum(shown for shown, _ in pairs),
-        after=sum(bare for _, bare in pairs),
-        points=100 * sum(changes) / len(changes) if changes else None,
-        low=found.low if found and is_enough else None,
-        high=found.high if found and is_enough else None,
-        p=found.p if found else None,
-    )
+    numbers = paired_numbers(len(wanted), [float(bare) - float(shown) for shown, bare in pairs])
+    before, after = sum(shown for shown, _ in pairs), sum(bare for _, bare in pairs)
+    return PruneGain(before=before, after=after, **msgspec.structs.asdict(numbers))

@@ -33,7 +33,7 @@ from mage_es.engine.seams.replies import read_reply
 from mage_es.engine.session.call import typed_request
 from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.session.judge import opinion, template_of
-from mage_es.events.errors import MageError, PrerequisiteError
+from mage_es.events.errors import PrerequisiteError
 from mage_es.events.vocabulary import QuestionPlanned, Tier
 from mage_es.projections.fold import State
 
@@ -56,21 +56,24 @@ class FirstPrompt(NamedTuple):
     labels: Collection[str] = ()
 
 
-class TrialOutcome(NamedTuple):
+class DoctorCheck(msgspec.Struct, frozen=True):
+    """The result of a check. `optional`: something is missing that only some commands need. `remedy`: how to fix it."""
+
+    name: str
     state: Literal["ok", "optional", "failed"]
     detail: str
     remedy: str = ""
 
 
-def first_prompts(config: Config, *, data_dir: Path | None) -> Mapping[Tier, Sequence[FirstPrompt]]:
-    """Return the first prompts of a run for each tier, those of `FALLBACK` if its data is missing."""
-    # Only `hash` embeds here: the trial is of models, and an embedder may cost something.
-    config = msgspec.structs.replace(config, search="")
-    try:
-        world = open_world(config, data_dir=data_dir, embedder=HashEmbedder())
-    except MageError:
-        config = msgspec.structs.replace(config, benchmark=FALLBACK, held_out=1, anchors=0)
-        world = open_world(config, data_dir=data_dir, embedder=HashEmbedder())
+def tasks_of(config: Config, data_dir: Path | str | None) -> World:
+    """Open a benchmark and divide its questions as a run would. Raises whatever opening it raises."""
+    # Only `hash` embeds here: nothing is embedded, and an embedder may cost something.
+    return open_world(msgspec.structs.replace(config, search=""), data_dir=data_dir, embedder=HashEmbedder())
+
+
+def first_prompts(config: Config, world: World | None) -> Mapping[Tier, Sequence[FirstPrompt]]:
+    """Return the first prompts of a run for each tier; without a world those of `FALLBACK`."""
+    world = world or tasks_of(msgspec.structs.replace(config, benchmark=FALLBACK, held_out=1, anchors=0), None)
     evolution = [world.questions[name] for name in world.setting.evolution]
     labels = _labels(evolution)
     return {
@@ -145,7 +148,9 @@ def _form(text: str, form: type[Any]) -> str:
     return "" if found is None else f"a {form.__name__}"
 
 
-def outcome_of(first: FirstPrompt, tier: Tier, reply: Completion, *, again: Completion | None) -> TrialOutcome:
+def outcome_of(
+    name: str, first: FirstPrompt, tier: Tier, reply: Completion, *, again: Completion | None
+) -> DoctorCheck:
     """Judge a trial; `again` is the reply to the second request, if the first gave no answer."""
     last = again or reply
     size = f"{last.output_tokens} tokens, {last.thinking_tokens} of them thinking"
@@ -155,33 +160,37 @@ def outcome_of(first: FirstPrompt, tier: Tier, reply: Completion, *, again: Comp
             limit = RAISE * first.request.max_tokens
             more = f"--max-tokens {limit}, or " if tier == "execution" else ""
             remedy = f"Set {more}{quiet}; where its context ended first, serve it with a longer one."
-            return TrialOutcome("failed", f"its reply was cut after {size}", remedy)
+            return DoctorCheck(name, "failed", f"its reply was cut after {size}", remedy)
         case "looped":
             heated = "Set --answer-temperature 0.7, or choose" if tier == "execution" else "Choose"
-            return TrialOutcome("failed", f"its reply repeats itself ({size})", f"{heated} a larger model.")
+            return DoctorCheck(name, "failed", f"its reply repeats itself ({size})", f"{heated} a larger model.")
         case "empty":
             remedy = (
                 f"Set {quiet}, or serve it without the parser that takes its answer for thinking."
                 if last.thinking_tokens
                 else "Try another server or another chat template: it was asked twice and said nothing."
             )
-            return TrialOutcome("failed", f"its reply has no text (stop reason {last.stop_reason}; {size})", remedy)
+            return DoctorCheck(
+                name, "failed", f"its reply has no text (stop reason {last.stop_reason}; {size})", remedy
+            )
         case "refused":
-            return TrialOutcome("failed", f"it refused the first prompt ({size})", "Choose a model that answers it.")
+            return DoctorCheck(
+                name, "failed", f"it refused the first prompt ({size})", "Choose a model that answers it."
+            )
     if not (found := first.read(last.text)):
         ending = shortened(last.text[-_SHOWN:])
         remedy = "It does not end as the prompt asks. Choose a larger model, or a task with a plainer answer."
-        return TrialOutcome(
-            "optional", f"whole ({size}), but without an answer that can be read: ...{ending!r}", remedy
+        return DoctorCheck(
+            name, "optional", f"whole ({size}), but without an answer that can be read: ...{ending!r}", remedy
         )
     detail = f"whole: {size}; its answer: {shortened(found)[:_SHOWN]}{_marked(first, last.text)}"
     if first.labels and found.casefold() not in {label.casefold() for label in first.labels}:
         remedy = f"List the answers there can be: --labels {','.join(sorted(first.labels))}"
-        return TrialOutcome("optional", f"{detail}; it is none of the answers of these tasks", remedy)
+        return DoctorCheck(name, "optional", f"{detail}; it is none of the answers of these tasks", remedy)
     if again and reply.stop_reason == "length":
         detail += f"; the first was cut after {reply.output_tokens} tokens"
-        return TrialOutcome("optional", detail, f"A run asks twice for such a reply. To ask once, set {quiet}.")
-    return TrialOutcome("ok", detail)
+        return DoctorCheck(name, "optional", detail, f"A run asks twice for such a reply. To ask once, set {quiet}.")
+    return DoctorCheck(name, "ok", detail)
 
 
 def _marked(first: FirstPrompt, reply: str) -> str:

@@ -10,12 +10,12 @@ from mage_es.engine.rules.reproof import Showing, in_others_words, proof_of_word
 from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import (
-    Interval,
-    by_question,
+    PairedDifference,
     exam_records,
     interval,
     learner_of,
     ledger_of,
+    paired_difference,
     read_exam,
 )
 from mage_es.engine.run.inheriting import inheritance, last_inherited
@@ -52,14 +52,10 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     interval: tuple[float, float] | None
 
 
-class UpgradeDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """Two exams on the `interval.pairs` questions that both asked: `points` of the first minus the second."""
+class UpgradeDifference(PairedDifference, frozen=True, kw_only=True):
+    """Two exams on the `interval.pairs` questions that both asked, the first minus the second."""
 
     what: str
-    points: float
-    better: int
-    worse: int
-    interval: Interval
 
 
 class KeptGain(msgspec.Struct, frozen=True, kw_only=True):
@@ -218,15 +214,7 @@ def _recalled(run: Run, exam: str) -> int:
 
 
 def _difference(what: str, one: Mapping[str, bool], other: Mapping[str, bool]) -> UpgradeDifference:
-    names = sorted(one.keys() & other.keys())
-    differences = [float(one[name]) - float(other[name]) for name in names]
-    return UpgradeDifference(
-        what=what,
-        points=100 * sum(differences) / max(1, len(differences)),
-        better=differences.count(1.0),
-        worse=differences.count(-1.0),
-        interval=by_question(differences),
-    )
+    return UpgradeDifference(what=what, **msgspec.structs.asdict(paired_difference(one, other)))
 
 
 def _kept_gain(answers: Mapping[tuple[str, bool], Mapping[str, bool]]) -> KeptGain | None:

@@ -59,7 +59,8 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, first_event, reopen_world, state_of
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.model import Model
-from mage_es.engine.verbs.effect import EffectPrice, OnRecord, ask_again, on_record, price_of
+from mage_es.engine.session.reasking import AskingPrice
+from mage_es.engine.verbs.effect import OnRecord, ask_again, on_record, price_of
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.facts.private import ERASED
@@ -186,13 +187,13 @@ class WhatIfReport(msgspec.Struct, frozen=True, kw_only=True):
     answers: WhatIfAnswers | None = None
     guard: WhatIfGuard | None = None
     gate: WhatIfGate | None = None
-    left: EffectPrice | None = None
+    left: AskingPrice | None = None
     temperature: float
     made: int = 0
 
 
 @typed
-def what_if_price(run: Run | Path | str, *, without: Sequence[str], prices: Prices | None = None) -> EffectPrice:
+def what_if_price(run: Run | Path | str, *, without: Sequence[str], prices: Prices | None = None) -> AskingPrice:
     """Return what `what_if` with the same memories and `reask` would take. No model is called. Raises as `what_if`."""
     learned = on_record(as_run(run))
     return price_of(learned, _wanted(learned, _names(learned, without)), prices or Prices())

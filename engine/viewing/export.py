@@ -38,8 +38,9 @@ def static(name: str) -> bytes:
     return files("mage_es.engine.viewing").joinpath("static", name).read_bytes()
 
 
-def runs_chunk(names: Iterable[str]) -> bytes:
-    return script("runs", {"runs": [{"run": name} for name in names]})
+def runs_chunk(names: Iterable[str], *, key: str = "") -> bytes:
+    """Return the list of runs; `key` is the name of the key by which a server shows it."""
+    return script("runs", {"runs": [{"run": name} for name in names], **({"key": key} if key else {})})
 
 
 def words_chunk(words: Mapping[str, str]) -> bytes:

@@ -179,9 +179,9 @@ def _marked(event: Event) -> tuple[str, str]:
         case v.SlotsRolledBack():
             return "rollback", "back to the start" if event.to_iteration < 0 else f"back to iter-{event.to_iteration}"
         case v.MemoryQuarantined():
-            return "quarantine", f"{event.memory_id}: {event.reason}"
+            return "quarantine", f"{event.memory_id} by {event.by}: {event.reason}"
         case v.MemoryReleased():
-            return "release", f"{event.memory_id}: {event.reason}"
+            return "release", f"{event.memory_id} by {event.by}: {event.reason}"
         case v.SkillSplit():
             return "split", f"{event.skill} into {', '.join(event.children)}"
         case v.ExamOpened():

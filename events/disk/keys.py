@@ -21,6 +21,7 @@ import msgspec
 from mage_es.events.digests import token_of
 from mage_es.events.disk.documents import pack, unpack
 from mage_es.events.disk.filesystem import TEMPORARY, LocalFileSystem, sync_fully
+from mage_es.events.disk.layout import Layout
 from mage_es.events.errors import KeysUnusable, LogDamaged, PrerequisiteError
 from mage_es.events.facts import Draft
 from mage_es.events.facts.private import ERASED, NONCE, PREFIX, TAG, Private, mapped, texts_in
@@ -34,8 +35,6 @@ Sealed = TypeVar("Sealed", bound=msgspec.Struct)
 
 _COUNT, _ID = 2, 8
 _LARGEST = 1 << 28  # bytes of a million subjects
-_WITHIN = ("exams", "effects")
-"""The folders of a run whose subfolders have their own logs."""
 
 
 class _Subject(msgspec.Struct, frozen=True):
@@ -50,10 +49,11 @@ class _Document(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def key_file(log: Path) -> Path:
-    """Return where the keys for a log are: in the folder of its run, also for the other logs in that folder."""
-    parents = log.absolute().parents
-    is_within = len(parents) > 2 and parents[1].name in _WITHIN
-    return parents[2 if is_within else 0] / "keys"
+    """Return where the keys for a log are: beside it, or beside the log of its run if it lies in a folder of a run's
+    folder."""
+    log = log.absolute()
+    above = [each for each in log.parents[2:3] if Layout(each / log.name).format.exists()]
+    return (above or log.parents)[0] / "keys"
 
 
 def keys_of(log: Path) -> Keys | None:
@@ -197,9 +197,11 @@ class Keys:
             digits = hashlib.sha256(token.encode()).hexdigest()[:8]
             return Private(f"[erased {digits}]", under, token=token)
         cipher = self._cipher(under)
+        from cryptography.exceptions import InvalidTag  # only now: its library may not be installed
+
         try:
             text = cipher.decrypt(data[end : end + NONCE], data[end + NONCE :], data[:end]).decode()
-        except Exception as error:  # InvalidTag, which cannot be named here: its library may not be installed
+        except (InvalidTag, UnicodeDecodeError) as error:
             raise _unusable(self._file, "does not open this log") from error
         return Private(text, under, token=token, cipher=cipher)
 

@@ -49,6 +49,35 @@ def test_a_memory_is_taken_out_of_use_shown_and_brought_back(mage: Command, runs
     assert mage("verify").code == 0
 
 
+def test_who_decided_is_in_the_list_in_the_log_and_in_the_memory_however_long_the_reason(
+    mage: Command, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second, third = (item["memory_id"] for item in listed(mage)[:3])
+    assert " by " not in mage("memory", "list").out.splitlines()[1]
+    mage("memory", "quarantine", first, "--reason", "it misleads, " * 40, "--by", "alice")
+    (line,) = (line for line in mage("log", "-n", "3").out.splitlines() if "memory.quarantined" in line)
+    assert "by=alice" in line and line.endswith("...")
+    monkeypatch.setenv("MAGE_ES_BY", "bob")
+    mage("memory", "quarantine", second, "--reason", "so does it")
+    mage("memory", "release", first, "--reason", "it does not")
+    monkeypatch.delenv("MAGE_ES_BY")
+    monkeypatch.setenv("USER", "account")
+    monkeypatch.setenv("LOGNAME", "account")
+    mage("memory", "quarantine", third, "--reason", "nor that")
+    names = {item["memory_id"]: item["by"] for item in listed(mage) if item["by"]}
+    assert names == {first: "bob", second: "bob", third: "user"}, "no name is taken from the machine"
+    assert "bob" in mage("memory", "list", "--status", "quarantined").out
+    shown = json.loads(mage("memory", "show", first, "--json").out)
+    assert shown["item"]["by"] == "bob" and [line.split(" (")[0] for line in shown["history"]] == [
+        "memory.quarantined by alice",
+        "memory.released by bob",
+    ]
+    told = mage("memory", "quarantine", first, "--reason", "x", "--by", "guard")
+    assert told.code == 2 and "that of a rule" in told.err
+    past = {item["memory_id"]: item["by"] for item in listed(mage, "--at", "start")}
+    assert set(past.values()) <= {""}, "then it was decided by nobody"
+
+
 def test_an_unknown_memory_is_a_usage_error_and_a_reason_is_required(mage: Command, runs_dir: Path) -> None:
     unknown = mage("memory", "quarantine", "ffffffffffff", "--reason", "x")
     assert (unknown.code, unknown.out) == (2, "") and "mage-es memory list" in unknown.err

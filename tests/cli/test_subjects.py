@@ -23,6 +23,7 @@ from mage_es.events.facts.private import quotes_erased
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged
 from tests.cli.conftest import Command
+from tests.cli.test_view import got, keys_of, viewing
 
 pytestmark = pytest.mark.slow
 
@@ -152,9 +153,14 @@ def chunks(run: Run) -> Iterator[str]:
     """Yield what a page is given of a run, in this machine's browser."""
     viewed = Viewed(run, opened=True)
     for name in viewed.names():
-        data = re.fullmatch(rb'mage\(".*","(.*)"\)\n', viewed.chunk(name))
-        assert data, name
-        yield gzip.decompress(base64.b64decode(data[1])).decode()
+        yield plain(viewed.chunk(name)).decode()
+
+
+def plain(chunk: bytes) -> bytes:
+    """Return what is packed in a chunk."""
+    data = re.fullmatch(rb'mage\(".*","(.*)"\)\n', chunk)
+    assert data, chunk[:100]
+    return gzip.decompress(base64.b64decode(data[1]))
 
 
 @pytest.mark.parametrize("state", GONE)
@@ -212,3 +218,22 @@ def test_erase_says_what_it_will_do_and_does_it_only_where_that_is_agreed_to(
     assert again.code == 0 and "was erased already" in again.out
     assert mage("erase", "whole", "--subject", "nobody", "--yes").code == 2
     assert mage("verify", "whole").code == 0
+
+
+def test_a_page_behind_keys_shows_others_no_text_of_a_subject(
+    begin: Callable[[str], Mapping[str, str]], empty_folder: Path
+) -> None:
+    begin("all keys")
+
+    def shown(url: str, **headers: str) -> str:
+        while b'"reading"' in (index := plain(got(f"{url}data/whole/index.js", **headers)[1])):
+            pass
+        assert b'"finished"' in index
+        parts = ("questions-0", "wordings-0", "memories-0", "texts-0", "answers-0", "payloads-0")
+        return "".join(plain(got(f"{url}data/whole/{part}.js", **headers)[1]).decode() for part in parts)
+
+    with viewing(empty_folder / "runs") as (url, _):
+        assert all(name in shown(url) for name in NAMES.values())
+    with viewing(empty_folder / "runs", "--keys", keys_of(empty_folder)) as (url, _):
+        text = shown(url, Authorization="Bearer key-of-anna")
+        assert NAMES[""] in text and not [who for who, name in NAMES.items() if who and name in text]

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from inspect_ai.event import ModelEvent
 from inspect_ai.log import EvalLog, EvalSample, list_eval_logs, read_eval_log, recompute_metrics
 
 from mage_es import (
@@ -58,6 +59,24 @@ def test_accuracy_and_stderr_are_those_of_the_exam_and_those_that_inspect_comput
         log.eval.scorers = None
         recompute_metrics(log)
         assert log.results.scores[0].metrics["accuracy"].value == before["accuracy"]["value"]
+
+
+def test_both_exams_are_listed_and_neither_is_taken_for_a_failed_try_of_the_other(logs: Path) -> None:
+    tasks = [(log.eval.task_id, log.eval.tags) for log in read(logs)]
+    assert len({task for task, _ in tasks}) == 2
+    assert [tags for _, tags in tasks] == [["0001-start"], ["0002-latest"]]
+
+
+def test_the_transcript_has_every_call_with_its_prompt_reply_and_time(run: Run, logs: Path) -> None:
+    calls = [(call.model, call.text) for call in LogReader(run.exam("0002-latest").log_path).of(ModelCalled)]
+    samples = samples_of(read_eval_log(str(logs / "0002-latest.eval"), resolve_attachments=True))
+    events = [event for each in samples for event in each.events]
+    assert all(isinstance(event, ModelEvent) for event in events)
+    assert sorted((event.model, event.output.completion) for event in events) == sorted(calls)
+    for sample in samples:
+        [*_, last] = sample.events
+        assert [each.text for each in last.input] == [each.text for each in sample.messages[:-1]]
+        assert last.completed and (last.completed - last.timestamp).total_seconds() == last.working_time
 
 
 def test_a_sample_is_the_question_as_it_was_asked_with_its_memories_and_usage(run: Run, logs: Path) -> None:

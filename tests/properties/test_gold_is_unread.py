@@ -216,7 +216,7 @@ NINE = {
     "finqa": "builtin/reader",
     "medqa": "builtin/reader",
     "webshop-100": "builtin/shopper",
-    "crafter": "builtin/survivor",
+    "crafter": "builtin/apprentice",
     "wordmath": "builtin/analogist",
 }
 

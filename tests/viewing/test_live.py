@@ -54,6 +54,28 @@ def test_the_traffic_of_a_served_run_is_refreshed_when_asked(
     live.close()
 
 
+def test_a_search_of_an_agent_shows_the_memories_that_it_got(
+    run: Run, look: Callable[..., Looked], tmp_path: Path
+) -> None:
+    mcp = pytest.importorskip("mage_es.engine.serving.mcp", reason="python -m pip install 'mage-es[mcp]'")
+    parent = Run(run.id, shutil.copytree(run.path, tmp_path / "runs" / run.id))
+    live = LiveRun.open(parent, holdback=0, record_texts=True)
+    with ThreadPoolExecutor(1) as elsewhere:
+        asked = mcp.SearchMemory(query=QUESTION, limit=2)
+        found = elsewhere.submit(mcp.search_memory, mcp.shown_by(live), asked).result()
+    with watching(live.run) as url:
+        looked = look(f"{url}#/{live.run.id}/traffic")
+        looked.page.locator("tbody tr").wait_for()
+        cells = looked.page.locator("tbody tr td").all_inner_texts()
+        assert "searched" in cells and str(len(found.memories)) == "2" in cells
+        looked.page.get_by_role("link", name=QUESTION).click()
+        looked.see("Memories returned")
+        for memory in found.memories:
+            assert looked.page.locator(f"a[href*='{memory.memory_id}']").count() == 1
+        assert looked.page.get_by_role("heading", name="Reply").count() == 0 and looked.problems == []
+    live.close()
+
+
 def test_a_page_says_how_much_of_a_long_log_was_read_and_then_shows_it(run: Run, look: Callable[..., Looked]) -> None:
     may_end = threading.Event()
     with watching(run, may_end) as url:

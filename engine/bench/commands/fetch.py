@@ -60,8 +60,7 @@ def fetch(
 
 
 def _list(settings: Settings, out: Output) -> None:
-    from mage_es.engine.benchmarks.registry import names
-    from mage_es.engine.verbs.data import is_fetched
+    from mage_es.engine.benchmarks.registry import names, source_of
 
     found = [_row(name, settings) for name in names()]
     cells = [
@@ -76,9 +75,9 @@ def _list(settings: Settings, out: Output) -> None:
     ]
     out.report(found, TextTable("", ("benchmark", "data", "evolution", "test", "licence"), cells))
     for row in found:
-        if not row.present:
+        if row.problem:
             out.say(row.problem)
-    wanted = next((row.name for row in found if not row.present and is_fetched(row.name)), "")
+    wanted = next((row.name for row in found if not row.present and source_of(row.name)), "")
     there = next(row.name for row in found if row.present)
     out.next(settings.again("fetch", wanted) if wanted else settings.again("evolve", there))
 

@@ -14,6 +14,7 @@ Rules
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
@@ -28,7 +29,8 @@ CALLS = 3
 MINIBATCH = 3
 """How many questions to reflect on together; the package's default."""
 INSTALL = "python -m pip install 'mage-es[gepa]'"
-_COMPONENT, _PLAIN = "instruction", "Answer the question."
+INSTRUCTION, PLAIN = "instruction", "Answer the question."
+"""The name of the component, and the instruction of a benchmark without one."""
 _MOST_TOKENS = 512
 """The limit of an instruction that the learner itself writes, since a small model writes on until it is cut."""
 _ASKED, _REPLIED = 4000, 2000
@@ -48,7 +50,7 @@ class Gepa:
     def __init__(self, view: RunView) -> None:
         require_gepa()
         self._seed, self._own = view.seed, view.task
-        self._best = self._first = view.task or _PLAIN
+        self._best = self._first = view.task or PLAIN
 
     def prepare(self, task: Question) -> PreparedTask:
         return self._with(self._best)
@@ -67,9 +69,9 @@ class Gepa:
     def _optimize(self, reflected: Sequence[Question], chosen_by: Sequence[Question]) -> None:
         from gepa import optimize
 
-        adapter = _Adapter(self._with)
+        adapter = _InSearch(self._with)
         optimize(
-            seed_candidate={_COMPONENT: self._first},
+            seed_candidate={INSTRUCTION: self._first},
             trainset=list(reflected),
             valset=list(chosen_by),
             adapter=adapter,
@@ -84,7 +86,7 @@ class Gepa:
     def on_valset_evaluated(self, event: Mapping[str, Any]) -> None:
         """Keep the best instruction so far, by the package's judgement; this is its callback."""
         if event["is_best_program"]:
-            self._best = event["candidate"][_COMPONENT]
+            self._best = event["candidate"][INSTRUCTION]
 
     def _with(self, instruction: str) -> PreparedTask:
         # The first prompt is the one that every method starts from.
@@ -96,24 +98,34 @@ class _Silent:
         pass
 
 
-class _Adapter:
-    """How the package gets its answers (`GEPAAdapter`): missing answers are requested from the search's own caller."""
+class InstructionAdapter(ABC):
+    """How the package evaluates an instruction, and what a reflection is shown (`gepa.GEPAAdapter`)."""
 
     propose_new_texts = None
 
-    def __init__(self, prepare: Callable[[str], PreparedTask]) -> None:
-        self._prepare = prepare
+    def __init__(self) -> None:
         self._known: dict[tuple[str, str], TrialAnswer] = {}
         self._reflected: tuple[str, tuple[str, ...]] = ("", ())
+
+    @abstractmethod
+    def ask(self, instruction: str, names: Sequence[str]) -> Mapping[str, TrialAnswer]:
+        """Ask questions with an instruction, and return each outcome by the question's id."""
+
+    @abstractmethod
+    def write(self, request: Request, shown: tuple[str, ...]) -> str:
+        """Return what the writer writes about the questions whose ids are `shown`, "" if that was lost."""
+
+    def correction(self, task: Question) -> str:
+        """Return what is known of how to answer a question, "" for nothing."""
+        return ""
 
     def evaluate(self, batch: Sequence[Question], candidate: Mapping[str, str], capture_traces: bool = False) -> Any:
         from gepa import EvaluationBatch
 
-        instruction = candidate[_COMPONENT]
+        instruction = candidate[INSTRUCTION]
         new = {task.id for task in batch if (instruction, task.id) not in self._known}
         if new:
-            prepared = self._prepare(instruction)
-            answers = _called_back(PromptTrial({name: prepared for name in sorted(new)}))
+            answers = self.ask(instruction, sorted(new))
             self._known |= {(instruction, name): answer for name, answer in answers.items()}
         found = [self._known[instruction, task.id] for task in batch]
         scores = [float(each.verdict is not None and each.verdict.correct) for each in found]
@@ -123,29 +135,48 @@ class _Adapter:
         self, candidate: Mapping[str, str], eval_batch: Any, components_to_update: Sequence[str]
     ) -> dict[str, list[dict[str, str]]]:
         asked: list[tuple[Question, TrialAnswer]] = eval_batch.trajectories
-        self._reflected = candidate[_COMPONENT], tuple(task.id for task, _ in asked)
+        self._reflected = candidate[INSTRUCTION], tuple(task.id for task, _ in asked)
         return {
-            _COMPONENT: [
+            INSTRUCTION: [
                 {
                     "Inputs": f"{task.context}\n\n{task.question}".strip()[:_ASKED],
                     "Generated Outputs": answer.reply[:_REPLIED],
-                    "Feedback": _feedback(task, answer),
+                    "Feedback": _feedback(task, answer, self.correction(task)),
                 }
                 for task, answer in asked
             ]
         }
 
     def reflect(self, prompt: str) -> str:
+        """Return the reply to a prompt of the package: its `reflection_lm`."""
         instruction, shown = self._reflected
-        text: str = _called_back(Reflection(Request(prompt=prompt, max_tokens=_MOST_TOKENS), shown))
+        text = self.write(Request(prompt=prompt, max_tokens=_MOST_TOKENS), shown)
         return text if text.strip() else f"```\n{instruction}\n```"
 
 
-def _feedback(task: Question, answer: TrialAnswer) -> str:
+class _InSearch(InstructionAdapter):
+    """Answers and texts come from the search's own caller."""
+
+    def __init__(self, prepare: Callable[[str], PreparedTask]) -> None:
+        super().__init__()
+        self._prepare = prepare
+
+    def ask(self, instruction: str, names: Sequence[str]) -> Mapping[str, TrialAnswer]:
+        answers: Mapping[str, TrialAnswer] = _called_back(PromptTrial(dict.fromkeys(names, self._prepare(instruction))))
+        return answers
+
+    def write(self, request: Request, shown: tuple[str, ...]) -> str:
+        text: str = _called_back(Reflection(request, shown))
+        return text
+
+
+def _feedback(task: Question, answer: TrialAnswer, correction: str) -> str:
     if answer.verdict is None:
         return "There was no answer that could be scored."
-    told = "Right." if answer.verdict.correct else "Wrong."
-    return f"{told} The right answer is: {task.gold}" if task.gold and not answer.verdict.correct else told
+    if answer.verdict.correct:
+        return "Right."
+    told = f"Wrong. The right answer is: {task.gold}" if task.gold else "Wrong."
+    return f"{told}\n{correction}" if correction else told
 
 
 def _called_back(asked: PromptTrial | Reflection) -> Any:

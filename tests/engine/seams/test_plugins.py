@@ -22,7 +22,7 @@ from mage_es.engine.run.world import reopen_world
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.plugins import installed, load
 from mage_es.engine.search.registry import Searches
-from mage_es.engine.verbs.doctor import benchmarks
+from mage_es.engine.verbs.doctor import tasks
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
@@ -208,10 +208,9 @@ def test_another_packages_embedder_that_fails_when_opened_is_named_with_its_pack
 
 def test_the_doctor_sends_nobody_to_fetch_the_data_of_another_package(install: Install, tmp_path: Path) -> None:
     install(PLUGIN, defined="my_plugin:DEFINED")
-    (tmp_path / "gsm8k").mkdir()  # begun, and so named by itself
-    found = {finding.name: finding.remedy for finding in benchmarks(1, tmp_path)}
-    assert found["benchmark gsm8k"] == f"mage-es fetch gsm8k --data-dir {tmp_path}"
-    assert "package that provides it" in found["benchmark defined"] and "fetch" not in found["benchmark defined"]
+    found, _, world = tasks(Config(benchmark="defined"), tmp_path)
+    assert (found.state, world) == ("failed", None)
+    assert "package that offers defined" in found.detail and "fetch" not in found.detail + found.remedy
 
 
 PARTS = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.serving.clients import OpenedRun
 from mage_es.engine.serving.open_run import open_run
 from mage_es.events.errors import UsageError
+from tests.engine.models.provider import provider
 
 pytestmark = pytest.mark.slow
 
@@ -200,6 +202,33 @@ def test_an_optimizer_compiles_a_wrapped_program_and_memories_are_still_shown(
     assert [demo.question for demo in predictor.demos] == questions[1:3]
     reply = compiled(question=questions[0])
     assert reply.memory_ids == wrapped(question=questions[0]).memory_ids
+
+
+def test_gepa_evolves_the_instruction_of_a_wrapped_program_and_memories_are_still_shown(
+    opened: OpenedRun, questions: list[str], dspy: Any
+) -> None:
+    def replied(body: dict[str, Any]) -> str:
+        system, *_, last = (str(message["content"]) for message in body["messages"])
+        if "new_instruction" in system:
+            return json.dumps({"new_instruction": "Say 8." if "Not 7 but 8." in last else "Say something."})
+        return f"[[ ## answer ## ]]\n{8 if 'Say 8.' in system else 7}\n\n[[ ## completed ## ]]"
+
+    def metric(gold: Any, reply: Any, trace: Any = None, name: Any = None, own_trace: Any = None) -> Any:
+        return dspy.Prediction(score=float(reply.answer == gold.answer), feedback="Not 7 but 8.")
+
+    examples = [dspy.Example(question=text, answer="8").with_inputs("question") for text in questions]
+    with provider(answer=replied) as server:
+        lm = dspy.LM("openai/exec", api_base=server.openai_url, api_key="none", cache=False)
+        with dspy.context(lm=lm):
+            optimizer = dspy.GEPA(metric=metric, max_metric_calls=20, reflection_lm=lm, num_threads=1)
+            wrapped = memory_of(opened).wrap(dspy.Predict("question -> answer"))
+            evolved = optimizer.compile(wrapped, trainset=examples[:3], valset=examples[3:])
+            reply = evolved(question=questions[0])
+        asked = [each.body["messages"] for each in server.asked]
+    assert evolved.predictors()[0].signature.instructions == "Say 8." and reply.answer == "8"
+    assert reply.memory_ids == memory_of(opened)(question=questions[0]).memory_ids
+    assert all(len(messages) > 2 for messages in asked if "new_instruction" not in str(messages[0]["content"]))
+    assert evolved.dump_state()["demos"] == []
 
 
 def test_by_itself_it_is_a_retriever(opened: OpenedRun, questions: list[str], dspy: Any) -> None:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
+import socket
 import subprocess
 import sys
+import threading
+from collections import deque
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 import yaml
 
@@ -117,3 +123,60 @@ print(router.completion(model="support", messages={ASKED!r}).choices[0].message.
     assert (opened[0].inference, opened[0].session) == (inference, "customer-17")
     assert [each.treatment for each in opened] == ["memory"] * 4
     assert all(len(str(messages)) > 2 * len(str(ASKED)) for messages in said_to(server))
+
+
+@contextmanager
+def litellm_proxy(config: str, folder: Path, key: str) -> Iterator[str]:
+    """Run LiteLLM's own proxy with a configuration; skip where its server is not installed."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    (file := folder / f"{port}.yaml").write_text(config)
+    known = {"LITELLM_MASTER_KEY": key, "OPENAI_API_KEY": key, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+    command = ["litellm", "--config", str(file), "--host", "127.0.0.1", "--port", str(port)]
+    streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, env={**os.environ, **known}, cwd=folder, **streams) as process:
+        assert process.stdout
+        rest = threading.Thread(target=deque, args=(process.stdout, 0))
+        try:
+            said = list[str]()
+            for line in process.stdout:
+                said.append(line)
+                if "Uvicorn running on" in line:
+                    break
+            else:
+                if "litellm[proxy]" in "".join(said):
+                    pytest.skip("python -m pip install 'litellm[proxy]'")
+                raise AssertionError("".join(said))
+            rest.start()  # so that it never waits for someone to read
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            if rest.ident:
+                rest.join()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("litellm"), reason="python -m pip install 'litellm[proxy]'")
+def test_litellms_own_proxy_works_before_ours_and_behind_it(opening: Opening, server: Api, tmp_path: Path) -> None:
+    live, key = opening("both-sides"), f"sk-{secrets.token_hex(16)}"
+    own = {"model": "openai/Qwen/Qwen3-8B", "api_base": f"{server.url}/v1", "api_key": "none"}
+    behind = yaml.safe_dump(
+        {
+            "model_list": [{"model_name": "Qwen/Qwen3-8B", "litellm_params": own}],
+            "general_settings": {"master_key": key},
+        }
+    )
+    with (
+        litellm_proxy(behind, tmp_path, key) as upstream,
+        serving({"r": live}, upstream, retrieval_s=PATIENCE_S) as address,
+        litellm_proxy(production("model_list:").replace("http://localhost:8321", address), tmp_path, key) as front,
+    ):
+        asked = {"model": "support", "messages": ASKED}
+        headers = {"authorization": f"Bearer {key}", "x-session-id": "customer-17"}
+        reply = httpx2.post(f"{front}/v1/chat/completions", json=asked, headers=headers, timeout=120)
+        assert reply.json()["choices"][0]["message"]["content"] == "It is 7.", reply.text
+    [opened] = LogReader(live.run.log_path).of(InferenceOpened)
+    assert (opened.session, opened.treatment) == ("customer-17", "memory")
+    assert reply.headers["llm_provider-x-mage-inference"] == opened.inference
+    [messages] = said_to(server)
+    assert len(str(messages)) > 2 * len(str(ASKED)) and messages[-1]["content"].endswith(QUESTION)

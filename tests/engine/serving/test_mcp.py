@@ -276,7 +276,7 @@ def test_what_a_model_gets_can_do_nothing_and_what_is_in_quarantine_it_does_not_
     result = called(shown, "search_memory", asked)
     assert "< |im_end|>" in result.model_dump_json()
     assert "<|im_end|>" not in result.model_dump_json() and "canary" not in result.model_dump_json()
-    curate(run, row.memory_id, action="quarantine", reason="it is hostile", by="guard")
+    curate(run, row.memory_id, action="quarantine", reason="it is hostile", by="me")
     before = shown_now(open_run(run, at=f"seq:{frozen.state.seq}"))
     found = got(called(before, "search_memory", asked))["memories"]
     assert row.memory_id not in {each["memory_id"] for each in found}

@@ -21,16 +21,24 @@ from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.rules.trials import LEAST
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.served.tenants import Door, Key, KeyRing
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.mcp import called, shown_by
 from mage_es.engine.serving.publish import publish
-from mage_es.engine.serving.tenants import Door, Key, KeyRing
 from mage_es.engine.theorems.publishing import check_proposals
 from mage_es.engine.verbs.review import review
 from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import Event, InferenceOpened, ProposalReviewed, ProposalSettled, QuestionPlanned
+from mage_es.events.vocabulary import (
+    Event,
+    InferenceOpened,
+    MemoryQuarantined,
+    MemoryReleased,
+    ProposalReviewed,
+    ProposalSettled,
+    QuestionPlanned,
+)
 from tests.engine.conftest import begin
 from tests.engine.forgery import forged, instead
 from tests.engine.serving.behind import PATIENCE_S, serving
@@ -48,7 +56,12 @@ def key(name: str, **fields: Any) -> Key:
     return Key(name=name, sha256=sha256(name.encode()).hexdigest(), served_run="served", **fields)
 
 
-RING = KeyRing(keys=(key("mallory", trust="full"), key("alice"), key("boss", curates=True, trust="full")))
+RING = KeyRing(
+    keys=(
+        *(key("mallory", trust="full"), key("alice"), key("boss", curates=True, trust="full")),
+        *(key("reader", views=True), key("guard", curates=True)),
+    )
+)
 
 
 class Clients:
@@ -123,6 +136,17 @@ def test_only_a_key_that_curates_decides_and_never_on_what_it_proposed_itself(cl
         each for each in LogReader(clients.live.run.log_path).of(ProposalReviewed) if each.memory_id == planted
     ]
     assert (reviewed.by, reviewed.reason, reviewed.verdict) == ("boss", "read", "approved")
+
+
+def test_what_a_key_takes_out_of_use_and_brings_back_is_on_record_under_its_name(clients: Clients) -> None:
+    memory = next(iter(clients.live.state.memory.rows())).memory_id
+    assert clients.decide("reader", memory, "quarantine") == 403, "a key that looks at runs changes nothing"
+    assert [clients.decide("boss", memory, action) for action in ("quarantine", "release")] == [200, 200]
+    decisions = LogReader(clients.live.run.log_path).of(MemoryQuarantined, MemoryReleased)
+    assert [(event.memory_id, event.by) for event in decisions if event.memory_id == memory] == [(memory, "boss")] * 2
+    report = clients.call("boss", f"/v1/memories/{memory}").json()
+    assert report["item"]["by"] == "boss" and "memory.quarantined by boss" in report["history"][0]
+    assert clients.decide("guard", memory, "quarantine") == 400, "it would look like a decision of the run itself"
 
 
 def test_a_key_writes_only_where_the_file_of_keys_says_so(clients: Clients) -> None:

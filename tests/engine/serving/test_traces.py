@@ -122,9 +122,43 @@ def test_texts_are_sent_if_that_is_asked_for(opening: Opening, server: Upstream)
         with serving({"r": opening("told", record_texts=True)}, server.url, outbox=outbox) as url:
             httpx2.post(f"{url}/v1/chat/completions", json=CHAT, timeout=PATIENCE_S)
         outbox.close()
-        [chat] = received.named("chat ")
+        [chat], [request] = received.named("chat "), received.named("POST ")
+        assert said(request)["input.value"] == CHAT["messages"][0]["content"]
+        assert said(request)["output.value"] == "It is 7."
         assert said(chat)["gen_ai.input.messages"][0]["parts"][0]["content"] == CHAT["messages"][0]["content"]
         assert said(chat)["gen_ai.output.messages"][0]["parts"][0]["content"] == "It is 7."
+
+
+def test_a_search_by_mcp_is_in_its_clients_trace_and_its_outcome_is_a_verdict_on_it(
+    opening: Opening, server: Upstream
+) -> None:
+    pytest.importorskip("mcp", reason="python -m pip install 'mage-es[mcp]'")
+    live = opening("agents", record_texts=True)
+    question = known_question(live)
+    with receiving() as received, sending(Telemetry(received.url, texts=True), print) as outbox:
+        with (
+            serving({"r": live}, server.url, outbox=outbox) as url,
+            httpx2.Client(base_url=url, timeout=PATIENCE_S) as client,
+        ):
+
+            def call(name: str, **arguments: Any) -> Any:
+                asked = {"method": "tools/call", "params": {"name": name, "arguments": arguments}}
+                accepted = {"accept": "application/json, text/event-stream", **SAMPLED}
+                reply = client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, **asked}, headers=accepted)
+                return reply.json()["result"]["structuredContent"]
+
+            found = call("search_memory", query=question, limit=3)
+            call("report_outcome", search_id=found["search_id"], right=True)
+        outbox.close()
+        [request] = received.named("POST /mcp")
+        [search] = below(received, request)
+        assert (request.trace_id.hex(), request.parent_span_id.hex()) == (TRACE, CLIENT)
+        records = said(search)["gen_ai.memory.records"]
+        assert [each["id"] for each in records] == [each["memory_id"] for each in found["memories"]]
+        assert [each["content"]["question"] for each in records] == [live.row(each["id"]).question for each in records]
+        assert said(search)["gen_ai.memory.query.text"] == said(search)["input.value"] == question
+        [verdict] = received.logs
+        assert verdict.span_id == request.span_id and said(verdict)["gen_ai.evaluation.score.value"] == 1.0
 
 
 @pytest.mark.parametrize("is_away", [False, True])

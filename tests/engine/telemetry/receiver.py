@@ -20,6 +20,8 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 
 _KINDS = {"traces": ExportTraceServiceRequest, "logs": ExportLogsServiceRequest, "metrics": ExportMetricsServiceRequest}
 _IDS = ("traceId", "spanId", "parentSpanId")
+_JSON = ("gen_ai.system_instructions", "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.memory.records")
+"""What a span has as JSON in a text."""
 
 
 class Received:
@@ -50,7 +52,7 @@ class Received:
 
 def said(item: Any) -> dict[str, Any]:
     """Return the attributes of a span, a log record or a data point as plain values."""
-    return _plain(item.attributes)
+    return {name: json.loads(value) if name in _JSON else value for name, value in _plain(item.attributes).items()}
 
 
 def _plain(pairs: Any) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def test_one_planted_flip_of_a_recorded_history_is_found_exactly_within_the_boun
     [cause] = [each for each in report.prompt if each.item.memory_id == report.cause]
     assert texts(run)[report.cause] == text and cause.is_new == there[-1]
     steps = 1 + len(report.prompt)
-    assert len(learner.asked) == report.asks == report.calls <= price.asks
+    assert len(learner.asked) == report.asks == report.calls <= price.questions
     assert report.asks <= 2 + ceil(log2(len(MARKERS) - 1)) + ceil(log2(steps))
     assert len({request.sha256 for request in learner.asked}) == len(learner.asked)
 
@@ -135,7 +135,7 @@ def flip_of(run: Run) -> tuple[str, BisectReport]:
 def test_a_search_is_on_record_and_the_same_call_makes_no_other(run: Run) -> None:
     before = LogReader(run.log_path).head
     question, first = flip_of(run)
-    assert first.asks and bisect_price(run, question=question).asks == 0
+    assert first.asks and bisect_price(run, question=question).questions == 0
     again = bisect(run, question=question)
     assert again.asks == again.calls == 0 and again.cause == first.cause and again.prompt == first.prompt
     assert [each.value for each in again.moments] == [each.value for each in first.moments]
@@ -168,7 +168,7 @@ def test_ends_that_agree_are_said_after_two_prompts(run: Run) -> None:
 def test_the_answers_of_an_exam_are_on_record(run: Run) -> None:
     first, last = (dict(examine(run, at=at, questions=8).answers) for at in ("start", "latest"))
     same = next(name for name in first if first[name] == last[name])
-    assert bisect_price(run, question=same).asks == 0
+    assert bisect_price(run, question=same).questions == 0
     report = bisect(run, question=same, execution=Planted("", ""))
     assert report.asks == 0 and {report.moments[0].source, report.moments[-1].source} == {"record"}
 

@@ -20,32 +20,26 @@ def test_a_healthy_machine_has_no_failed_check(tmp_path: Path) -> None:
         Config(benchmark="wordmath"), runs_dir=tmp_path / "runs", data_dir=None, clock=lambda: NOW, prices=Prices()
     ).checks
     assert [finding for finding in found if finding.state == "failed"] == []
-    assert {"python", "benchmark wordmath", "execution model", "embedder", "disk space", "clock"} <= {
+    assert {"tasks", "mage-es", "execution model", "embedder", "disk space", "clock"} <= {
         finding.name for finding in found
     }
     assert not (tmp_path / "runs").exists()
 
 
 def test_whatever_is_not_in_order_says_how_to_mend_it(tmp_path: Path) -> None:
-    config = Config(benchmark="wordmath", execution="builtin/analogue", embedder="hsah")
-    (tmp_path / "gsm8k").mkdir()
+    config = Config(benchmark="gsm8k", execution="builtin/analogue", embedder="hsah")
     found = doctor.diagnose(config, runs_dir=tmp_path, data_dir=tmp_path, clock=lambda: 0, prices=Prices()).checks
     wrong = {finding.name: finding for finding in found if finding.state != "ok"}
-    assert {"execution model", "embedder", "clock", "benchmark gsm8k"} <= set(wrong)
+    assert {"tasks", "execution model", "embedder", "clock"} <= set(wrong)
     assert all(finding.remedy for finding in wrong.values())
     assert "builtin/analogist" in wrong["execution model"].detail
-    assert f"mage-es fetch gsm8k --data-dir {tmp_path}" in wrong["benchmark gsm8k"].remedy
+    assert f"mage-es fetch gsm8k --data-dir {tmp_path}" in wrong["tasks"].remedy
 
 
-def test_what_is_configured_comes_first_and_data_that_nobody_fetched_is_one_finding(tmp_path: Path) -> None:
-    (tmp_path / "gsm8k").mkdir()  # begun, and so worth a finding of its own
-    config = Config(benchmark="wordmath")
-    found = doctor.diagnose(config, runs_dir=tmp_path, data_dir=tmp_path, clock=lambda: NOW, prices=Prices()).checks
-    assert [each.name for each in found[:2]] == ["tasks", "execution model"]
-    missing = [finding for finding in found if finding.state == "optional" and "benchmark" in finding.name]
-    assert [finding.name for finding in missing] == ["benchmark gsm8k", "other benchmarks"]
-    assert {"medqa", "webshop-1000-rich"} <= set(missing[1].detail.partition(": ")[2].split(", "))
-    assert f"mage-es fetch --data-dir {tmp_path}" in missing[1].remedy
+def test_what_is_configured_comes_first(tmp_path: Path) -> None:
+    config = Config(benchmark="wordmath", execution="openai/exec?base_url=http://127.0.0.1:9/v1")
+    found = doctor.diagnose(config, runs_dir=tmp_path, data_dir=None, clock=lambda: NOW, prices=Prices()).checks
+    assert [each.name for each in found[:3]] == ["tasks", "execution model", "execution endpoint"]
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,26 @@ def test_searches_hold_the_memories_of_the_plans_that_were_asked(
     assert len(exam) == 6
 
 
+def test_tools_of_openinference_find_kinds_and_what_a_search_found(
+    run: Run, exported: tuple[OtlpReport, Received], tmp_path: Path
+) -> None:
+    _, bare = exported
+    kinds = {"invoke_agent ": "AGENT", "invoke_workflow ": "CHAIN", "search_memory": "RETRIEVER"}
+    for name, kind in kinds.items():
+        assert {said(span)["openinference.span.kind"] for span in bare.named(name)} == {kind}
+    assert not [span for span in bare.named("chat ") if "openinference.span.kind" in said(span)]
+    export_otlp(run, tmp_path / "full", texts=True)
+    for found, has_texts in ((bare, False), (read_files(tmp_path / "full"), True)):
+        searches = [said(span) for span in found.named("search_memory")]
+        assert any(each["gen_ai.memory.records"] for each in searches)
+        for each in searches:
+            for place, record in enumerate(each["gen_ai.memory.records"]):
+                begins = f"retrieval.documents.{place}.document"
+                assert (each[f"{begins}.id"], each.get(f"{begins}.score")) == (record["id"], record.get("score"))
+                assert (f"{begins}.content" in each) == has_texts == bool(record["content"])
+            assert ("gen_ai.memory.query.text" in each) == has_texts
+
+
 def test_metrics_are_histograms_of_the_calls_over_the_time_of_the_run(
     run: Run, exported: tuple[OtlpReport, Received]
 ) -> None:
@@ -110,6 +130,15 @@ def test_without_texts_none_is_exported_and_with_texts_prompts_replies_and_memor
     replies = Counter(each["gen_ai.output.messages"][0]["parts"][0]["content"] for each in messages)
     assert replies == Counter(call.text for log in logs_of(run) for call in log.of(ModelCalled))
     assert all(each["gen_ai.input.messages"][0]["role"] == "user" for each in messages)
+    questions = {each.id: each.question for each in LogReader(run.log_path).questions()[0]}
+    judged = {(each.question_id, each.answer) for log in logs_of(run) for each in log.of(AnswerJudged)}
+    asked = [said(span) for span in with_texts.named("invoke_agent ")]
+    assert {(each["mage_es.question.id"], each["output.value"]) for each in asked if "output.value" in each} == {
+        (question, answer) for question, answer in judged if answer
+    }
+    for each in asked:
+        assert each["input.value"] == questions[each["mage_es.question.id"]]
+        assert each["gen_ai.input.messages"][0]["parts"][0]["content"] == each["input.value"]
     known = {each.memory_id: each for each in LogReader(run.log_path).of(MemoryAppended)}
     records = [each for span in with_texts.named("search_memory") for each in said(span)["gen_ai.memory.records"]]
     assert records and all(each["content"].get("answer", "") == known[each["id"]].answer for each in records)
@@ -124,6 +153,17 @@ def test_the_same_run_gives_the_same_bytes_and_until_a_marker_only_what_there_wa
     export_otlp(run, tmp_path / "start", until="start")
     earlier, whole = read_files(tmp_path / "start").spans, read_files(tmp_path / "one").spans
     assert {each.span_id for each in earlier} < {each.span_id for each in whole}
+
+
+def test_the_standard_variables_name_what_the_data_is_of(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "openinference.project.name=wordmath")
+    export_otlp(run, tmp_path / "out", until="start")
+    [resource] = {
+        str(each.resource) for m in read_files(tmp_path / "out").messages["traces"] for each in m.resource_spans
+    }
+    assert all(name in resource for name in ("openinference.project.name", "wordmath", "mage_es.run", "mage-es"))
 
 
 def test_a_collector_receives_what_files_would_hold(run: Run, exported: tuple[OtlpReport, Received]) -> None:

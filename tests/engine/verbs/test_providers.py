@@ -16,8 +16,8 @@ from mage_es.engine.seams.model import Request
 from mage_es.engine.seams.spec import parse_spec
 from mage_es.engine.verbs import doctor, providers
 from mage_es.engine.verbs.doctor import in_process
-from mage_es.engine.verbs.providers import DoctorCheck, check_provider
-from mage_es.engine.verbs.trials import FirstPrompt, first_prompts
+from mage_es.engine.verbs.providers import check_provider
+from mage_es.engine.verbs.trials import DoctorCheck, FirstPrompt, first_prompts, tasks_of
 from tests.engine.models.provider import provider
 from tests.hostile.server import Reply, Respond, Said, completion, embedding, failure, hostile, message
 
@@ -241,7 +241,7 @@ def test_an_answer_that_is_not_found_in_a_whole_reply_is_told_with_its_end() -> 
 
 
 def test_the_trial_is_the_benchmarks_own_first_prompt_for_each_tier() -> None:
-    prompts = first_prompts(with_own_models(CONFIG), data_dir=None)
+    prompts = first_prompts(config := with_own_models(CONFIG), tasks_of(config, None))
     first, *others = prompts["execution"]
     assert len({first.request.text, *(other.request.text for other in others)}) == 3
     assert "####" in first.request.text
@@ -249,7 +249,7 @@ def test_the_trial_is_the_benchmarks_own_first_prompt_for_each_tier() -> None:
     (guidance,), (judge,) = prompts["guidance"], prompts["judge"]
     assert guidance.read("no form at all") == "" != guidance.request.reply_schema
     assert judge.read('{"score": 1, "reason": "equal"}')
-    elsewhere = first_prompts(Config(benchmark="gsm8k"), data_dir=Path("nowhere"))
+    elsewhere = first_prompts(Config(benchmark="gsm8k"), None)
     assert elsewhere["execution"][0].request.system == first.request.system
 
 

@@ -23,6 +23,7 @@ from mage_es.events.errors import PrerequisiteError
 from mage_es.events.facts.private import clear_vector, is_erased, under_of
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, MemoryAppended, ModelCalled, QuestionPlanned
+from mage_es.projections.fold import fold
 from mage_es.projections.snapshots import latest_snapshot
 from tests.engine.verbs.pears import CANARIES, SUBJECTS, TASKS, Echo, in_clear, models_with, stopped
 
@@ -121,6 +122,16 @@ def test_with_its_key_a_customer_is_gone_and_nothing_else(run: Run) -> None:
     assert CANARIES["customer-1"] not in after
     assert CANARIES["customer-2"] in after
     assert "[erased " in after
+
+
+def test_a_reader_without_keys_shows_no_private_text_from_a_snapshot_either(run: Run) -> None:
+    for is_opened in (True, False):
+        reader = LogReader(run.log_path, opened=is_opened)
+        kept = latest_snapshot(run.snapshots_path, reader)
+        assert kept is not None
+        assert kept.digests() == state_of(run, reader).digests() == fold(reader).digests()
+        texts = repr([*kept.memory.rows()])
+        assert all((canary in texts) is is_opened for canary in CANARIES.values())
 
 
 def test_a_copy_has_no_key_until_it_is_given_the_file(run: Run, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -105,6 +106,16 @@ def test_there_is_nothing_at_any_other_address(server: Viewer, path: str) -> Non
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "HEAD", "OPTIONS", "CONNECT"])
 def test_nothing_can_be_done_but_get(server: Viewer, method: str) -> None:
     assert ask(server, "", method=method)[0].status == 405
+
+
+@pytest.mark.parametrize("header", ["Content-Length: 500", "content-length: 500", "transfer-encoding: chunked"])
+def test_a_body_is_never_taken_for_the_next_request(server: Viewer, header: str) -> None:
+    place = urlsplit(server.url)
+    line = f"GET {place.path}app.css HTTP/1.1\r\nHost: {place.netloc}\r\n"
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=60) as connection:
+        connection.sendall(f"{line}{header}\r\n\r\n{line}\r\n{line}\r\n".encode())
+        answers = b"".join(iter(lambda: connection.recv(65_536), b""))
+    assert answers.count(b"HTTP/1.1 200 OK") == 1
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "localhost:1", "127.0.0.1.nip.io:80", ""])

@@ -22,6 +22,7 @@ import { Questions } from "./pages/questions";
 import { Runs } from "./pages/runs";
 import { Inference, Traffic } from "./pages/traffic";
 import { Scrubber, compare } from "./scrubber";
+import { Share, Who, admit } from "./share";
 import { Explanation, learn } from "./terms";
 import { step } from "./time";
 import { Viewed, pressed, useLoad, useTables, useView, type View } from "./view";
@@ -65,8 +66,9 @@ function App() {
   const here = useMemo(() => address.read(hash), [hash]);
   // The list is asked for anew whenever it is looked at: runs come and go.
   const { value, error } = useLoad(async () => {
-    const [{ runs }, { words }] = await Promise.all([data.anew("runs"), data.chunk("words")]);
+    const [{ runs, key }, { words }] = await Promise.all([data.anew("runs"), data.chunk("words")]);
     learn(words);
+    admit(key);
     return runs as Row[];
   }, [here.run === ""]);
   const last = useRef<Row[] | null>(null);
@@ -96,6 +98,7 @@ function Listed({ here, runs }: { here: address.Address; runs: Row[] }) {
       <header class="top">
         <span class="brand">mage-es {muted("view")}</span>
         <span class="space" />
+        <Who />
         <Refresh />
         <Shade />
       </header>
@@ -222,6 +225,8 @@ function Top({ name, help, setHelp }: { name: string; help: boolean; setHelp: (o
       {others.length > 1 ? options({ "aria-label": "Run" }, index.run, others, show) : toned("run", index.run)}
       <span class="muted about">{about.filter(Boolean).join(", ")}</span>
       <span class="space" />
+      <Who />
+      <Share />
       {index.state === "unfinished" && <Refresh />}
       <Shade />
       <button class="square" aria-label="Keyboard" aria-expanded={help} onClick={() => setHelp(!help)} children="?" />

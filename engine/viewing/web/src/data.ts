@@ -27,7 +27,7 @@ const stamps = new Map<string, string>(); // of the runs that a server shows: wh
 const made = new Map<string, Promise<any>>();
 const tables = new Map<string, Promise<Table>>();
 const recent: string[] = [];
-const GROWN = "Has the server stopped, or the run gone on? Reload the page to see it as it is now.";
+const GROWN = "Has the server stopped, or the run gone on? Reload the page.";
 const KEPT = 48; // chunks of which single rows are read
 
 Object.assign(window, { mage: (name: string, text: string) => void packed.set(name, text) });

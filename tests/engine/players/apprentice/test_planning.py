@@ -115,6 +115,11 @@ def test_no_prompt_makes_it_fail(text: str) -> None:
     assert reply(prompt(text, observation=text, told=text, steps=[text]))
 
 
+def test_in_a_game_that_it_does_not_know_it_tries_actions_in_the_form_that_is_asked_for() -> None:
+    request = Request(prompt=prompt(actions=("Noop", "Do")), system='Finish with a line such as "ACTION: <Noop>".')
+    assert reply_to(request).rpartition("\n")[2] in ("ACTION: Noop", "ACTION: Do")
+
+
 def test_it_answers_with_what_it_was_asked_and_counts_tokens() -> None:
     completion = asyncio.run(open_model("builtin/apprentice", "execution").complete(Request(prompt=prompt(told=RULES))))
     assert completion.text.endswith("Action: collect sand")

@@ -131,7 +131,7 @@ function Flips({ a, b }: { a: Side; b: Side }) {
     `${number(dropped, "question")} left out: asked once, as nothing that it would see had changed, so both sides have ` +
       "one and the same answer.";
   if (!pairs.length) {
-    const how = "Each side needs answers of its own to the same questions: move the handles, or choose exams above.";
+    const how = "Each side needs answers to the same questions: move the handles, or choose exams above.";
     const title = dropped ? "Both sides have the same answers" : "No question was answered on both sides";
     const none = <Empty title={title} children={[left_out && <p>{left_out}</p>, how]} />;
     return <Section title="Answers, in pairs" children={none} />;

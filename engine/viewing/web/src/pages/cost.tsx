@@ -6,7 +6,7 @@ import { figures, tabled, type Column } from "../tables";
 import { useView } from "../view";
 import { count, dollars, number, percent, seconds, when, words } from "../words";
 
-const NOTE = "Of the run up to this moment: every call and failed attempt is an event. Exams: below.";
+const NOTE = "Of the run up to this moment, failed attempts included. Exams: below.";
 const BY = ["tier", "agent", "purpose", "model", "iteration"];
 /** Sums with their titles; one that is 0 everywhere is left out. */
 const SUMS: [name: string, title: string, write?: (n: number) => string][] = [

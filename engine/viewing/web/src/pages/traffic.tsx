@@ -7,8 +7,7 @@ import { useRow, useView } from "../view";
 import { capital, count, decimal, seconds, short, words } from "../words";
 
 const NOTE =
-  "Newest first. Memories went into the prompts of the treatment “memory”; of “holdback” a coin kept them out, for " +
-  "mage-es gain to compare.";
+  "Newest first. Prompts of “memory” had memories; a coin kept them out of “holdback”; “searched” gave them to an agent.";
 const tokens = (n: number | null) => count(n === null || n < 0 ? null : n);
 
 export function Traffic({ t: { inferences, feedback } }: { t: Tables }) {
@@ -16,7 +15,7 @@ export function Traffic({ t: { inferences, feedback } }: { t: Tables }) {
   const c = inferences.col;
   const said = grouped(at(feedback, seq), (k) => feedback.col.inference[k]);
   const reply = (n: number) => (said.get(n) ?? []).map((k) => value(feedback, k)).join(", ") || "–";
-  const shown = (n: number) => (c.treatment[n] === "memory" ? (c.memories[n]?.length ?? 0) : 0);
+  const shown = (n: number) => (isGiven(record(inferences, n)) ? (c.memories[n]?.length ?? 0) : 0);
   const link = (n: number) => (
     <A to={{ page: "traffic", id: c.inference[n] }} title={c.inference[n]}>
       {bdi(c.question[n] || short(c.inference[n]))}
@@ -48,6 +47,10 @@ export function Traffic({ t: { inferences, feedback } }: { t: Tables }) {
   });
 }
 
+/** Whether a client got the memories that were found: in its prompt, or as the result of its search. */
+const isGiven = ({ treatment, outcome }: Row) =>
+  treatment === "searched" || (treatment === "memory" && outcome !== "bypassed");
+
 /** What a client said, in a few words. */
 function value({ col }: Data, k: number): string {
   const [kind, micro] = [col.kind[k], col.value_micro[k]];
@@ -65,14 +68,16 @@ export function Inference({ id, t: { inferences, feedback, memories } }: { id: s
   if (n < 0) return missing("traffic", `inference ${id}`);
   const one: Row = record(inferences, n);
   const own = at(feedback, seq).filter((k) => feedback.col.inference[k] === n);
-  const shown: number[] = (one.memories ?? []).filter((row: number | null) => row !== null);
+  const found: number[] = (one.memories ?? []).filter((row: number | null) => row !== null);
+  const isSearch = one.treatment === "searched";
+  const title = isSearch ? "Memories returned" : found.length && !isGiven(one) ? "Memories kept out" : "Memories shown";
   const text = (name: string) =>
     texts?.[name] ? <Text text={texts[name]} /> : texts ? <p class="muted">{HASHED}</p> : <Loading error={error} />;
   return (
     <>
-      <Title page="traffic" id={id} title={bdi(one.question || "An inference")} />
-      <Section title="Question" children={text("question")} />
-      <Section title="Reply" children={text("reply")} />
+      <Title page="traffic" id={id} title={bdi(one.question || (isSearch ? "A search" : "An inference"))} />
+      <Section title={isSearch ? "Query" : "Question"} children={text("question")} />
+      {!isSearch && <Section title="Reply" children={text("reply")} />}
       <div class="columns">
         {stated("Request", [
           ...FACTS.map((name): any => one[name] && [words(name), bdi(words(String(one[name])))]),
@@ -82,8 +87,8 @@ export function Inference({ id, t: { inferences, feedback, memories } }: { id: s
           ["opened as event", <Seq seq={one.from} />],
           ["closed as event", <Seq seq={one.closed} />],
         ])}
-        <Section title={one.treatment === "holdback" ? "Memories kept out" : "Memories shown"}>
-          {list("turned", shown, (k) => memory(memories.col.id[k], memories.col.title[k]), "None.")}
+        <Section title={title}>
+          {list("turned", found, (k) => memory(memories.col.id[k], memories.col.title[k]), "None.")}
         </Section>
       </div>
       <Section title="Feedback">

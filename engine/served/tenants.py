@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from mage_es.engine.benchmarks.files import read_toml
-from mage_es.engine.serving.refusals import Refused
+from mage_es.engine.served.refusals import Refused
 from mage_es.events.disk.opening import SMALL
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.vocabulary.serving import Trust
@@ -64,6 +64,8 @@ class Key(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     it is only recorded."""
     curates: bool = False
     """Whether it may take memories of its run out of use and bring them back."""
+    views: bool = False
+    """Whether it may look, in `mage-es view`, at its run and at the one that serves it or, if it names none, at all."""
     rate: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0
     """Requests to the upstream per minute; 0 for no limit."""
     paths: tuple[_Path, ...] = PATHS
@@ -91,7 +93,7 @@ def read_keys(path: Path) -> KeyRing:
     except msgspec.ValidationError as error:
         raise UsageError(
             f"{path} is not a file of keys: {error}. Each key is a table [[keys]] with name and sha256; run, "
-            "upstream_key_env, trust, curates, rate, paths and models are optional."
+            "upstream_key_env, trust, curates, views, rate, paths and models are optional."
         ) from None
     for field, given in (("name", [key.name for key in keys.keys]), ("sha256", [key.sha256 for key in keys.keys])):
         if repeated := sorted({each for each in given if given.count(each) > 1}):
@@ -99,6 +101,15 @@ def read_keys(path: Path) -> KeyRing:
     if not keys.keys:
         raise UsageError(f"{path} has no keys. Add a table [[keys]] with name and sha256.")
     return keys
+
+
+def keys_in(keys: KeyRing, headers: Mapping[str, str]) -> list[tuple[Key, str]]:
+    """Return the keys that a request has in its headers, each with the header's name.
+
+    Every key is compared with every header, found or not, so that the time taken reveals nothing.
+    """
+    found = [(name, _digest(headers[name])) for name in CREDENTIALS if name in headers]
+    return [(key, name) for key in keys.keys for name, sent in found if _same(sent, key.sha256)]
 
 
 class Guest(msgspec.Struct, frozen=True, kw_only=True):
@@ -183,10 +194,9 @@ class Door:
         if self._keys is None:
             self._require_local(headers)
             return Guest(run=self._run, curates=True)
-        found = [(name, _digest(headers[name])) for name in CREDENTIALS if name in headers]
-        # Every key is compared with every header, found or not, so that the time taken reveals nothing.
-        matches = [(key, name) for key in self._keys.keys for name, sent in found if _same(sent, key.sha256)]
-        operators = [name for name, sent in found if _same(sent, self._keys.operator_sha256)]
+        matches = keys_in(self._keys, headers)
+        sent = [headers[name] for name in CREDENTIALS if name in headers]
+        operators = [each for each in sent if _same(_digest(each), self._keys.operator_sha256)]
         if matches:
             key, credential = matches[0]
             # By its rate too, so that a key keeps its bucket when the file is read again, unless its rate changed.
@@ -206,7 +216,7 @@ class Door:
             )
         if operators:
             return Guest(is_operator=True)
-        what = "This key is not known here" if found else "There is no key in the request"
+        what = "This key is not known here" if sent else "There is no key in the request"
         raise Refused(401, f"{what}: send one of this server's keys, as for the API itself.")
 
     def _require_local(self, headers: Mapping[str, str]) -> None:
@@ -237,13 +247,17 @@ class _Bucket:
         return 0
 
 
+def is_local(host: str) -> bool:
+    """Tell whether only this machine reaches an address to listen at."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def require_local(host: str, keys: KeyRing | None) -> None:
     """Raise `UsageError` for an address that other machines reach, if there are no keys."""
-    try:
-        is_local = host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        is_local = False
-    if keys is None and not is_local:
+    if keys is None and not is_local(host):
         raise UsageError(
             f"Other machines can reach {host}, so a file of keys must say who may ask. Pass --keys FILE, or --host "
             "127.0.0.1."

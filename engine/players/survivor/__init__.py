@@ -1,1 +1,0 @@
-"""`builtin/survivor`: plays Crafter by what its prompt says about the game."""

@@ -1,6 +1,6 @@
-"""The table of commands."""
+"""The table of commands: the kernel's own, and those that wings and other packages offer by entry point."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -12,7 +12,6 @@ from mage_es.cli import (
     baseline,
     bisect,
     config,
-    demo,
     diff,
     doctor,
     effect,
@@ -21,36 +20,28 @@ from mage_es.cli import (
     exam,
     explain,
     export,
-    fetch,
-    gain,
     key,
     log,
-    matrix,
-    mcp,
     memory,
     merge,
     new,
     prune,
-    publish,
     receipt,
     replay,
-    report,
     reproduce,
     resume,
-    ring,
     runs,
     score,
-    serve,
     show,
-    tryout,
     upgrade,
     verify,
-    view,
     what_if,
 )
 from mage_es.cli.completion import InstallOption, ShowOption
-from mage_es.cli.help import PanelledCommand, PanelledGroup
+from mage_es.cli.entries import CommandEntry, GroupEntry
+from mage_es.cli.help import PanelledGroup
 from mage_es.cli.options import examples
+from mage_es.engine.seams.plugins import load, plugins
 
 app = typer.Typer(
     name="mage-es",
@@ -83,86 +74,65 @@ def options(
     """Options of the program; `main` also accepts `--debug` after the command."""
 
 
-def _command(panel: str, function: Callable[..., None], epilog: str, *, name: str | None = None) -> None:
-    app.command(name, cls=PanelledCommand, epilog=epilog, rich_help_panel=panel)(function)
-
-
-def _group(panel: str, name: str, help: str, **commands: tuple[Callable[..., None], str]) -> None:
-    group = typer.Typer(cls=PanelledGroup, help=help, no_args_is_help=True)
-    for word, (function, epilog) in commands.items():
-        group.command(word, cls=PanelledCommand, epilog=epilog)(function)
-    app.add_typer(group, name=name, rich_help_panel=panel)
-
-
-_command("Learn", demo.demo, demo.EXAMPLES)
-_command("Learn", tryout.tryout, tryout.EXAMPLES, name="try")
-_command("Learn", evolve.evolve, evolve.EXAMPLES)
-_command("Learn", resume.resume, resume.EXAMPLES)
-_command("Learn", upgrade.upgrade, upgrade.EXAMPLES)
-_command("Learn", merge.merge, merge.EXAMPLES)
-_command("Learn", matrix.matrix, matrix.EXAMPLES)
-
-_command("Measure", exam.exam, exam.EXAMPLES)
-_command("Measure", baseline.baseline, baseline.EXAMPLES)
-_command("Measure", ring.ring, ring.EXAMPLES)
-_command("Measure", report.report, report.EXAMPLES)
-_command("Measure", effect.effect, effect.EXAMPLES)
-_command("Measure", what_if.what_if, what_if.EXAMPLES, name="what-if")
-_command("Measure", score.score, score.EXAMPLES)
-
-_command("Serve", serve.serve, serve.EXAMPLES)
-
-_group(
-    "Look",
-    "runs",
-    "List the runs, show one, delete one.",
-    list=(runs.list_all, runs.LIST_EXAMPLES),
-    show=(runs.show_one, runs.SHOW_EXAMPLES),
-    delete=(runs.delete, runs.DELETE_EXAMPLES),
+KERNEL = (
+    CommandEntry("Learn", 10, evolve.evolve, evolve.EXAMPLES),
+    CommandEntry("Learn", 20, resume.resume, resume.EXAMPLES),
+    CommandEntry("Learn", 30, upgrade.upgrade, upgrade.EXAMPLES),
+    CommandEntry("Learn", 40, merge.merge, merge.EXAMPLES),
+    CommandEntry("Measure", 10, exam.exam, exam.EXAMPLES),
+    CommandEntry("Measure", 20, baseline.baseline, baseline.EXAMPLES),
+    CommandEntry("Measure", 30, effect.effect, effect.EXAMPLES),
+    CommandEntry("Measure", 40, what_if.what_if, what_if.EXAMPLES, name="what-if"),
+    CommandEntry("Measure", 50, score.score, score.EXAMPLES),
+    GroupEntry(
+        *("Look", 10, "runs", "List the runs, show one, delete one."),
+        list=(runs.list_all, runs.LIST_EXAMPLES),
+        show=(runs.show_one, runs.SHOW_EXAMPLES),
+        delete=(runs.delete, runs.DELETE_EXAMPLES),
+    ),
+    CommandEntry("Look", 20, ask.ask, ask.EXAMPLES),
+    CommandEntry("Look", 30, show.show, show.EXAMPLES),
+    CommandEntry("Look", 40, diff.diff, diff.EXAMPLES),
+    CommandEntry("Look", 50, bisect.bisect, bisect.EXAMPLES),
+    CommandEntry("Look", 60, explain.explain, explain.EXAMPLES),
+    GroupEntry(
+        *("Look", 70, "memory"),
+        "Look at what a run has learned, take parts of it out of use or back, decide on proposals.",
+        list=(memory.list_all, memory.LIST_EXAMPLES),
+        show=(memory.show_one, memory.SHOW_EXAMPLES),
+        quarantine=(memory.quarantine, memory.QUARANTINE_EXAMPLES),
+        release=(memory.release, memory.RELEASE_EXAMPLES),
+        prune=(prune.prune, prune.EXAMPLES),
+        review=(memory.review, memory.REVIEW_EXAMPLES),
+        approve=(memory.approve, memory.APPROVE_EXAMPLES),
+        reject=(memory.reject, memory.REJECT_EXAMPLES),
+    ),
+    CommandEntry("Look", 80, log.log, log.EXAMPLES),
+    CommandEntry("Check and keep", 10, replay.replay, replay.EXAMPLES),
+    CommandEntry("Check and keep", 20, verify.verify, verify.EXAMPLES),
+    CommandEntry("Check and keep", 30, receipt.receipt, receipt.EXAMPLES),
+    GroupEntry(
+        *("Check and keep", 40, "key", "Make a key, sign a run's head, witness one."),
+        new=(key.new, key.NEW_EXAMPLES),
+        sign=(key.sign, key.SIGN_EXAMPLES),
+        cosign=(key.cosign, key.COSIGN_EXAMPLES),
+    ),
+    CommandEntry("Check and keep", 50, reproduce.reproduce, reproduce.EXAMPLES),
+    CommandEntry("Check and keep", 60, export.export, export.EXAMPLES),
+    CommandEntry("Check and keep", 70, backup.backup, backup.BACKUP_EXAMPLES),
+    CommandEntry("Check and keep", 80, backup.restore, backup.RESTORE_EXAMPLES),
+    CommandEntry("Check and keep", 90, erase.erase, erase.EXAMPLES),
+    CommandEntry("Set up", 10, doctor.doctor, doctor.EXAMPLES),
+    CommandEntry("Set up", 20, config.config, config.EXAMPLES),
+    CommandEntry("Set up", 30, new.new, new.EXAMPLES),
 )
-_command("Look", ask.ask, ask.EXAMPLES)
-_command("Look", show.show, show.EXAMPLES)
-_command("Look", diff.diff, diff.EXAMPLES)
-_command("Look", bisect.bisect, bisect.EXAMPLES)
-_command("Look", view.view, view.EXAMPLES)
-_command("Look", explain.explain, explain.EXAMPLES)
-_group(
-    "Look",
-    "memory",
-    "Look at what a run has learned, take parts of it out of use or back, decide on proposals.",
-    list=(memory.list_all, memory.LIST_EXAMPLES),
-    show=(memory.show_one, memory.SHOW_EXAMPLES),
-    quarantine=(memory.quarantine, memory.QUARANTINE_EXAMPLES),
-    release=(memory.release, memory.RELEASE_EXAMPLES),
-    prune=(prune.prune, prune.EXAMPLES),
-    review=(memory.review, memory.REVIEW_EXAMPLES),
-    approve=(memory.approve, memory.APPROVE_EXAMPLES),
-    reject=(memory.reject, memory.REJECT_EXAMPLES),
-)
-_command("Look", log.log, log.EXAMPLES)
 
-_command("Serve", mcp.mcp, mcp.EXAMPLES)
-_command("Serve", publish.publish, publish.EXAMPLES)
-_command("Serve", gain.gain, gain.EXAMPLES)
 
-_command("Check and keep", replay.replay, replay.EXAMPLES)
-_command("Check and keep", verify.verify, verify.EXAMPLES)
-_command("Check and keep", receipt.receipt, receipt.EXAMPLES)
-_group(
-    "Check and keep",
-    "key",
-    "Make a key, sign a run's head, witness one.",
-    new=(key.new, key.NEW_EXAMPLES),
-    sign=(key.sign, key.SIGN_EXAMPLES),
-    cosign=(key.cosign, key.COSIGN_EXAMPLES),
-)
-_command("Check and keep", reproduce.reproduce, reproduce.EXAMPLES)
-_command("Check and keep", export.export, export.EXAMPLES)
-_command("Check and keep", backup.backup, backup.BACKUP_EXAMPLES)
-_command("Check and keep", backup.restore, backup.RESTORE_EXAMPLES)
-_command("Check and keep", erase.erase, erase.EXAMPLES)
+def _all() -> Iterator[CommandEntry | GroupEntry]:
+    yield from KERNEL
+    for wing in plugins("mage_es.commands"):
+        yield from load("mage_es.commands", wing)
 
-_command("Set up", doctor.doctor, doctor.EXAMPLES)
-_command("Set up", fetch.fetch, fetch.EXAMPLES)
-_command("Set up", config.config, config.EXAMPLES)
-_command("Set up", new.new, new.EXAMPLES)
+
+for command in sorted(_all(), key=lambda each: each.rank):
+    command.add_to(app)

@@ -253,7 +253,7 @@ def _curate(
     settings: Settings,
     out: Output,
 ) -> None:
-    from mage_es.engine.serving.opening import SUFFIX
+    from mage_es.engine.served.opening import SUFFIX
     from mage_es.engine.verbs.memory import curate
 
     found = settings.find_run(run)

@@ -24,7 +24,7 @@ import msgspec
 from mage_es.engine.benchmarks.files import VARIABLE, read_toml
 from mage_es.engine.benchmarks.registry import needs_learner, own_defaults, own_models
 from mage_es.engine.config import BENCHMARK, MOST_WORKERS, PRESETS, Amount, Config, Preset, Starting
-from mage_es.engine.serving.settings import Serving
+from mage_es.engine.served.settings import Serving
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
 
 if TYPE_CHECKING:

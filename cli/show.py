@@ -19,7 +19,7 @@ from mage_es.events.facts.private import quotes_erased
 
 if TYPE_CHECKING:
     from mage_es.engine.run.directory import Run
-    from mage_es.engine.serving.inferences import InferenceReport
+    from mage_es.engine.served.inferences import InferenceReport
     from mage_es.engine.verbs.transcript import MoveReport
 
 _INFERENCE = re.compile(r"inf-\d+-\d+")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mage_es.cli.output import TextTable, percent
 
 if TYPE_CHECKING:
-    from mage_es.engine.serving.frozen import BundleMember
+    from mage_es.engine.served.frozen import BundleMember
     from mage_es.engine.theorems.check import Check
     from mage_es.engine.theorems.grounds import Ground
     from mage_es.engine.theorems.recheck import IterationCheck

@@ -11,11 +11,12 @@ from importlib.util import find_spec
 
 import pytest
 
-from mage_es.engine.worlds.wordmath import benchmark as wordmath
+if find_spec("mage_es.engine.players"):  # the kernel is tested without it, too (tests/wings.py)
+    from mage_es.engine.players.worlds.wordmath import benchmark as wordmath
 
-WHOLE = dict(wordmath.SIZES)
-# Still far more than a small run asks: opening the whole benchmark would take most of its time.
-wordmath.SIZES.update(evolution=1_000, test=200)
+    WHOLE = dict(wordmath.SIZES)
+    # Still far more than a small run asks: opening the whole benchmark would take most of its time.
+    wordmath.SIZES.update(evolution=1_000, test=200)
 
 # A job in a shell's background ignores Ctrl-C, and so would each command that a test starts and interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -2,30 +2,36 @@
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import cast
 
 import pytest
+
+from mage_es.engine.seams.plugins import Group, installed, load
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ("events", "projections", "engine", "cli")
 ROOMED = ("engine", "events")
 """The layers that are divided into rooms."""
 HOUSE: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "wings": (
+        ("engine.bench", "engine.players", "engine.serving", "engine.study", "engine.testing", "engine.viewing"),
+    ),
     "commands": (("cli",),),
-    "studies": (("engine.matrix",), ("engine.reporting", "engine.viewing")),
-    "verbs": (("engine.verbs",), ("engine.serving",), ("engine.telemetry",)),
+    "verbs": (("engine.verbs",), ("engine.served", "engine.telemetry")),
     "work": (("engine.loop",), ("engine.theorems",), ("engine.session",), ("engine.run",)),
     "agents": (
         ("engine.embedders",),
         ("engine.decide", "engine.models"),
-        ("engine.agents", "engine.baselines", "engine.standins", "engine.testing"),
+        ("engine.agents", "engine.baselines"),
     ),
     "rules": (
-        ("engine.rules", "engine.worlds"),
-        ("engine.commands", "engine.environments", "engine.search"),
+        ("engine.rules",),
+        ("engine.commands", "engine.search"),
         ("engine.benchmarks", "engine.courses"),
         ("engine.briefs", "engine.config", "engine.prompts", "engine.sandbox", "engine.seams"),
     ),
@@ -42,6 +48,10 @@ HOUSE: Mapping[str, tuple[tuple[str, ...], ...]] = {
 }
 """The house from the roof down: its floors, and on each the rooms, row below row. A room imports rooms of lower rows
 only, never one beside or above it."""
+WINGS = HOUSE["wings"][0]
+"""What the kernel, all other rooms, does without: CI deletes each once (tests/wings.py)."""
+FRONT_DOOR = "engine._package"
+"""A table of names, which are the wings' too: it imports a name's home when the name is used."""
 PURE = ("projections", "engine.rules", "engine.decide")
 RULING = (*PURE, "engine.agents", "engine.commands", "engine.config", "engine.courses", "engine.loop")
 """Rooms that treat every benchmark alike."""
@@ -59,7 +69,8 @@ SHELL = {
     "events.errors": "knows which values of the environment are secrets",
     "engine.benchmarks.files": "a user may raise how much of a file is read",
     "engine.embedders.served": "measures the latency of a server's reply",
-    "engine.matrix": "a stop is looked for from time to time",
+    "engine.study.commands": "as cli",
+    "engine.study.matrix": "a stop is looked for from time to time",
     "engine.models": "keys are in the environment; attempts are timed and wait for one another",
     "engine.run.directory": "a run's id holds the moment of its start",
     "engine.run.pricing": "a price holds until its date",
@@ -72,7 +83,7 @@ SHELL = {
     "engine.serving.live": "the salt of a coin is dice that cannot be guessed",
     "engine.serving.mcp": "reports how long a search took, and each word of feedback has a key of its own",
     "engine.serving.proxy": "measures what a request takes here and altogether",
-    "engine.serving.tenants": "the upstream's keys are in the environment",
+    "engine.served.tenants": "the upstream's keys are in the environment",
     "engine.session.batches": "a provider's batch is polled for",
     "engine.verbs.exam": "reports how long an exam took",
     "engine.verbs.replay": "reports how long a replay took",
@@ -130,7 +141,7 @@ def climbs(trees: Mapping[str, ast.Module]) -> Iterator[str]:
 
 
 def test_the_house_has_eight_floors_at_most_and_every_room_imports_only_rows_below_it() -> None:
-    rooms = {room(module) for module in sources()} - {*ROOMED, "engine._package"}
+    rooms = {room(module) for module in sources()} - {*ROOMED, FRONT_DOOR}
     assert rooms == {name for floor in HOUSE.values() for row in floor for name in row}
     assert len(HOUSE) <= 8
     assert not list(climbs({name: tree for name, tree in sources().items() if room(name) in rooms}))
@@ -262,11 +273,44 @@ def test_no_rule_names_a_benchmark() -> None:
             assert not named, f"{module} names {named}: what a rule must know is an attribute of the benchmark"
 
 
-def test_nothing_imports_the_stand_ins_they_are_registered_by_name_like_any_plug_in() -> None:
-    importing = {
-        module for module, tree in sources().items() if any("engine.standins" in name for name in imported(tree))
-    }
-    assert not {module for module in importing if room(module) != "engine.standins"}
+def names_a_wing(tree: ast.Module) -> set[str]:
+    """Return the strings that could be imported from a wing, as `mage_es.engine.study.ring:ring`."""
+    wing = re.compile(rf"(mage_es\.)?({'|'.join(map(re.escape, WINGS))})(\.[\w.]+)?(:\w+)?")
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return {text for text in texts if wing.fullmatch(text)}
+
+
+def test_the_kernel_names_no_wing_and_no_wing_another_not_even_in_a_string() -> None:
+    for module, tree in sources().items():
+        if room(module) != FRONT_DOOR:
+            named = {text for text in names_a_wing(tree) if room(text.removeprefix("mage_es.")) != room(module)}
+            assert not named, f"{module} names {named}: what a wing offers is found by its entry point"
+    assert names_a_wing(ast.parse("load('mage_es.engine.study.ring:ring')")) == {"mage_es.engine.study.ring:ring"}
+
+
+def test_a_wing_uses_public_names_of_the_kernel_only() -> None:
+    for module, tree in sources().items():
+        if room(module) in WINGS:
+            names = {name.removeprefix("mage_es.") for name in imported(tree) if name.startswith("mage_es.")}
+            private = {name for name in names if "._" in name and room(name) not in (room(module), FRONT_DOOR)}
+            assert not private, f"{module} imports {private}"
+
+
+def test_a_wing_has_a_paper_of_half_a_page_and_what_it_offers_are_entry_points() -> None:
+    offered = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
+    values = [value for group, entries in offered.items() if group.startswith("mage_es.") for value in entries.values()]
+    found = {value.partition(":")[0].removeprefix("mage_es.") for value in values}
+    assert {room(module) for module in found} == {*WINGS} - {"engine.testing"}  # which is imported by tests
+    for wing in WINGS:
+        folder = ROOT / wing.replace(".", "/")
+        assert 10 <= len((folder / "README.md").read_text(encoding="utf-8").splitlines()) <= 40, wing
+        assert not (folder / "commands").exists() or f"{wing}.commands" in found
+
+
+def test_every_entry_point_of_ours_names_what_is_there() -> None:
+    for group, entries in installed().items():
+        for name in (name for name, entry in entries.items() if entry.is_ours and group.startswith("mage_es.")):
+            assert load(cast(Group, group), name) is not None
 
 
 @pytest.mark.paper("section 3.1, protected nodes")

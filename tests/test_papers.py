@@ -24,9 +24,9 @@ import pytest
 import yaml
 
 from mage_es.cli import main
-from mage_es.engine.serving.settings import Serving
-from mage_es.engine.serving.tenants import read_keys
-from mage_es.engine.verbs.serve import serve
+from mage_es.engine.served.settings import Serving
+from mage_es.engine.served.tenants import read_keys
+from mage_es.engine.serving.serve import serve
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ProposalSettled
 from tests.cli.leaves import parsed

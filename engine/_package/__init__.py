@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict
     from mage_es.engine.seams.embedder import Embedder
     from mage_es.engine.seams.model import Completion, Model, Request
+    from mage_es.engine.served.frozen import BundleReport, FrozenRun
     from mage_es.engine.serving.clients import OpenedRun, inference_of
-    from mage_es.engine.serving.frozen import BundleReport, FrozenRun
+    from mage_es.engine.serving.open_run import aopen_run, open_run
     from mage_es.engine.session.reasking import AskingPrice
     from mage_es.engine.verbs.ask import AskReport, aask, ask
     from mage_es.engine.verbs.baseline import BaselineReport, abaseline, aresume_baseline, resume_baseline
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.inspect_diff import InspectDiff, adiff_inspect, diff_inspect
     from mage_es.engine.verbs.inspect_logs import InspectReport, aexport_inspect, export_inspect
     from mage_es.engine.verbs.merge import MergeReport, amerge, merge
-    from mage_es.engine.verbs.open_run import aopen_run, open_run
     from mage_es.engine.verbs.otlp import OtlpReport, aexport_otlp, export_otlp
     from mage_es.engine.verbs.prune import PruneReport, aprune, prune
     from mage_es.engine.verbs.replay import ReplayReport, areplay, replay

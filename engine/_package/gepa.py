@@ -1,5 +1,5 @@
 """`mage_es.gepa`: a run as evidence for the optimizer GEPA. It needs `python -m pip install 'mage-es[gepa]'`."""
 
-from mage_es.engine.verbs.gepa import RunAdapter as Adapter
+from mage_es.engine.study.gepa import RunAdapter as Adapter
 
 __all__ = ["Adapter"]

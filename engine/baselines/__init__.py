@@ -1,9 +1,4 @@
-"""Baselines: ways of prompting that learn nothing, with the same model, questions, extraction and scorer as MAGE.
+"""Other ways to answer than MAGE's, with the same model, questions, extraction and scorer: baselines and methods.
 
-`BASELINES` is the table of them. A run, an exam and a table of results take a baseline by its name there.
+`table.py` finds them by name among the entry points; a run, an exam and a table of results take one by its name.
 """
-
-from mage_es.engine.baselines.answering import BaselineTrial, Shot
-from mage_es.engine.baselines.table import BASELINES, Baseline, planned, started
-
-__all__ = ["BASELINES", "Baseline", "BaselineTrial", "Shot", "planned", "started"]

@@ -1,26 +1,11 @@
-"""The tables of the baselines and of the methods that learn, and the plan of a question by one of them."""
+"""Baselines and methods that learn, by name, and the plan of a question by one of them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.baselines.answering import (
-    ROUNDS,
-    SAMPLES,
-    BaselineTrial,
-    Shot,
-    few_shot_cot,
-    reflexion,
-    self_consistency,
-    zero_shot_cot,
-)
-from mage_es.engine.baselines.methods import Cases, NearestCases, NearestLabel, NearestLines, Unchanging
-from mage_es.engine.baselines.optimizing import Gepa
-from mage_es.engine.baselines.react import react
-from mage_es.engine.baselines.shots import looked_up, worked
-from mage_es.engine.baselines.writing import WRITING
+from mage_es.engine.baselines.trial import BaselineTrial, Shot, zero_shot_cot
 from mage_es.engine.courses import Ask, Course, begin
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.method import Method, RunView, Searching
@@ -44,28 +29,8 @@ class Baseline(NamedTuple):
     """The mode in which it plays episodes: "" for the usual one, None if it plays none."""
 
 
-BASELINES: Mapping[str, Baseline] = {
-    "zero_shot_cot": Baseline(zero_shot_cot, plays_as=""),
-    "few_shot_cot": Baseline(few_shot_cot, shots=worked),
-    "self_consistency": Baseline(self_consistency, samples=SAMPLES),
-    "react": Baseline(
-        react, shots=lambda name, questions, ids: looked_up(questions, ids), needs_search=True, plays_as="react"
-    ),
-    "reflexion": Baseline(reflexion, rounds=ROUNDS),
-    "reflexion_oracle": Baseline(partial(reflexion, oracle_stop=True), rounds=ROUNDS),
-}
-
-METHODS: Mapping[str, Callable[[RunView], Method | Searching]] = {
-    "zero_shot": Unchanging,
-    "knn": NearestCases,
-    "knn_lines": NearestLines,
-    "nearest_label": NearestLabel,
-    "full_history": Cases,
-    **WRITING,
-    "gepa": Gepa,
-}
-
-
+PLAIN: Mapping[str, Baseline] = {"zero_shot_cot": Baseline(zero_shot_cot, plays_as="")}
+"""What needs no more than the Learner's prompt; every other baseline or method is found by its entry point."""
 ALSO = {"knn_few_shot": "knn"}
 """Other names of methods."""
 LEARNING_AT = 0
@@ -73,38 +38,46 @@ LEARNING_AT = 0
 ACT = "act_cot"  # the template of a step in an episode
 
 
+def find_baseline(name: str) -> Baseline | None:
+    if name in PLAIN or name not in plugins("mage_es.baselines"):
+        return PLAIN.get(name)
+    found: Baseline = load("mage_es.baselines", name)
+    return found
+
+
+def names() -> list[str]:
+    return [*PLAIN, *plugins("mage_es.baselines"), *plugins("mage_es.methods"), *ALSO]
+
+
 def is_method(name: str) -> bool:
-    return name in METHODS or name in plugins("mage_es.methods")
+    return name in plugins("mage_es.methods")
 
 
 def open_method(name: str, around: RunView) -> Method | Searching:
     """Return a method that has observed nothing. Raises `PrerequisiteError` for a plug-in that cannot be opened."""
-    if name in METHODS:
-        return METHODS[name](around)
     made: Method | Searching = open_plugin("mage_es.methods", name, load("mage_es.methods", name), around)
     return made
 
 
 def is_playing(name: str, modes: Sequence[str]) -> bool:
     """Return whether a baseline or a method can play episodes that are shown in these modes, besides the usual one."""
-    if name in BASELINES:
-        return BASELINES[name].plays_as in ("", *modes)
-    return bool(getattr(METHODS.get(name) or load("mage_es.methods", name), "plays", False))
+    if baseline := find_baseline(name):
+        return baseline.plays_as in ("", *modes)
+    return bool(getattr(load("mage_es.methods", name), "plays", False))
 
 
 def require_installed(name: str) -> None:
     """Raises `PrerequisiteError` if a method needs a package that is not installed."""
-    if require := getattr(METHODS.get(name), "require", None):
+    if is_method(name) and (require := getattr(load("mage_es.methods", name), "require", None)):
         require()
 
 
 def is_writing(name: str) -> bool:
     """Return whether a method needs a writer, which is the guidance model if the run has one."""
-    return is_method(name) and bool(getattr(METHODS.get(name) or load("mage_es.methods", name), "is_writing", False))
+    return is_method(name) and bool(getattr(load("mage_es.methods", name), "is_writing", False))
 
 
-def started(name: str, shots: Sequence[Shot]) -> BaselineStarted:
-    baseline = BASELINES[name]
+def started(name: str, baseline: Baseline, shots: Sequence[Shot]) -> BaselineStarted:
     return BaselineStarted(
         baseline=name,
         samples=baseline.samples,

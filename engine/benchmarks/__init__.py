@@ -15,11 +15,11 @@ The parts of a benchmark that is read from files, `gsm8k.py` being the shortest 
 
 Larger benchmarks are packages with the same parts: `benchmark.py` with the `Definition`, `scoring.py` or `matching.py`
 for verdicts, and modules for their own needs. `dataset.py` finds the files and divides the splits; `registry.py` opens
-benchmarks by name and says what sizes and models each is run with. Generated ones are in `engine/worlds/`, games with
-real data or a simulator in `engine/environments/`.
+benchmarks by name. Those of the paper are in the wing `engine/bench/`, generated ones in `engine/players/worlds/`.
 
 To add one:
     - own questions in a table: no code, `--benchmark tasks/FILE` (tasks/)
     - a plug-in in a package of your own: `mage-es new benchmark NAME` writes its skeleton, with a test
-    - a built-in one: a `Definition`, an entry in `registry.py`, its sources in `engine/verbs/data.py` and its tests
+    - one of ours: a `Definition`, an entry in `engine/bench/entries.py`, its name among the entry points of
+      `pyproject.toml`, its sources in `engine/bench/fetching.py`, and its tests
 """

@@ -185,7 +185,8 @@ def missing_files(benchmark: object) -> str:
 
 def is_elsewhere(name: str) -> bool:
     """Another package provides it, so only its author knows where the data is."""
-    return name in plugins("mage_es.benchmarks") or name in plugins("mage_es.environments")
+    offered = plugins("mage_es.benchmarks").get(name) or plugins("mage_es.environments").get(name)
+    return offered is not None and not offered.is_ours
 
 
 def _remedy(name: str, data_dir: Path | None) -> str:

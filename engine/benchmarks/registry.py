@@ -1,5 +1,4 @@
-"""Benchmarks by name, looked up here first, then among tasks of the user's own, then among the plug-ins of other
-packages.
+"""Benchmarks by name: the user's own tasks, or what an installed package offers, our own among them.
 
 A benchmark's defaults (models, sizes) are known without reading or generating anything.
 """
@@ -8,7 +7,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -18,6 +16,7 @@ from mage_es.engine.benchmarks.tasks import names_tasks
 from mage_es.engine.config import BENCHMARK, Config
 from mage_es.engine.seams.benchmark import Benchmark, Question
 from mage_es.engine.seams.plugins import Group, faulty, load, open_plugin, plugins
+from mage_es.engine.seams.spec import is_embedded
 from mage_es.events.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -34,13 +33,25 @@ class OwnModels(NamedTuple):
     judge: str = ""
 
 
+class DataSource(NamedTuple):
+    """A data set: its public address, its licence, and its files with their SHA-256 ("" if not pinned)."""
+
+    base_url: str
+    licence: str
+    files: Mapping[str, str]
+    folder: str = ""
+    """Its folder below that of all data sets; "" means the benchmark's name."""
+    by_hand: str = ""
+    """Where upstream offers it, if only as a manual download."""
+
+
 class BenchmarkEntry(NamedTuple):
     """A benchmark: how to open it, given a seed and the folder of all data sets, and what to run it with.
 
     `defaults` are settings of a run by name (`iterations`, `pool`, `episode_steps`) that the user may override.
     `records` opens a single file of a benchmark that is read from files; all of its questions are the test split.
     `reopen` makes the benchmark from questions that a run has stored and the hash of their data; a benchmark with more
-    than questions (a world to play in) has none, and is opened again.
+    than questions (a world to play in) has none, and is opened again. `source` says where its files are fetched.
     """
 
     open: Callable[[int, Path | None], Benchmark]
@@ -48,16 +59,28 @@ class BenchmarkEntry(NamedTuple):
     defaults: Mapping[str, int] = {}
     records: Callable[[Path], Benchmark] | None = None
     reopen: Callable[[Sequence[Question], str], Benchmark] | None = None
+    source: Callable[[], DataSource] | None = None
 
 
-def _part(place: str) -> Any:
-    """Import `module:name` of the engine. Only when it is needed, so that a command without a benchmark starts without
-    it."""
-    module, _, name = place.partition(":")
-    return getattr(import_module(f"mage_es.engine.{module}"), name)
+class BenchmarkFamily(NamedTuple):
+    """Benchmarks of one name with options: `private-labels?labels=4`. None has a learner of its own.
+
+    `recorded` gives the name with all options, as a run records it; `open` and `reopen` get such a name first. The
+    entry point of a family that is no benchmark without a second name, `reasoning_gym/chain_sum`, ends in a slash.
+    """
+
+    recorded: Callable[[str], str]
+    open: Callable[[str, int], Benchmark]
+    reopen: Callable[[str, Sequence[Question], str], Benchmark] | None = None
 
 
-def _from_files(definition: Callable[[], Definition], models: OwnModels | None = None) -> BenchmarkEntry:
+def from_files(
+    definition: Callable[[], Definition],
+    models: OwnModels | None = None,
+    source: Callable[[], DataSource] | None = None,
+) -> BenchmarkEntry:
+    """Return the entry of a benchmark that is read from files."""
+
     def opened(data_dir: Path | None, **how: Any) -> Benchmark:
         from mage_es.engine.benchmarks.dataset import Dataset
 
@@ -68,67 +91,8 @@ def _from_files(definition: Callable[[], Definition], models: OwnModels | None =
         models or OwnModels(),
         records=lambda path: opened(None, file=path),
         reopen=lambda questions, data_sha256: opened(None, stored=(questions, data_sha256)),
+        source=source,
     )
-
-
-def _documents(place: str) -> BenchmarkEntry:
-    return _from_files(lambda: _part(place), OwnModels(execution="builtin/reader"))
-
-
-def _shop(name: str, **sizes: int) -> BenchmarkEntry:
-    visits = {"iterations": 20, "pool": 50, "held_out": 100, "anchors": 30, "explore_episodes": 4, "episode_steps": 15}
-    return BenchmarkEntry(
-        lambda seed, data_dir: _part(f"environments.webshop.benchmark:{name}")(seed, data_dir),
-        OwnModels(execution="builtin/shopper"),
-        {**visits, **sizes},
-    )
-
-
-_TABLE: Mapping[str, BenchmarkEntry] = {
-    "crafter": BenchmarkEntry(
-        lambda seed, _: _part("environments.crafter.benchmark:Crafter")(seed),
-        OwnModels(execution="builtin/apprentice"),
-        {"iterations": 10, "pool": 5, "held_out": 5, "anchors": 5, "explore_episodes": 2, "episode_steps": 500},
-        records=lambda path: _part("environments.crafter.benchmark:worlds_of")(path),
-    ),
-    "finqa": _documents("benchmarks.finqa.benchmark:FINQA"),
-    "gsm8k": _from_files(lambda: _part("benchmarks.gsm8k:GSM8K")),
-    "hotpotqa": _documents("benchmarks.hotpotqa.benchmark:HOTPOTQA"),
-    "hotpotqa-fullwiki": _documents("benchmarks.hotpotqa.benchmark:FULLWIKI"),
-    "hotpotqa-levels": _documents("benchmarks.hotpotqa.benchmark:LEVELS"),
-    "medqa": _documents("benchmarks.medqa:MEDQA"),
-    "realmath": _documents("benchmarks.realmath.benchmark:REALMATH"),
-    "stbench": _documents("benchmarks.stbench.benchmark:STBENCH"),
-    "stbench-extended": _documents("benchmarks.stbench.benchmark:EXTENDED"),
-    "stbench-merged": _documents("benchmarks.stbench.benchmark:MERGED"),
-    "truthworld": BenchmarkEntry(
-        lambda seed, _: _part("worlds.truthworld.benchmark:TruthWorld")(seed),
-        OwnModels("builtin/truthworld", "builtin/truthguide", "builtin/truthjudge"),
-    ),
-    "webqa": _documents("benchmarks.webqa.benchmark:WEBQA"),
-    "webshop-100": _shop("webshop_100"),
-    "webshop-100-by-index": _shop("webshop_100_by_index"),
-    "webshop-100-rich": _shop("webshop_100_rich"),
-    "webshop-1000": _shop("webshop_1000"),
-    "webshop-1000-by-index": _shop("webshop_1000_by_index"),
-    "webshop-1000-human": _shop("webshop_1000_human", pool=4, held_out=4, anchors=0),
-    "webshop-1000-rich": _shop("webshop_1000_rich"),
-    "wordmath": BenchmarkEntry(lambda seed, _: _part("worlds.wordmath.benchmark:WordMath")(seed)),
-    "workshop": BenchmarkEntry(
-        lambda seed, _: _part("worlds.workshop.benchmark:Workshop")(seed),
-        OwnModels(execution="builtin/apprentice"),
-        {"iterations": 10, "pool": 30, "held_out": 100, "episode_steps": 60},
-    ),
-}
-
-_PRIVATE = tuple(f"private-{kind}" for kind in ("codes", "composition", "drift", "labels", "pairs", "units"))
-_GYM = "reasoning_gym"
-_FAMILIES: Mapping[str, str] = {
-    **dict.fromkeys(_PRIVATE, "worlds.private.benchmark"),
-    _GYM: "benchmarks.reasoning_gym",
-}
-"""Benchmarks whose names take options, by the part before a `/` or `?`: the module that has `recorded` (name -> the
-name with all options, as a run records it) and `opened` (name, seed -> benchmark). None has its own learner."""
 
 
 _GIVEN: dict[str, BenchmarkEntry] = {}
@@ -169,12 +133,18 @@ def with_own_models(config: Config) -> Config:
 def shown_to(guidance: str) -> Literal["solutions", "answers"]:
     """Return what a guidance model is shown of questions by default."""
     # The embedded teachers write by rule, from the data set's own solutions; a language model can do with less.
-    return "solutions" if guidance.startswith("builtin/") else "answers"
+    return "solutions" if is_embedded(guidance) else "answers"
+
+
+def source_of(name: str) -> DataSource | None:
+    """Return where the files of a benchmark are fetched, None if it has none, or only its author knows."""
+    source = _entry(name).source
+    return source() if source else None
 
 
 def needs_learner(name: str) -> bool:
     """Return whether the user must name the model for a benchmark's questions, because no stand-in can answer them."""
-    return names_tasks(name) or _family(name) in _FAMILIES
+    return names_tasks(name) or _family(name) is not None
 
 
 def own_defaults(name: str) -> Mapping[str, int]:
@@ -184,10 +154,9 @@ def own_defaults(name: str) -> Mapping[str, int]:
 
 def recorded_name(name: str) -> str:
     """Return the name that a run records, with all options that matter. Raises `UsageError` for an invalid one."""
-    if _family(name) in _FAMILIES:
-        called: str = _part(f"{_FAMILIES[_family(name)]}:recorded")(name)
-        return called
-    if name in _TABLE or not names_tasks(name):
+    if family := _family(name):
+        return family.recorded(name)
+    if not names_tasks(name):
         return name
     from mage_es.engine.benchmarks.tasks.spec import parse
 
@@ -195,21 +164,28 @@ def recorded_name(name: str) -> str:
 
 
 def title(name: str) -> str:
-    if _family(name) in _FAMILIES:
+    if _family(name):
         return name.partition("?")[0].rpartition("/")[2]
-    if name in _TABLE or not names_tasks(name):
+    if not names_tasks(name):
         return name
     from mage_es.engine.benchmarks.tasks.spec import parse
 
     return parse(name).title
 
 
-def _family(name: str) -> str:
-    return "" if names_tasks(name) else name.partition("?")[0].partition("/")[0]
+def _family(name: str) -> BenchmarkFamily | None:
+    if names_tasks(name):
+        return None
+    first = name.partition("?")[0].partition("/")[0]
+    for group in _GROUPS:
+        for entry in (first, f"{first}/"):
+            if entry in plugins(group) and isinstance(family := load(group, entry), BenchmarkFamily):
+                return family
+    return None
 
 
 def names() -> list[str]:
-    return sorted({*_TABLE, *_PRIVATE, *(name for group in _GROUPS for name in plugins(group))})
+    return sorted({name for group in _GROUPS for name in plugins(group) if not name.endswith("/")})
 
 
 def open_benchmark(name: str, *, seed: int, data_dir: Path | str | None = None) -> Benchmark:
@@ -256,18 +232,16 @@ def _find(name: str) -> BenchmarkEntry | None:
 
 @functools.cache
 def _installed(name: str) -> BenchmarkEntry | None:
-    if name in _TABLE:
-        return _TABLE[name]
-    if module := _FAMILIES.get(_family(name)):
-        defaults = {"iterations": 5, "pool": 24, "held_out": 60, "anchors": 30}
-        entry = BenchmarkEntry(lambda seed, _data_dir: _part(f"{module}:opened")(name, seed), defaults=defaults)
-        if _family(name) != _GYM:
-            return entry
-        return entry._replace(reopen=lambda *stored: _part(f"{module}:reopened")(name, *stored))
     if names_tasks(name):
         return BenchmarkEntry(
-            lambda _seed, _data_dir: _part("benchmarks.tasks.benchmark:open_tasks")(name),
-            reopen=lambda *stored: _part("benchmarks.tasks.benchmark:reopen_tasks")(name, *stored),
+            lambda _seed, _data_dir: _tasks().open_tasks(name),
+            reopen=lambda *stored: _tasks().reopen_tasks(name, *stored),
+        )
+    if family := _family(name):
+        return BenchmarkEntry(
+            lambda seed, _data_dir: family.open(name, seed),
+            defaults={"iterations": 5, "pool": 24, "held_out": 60, "anchors": 30},
+            reopen=functools.partial(family.reopen, name) if family.reopen else None,
         )
     for group in _GROUPS:
         if name in plugins(group):
@@ -275,12 +249,18 @@ def _installed(name: str) -> BenchmarkEntry | None:
     return None
 
 
+def _tasks() -> Any:
+    from mage_es.engine.benchmarks.tasks import benchmark  # reads files, for which it imports more than a name needs
+
+    return benchmark
+
+
 def _offered(group: Group, name: str, offered: Any) -> BenchmarkEntry:
     """Return the entry of what another package offers: a definition, an entry, or a function that opens a benchmark."""
     from mage_es.engine.benchmarks.dataset import Definition
 
     if isinstance(offered, Definition):
-        return _from_files(lambda: offered)
+        return from_files(lambda: offered)
     if not isinstance(offered, BenchmarkEntry) and not callable(offered):
         raise faulty(group, name, f"is not a benchmark but an {type(offered).__name__}: {str(offered)[:40]}")
     entry = offered if isinstance(offered, BenchmarkEntry) else BenchmarkEntry(offered)

@@ -17,7 +17,6 @@ import msgspec
 from mage_es.engine.benchmarks.registry import needs_learner, own_models, with_own_models
 from mage_es.engine.config import BENCHMARK
 from mage_es.engine.models import anthropic_api, llamacpp, openai_compatible, vllm_engine
-from mage_es.engine.models.builtin import open_builtin
 from mage_es.engine.seams.model import Model
 from mage_es.engine.seams.plugins import load, open_plugin, plugins
 from mage_es.engine.seams.spec import ModelSpec, parse_spec
@@ -71,15 +70,15 @@ def open_model(spec: str, tier: Tier) -> Model:
         UsageError: no such provider, option or model, or the model cannot serve this tier.
         PrerequisiteError: The provider's client package or key is missing.
     """
-    parsed = parse_spec(spec, known=_options_by_provider())
-    if parsed.provider == "builtin":
-        return open_builtin(spec, tier)
+    parsed = parse_spec(spec, known=_options_by_provider())._replace(tier=tier)
     package = _PACKAGES.get(parsed.provider)
     if package and not _is_installed(package):
         raise PrerequisiteError(
             f"{spec} needs the package {package}: python -m pip install 'mage-es[{parsed.provider}]'"
         )
     if parsed.provider not in _PROVIDERS:
+        if parsed.provider not in plugins("mage_es.models"):
+            raise PrerequisiteError(f"{spec} is not installed here. Name another model, such as openai/MODEL.")
         plugged: Model = open_plugin("mage_es.models", parsed.provider, load("mage_es.models", parsed.provider), parsed)
         return plugged
     return _PROVIDERS[parsed.provider](parsed)
@@ -189,7 +188,7 @@ def check_models(*, execution: str, guidance: str, judge: str = "") -> None:
     models: Sequence[tuple[str, Tier]] = ((execution, "execution"), (guidance, "guidance"), (judge, "judge"))
     for spec, tier in models:
         if spec and parse_spec(spec, known=_options_by_provider()).provider == "builtin":
-            open_builtin(spec, tier)
+            open_model(spec, tier)
 
 
 def _options_by_provider() -> Mapping[str, Sequence[str] | None]:

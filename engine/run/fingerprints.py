@@ -21,6 +21,8 @@ from mage_es.events.vocabulary import ExamOpened, ExamRejudged, RunStarted
 
 _LAYERS = ("mage_es.engine", "mage_es.events", "mage_es.projections")
 """What a number can depend on; the command line only prints it."""
+_PASSED_OVER = {"node_modules", "commands"}
+"""Folders without such modules; a wing's commands are part of the command line."""
 _PROBED = 8
 """How many questions are used to probe a scorer."""
 
@@ -45,8 +47,10 @@ def package_sha256() -> str:
     found = hashlib.sha256()
     for layer in _LAYERS:
         root = Path(next(iter(import_module(layer).__path__)))
-        folders = [root, *sorted(path.parent for path in root.rglob("__init__.py") if "node_modules" not in path.parts)]
+        folders = [root, *sorted(path.parent for path in root.rglob("__init__.py"))]
         for folder in dict.fromkeys(folders):
+            if not _PASSED_OVER.isdisjoint(folder.relative_to(root).parts):
+                continue
             for path in sorted([*folder.glob("*.py"), *(folder.glob("*.md") if folder.name == "prompts" else ())]):
                 found.update(f"{layer}/{path.relative_to(root).as_posix()}\0".encode())
                 found.update(hashlib.sha256(path.read_bytes()).digest())

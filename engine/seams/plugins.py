@@ -1,19 +1,24 @@
-"""Parts of your own: what other installed packages offer by entry point, under the same names as what is built in.
+"""Parts of your own: what installed packages offer by entry point, our wings among them.
 
     group                  what the entry point is
-    mage_es.benchmarks     a `Definition`, a `BenchmarkEntry` (with models and sizes of its own), or a function of
-                           (seed, data_dir) that returns a `Benchmark`
+    mage_es.benchmarks     a `Definition`, a `BenchmarkEntry` (with models and sizes of its own), a `BenchmarkFamily`,
+                           or a function of (seed, data_dir) that returns a `Benchmark`
     mage_es.environments   a function of (seed, data_dir) that returns a `SequentialBenchmark`
     mage_es.models         a function of a `ModelSpec` that returns a `Model`; its name is the provider's
     mage_es.embedders      a function of a `ModelSpec` that returns an `Embedder`; its name is the provider's
     mage_es.search         a function of a `SearchSpec` that returns a `Search`; its name is the provider's
     mage_es.methods        a function of the `RunView` of a run that returns a `Method`
+    mage_es.baselines      a `Baseline` (engine/baselines/table.py)
+    mage_es.commands       a sequence of `CommandEntry`s (cli/entries.py); its name is the wing's
+
+An entry point may also name a table of such things, in which each has the name of its entry point.
 
 Rules
+    - The wings of this package (engine/README.md) are found the same way.
     - No part of a plugin is imported before it is asked for by name.
     - A run stores a benchmark's questions when it begins, and later sessions take them from there. A benchmark that is
       a function is opened again by each, since it may have more than questions; one with `reopen` is not.
-    - What is built in cannot be replaced: its names take precedence.
+    - What is ours cannot be replaced: its names take precedence.
     - What the rules must know of a benchmark's kind is an attribute of it (`Traits` in engine/seams/benchmark.py).
     - An embedder whose calls cost something has a `meter` too (engine/seams/metering.py); any other costs nothing.
 """
@@ -21,13 +26,13 @@ Rules
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 from mage_es.events.errors import MageError, PrerequisiteError
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 Group = Literal[
     "mage_es.benchmarks",
@@ -36,25 +41,94 @@ Group = Literal[
     "mage_es.embedders",
     "mage_es.search",
     "mage_es.methods",
+    "mage_es.baselines",
+    "mage_es.commands",
 ]
+
+_ENDINGS = (".dist-info", ".egg-info")
+
+
+class EntryPoint(NamedTuple):
+    """What a package offers: `value` is `module:name`, `folder` holds the package's metadata."""
+
+    name: str
+    value: str
+    folder: str
+
+    @property
+    def is_ours(self) -> bool:
+        return _package(self.folder) == "mage_es"
+
+    @property
+    def owner(self) -> str:
+        """The package as pip knows it."""
+        for file in ("METADATA", "PKG-INFO"):
+            for line in _lines(Path(self.folder, file)):
+                if line.startswith("Name:"):
+                    return line.removeprefix("Name:").strip()
+        return _package(self.folder)
 
 
 @functools.cache
-def plugins(group: Group) -> Mapping[str, EntryPoint]:
-    """Return the entry points of a group by name; if two share a name the first is taken."""
-    from importlib.metadata import entry_points  # slow to load, and no command line that names no plugin needs it
+def installed() -> Mapping[str, Mapping[str, EntryPoint]]:
+    """Return all entry points by group and name; of two with one name ours is taken, else the first."""
+    # `importlib.metadata` takes several times as long to import as this takes, and every command line needs it.
+    found = sorted(_all_entries(), key=lambda each: not each[1].is_ours)
+    groups: dict[str, dict[str, EntryPoint]] = {}
+    for group, entry in found:
+        groups.setdefault(group, {}).setdefault(entry.name, entry)
+    return groups
 
-    found: dict[str, EntryPoint] = {}
-    for entry in entry_points(group=group):
-        found.setdefault(entry.name, entry)
-    return found
+
+def _all_entries() -> Iterator[tuple[str, EntryPoint]]:
+    seen: set[str] = set()
+    for place in dict.fromkeys(sys.path):
+        try:
+            folders = sorted(each.path for each in os.scandir(place or ".") if each.name.endswith(_ENDINGS))
+        except OSError:  # an archive, or it is not there
+            continue
+        for folder in folders:
+            if (package := _package(folder)) not in seen:
+                seen.add(package)
+                yield from _entries_of(folder)
+
+
+def _entries_of(folder: str) -> Iterator[tuple[str, EntryPoint]]:
+    group = ""
+    for line in _lines(Path(folder, "entry_points.txt")):
+        if line.startswith("["):
+            group = line.strip("[] ")
+        elif "=" in line and not line.startswith(("#", ";")):
+            name, _, value = line.partition("=")
+            yield group, EntryPoint(name.strip(), value.partition("[")[0].strip(), folder)
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):  # most packages offer nothing
+        return []
+
+
+def _package(folder: str) -> str:
+    return Path(folder).name.partition("-")[0].removesuffix(".egg").lower()
+
+
+def plugins(group: Group) -> Mapping[str, EntryPoint]:
+    return installed().get(group, {})
 
 
 def load(group: Group, name: str) -> Any:
-    """Return what an entry point names. Raises the error of `faulty` if it cannot be imported."""
+    """Return what an entry point names, itself or in a table. Raises the error of `faulty` if it cannot be imported."""
+    from pkgutil import resolve_name
+
+    entry = plugins(group)[name]
     try:
-        return plugins(group)[name].load()
+        found = resolve_name(entry.value)
+        return found[name] if isinstance(found, Mapping) else found
     except Exception as error:  # another package's code may raise anything, and the user must learn whose it is
+        if entry.is_ours:
+            raise
         raise faulty(group, name, f"cannot be imported: {type(error).__name__}: {error}") from error
 
 
@@ -65,14 +139,15 @@ def open_plugin(group: Group, name: str, function: Callable[..., Any], *argument
     except MageError:  # which already says what is wrong
         raise
     except Exception as error:  # as above
+        if plugins(group)[name].is_ours:
+            raise
         raise faulty(group, name, f"cannot be opened: {type(error).__name__}: {error}") from error
 
 
 def faulty(group: Group, name: str, problem: str) -> PrerequisiteError:
     """Return the error that says whose plugin it is, what is wrong with it, and how to remove it."""
     entry = plugins(group)[name]
-    owner = entry.dist.name if entry.dist else "an installed package"
     return PrerequisiteError(
-        f"The plugin {name} ({entry.value}, of {owner}) {problem}. "
-        f"Fix or reinstall it, or remove it with: python -m pip uninstall {owner}"
+        f"The plugin {name} ({entry.value}, of {entry.owner}) {problem}. "
+        f"Fix or reinstall it, or remove it with: python -m pip uninstall {entry.owner}"
     )

@@ -12,8 +12,9 @@ from typing import Literal, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from mage_es.events.errors import UsageError, nearest
+from mage_es.events.vocabulary import Tier
 
-__all__ = ["ModelSpec", "parse_spec"]
+__all__ = ["ModelSpec", "is_embedded", "parse_spec"]
 
 _SECRETS = ("key", "token", "secret", "password")
 _MOST = 2**32
@@ -21,13 +22,19 @@ _MOST = 2**32
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
+def is_embedded(spec: str) -> bool:
+    """Return whether a spec names a player of ours, which answers by rule."""
+    return spec.startswith("builtin/")
+
+
 class ModelSpec(NamedTuple):
-    """A spec in parts. `text` is the whole spec as it was given."""
+    """A spec in parts. `text` is the whole spec as it was given; `tier` is what it is opened for, if for anything."""
 
     provider: str
     model: str
     options: Mapping[str, str]
     text: str
+    tier: Tier | None = None
 
     def number(self, option: str, default: float) -> float:
         """Return an option as a number from 0 to `_MOST`. Raises `UsageError` for anything else."""

@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, cast, get_args
 from mage_es.engine.commands import Feedback
 from mage_es.engine.rules.notes import Note, note_of
 from mage_es.engine.seams.faults import shortened
-from mage_es.engine.serving.frozen import FrozenRun
+from mage_es.engine.served.frozen import FrozenRun
 from mage_es.engine.serving.live import Learn, LiveRun, Wish
 from mage_es.engine.serving.replies import ReplyReader
 from mage_es.engine.serving.sending import SeenThrough, httpx_of, seen_through

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mage_es.engine.served.tenants import CREDENTIALS, Guest
 from mage_es.engine.serving.live import Prepared
-from mage_es.engine.serving.tenants import CREDENTIALS, Guest
 
 Headers = list[tuple[bytes, bytes]]
 _HOPS = {

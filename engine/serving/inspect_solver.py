@@ -19,8 +19,8 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from mage_es.engine.rules.notes import Note
 from mage_es.engine.run.directory import Run, as_run
+from mage_es.engine.served.frozen import FrozenRun, freeze
 from mage_es.engine.serving.clients import note_before
-from mage_es.engine.serving.frozen import FrozenRun, freeze
 
 
 @solver  # type: ignore[untyped-decorator]

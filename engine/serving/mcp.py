@@ -43,7 +43,7 @@ from mage_es.engine.rules.prompt import inert
 from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
 from mage_es.engine.rules.retrieval import Candidates
 from mage_es.engine.run.world import state_of
-from mage_es.engine.serving.frozen import FrozenRun, evidence_of, question_of
+from mage_es.engine.served.frozen import FrozenRun, evidence_of, question_of
 from mage_es.engine.serving.journal import NotRecorded
 from mage_es.engine.serving.live import LiveRun
 from mage_es.events.errors import NotFound, UsageError, hidden

@@ -29,15 +29,15 @@ from urllib.request import getproxies, proxy_bypass
 import httpx2
 
 from mage_es.engine.seams.faults import shortened
+from mage_es.engine.served.refusals import Refused, body_of, speaks_anthropic
+from mage_es.engine.served.tenants import Guest
 from mage_es.engine.serving.exchange import Asker, Exchange, answer, texts_of
 from mage_es.engine.serving.headers import Headers, named_after, passed_back, passed_on, replaced, told_of
 from mage_es.engine.serving.journal import Recording
 from mage_es.engine.serving.live import LiveRun, Prepared, Wish
 from mage_es.engine.serving.metrics import Counters
-from mage_es.engine.serving.refusals import Refused, body_of, speaks_anthropic
 from mage_es.engine.serving.sessions import is_retry
 from mage_es.engine.serving.shapes import places_of, put, read
-from mage_es.engine.serving.tenants import Guest
 from mage_es.events.errors import UsageError
 from mage_es.events.vocabulary import Event
 from mage_es.events.vocabulary.serving import RequestShape

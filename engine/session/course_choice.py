@@ -7,9 +7,8 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from mage_es.engine.agents.learner import course_of
-from mage_es.engine.baselines.answering import BaselineTrial
-from mage_es.engine.baselines.methods import asked_by, played_earlier
-from mage_es.engine.baselines.table import BASELINES, LEARNING_AT, is_method, open_method
+from mage_es.engine.baselines.table import LEARNING_AT, find_baseline, is_method, open_method
+from mage_es.engine.baselines.trial import BaselineTrial, asked_by, played_earlier
 from mage_es.engine.courses import Ask, Course
 from mage_es.engine.rules.trajectories import transcript_of
 from mage_es.engine.run.world import World
@@ -38,7 +37,7 @@ def planned_course(world: World, state: State, planned: QuestionPlanned) -> Cour
             )
         trial = BaselineTrial(world.setting, world.benchmark, question)
         return asked_by(trial, prepared, is_reasoned=view_of(world).is_reasoned)
-    baseline = BASELINES.get(planned.routing_arm)  # a baseline's plan names the baseline as its routing arm
+    baseline = find_baseline(planned.routing_arm)  # a baseline's plan names the baseline as its routing arm
     if not is_sequential(world.benchmark):
         if baseline is None:
             return course_of(world.setting, state, planned, question)

@@ -49,7 +49,7 @@ A curriculum, over random failures of task types that appear at different times:
 A benchmark, over random seeds and garbled replies::
 
     from hypothesis import given, settings, strategies as st
-    from mage_es.engine.worlds.truthworld.benchmark import TruthWorld as MyBenchmark
+    from mage_es.engine.players.worlds.truthworld.benchmark import TruthWorld as MyBenchmark
     from mage_es.engine.testing import check_benchmark
 
     @settings(deadline=None, max_examples=2)

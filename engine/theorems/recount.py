@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
 
 from mage_es.engine.agents.critic import judgement, unanswered
 from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Look, Move, Use, advance, begin
-from mage_es.engine.models.builtin import PLAYERS, open_builtin
+from mage_es.engine.models.registry import open_model
 from mage_es.engine.rules.ingredients import trimming_of
 from mage_es.engine.rules.recall import is_recalled
 from mage_es.engine.rules.routes import RECALL
@@ -17,11 +18,12 @@ from mage_es.engine.run.world import World
 from mage_es.engine.seams.benchmark import FAILED
 from mage_es.engine.seams.extraction import without_reasoning
 from mage_es.engine.seams.model import Model, Request
+from mage_es.engine.seams.spec import is_embedded
 from mage_es.engine.session.course_choice import is_learned, learned, planned_course
 from mage_es.engine.session.judge import judged
 from mage_es.engine.theorems.check import Check
 from mage_es.events.digests import sha256_text
-from mage_es.events.errors import LogError, MageError
+from mage_es.events.errors import LogError, MageError, UsageError
 from mage_es.events.facts.private import ERASED, PREFIX, is_erased
 from mage_es.events.vocabulary import (
     AnswerCarried,
@@ -100,8 +102,9 @@ class Recount:
         self._open: dict[_Key, _Asking] = {}
         self._method: tuple[int, bool, World] | None = None
         self._player: Model | None = None
-        if execution in PLAYERS and given.is_release:
-            self._player = open_builtin(execution, PLAYERS[execution][0])
+        if is_embedded(execution) and given.is_release:
+            with suppress(UsageError):  # a log can name anything
+                self._player = open_model(execution, "execution")
         self._right: dict[str, bool] = {}
         self.settled: list[_Settled] = []
         self.made: dict[str, AnswerJudged] = {}

@@ -15,7 +15,7 @@ from mage_es.engine.models.registry import open_model, require_model
 from mage_es.engine.models.retrying import RetryingClient
 from mage_es.engine.rules.ingredients import without
 from mage_es.engine.run.budget import UNLIMITED, Budget, Limits, require_prices
-from mage_es.engine.run.directory import Run
+from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.world import World
 from mage_es.engine.sandbox.sandbox import Sandbox
@@ -23,10 +23,9 @@ from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.metering import Metered
 from mage_es.engine.seams.model import Model
-from mage_es.engine.serving.frozen import BundleMember, bundle_of, evidence_of, question_of
+from mage_es.engine.served.frozen import BundleMember, bundle_of, evidence_of, freeze, question_of
 from mage_es.engine.session.effects import Effects
 from mage_es.engine.verbs.forms import blocking, typed
-from mage_es.engine.verbs.open_run import open_run
 from mage_es.engine.verbs.transcript import CallReport, MoveReport, TrimReport, report_of
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.vocabulary import CallFailed, QuestionPlanned
@@ -75,7 +74,7 @@ async def aask(
         BudgetReached: The next call could exceed the `limits`.
     """
     asked = question_of(question)
-    frozen = open_run(run, at, data_dir=data_dir, benchmark=benchmark, embedder=embedder)
+    frozen = freeze(as_run(run), at, data_dir=data_dir, benchmark=benchmark, embedder=embedder)
     world, state = frozen.world, frozen.state
     if execution is not None:
         require_model("execution", execution)

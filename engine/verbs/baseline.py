@@ -20,12 +20,12 @@ import msgspec
 
 from mage_es.engine.baselines.table import (
     ALSO,
-    BASELINES,
     LEARNING_AT,
-    METHODS,
+    find_baseline,
     is_method,
     is_playing,
     is_writing,
+    names,
     open_method,
     planned,
     require_installed,
@@ -54,6 +54,7 @@ from mage_es.engine.run.world import (
 )
 from mage_es.engine.seams.benchmark import Benchmark, Split
 from mage_es.engine.seams.environment import is_sequential, modes_of
+from mage_es.engine.seams.spec import is_embedded
 from mage_es.engine.search.record import have_paragraphs
 from mage_es.engine.search.registry import RECORD, Searches
 from mage_es.engine.session.beginning import opening, sign
@@ -297,13 +298,13 @@ def with_writer(config: Config, name: str) -> Config:
 def writer_of(config: Config) -> str:
     """Return the guidance model if it can write a text, else ""."""
     # The stand-ins write typed replies by rule, not text.
-    return "" if config.guidance.startswith("builtin/") else config.guidance
+    return "" if is_embedded(config.guidance) else config.guidance
 
 
 def require_baseline(name: str, *, what: str = "baseline", others: Sequence[str] = ()) -> None:
     """Raises `UsageError` for an unknown name, and `PrerequisiteError` if a method's package is missing."""
-    if name not in BASELINES and not is_method(name):
-        raise UsageError(f"There is no {what} {name!r}.{nearest(name, [*others, *BASELINES, *METHODS, *ALSO])}")
+    if find_baseline(name) is None and not is_method(name):
+        raise UsageError(f"There is no {what} {name!r}.{nearest(name, [*others, *names()])}")
     require_installed(name)
 
 
@@ -329,7 +330,8 @@ def looks_in(name: str, benchmark: Benchmark, search: str) -> str:
         if not is_playing(name, modes_of(benchmark)):
             raise UsageError(f"{name} cannot play the episodes of {benchmark.name}: try zero_shot_cot or knn.")
         return search
-    if name not in BASELINES or not BASELINES[name].needs_search or search:
+    baseline = find_baseline(name)
+    if baseline is None or not baseline.needs_search or search:
         return search
     if have_paragraphs(question for split in SPLITS for question in benchmark.questions(split)):
         return RECORD
@@ -384,8 +386,10 @@ def _plans(session: Session, name: str, questions: Sequence[str], *, learning: L
 
 def _beginning(session: Session, name: str, questions: Sequence[str]) -> list[Draft]:
     world = session.world
-    shots = BASELINES[name].shots(world.benchmark.name, world.questions, world.setting.evolution)
-    begun = Draft(event=started(name, shots), iteration=-1, phase="open")
+    baseline = find_baseline(name)
+    assert baseline is not None
+    shots = baseline.shots(world.benchmark.name, world.questions, world.setting.evolution)
+    begun = Draft(event=started(name, baseline, shots), iteration=-1, phase="open")
     return [begun, *_plans(session, name, questions)]
 
 

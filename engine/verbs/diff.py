@@ -25,7 +25,7 @@ from mage_es.engine.run.directory import RUNS_DIR, Run, as_run, find_run
 from mage_es.engine.run.exams import Interval, by_question, exam_records, read_exam
 from mage_es.engine.run.memories import MemoryItem, items_of
 from mage_es.engine.run.world import first_event, state_of
-from mage_es.engine.serving.frozen import freeze
+from mage_es.engine.served.frozen import freeze
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.log import LogReader

@@ -25,7 +25,7 @@ from mage_es.engine.run.memories import (
     things_of,
 )
 from mage_es.engine.run.world import first_event, state_of
-from mage_es.engine.serving.opening import is_served
+from mage_es.engine.served.opening import is_served
 from mage_es.events.errors import RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.projections.fold import State

@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from mage_es.engine.models.builtin import PLAYERS
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.rules.randomness import ranked
 from mage_es.engine.run.directory import Run, as_run
@@ -33,6 +32,7 @@ from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.extraction import without_reasoning
 from mage_es.engine.seams.faults import ModelFault
 from mage_es.engine.seams.model import Model, reply_of
+from mage_es.engine.seams.spec import is_embedded
 from mage_es.engine.theorems.check import Check
 from mage_es.engine.theorems.recount import Heard
 from mage_es.engine.verbs.forms import blocking, typed
@@ -199,6 +199,6 @@ def _check(asked: AskedAgain) -> Check:
         detail += f"; right {asked.right} of {asked.scored}, on record {asked.recorded_right}"
     is_worse = asked.right < asked.recorded_right
     fell = is_worse and sign_test(asked.right, asked.recorded_right) < _P
-    ok = not fell and (asked.same == asked.asked or asked.model not in PLAYERS)
+    ok = not fell and (asked.same == asked.asked or not is_embedded(asked.model))
     detail += "" if ok else ": the recorded replies are not its own"
     return Check(name=name, ok=ok, detail=detail, measured=measured, bound=bound, doubt=asked.same < asked.asked)

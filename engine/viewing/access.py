@@ -26,9 +26,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.serving.opening import SUFFIX
-from mage_es.engine.serving.refusals import Refused
-from mage_es.engine.serving.tenants import Key, KeyRing, keys_in, read_keys
+from mage_es.engine.served.opening import SUFFIX
+from mage_es.engine.served.refusals import Refused
+from mage_es.engine.served.tenants import Key, KeyRing, keys_in, read_keys
 from mage_es.events.disk.opening import read_small
 from mage_es.events.errors import MageError, PrerequisiteError, UsageError
 

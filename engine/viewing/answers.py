@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from mage_es.engine.baselines.table import BASELINES
+from mage_es.engine.baselines.table import find_baseline
 from mage_es.engine.courses import Ask, Course
 from mage_es.engine.embedders.registry import LateEmbedder
 from mage_es.engine.run.directory import Run
@@ -185,7 +185,7 @@ class Rendered:
         texts: dict[str, int],
         requests: Requests,
     ) -> list[dict[str, Any]]:
-        if plan.routing_arm in BASELINES or is_learned(state):
+        if find_baseline(plan.routing_arm) or is_learned(state):
             require_scoring(world, "what a baseline asked")
         course: Course = planned_course(world, state, plan)
         if world.has_gold and any(isinstance(r.event, v.ModelCalled) and r.event.tier == "judge" for r in facts):

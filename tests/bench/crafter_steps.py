@@ -16,8 +16,8 @@ from collections.abc import Callable
 
 import crafter
 
-from mage_es.engine.environments.crafter.game import CrafterGame
-from mage_es.engine.environments.crafter.replies import ACTIONS
+from mage_es.engine.bench.crafter.game import CrafterGame
+from mage_es.engine.bench.crafter.replies import ACTIONS
 
 STEPS = 500
 LIMIT_SECONDS = 8.0

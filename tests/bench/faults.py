@@ -26,9 +26,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.models.retrying import ProviderDown, RetryPolicy
+from mage_es.engine.players.analogist.model import reply
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.standins.analogist.model import reply
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.resume import resume
 from mage_es.events.log import LogReader

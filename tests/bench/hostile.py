@@ -40,15 +40,15 @@ from mage_es.engine.benchmarks.tasks.spec import TaskSpec
 from mage_es.engine.config import Config
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.players.prompts import read_question_prompt
+from mage_es.engine.players.worlds.private.labels import KIND, LabelRule
+from mage_es.engine.players.worlds.wordmath.dice import Dice
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.world import state_of
 from mage_es.engine.seams.model import Completion, Request
-from mage_es.engine.serving.frozen import freeze, question_of
-from mage_es.engine.standins.prompts import read_question_prompt
+from mage_es.engine.served.frozen import freeze, question_of
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.memory import quarantine_all
-from mage_es.engine.worlds.private.labels import KIND, LabelRule
-from mage_es.engine.worlds.wordmath.dice import Dice
 from mage_es.events.log import LogReader
 from tests.bench.tables import print_machine, print_table
 

@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from mage_es.engine.config import Config
+from mage_es.engine.players.analogist.model import reply
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.standins.analogist.model import reply
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, AnswerUnanswered, CallFailed, ModelCalled

@@ -27,6 +27,10 @@ from typing import Any, NamedTuple
 from mage_es.engine.commands import Feedback
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import open_models
+from mage_es.engine.players.truthworld.learner import reply
+from mage_es.engine.players.worlds.truthworld.benchmark import TruthWorld
+from mage_es.engine.players.worlds.truthworld.claims import account
+from mage_es.engine.players.worlds.truthworld.puzzles import read_puzzle
 from mage_es.engine.rules.live_gain import Difference, compared, visits
 from mage_es.engine.rules.notes import NOTHING, Note, NoteBounds
 from mage_es.engine.run.directory import Run, find_run
@@ -36,11 +40,7 @@ from mage_es.engine.seams.model import BETWEEN_TURNS, Request
 from mage_es.engine.serving.live import LiveRun, Prepared
 from mage_es.engine.serving.publishing import Published
 from mage_es.engine.serving.shapes import Reading, Turn
-from mage_es.engine.standins.truthworld.learner import reply
 from mage_es.engine.verbs.evolve import evolve
-from mage_es.engine.worlds.truthworld.benchmark import TruthWorld
-from mage_es.engine.worlds.truthworld.claims import account
-from mage_es.engine.worlds.truthworld.puzzles import read_puzzle
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import FeedbackGiven, InferenceClosed, InferenceOpened, ServingStarted
 from tests.bench.tables import print_table

@@ -1,10 +1,10 @@
 """Two halves of a task file, learned apart and merged, beside one run over both: the same exam of each.
 
-`python -m tests.bench.merge RUNS --execution MODEL` takes the private set `--set` of a seed (engine/worlds/private) as
-tasks of a user's own: `--learned` questions for each half, which have nothing in common but 60 test questions. It
-prints how many of these the model gets right with nothing, with each half, with both merged, and with one run over all.
-Without anchors, recall and failure memories of guidance, so that nothing but the cases differs. A run that is
-there is not made again.
+`python -m tests.bench.merge RUNS --execution MODEL` takes the private set `--set` of a seed
+(engine/players/worlds/private) as tasks of a user's own: `--learned` questions for each half, which have nothing in
+common but 60 test questions. It prints how many of these the model gets right with nothing, with each half, with both
+merged, and with one run over all. Without anchors, recall and failure memories of guidance, so that nothing but the
+cases differs. A run that is there is not made again.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pathlib import Path
 
 from mage_es import Config, Run, evolve, examine, merge
 from mage_es.engine.benchmarks.tasks.spec import TaskSpec
+from mage_es.engine.players.worlds.private.benchmark import PrivateSet
 from mage_es.engine.seams.benchmark import Question
-from mage_es.engine.worlds.private.benchmark import PrivateSet
 
 ASKED, POOL = 60, 20
 

@@ -25,12 +25,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from mage_es.engine.baselines.table import BASELINES
 from mage_es.engine.benchmarks.registry import open_benchmark
-from mage_es.engine.reporting.recorded import RecordedRun
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.exams import RecordedExam
 from mage_es.engine.seams.environment import is_sequential, modes_of
+from mage_es.engine.study.baselines.entries import BASELINES
+from mage_es.engine.study.reporting.recorded import RecordedRun
 from mage_es.events.vocabulary import IterationClosed, IterationPlanned
 from tests.bench.tables import print_machine, print_table
 

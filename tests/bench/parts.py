@@ -23,12 +23,12 @@ from typing import Any
 import msgspec
 
 from mage_es.engine.config import Config
-from mage_es.engine.reporting.statistics import cell_of
+from mage_es.engine.players.worlds.wordmath.benchmark import WordMath
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.study.reporting.statistics import cell_of
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
-from mage_es.engine.worlds.wordmath.benchmark import WordMath
 from tests.bench.tables import print_table
 
 FULL = "full"

@@ -17,14 +17,14 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from mage_es.engine.baselines import table
-from mage_es.engine.baselines.methods import NearestCases
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.method import PreparedTask
 from mage_es.engine.seams.model import Completion, Model, Request
+from mage_es.engine.study.baselines import entries
+from mage_es.engine.study.baselines.methods import NearestCases
 from mage_es.engine.verbs.baseline import run_baseline
 
 
@@ -91,7 +91,7 @@ def main() -> None:
     print(f"{options.benchmark}, seed {options.seed}, {options.held_out} prompts, 5 of {options.learn_from} cases each")
     right: dict[str, Mapping[str, bool]] = {}
     for order, method in ORDERS.items():
-        table.METHODS = {**table.METHODS, "knn": method}
+        entries.METHODS = {**entries.METHODS, "knn": method}
         model = Kept(open_model(options.execution, "execution") if options.execution else None)
         with tempfile.TemporaryDirectory() as folder:
             report = run_baseline(

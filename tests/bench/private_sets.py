@@ -14,11 +14,11 @@ from collections import Counter
 import numpy as np
 
 from mage_es.engine.embedders.hash import HashEmbedder
+from mage_es.engine.players.worlds.private.benchmark import KINDS, PrivateSet
 from mage_es.engine.rules.metric import shown
 from mage_es.engine.rules.setting import are_labels, are_short
 from mage_es.engine.rules.splits import make_splits
 from mage_es.engine.seams.benchmark import SPLITS
-from mage_es.engine.worlds.private.benchmark import KINDS, PrivateSet
 
 LEARNED, ASKED = 120, 60
 

@@ -13,10 +13,10 @@ from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
-from mage_es.cli.ring import told
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import RecordedExam, exam_records, read_exam
-from mage_es.engine.verbs.ring import ANSWERING, NOTHING, PLAIN, difference_of
+from mage_es.engine.study.commands.ring import told
+from mage_es.engine.study.ring import ANSWERING, NOTHING, PLAIN, difference_of
 from mage_es.events.log import LogReader
 
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from mage_es.engine.benchmarks.finqa.equality import is_same_program
-from mage_es.engine.benchmarks.finqa.program import tokens_of
-from tests.engine.benchmarks.hostile import READERS, VERDICTS
+from mage_es.engine.bench.finqa.equality import is_same_program
+from mage_es.engine.bench.finqa.program import tokens_of
+from tests.engine.bench.hostile import READERS, VERDICTS
 
 SIZE, MOST = 200_000, 60
 REPLIES = (

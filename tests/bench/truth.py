@@ -16,14 +16,14 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
+from mage_es.engine.players.worlds.truthworld.benchmark import TruthWorld
 from mage_es.engine.rules.routes import ROUTING_ARMS
-from mage_es.engine.worlds.truthworld.benchmark import TruthWorld
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ActionTaken, QuestionPlanned
 from mage_es.projections.fold import State, fold
 from tests.bench.seeds import Exams, evolved, examined, parser, rate, spread
 from tests.bench.tables import print_table
-from tests.engine.worlds.truthworld.oracle import Oracle
+from tests.engine.players.worlds.truthworld.oracle import Oracle
 
 KINDS = ("helpful", "useless", "harmful", "poisoned")
 

@@ -13,8 +13,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from mage_es.engine.environments.webshop.benchmark import PAPER, RETROAGENT, WebShop
-from mage_es.engine.environments.webshop.shopping import Shopping
+from mage_es.engine.bench.webshop.benchmark import PAPER, RETROAGENT, WebShop
+from mage_es.engine.bench.webshop.shopping import Shopping
 
 MOST_EPISODES = 1_500
 

@@ -29,6 +29,7 @@ import numpy as np
 
 import mage_es
 from mage_es.engine.config import Config, canonical, fingerprint
+from mage_es.engine.players.worlds.truthworld.benchmark import TruthWorld
 from mage_es.engine.rules.bandits import choose, rewarded
 from mage_es.engine.rules.effect import askings
 from mage_es.engine.rules.snapshot import decision_on
@@ -36,7 +37,6 @@ from mage_es.engine.rules.what_if import LEAST, Toss, estimated
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.world import state_of
 from mage_es.engine.verbs.what_if import WhatIfEstimate, what_if
-from mage_es.engine.worlds.truthworld.benchmark import TruthWorld
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (
     MICRO,
@@ -54,7 +54,7 @@ from mage_es.projections.scores import Scores
 from tests.bench.effect import OneLand, asked
 from tests.bench.long_run import commits
 from tests.bench.tables import Gate, Ratio, print_gates, print_machine, print_table
-from tests.engine.worlds.truthworld.oracle import Oracle
+from tests.engine.players.worlds.truthworld.oracle import Oracle
 
 ARMS = ("a", "b", "c", "d", "e")
 TYPES = 6

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mage_es.cli.baseline import LEARNING
-from mage_es.engine.baselines.table import METHODS
+from mage_es.engine.study.baselines.entries import METHODS
 from tests.engine.verbs.test_baseline import hotpot
 
 pytestmark = pytest.mark.slow

@@ -16,7 +16,10 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from mage_es.cli.demo import (
+from mage_es.cli.output import Output
+from mage_es.cli.settings import resolve
+from mage_es.cli.tables import agents
+from mage_es.engine.study.commands.demo import (
     CONFIG,
     EPISODES,
     LEARN_FROM,
@@ -29,9 +32,6 @@ from mage_es.cli.demo import (
     lesson,
     teach,
 )
-from mage_es.cli.output import Output
-from mage_es.cli.settings import resolve
-from mage_es.cli.tables import agents
 from tests.cli.conftest import Command
 from tests.engine.models.provider import provider
 from tests.viewing.conftest import Looked, browser, look

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.seams.plugins import plugins
+from mage_es.engine.seams.plugins import installed
 
 pytestmark = pytest.mark.slow
 
@@ -59,18 +59,18 @@ def test_the_list_says_what_is_there_and_how_to_get_the_rest(mage: Command) -> N
 def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Return the name of a benchmark of another package, whose data is not there and which is listed first."""
     (tmp_path / "a_plugin.py").write_text(
-        "from mage_es.engine.benchmarks.gsm8k import GSM8K\nFIRST = GSM8K._replace(name='aardvark')\n"
+        "from mage_es.engine.bench.gsm8k import GSM8K\nFIRST = GSM8K._replace(name='aardvark')\n"
     )
     info = tmp_path / "a_plugin-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: a-plugin\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[mage_es.benchmarks]\naardvark = a_plugin:FIRST\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    plugins.cache_clear()
+    installed.cache_clear()
     yield "aardvark"
     monkeypatch.undo()
     sys.modules.pop("a_plugin", None)
-    plugins.cache_clear()
+    installed.cache_clear()
 
 
 def test_the_list_sends_nobody_to_fetch_what_another_package_offers(mage: Command, plugin: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.standins.analogist.model import reply
+from mage_es.engine.players.analogist.model import reply
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     AnswerCarried,

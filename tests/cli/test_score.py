@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mage_es.engine.bench.webshop.benchmark import PAPER, WebShop
+from mage_es.engine.bench.webshop.reference import solution
 from mage_es.engine.benchmarks.registry import open_benchmark
-from mage_es.engine.environments.webshop.benchmark import PAPER, WebShop
-from mage_es.engine.environments.webshop.reference import solution
-from tests.engine.environments.webshop.small import DATA, needs_data
+from tests.engine.bench.webshop.small import DATA, needs_data
 
 
 def test_each_question_is_one_line_on_stdout_and_the_totals_are_on_stderr(

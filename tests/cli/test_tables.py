@@ -8,7 +8,7 @@ import pytest
 from mage_es.cli import tables
 from mage_es.cli.exam import examined
 from mage_es.cli.output import TextTable
-from mage_es.engine.serving.frozen import BundleMember
+from mage_es.engine.served.frozen import BundleMember
 from mage_es.engine.theorems.check import Check
 from mage_es.engine.verbs.agents import MissingGuidance
 from mage_es.engine.verbs.exam_report import ExamReport, GroupScore

@@ -9,8 +9,8 @@ import hashlib
 from collections.abc import Sequence
 
 from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.players.prompts import read_question_prompt
 from mage_es.engine.seams.model import Completion, Request
-from mage_es.engine.standins.prompts import read_question_prompt
 
 
 class Copier:

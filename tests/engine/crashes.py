@@ -32,6 +32,7 @@ from unittest.mock import patch
 
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.players.worlds.wordmath import benchmark as wordmath
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.model import Completion, Model, Request
@@ -41,7 +42,6 @@ from mage_es.engine.theorems.ratchet import check_ratchet
 from mage_es.engine.theorems.recheck import check_replay
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.resume import resume
-from mage_es.engine.worlds.wordmath import benchmark as wordmath
 from mage_es.events.care import verify_log
 from mage_es.events.errors import Interrupted, PrerequisiteError, UsageError, WriterPoisoned
 from mage_es.events.log import Log, LogReader

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from mage_es.engine.config import Config
+from mage_es.engine.players.worlds.wordmath.generator import generate
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
-from mage_es.engine.worlds.wordmath.generator import generate
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ModelCalled, QuestionPlanned, RunStarted, TaskTypeCreated
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from mage_es.engine.config import Config
+from mage_es.engine.players.analogist.model import reply
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.standins.analogist.model import reply
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume

@@ -13,13 +13,13 @@ import pytest
 
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.players.prompts import json_block
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.model import Completion, Request
-from mage_es.engine.standins.prompts import json_block
+from mage_es.engine.serving.open_run import open_run
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import ExamReport, examine
-from mage_es.engine.verbs.open_run import open_run
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.show import show
 from mage_es.engine.verbs.verify import verify

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from mage_es.engine.benchmarks.files import contents, read_toml
-from mage_es.engine.matrix.plan import read_matrix
 from mage_es.engine.run.pricing import read_prices
+from mage_es.engine.study.matrix.plan import read_matrix
 from mage_es.events.errors import PrerequisiteError, UsageError
 
 DEEP = "[" * 100_000 + "]" * 100_000

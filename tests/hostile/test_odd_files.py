@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mage_es.engine.run.pricing import read_prices
-from mage_es.engine.serving.tenants import read_keys
+from mage_es.engine.served.tenants import read_keys
 from mage_es.events.disk.opening import OddFile, open_regular, opened, read_small
 from mage_es.events.errors import UsageError
 from tests.hostile.odd import COMMANDS, EVERYWHERE, ODD, not_for_ever, places, put, require_told, run_command

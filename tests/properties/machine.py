@@ -43,6 +43,7 @@ from mage_es.engine.commands import (
 from mage_es.engine.config import Config
 from mage_es.engine.courses import Ask, Fact, Finish, Move, Use, advance, begin, catch_up
 from mage_es.engine.decide import decide
+from mage_es.engine.players.worlds.wordmath import benchmark as wordmath
 from mage_es.engine.rules.authoring import sources_of
 from mage_es.engine.rules.near_duplicates import normalise
 from mage_es.engine.run.world import World, open_world
@@ -50,7 +51,6 @@ from mage_es.engine.seams.model import Completion
 from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.testing.invariants import sorted_dump
 from mage_es.engine.testing.stages import round_trip
-from mage_es.engine.worlds.wordmath import benchmark as wordmath
 from mage_es.events.digests import sha256_text
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mage_es.engine.embedders.hash import HashEmbedder
+from mage_es.engine.players.worlds.wordmath import benchmark as wordmath
+from mage_es.engine.players.worlds.wordmath.benchmark import WordMath
 from mage_es.engine.run.task_typing import TaskTyping
 from mage_es.engine.seams.benchmark import Question, TaskTypeSource
-from mage_es.engine.worlds.wordmath import benchmark as wordmath
-from mage_es.engine.worlds.wordmath.benchmark import WordMath
 
 pytestmark = pytest.mark.slow
 

@@ -7,17 +7,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mage_es.engine.benchmarks.finqa.benchmark import FINQA
-from mage_es.engine.benchmarks.gsm8k import GSM8K
-from mage_es.engine.benchmarks.hotpotqa.benchmark import HOTPOTQA
-from mage_es.engine.benchmarks.medqa import MEDQA
-from mage_es.engine.benchmarks.realmath.benchmark import REALMATH
-from mage_es.engine.benchmarks.stbench.benchmark import STBENCH
+from mage_es.engine.bench.crafter.benchmark import Crafter
+from mage_es.engine.bench.finqa.benchmark import FINQA
+from mage_es.engine.bench.gsm8k import GSM8K
+from mage_es.engine.bench.hotpotqa.benchmark import HOTPOTQA
+from mage_es.engine.bench.medqa import MEDQA
+from mage_es.engine.bench.realmath.benchmark import REALMATH
+from mage_es.engine.bench.stbench.benchmark import STBENCH
+from mage_es.engine.bench.webqa.benchmark import WEBQA
+from mage_es.engine.bench.webshop.benchmark import WebShop
 from mage_es.engine.benchmarks.tasks.scorers import SCORERS
-from mage_es.engine.benchmarks.webqa.benchmark import WEBQA
 from mage_es.engine.courses import Ask, Finish, Use, advance, begin
-from mage_es.engine.environments.crafter.benchmark import Crafter
-from mage_es.engine.environments.webshop.benchmark import WebShop
+from mage_es.engine.players.worlds.truthworld.benchmark import TruthWorld
+from mage_es.engine.players.worlds.wordmath.benchmark import WordMath
+from mage_es.engine.players.worlds.workshop.benchmark import Workshop
 from mage_es.engine.rules.harvest import reasoning_of
 from mage_es.engine.rules.prompt import PromptQuestion, Quote, Section, render_answer
 from mage_es.engine.rules.routes import ROUTING_ARMS, Route, follow
@@ -27,9 +30,6 @@ from mage_es.engine.seams.benchmark import Question, traits_of
 from mage_es.engine.seams.embedder import to_bytes
 from mage_es.engine.seams.environment import Moment
 from mage_es.engine.seams.model import Request
-from mage_es.engine.worlds.truthworld.benchmark import TruthWorld
-from mage_es.engine.worlds.wordmath.benchmark import WordMath
-from mage_es.engine.worlds.workshop.benchmark import Workshop
 from mage_es.events.vocabulary import MemoryAppended, Origin, QuestionPlanned, Retrieved, SkillRefined
 from mage_es.projections.fold import State
 from tests.engine.rules.states import setting_of

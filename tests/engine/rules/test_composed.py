@@ -9,11 +9,11 @@ from itertools import chain, combinations
 import msgspec
 import pytest
 
-from mage_es.engine.benchmarks.gsm8k import GSM8K
-from mage_es.engine.benchmarks.hotpotqa.benchmark import HOTPOTQA
-from mage_es.engine.benchmarks.medqa import MEDQA
+from mage_es.engine.bench.gsm8k import GSM8K
+from mage_es.engine.bench.hotpotqa.benchmark import HOTPOTQA
+from mage_es.engine.bench.medqa import MEDQA
+from mage_es.engine.bench.webqa.benchmark import WEBQA
 from mage_es.engine.benchmarks.tasks.scorers import SCORERS, scorer_of
-from mage_es.engine.benchmarks.webqa.benchmark import WEBQA
 from mage_es.engine.rules.prompt import PromptQuestion, render_answer, worked
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.model import Request

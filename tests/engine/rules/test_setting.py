@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from mage_es.engine.bench.crafter.benchmark import Crafter
+from mage_es.engine.bench.stbench.benchmark import EXTENDED, MERGED, STBENCH
 from mage_es.engine.benchmarks.numbers import INSTRUCTION
-from mage_es.engine.benchmarks.stbench.benchmark import EXTENDED, MERGED, STBENCH
 from mage_es.engine.config import Config
-from mage_es.engine.environments.crafter.benchmark import Crafter
+from mage_es.engine.players.worlds.wordmath.benchmark import WordMath
 from mage_es.engine.rules.setting import Setting, are_labels, are_short
 from mage_es.engine.seams.benchmark import ContextRole, Question, Traits, traits_of
-from mage_es.engine.worlds.wordmath.benchmark import WordMath
 from tests.engine.rules.states import setting_of
 
 

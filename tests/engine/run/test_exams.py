@@ -11,7 +11,7 @@ from scipy.stats import multinomial
 
 from mage_es.engine.run.exams import RecordedExam, by_question, exam_records, paired, read_exam, sign_test
 from mage_es.events.log import LogReader
-from tests.engine.reporting.conftest import Bench, called, played
+from tests.engine.study.reporting.conftest import Bench, called, played
 
 
 @pytest.fixture

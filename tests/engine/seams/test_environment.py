@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from mage_es.engine.players.worlds.workshop.benchmark import Workshop
 from mage_es.engine.seams.benchmark import LONGEST_REPLY
 from mage_es.engine.seams.environment import action_in
-from mage_es.engine.worlds.workshop.benchmark import Workshop
 from mage_es.events.errors import PrerequisiteError
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from mage_es.engine.players.worlds.workshop.benchmark import Workshop
 from mage_es.engine.seams.environment import Environment, is_sequential
 from mage_es.engine.seams.playing import play_actions, sightings, transcript
-from mage_es.engine.worlds.workshop.benchmark import Workshop
 
 BENCHMARK = Workshop(5)
 QUESTION = next(q for q in BENCHMARK.questions("evolution") if q.task_type.endswith("_tools"))
@@ -45,7 +45,7 @@ def test_sightings_hold_everything_once_in_the_order_in_which_it_was_seen() -> N
 
 
 def test_only_a_benchmark_of_episodes_is_sequential() -> None:
-    from mage_es.engine.worlds.wordmath.benchmark import WordMath
+    from mage_es.engine.players.worlds.wordmath.benchmark import WordMath
 
     assert is_sequential(BENCHMARK)
     assert not is_sequential(WordMath(1))

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mage_es.engine.bench.fetching import fetch
 from mage_es.engine.benchmarks import registry
 from mage_es.engine.benchmarks.registry import names, open_benchmark, own_defaults
 from mage_es.engine.config import Config
@@ -19,9 +20,8 @@ from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import reopen_world
 from mage_es.engine.seams.benchmark import Question
-from mage_es.engine.seams.plugins import load, plugins
+from mage_es.engine.seams.plugins import installed, load
 from mage_es.engine.search.registry import Searches
-from mage_es.engine.verbs.data import fetch
 from mage_es.engine.verbs.doctor import tasks
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.errors import PrerequisiteError, UsageError
@@ -29,9 +29,9 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import MemoryAppended
 
 PLUGIN = """
-from mage_es.engine.benchmarks.gsm8k import GSM8K
+from mage_es.engine.bench.gsm8k import GSM8K
 from mage_es.engine.benchmarks.registry import BenchmarkEntry
-from mage_es.engine.worlds.wordmath.benchmark import WordMath
+from mage_es.engine.players.worlds.wordmath.benchmark import WordMath
 
 DEFINED = GSM8K._replace(name="defined")
 
@@ -67,7 +67,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 
 
 def forget() -> None:
-    plugins.cache_clear()
+    installed.cache_clear()
     registry._installed.cache_clear()
 
 
@@ -84,7 +84,7 @@ def test_a_definition_a_function_and_a_row_each_become_a_benchmark(install: Inst
 
 
 FEW = """
-from mage_es.engine.worlds.workshop.benchmark import Workshop
+from mage_es.engine.players.worlds.workshop.benchmark import Workshop
 
 
 class Few(Workshop):

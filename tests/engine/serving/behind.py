@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from mage_es.engine.served.tenants import Door
 from mage_es.engine.serving.app import App
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.proxy import Allowance
 from mage_es.engine.serving.server import listening, serve_until
-from mage_es.engine.serving.tenants import Door
 from mage_es.engine.telemetry.live import Outbox
 
 PATIENCE_S = 300.0

@@ -12,10 +12,10 @@ import httpx2
 import pytest
 
 from mage_es.engine.run.directory import Run
+from mage_es.engine.served.settings import Serving
+from mage_es.engine.served.tenants import Door, Key, KeyRing
 from mage_es.engine.serving.live import LONGEST_TEXT
-from mage_es.engine.serving.settings import Serving
-from mage_es.engine.serving.tenants import Door, Key, KeyRing
-from mage_es.engine.verbs.serve import ServeReport, aserve
+from mage_es.engine.serving.serve import ServeReport, aserve
 from mage_es.events.errors import UsageError
 from tests.engine.serving.behind import PATIENCE_S, serving
 from tests.engine.serving.conftest import Opening

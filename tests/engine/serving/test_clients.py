@@ -18,8 +18,8 @@ import mage_es
 from mage_es.engine.rules.notes import Note
 from mage_es.engine.run.directory import Run
 from mage_es.engine.serving.clients import OpenedRun
+from mage_es.engine.serving.open_run import open_run
 from mage_es.engine.serving.shapes import read, spliced
-from mage_es.engine.verbs.open_run import open_run
 from mage_es.events.errors import Conflict, NotFound, RunLocked, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import FeedbackGiven, InferenceClosed, InferenceOpened, MemoryProposed, RequestShape

@@ -12,10 +12,10 @@ import pytest
 
 from mage_es.engine.commands import Feedback
 from mage_es.engine.run.directory import Run
+from mage_es.engine.served.tenants import Door, Key, KeyRing
 from mage_es.engine.serving.live import LiveRun
-from mage_es.engine.serving.tenants import Door, Key, KeyRing
+from mage_es.engine.serving.publish import publish
 from mage_es.engine.verbs.memory import curate
-from mage_es.engine.verbs.publish import publish
 from mage_es.engine.verbs.review import review
 from mage_es.engine.verbs.verify import verify
 from tests.engine.serving.behind import PATIENCE_S, serving

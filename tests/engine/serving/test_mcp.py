@@ -28,16 +28,16 @@ import mage_es
 from mage_es.cli import main
 from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.run.directory import Run, clock
-from mage_es.engine.serving.frozen import FrozenRun
+from mage_es.engine.served.frozen import FrozenRun
+from mage_es.engine.serving.gain import gain
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.mcp import TOOLS, AgentView, McpApp, called, offered, server_of, shown_by, shown_now
-from mage_es.engine.verbs.gain import gain
+from mage_es.engine.serving.open_run import open_run
 from mage_es.engine.verbs.memory import curate
-from mage_es.engine.verbs.open_run import open_run
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import Draft, FeedbackGiven, InferenceOpened, MemoryAppended, MemoryProposed
 from tests.engine.serving.conftest import Opening
-from tests.engine.verbs.test_open_run import state_on_disk
+from tests.engine.serving.test_open_run import state_on_disk
 
 QUESTION = "Ben buys 3 notebooks at $4 each and 2 pens at $1.50 each. How much does he pay?"
 PROTOCOLS = ("auto", "legacy")

@@ -12,11 +12,11 @@ import pytest
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.inheriting import inheritance
 from mage_es.engine.serving.live import LiveRun
+from mage_es.engine.serving.open_run import open_run
 from mage_es.engine.verbs.ask import ask
 from mage_es.engine.verbs.baseline import run_baseline
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
-from mage_es.engine.verbs.open_run import open_run
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise

@@ -23,11 +23,11 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import state_of
 from mage_es.engine.serving.live import LiveRun
+from mage_es.engine.serving.open_run import open_run
+from mage_es.engine.serving.publish import PublishReport, publish
 from mage_es.engine.theorems.serving import check_injections
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.memory import curate
-from mage_es.engine.verbs.open_run import open_run
-from mage_es.engine.verbs.publish import PublishReport, publish
 from mage_es.engine.verbs.review import review
 from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import UsageError

@@ -21,11 +21,11 @@ from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.rules.trials import LEAST
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.served.tenants import Door, Key, KeyRing
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.mcp import called, shown_by
-from mage_es.engine.serving.tenants import Door, Key, KeyRing
+from mage_es.engine.serving.publish import publish
 from mage_es.engine.theorems.publishing import check_proposals
-from mage_es.engine.verbs.publish import publish
 from mage_es.engine.verbs.review import review
 from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import UsageError

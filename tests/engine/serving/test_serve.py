@@ -21,9 +21,9 @@ import pytest
 from msgspec.structs import replace
 
 from mage_es.engine.run.directory import Run
+from mage_es.engine.served.settings import Serving
+from mage_es.engine.serving.serve import ServeReport, aserve, serve
 from mage_es.engine.serving.server import listening
-from mage_es.engine.serving.settings import Serving
-from mage_es.engine.verbs.serve import ServeReport, aserve, serve
 from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import InferenceClosed, InferenceOpened

@@ -12,10 +12,10 @@ import pytest
 
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Telemetry
+from mage_es.engine.served.settings import Serving
 from mage_es.engine.serving.live import LiveRun
-from mage_es.engine.serving.settings import Serving
+from mage_es.engine.serving.serve import serve
 from mage_es.engine.telemetry.live import sending
-from mage_es.engine.verbs.serve import serve
 from mage_es.events.errors import UsageError
 from tests.engine.serving.behind import PATIENCE_S, serving
 from tests.engine.serving.conftest import Opening

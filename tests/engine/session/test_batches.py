@@ -20,6 +20,7 @@ import pytest
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.models.retrying import DEFAULT_RETRIES, ProviderDown
+from mage_es.engine.players.worlds.truthworld.standings import SAYINGS
 from mage_es.engine.run.budget import UNLIMITED, Limits
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.pricing import read_prices
@@ -32,7 +33,6 @@ from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.exam_report import ExamReport
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
-from mage_es.engine.worlds.truthworld.standings import SAYINGS
 from mage_es.events.errors import BudgetReached, Interrupted, MageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import BatchSubmitted, CallFailed, Event, IterationClosed, ModelCalled

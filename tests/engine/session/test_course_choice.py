@@ -5,11 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mage_es.engine.baselines.table import BASELINES, planned
+from mage_es.engine.baselines.table import planned
 from mage_es.engine.config import Config
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.run.world import World, open_world
 from mage_es.engine.session.course_choice import planned_course, view_of
+from mage_es.engine.study.baselines.entries import BASELINES
 from mage_es.events.vocabulary import QuestionPlanned, SkillCreated
 from mage_es.projections.fold import State
 

@@ -20,6 +20,8 @@ from mage_es.engine.commands import PlanAnswers
 from mage_es.engine.config import Config
 from mage_es.engine.courses import Act, Ask, Finish, advance, begin
 from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.players.worlds.workshop.benchmark import Workshop
+from mage_es.engine.players.worlds.workshop.lands import PLACES
 from mage_es.engine.rules.retrieval import SEARCH_ARMS
 from mage_es.engine.rules.trajectories import transcript_of
 from mage_es.engine.run.directory import Run, find_run
@@ -36,8 +38,6 @@ from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.show import show
-from mage_es.engine.worlds.workshop.benchmark import Workshop
-from mage_es.engine.worlds.workshop.lands import PLACES
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import Interrupted, LogError, UsageError
 from mage_es.events.log import LogReader
@@ -311,7 +311,7 @@ def test_an_environment_that_plays_differently_on_resuming_is_noticed(
             run_id="r",
             models=Models(Apprentice(count), guidance),
         )
-    monkeypatch.setattr("mage_es.engine.worlds.workshop.game.NOTHING", "Nothing at all happens.")
+    monkeypatch.setattr("mage_es.engine.players.worlds.workshop.game.NOTHING", "Nothing at all happens.")
     with pytest.raises(LogError, match="differently"):
         resume(
             find_run(tmp_path, "r"),

@@ -12,6 +12,8 @@ import pytest
 from mage_es.engine.config import Config
 from mage_es.engine.courses import Ask, Course, Finish, advance, begin
 from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.players.worlds.truthworld.benchmark import TruthWorld
+from mage_es.engine.players.worlds.truthworld.standings import SAYINGS
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import LONGEST_REPLY, Question, Verdict
@@ -22,8 +24,6 @@ from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.show import show
-from mage_es.engine.worlds.truthworld.benchmark import TruthWorld
-from mage_es.engine.worlds.truthworld.standings import SAYINGS
 from mage_es.events.errors import Interrupted, PrerequisiteError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, AnswerUndecided, ModelCalled, QuestionPlanned, ReplyRejected

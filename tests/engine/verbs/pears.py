@@ -8,8 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mage_es.engine.config import Config
-from mage_es.engine.models.builtin import open_builtin
-from mage_es.engine.models.registry import Models
+from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.model import Completion, Request
@@ -49,7 +48,7 @@ class Echo:
 
 
 def models_with(echo: Echo) -> Models:
-    return Models(echo, open_builtin("builtin/reference", "guidance"), None)
+    return Models(echo, open_model("builtin/reference", "guidance"), None)
 
 
 def stopped(runs: Path, echo: Echo) -> Run:

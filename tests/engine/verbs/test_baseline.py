@@ -10,7 +10,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mage_es.engine.baselines.table import BASELINES
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.config import Config, parse
 from mage_es.engine.models.registry import Models
@@ -19,6 +18,7 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import first_event
 from mage_es.engine.seams.faults import Fault, ModelFault
 from mage_es.engine.seams.model import Completion, Model, Request
+from mage_es.engine.study.baselines.entries import BASELINES
 from mage_es.engine.verbs.baseline import is_baseline, read_baseline, resume_baseline, run_baseline
 from mage_es.engine.verbs.show import show
 from mage_es.engine.verbs.transcript import CallReport
@@ -35,7 +35,7 @@ from mage_es.events.vocabulary import (
     RunStarted,
     SplitCommitted,
 )
-from tests.engine.environments.webshop.small import DATA, needs_data
+from tests.engine.bench.webshop.small import DATA, needs_data
 
 pytestmark = pytest.mark.slow
 

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from mage_es.engine.config import Config
+from mage_es.engine.players.analogist.model import reply
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.standins.analogist.model import reply
 from mage_es.engine.verbs.estimate import Estimate, TierEstimate, estimate
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.runs import summarise

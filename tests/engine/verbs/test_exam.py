@@ -15,7 +15,6 @@ import pytest
 
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import open_model
-from mage_es.engine.reporting.recorded import RecordedRun
 from mage_es.engine.rules.splits import recorded_splits
 from mage_es.engine.run.budget import UNLIMITED, Limits
 from mage_es.engine.run.directory import Run, clock, find_run
@@ -23,6 +22,7 @@ from mage_es.engine.run.exams import exam_records, sign_test
 from mage_es.engine.run.questions import stored_questions
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.study.reporting.recorded import RecordedRun
 from mage_es.engine.theorems.inference import check_inference
 from mage_es.engine.verbs.baseline import run_baseline
 from mage_es.engine.verbs.evolve import evolve

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.benchmarks.finqa.benchmark import FINQA
-from mage_es.engine.benchmarks.gsm8k import GSM8K
-from mage_es.engine.benchmarks.hotpotqa.benchmark import HOTPOTQA
+from mage_es.engine.bench.finqa.benchmark import FINQA
+from mage_es.engine.bench.gsm8k import GSM8K
+from mage_es.engine.bench.hotpotqa.benchmark import HOTPOTQA
+from mage_es.engine.bench.webqa.benchmark import WEBQA
 from mage_es.engine.benchmarks.records import read_records
-from mage_es.engine.benchmarks.webqa.benchmark import WEBQA
 from mage_es.engine.verbs.score import _prediction, score
 from mage_es.events.errors import PrerequisiteError, UsageError
 

@@ -45,7 +45,7 @@ from mage_es.events.vocabulary import (
 )
 from mage_es.projections.fold import State
 from tests.engine.forgery import forged
-from tests.engine.verbs.test_ring import THINGS, Imitator
+from tests.engine.study.test_ring import THINGS, Imitator
 
 pytestmark = pytest.mark.slow
 E = TypeVar("E", bound=Event)

@@ -1,0 +1,40 @@
+"""What a command of `mage-es` is: a wing offers a sequence of them by an entry point of `mage_es.commands`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import typer
+
+from mage_es.cli.help import PanelledCommand, PanelledGroup
+
+
+class CommandEntry(NamedTuple):
+    """A command: its panel in the help text, its rank there (the kernel's are 10, 20, ...), its function, its examples
+    and its name if that is not the function's."""
+
+    panel: str
+    rank: int
+    function: Callable[..., None]
+    examples: str
+    name: str | None = None
+
+    def add_to(self, app: typer.Typer) -> None:
+        made = app.command(self.name, cls=PanelledCommand, epilog=self.examples, rich_help_panel=self.panel)
+        made(self.function)
+
+
+class GroupEntry:
+    """Commands of two words, each with its examples, under one first word."""
+
+    def __init__(
+        self, panel: str, rank: int, name: str, help: str, **commands: tuple[Callable[..., None], str]
+    ) -> None:
+        self.panel, self.rank, self.name, self.help, self.commands = panel, rank, name, help, commands
+
+    def add_to(self, app: typer.Typer) -> None:
+        group = typer.Typer(cls=PanelledGroup, help=self.help, no_args_is_help=True)
+        for word, (function, epilog) in self.commands.items():
+            group.command(word, cls=PanelledCommand, epilog=epilog)(function)
+        app.add_typer(group, name=self.name, rich_help_panel=self.panel)

@@ -1,0 +1,1 @@
+"""The nine benchmarks of the paper, their environments and their data."""

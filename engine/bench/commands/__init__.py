@@ -1,0 +1,6 @@
+"""The command of the wing."""
+
+from mage_es.cli.entries import CommandEntry
+from mage_es.engine.bench.commands import fetch
+
+COMMANDS = (CommandEntry("Set up", 11, fetch.fetch, fetch.EXAMPLES),)

@@ -1,1 +1,0 @@
-"""Sequential environments: benchmarks whose questions are episodes of many actions."""

@@ -1,0 +1,17 @@
+"""Stand-ins: embedded players that answer by rule, so that every benchmark runs without a language model.
+
+They parse the prompts that the engine writes for language models, and know nothing else: no benchmark, gold answer,
+store, clock or random source, and no memory between calls. They never set the terms: a prompt is worded for language
+models, and the stand-ins adapt. Their scores show that the machinery works, not what MAGE is worth.
+
+    builtin/analogist    execution   word problems, by analogy with the worked examples in the prompt
+    builtin/reader       execution   questions in prose, by finding answers in what the prompt quotes
+    builtin/apprentice   execution   episodes of workshop; in others, such as those of Crafter, it tries actions
+    builtin/shopper      execution   episodes of WebShop
+    builtin/truthworld   execution   truthworld, right as often as its law says
+    builtin/reference    guidance    every brief, from reference solutions
+    builtin/truthguide   guidance    the briefs of truthworld, from its reference solutions
+    builtin/truthjudge   judge       the free-form answers of truthworld
+
+`engine/players/players.py` registers them by name. Nothing outside this package imports it.
+"""

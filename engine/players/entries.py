@@ -1,0 +1,32 @@
+"""The generated benchmarks by name, with the players that they are run with; none is imported before it is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pkgutil import resolve_name
+from typing import Any
+
+from mage_es.engine.benchmarks.registry import BenchmarkEntry, BenchmarkFamily, OwnModels
+
+
+def _part(place: str) -> Any:
+    return resolve_name(f"mage_es.engine.players.worlds.{place}")
+
+
+_PRIVATE = BenchmarkFamily(
+    lambda name: _part("private.benchmark:recorded")(name),
+    lambda name, seed: _part("private.benchmark:opened")(name, seed),
+)
+BENCHMARKS: Mapping[str, BenchmarkEntry | BenchmarkFamily] = {
+    **{f"private-{kind}": _PRIVATE for kind in ("codes", "composition", "drift", "labels", "pairs", "units")},
+    "truthworld": BenchmarkEntry(
+        lambda seed, _: _part("truthworld.benchmark:TruthWorld")(seed),
+        OwnModels("builtin/truthworld", "builtin/truthguide", "builtin/truthjudge"),
+    ),
+    "wordmath": BenchmarkEntry(lambda seed, _: _part("wordmath.benchmark:WordMath")(seed)),
+    "workshop": BenchmarkEntry(
+        lambda seed, _: _part("workshop.benchmark:Workshop")(seed),
+        OwnModels(execution="builtin/apprentice"),
+        {"iterations": 10, "pool": 30, "held_out": 100, "episode_steps": 60},
+    ),
+}

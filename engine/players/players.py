@@ -1,0 +1,41 @@
+"""`builtin/<name>`: the embedded players, each by the name of its constructor; none is loaded before a run names it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING
+
+from mage_es.events.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from mage_es.engine.seams.model import Model
+    from mage_es.engine.seams.spec import ModelSpec
+    from mage_es.events.vocabulary import Tier
+
+PLAYERS: Mapping[str, tuple[Tier, str]] = {
+    "builtin/analogist": ("execution", "analogist.model:Analogist"),
+    "builtin/reader": ("execution", "reader.model:Reader"),
+    "builtin/reference": ("guidance", "reference.model:Reference"),
+    "builtin/apprentice": ("execution", "apprentice.planning:Apprentice"),
+    "builtin/shopper": ("execution", "shopper.model:Shopper"),
+    "builtin/truthworld": ("execution", "truthworld.learner:TruthLearner"),
+    "builtin/truthguide": ("guidance", "truthworld.authors:TruthGuide"),
+    "builtin/truthjudge": ("judge", "truthworld.judge:TruthJudge"),
+}
+"""Spec -> the one tier that a player serves, and its constructor as `module:name`."""
+
+
+def open_player(spec: ModelSpec) -> Model:
+    """Return an embedded player. Raises `UsageError` if there is no such player, or it serves another tier."""
+    if spec.text not in PLAYERS:
+        raise UsageError(f"There is no model {spec.text!r}.{nearest(spec.text, list(PLAYERS))}")
+    serves, place = PLAYERS[spec.text]
+    if spec.tier not in (None, serves):
+        others = ", ".join(name for name, (other, _) in PLAYERS.items() if other == spec.tier)
+        raise UsageError(
+            f"The model {spec.text!r} is for the {serves} tier and cannot serve the {spec.tier} tier; choose from: "
+            f"{others}."
+        )
+    player: Model = resolve_name(f"mage_es.engine.players.{place}")()
+    return player

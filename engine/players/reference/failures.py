@@ -1,0 +1,44 @@
+"""Failure memories: the reference solution as corrective reasoning, and a strategy that failures share."""
+
+from __future__ import annotations
+
+from mage_es.engine.briefs import AuthoredFailure, FailureBrief, FailureReply
+from mage_es.engine.players.arithmetic.strategies import print_strategy
+from mage_es.engine.players.reference.answers import answer_correction, answer_strategies, is_episode
+from mage_es.engine.players.reference.generalising import common_words, share
+from mage_es.engine.players.reference.plans import plan_strategies
+from mage_es.engine.players.reference.purchases import is_shopping, purchase_correction, purchase_strategies
+from mage_es.engine.players.reference.solutions import to_plain, type_strategy, worked_cases
+
+
+def author_failures(brief: FailureBrief) -> FailureReply:
+    strategies = _shared(brief) if brief.wants_strategy else []
+    specific = [
+        AuthoredFailure(
+            question_id=case.question_id,
+            kind="specific",
+            recognise="",
+            reasoning=purchase_correction(case) or to_plain(case.solution) or answer_correction(case),
+            answer=case.answer,
+        )
+        for case in brief.cases
+        if case.solution.strip() or not is_episode(case)
+    ]
+    return FailureReply(memories=(*strategies, *specific[: max(0, brief.limit)]))
+
+
+def _shared(brief: FailureBrief) -> list[AuthoredFailure]:
+    if is_shopping(brief.cases):
+        return purchase_strategies(brief)
+    return _strategies(brief) or plan_strategies(brief) or answer_strategies(brief)
+
+
+def _strategies(brief: FailureBrief) -> list[AuthoredFailure]:
+    pairs = worked_cases(brief.cases)
+    found = share([worked for _, worked in pairs])
+    if found is None:
+        return []
+    strategy, members = found.strategy, found.members
+    words = common_words([pairs[at][1] for at in members])
+    recognise = f"The question has {len(strategy.roles)} numbers that matter, and the words: {', '.join(words)}."
+    return [type_strategy(pairs[members[0]][0], recognise, print_strategy(strategy))]

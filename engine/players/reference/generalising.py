@@ -1,0 +1,86 @@
+"""A strategy from several worked questions: the chain that they share, with common features of each number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from mage_es.engine.players.arithmetic.analogies import transfer
+from mage_es.engine.players.arithmetic.chains import Operand
+from mage_es.engine.players.arithmetic.cues import CLASSES, FUNCTION_WORDS
+from mage_es.engine.players.arithmetic.quantities import Quantity
+from mage_es.engine.players.arithmetic.strategies import MOST_ROLES, Strategy, is_sayable, split_steps
+from mage_es.engine.players.arithmetic.words import stem
+from mage_es.engine.players.reference.solutions import Worked
+
+_LEAST_CASES = 2
+_MOST_WORDS = 6
+_TELLING = frozenset({"rest", "total", "each", "more", "less", "times", "share", "than"})
+"""Classes of function words that distinguish kinds of questions."""
+_FEATURES_PER_ROLE = 6
+
+
+class Shared(NamedTuple):
+    """A strategy, the indices of the questions that share it, and the quantities of each that play its roles."""
+
+    strategy: Strategy
+    members: tuple[int, ...]
+    players: tuple[tuple[Quantity, ...], ...]
+
+
+def share(works: Sequence[Worked]) -> Shared | None:
+    best: tuple[int, ...] = ()
+    cast: dict[int, dict[int, int]] = {}
+    for base, worked in enumerate(works):
+        mappings = {base: {index: index for index in worked.chain.needed}}
+        for at, other in enumerate(works):
+            analogies = transfer(worked.problem, worked.chain, to=other.problem) if at != base else []
+            if analogies and analogies[0].is_whole and analogies[0].answer == other.equations[-1].value:
+                mappings[at] = dict(analogies[0].mapping)
+        if len(mappings) > len(best):
+            best, cast = (base, *(at for at in mappings if at != base)), mappings
+    if len(best) < _LEAST_CASES or len(works[best[0]].chain.needed) > MOST_ROLES:
+        return None
+    needed = works[best[0]].chain.needed
+    players = [tuple(works[at].problem.quantities[cast[at][index]] for index in needed) for at in best]
+    return Shared(_describe(works, best, cast=cast), best, tuple(players))
+
+
+def _describe(works: Sequence[Worked], members: tuple[int, ...], *, cast: dict[int, dict[int, int]]) -> Strategy:
+    base = works[members[0]]
+    common = []
+    for index in base.chain.needed:
+        players = [works[at].problem.quantities[cast[at][index]] for at in members]
+        first = players[0].nature | players[0].context
+        common.append({name: first[name] for name in first if is_sayable(name) and all(p.has(name) for p in players)})
+    roles = [_most_telling(features, common) for features in common]
+    places = {index: role for role, index in enumerate(base.chain.needed)}
+    steps = tuple(
+        tuple(
+            item._replace(at=places[item.at]) if isinstance(item, Operand) and item.source == "quantity" else item
+            for item in step
+        )
+        for step in split_steps(base.chain)
+    )
+    asked = [works[at].problem.question for at in members]
+    asks = frozenset(name for name in asked[0] if is_sayable(name) and all(name in other for other in asked))
+    return Strategy(roles=tuple(roles), steps=steps, asks=asks)
+
+
+def _most_telling(features: dict[str, float], roles: Sequence[dict[str, float]]) -> frozenset[str]:
+    def rank(name: str) -> tuple[float, str]:
+        return (-features[name] / sum(name in role for role in roles), name)
+
+    return frozenset(sorted(features, key=rank)[:_FEATURES_PER_ROLE])
+
+
+def is_telling(word: str) -> bool:
+    return word not in FUNCTION_WORDS or not _TELLING.isdisjoint(CLASSES.get(stem(word), ()))
+
+
+def common_words(works: Sequence[Worked]) -> tuple[str, ...]:
+    """In alphabetical order; only the distinctive ones if there are any."""
+    texts = [{token.text for token in worked.problem.tokens if token.kind == "word"} for worked in works]
+    shared = set.intersection(*texts) if texts else set()
+    telling = {word for word in shared if is_telling(word)} or shared
+    return tuple(sorted(sorted(telling, key=lambda word: (-len(word), word))[:_MOST_WORDS]))

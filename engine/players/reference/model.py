@@ -1,0 +1,72 @@
+"""The reference tier: from the last fenced JSON block of a prompt to a typed reply, by a table of authors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, get_args, get_type_hints
+
+import msgspec
+
+from mage_es.engine.briefs import AnyBrief, Brief
+from mage_es.engine.players.prompts import json_block
+from mage_es.engine.players.reference.failures import author_failures
+from mage_es.engine.players.reference.navigating import author_briefs
+from mage_es.engine.players.reference.ontology import author_ontology
+from mage_es.engine.players.reference.principles import author_principles
+from mage_es.engine.players.reference.refinement import author_refinement
+from mage_es.engine.players.reference.retrieval import author_recipe
+from mage_es.engine.players.reference.splitting import author_split
+from mage_es.engine.players.reference.task_types import author_task_types
+from mage_es.engine.players.reference.tools import author_tools
+from mage_es.engine.players.stand_in import StandIn
+from mage_es.engine.seams.model import Request
+from mage_es.events.errors import UsageError
+
+Authors = Mapping[type[Brief], Callable[[Any], msgspec.Struct]]
+
+
+def by_brief(*authors: Callable[[Any], msgspec.Struct]) -> Authors:
+    """Return authors by the kind of brief that their parameter names."""
+    return {get_type_hints(author)["brief"]: author for author in authors}
+
+
+def teacher_reply(authors: Authors) -> Callable[[Request], str]:
+    def reply(request: Request) -> str:
+        brief = read_brief(request.prompt)
+        return msgspec.json.encode(authors[type(brief)](brief)).decode()
+
+    return reply
+
+
+def read_brief(prompt: str) -> Brief:
+    """Raises `UsageError`: the prompt has no brief, or one of an unknown kind."""
+    block = json_block(prompt)
+    if not block:
+        raise UsageError(
+            "builtin/reference found no brief: the prompt has no fenced json block."
+            " It answers guidance prompts only; choose another model for free questions."
+        )
+    try:
+        brief: Brief = msgspec.json.decode(block, type=AnyBrief)
+        return brief
+    except msgspec.MsgspecError as error:
+        raise UsageError(
+            f"builtin/reference cannot answer this brief: {error} in {block[:80]!r}."
+            f" It knows: {', '.join(sorted(str(brief.__struct_config__.tag) for brief in get_args(AnyBrief)))}."
+        ) from error
+
+
+AUTHORS = by_brief(
+    author_task_types,
+    author_ontology,
+    author_briefs,
+    author_failures,
+    author_principles,
+    author_tools,
+    author_recipe,
+    author_refinement,
+    author_split,
+)
+reply = teacher_reply(AUTHORS)
+Reference = partial(StandIn, "builtin/reference", reply, teacher_sees="solutions")

@@ -1,0 +1,46 @@
+"""What a private task set consists of: a rule, the questions that follow from it, and how hard they may be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
+
+from mage_es.engine.benchmarks.tasks.scorers import Scorer
+from mage_es.engine.players.worlds.wordmath.dice import Dice
+from mage_es.engine.seams.benchmark import Split
+
+Options = Mapping[str, int]
+
+
+class Posed(NamedTuple):
+    """One question and its answer. `phase` is the part of a stream that it belongs to, `time` its place in it."""
+
+    text: str
+    gold: str
+    solution: str = ""
+    part: str = ""
+    """What it asks for, if a set asks for several things: the end of its task type."""
+    phase: int = 0
+    time: int = 0
+
+
+class PrivateRule(Protocol):
+    """One rule, drawn for a seed, and all questions of it."""
+
+    task: str
+    """What to do with each question."""
+    labels: tuple[str, ...]
+    """The answers that every question offers, none if there is no such list."""
+    scorer: Scorer
+
+    def ask(self, dice: Dice, split: Split) -> Posed: ...
+
+
+class SetKind(NamedTuple):
+    """A kind of task set: `levels` are its options at difficulty 1, 2 and 3, `ranges` what each may be."""
+
+    rule: Callable[[Dice, Options], PrivateRule]
+    levels: tuple[Options, Options, Options]
+    ranges: Mapping[str, range]
+    is_type_asked: bool = False
+    """Whether a question's text says what it asks for (`Traits`)."""

@@ -1,0 +1,70 @@
+"""`mage-es mcp`: what a run learned, as tools for a client of the Model Context Protocol."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from mage_es.cli.options import AtOption, MinSimilarityOption, RunArgument, examples, similarity, takes
+from mage_es.cli.output import Output
+from mage_es.cli.settings import Settings
+from mage_es.events.errors import PrerequisiteError, RunLocked
+
+EXAMPLES = examples("mage-es mcp RUN --at iter-9", "mage-es mcp RUN --learn off")
+
+
+@takes("runs_dir", "data_dir")
+def mcp(
+    run: RunArgument = None,
+    *,
+    settings: Settings,
+    out: Output,
+    at: AtOption = "latest",
+    learn: Annotated[
+        Literal["off", "log", "propose"],
+        typer.Option(help="The client may only search (off), report outcomes (log), and propose memories (propose)."),
+    ] = "propose",
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Run that records it. By default it is called RUN-served.")
+    ] = None,
+    min_similarity: MinSimilarityOption = "auto",
+) -> None:
+    """Serve what a run learned to an MCP client, on stdin and stdout: search_memory, task_types, report_outcome,
+    propose_memory.
+
+    The state is frozen. What the client does is recorded in a separate run, RUN-served, as `mage-es serve` does; with
+    --learn off, or while another process records there, the client can only search, and nothing is written. What it
+    proposes is in use once `mage-es publish` has tried it. The client starts this command, and ends it by hanging up.
+    """
+    try:
+        from mage_es.engine.serving.mcp import serve_stdio, shown_by, shown_now
+    except ImportError as error:
+        raise PrerequisiteError("`mage-es mcp` needs the package mcp: python -m pip install 'mage-es[mcp]'") from error
+    from mage_es.engine.rules.notes import bounds_of
+    from mage_es.engine.serving.live import LiveRun
+    from mage_es.engine.serving.open_run import open_run
+
+    found, least = settings.find_run(run), similarity(min_similarity)
+    if learn != "off":
+        try:
+            live = LiveRun.open(
+                found,
+                at,
+                name=name,
+                learn=learn,
+                holdback=0.0,
+                bounds=bounds_of(least, (), 0),
+                data_dir=settings.data_dir,
+                say=out.say,
+            )
+        except RunLocked as error:
+            out.say(f"Only searches, of {found.id}: {error}")
+        else:
+            try:
+                out.say(f"Serving {found.id} at {at} to the client on stdin; {live.run.id} records it.")
+                serve_stdio(shown_by(live))
+            finally:
+                live.close()
+            return
+    frozen = open_run(found, at, data_dir=settings.data_dir, min_similarity=least)
+    out.say(f"Serving {found.id} at {at} to the client on stdin.")
+    serve_stdio(shown_now(frozen))

@@ -1,0 +1,144 @@
+"""What a run learned, for a program of DSPy: `mage_es.dspy.Memory`.
+
+Rules
+    - What is shown is what `open_run(...).wrap(client)` would put before the same question: the same memories, in the
+      same order. DSPy's own adapter says how it looks: cases are demos, all else is added to the instructions.
+    - A predictor is shown memories if its signature takes the question and gives the answer, by the names of these
+      fields: a case's right answer would be a wrong demo for any other step of a program.
+    - Nothing is kept from one call to the next, and no predictor's own demos or instructions change: any number of
+      threads may call a program, optimizers see their own predictors, and what they saved has no memory in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from pathlib import Path
+from types import MethodType
+from typing import Any
+
+from mage_es.engine.rules.ingredients import CaseParts
+from mage_es.engine.rules.notes import parts_of
+from mage_es.engine.run.directory import Run
+from mage_es.engine.served.frozen import FrozenRun
+from mage_es.engine.serving.open_run import open_run
+from mage_es.events.errors import PrerequisiteError, UsageError
+
+try:
+    import dspy
+except ImportError as error:
+    raise PrerequisiteError(
+        f"mage_es.dspy needs the package {error.name}: python -m pip install 'mage-es[dspy]'"
+    ) from error
+
+
+class DspyMemory(dspy.Module):  # type: ignore[misc]
+    """The memories of a run, frozen at a marker, as a module of DSPy.
+
+        import dspy, mage_es.dspy
+
+        memory = mage_es.dspy.Memory("support", at="iter-9")
+        program = memory.wrap(dspy.ChainOfThought("question -> answer"))
+        program(question="How do I reset my router?").memory_ids
+
+    Called by itself it is a retriever: it returns a `dspy.Prediction` with `demos` (cases as `dspy.Example`, nearest
+    last), `notes` (all that is no case, as one text), `memory_ids` (of both, in order), `passages` (the cases as
+    texts), and how near the `nearest` memory is.
+    """
+
+    def __init__(
+        self,
+        run: FrozenRun | Run | Path | str,
+        at: str = "latest",
+        *,
+        question: str = "question",
+        answer: str = "answer",
+        **how: Any,
+    ) -> None:
+        """`question` and `answer` are the names of the fields of a signature; what else `open_run` takes may be given.
+
+        Raises what `open_run` raises.
+        """
+        super().__init__()
+        self.run = run if isinstance(run, FrozenRun) else open_run(run, at, **how)
+        self.question, self.answer = question, answer
+
+    def forward(self, question: str, task_type: str | None = None) -> dspy.Prediction:
+        """Return what the run has for a question; by default its task type is predicted from its text."""
+        return self._found(question, task_type)
+
+    async def aforward(self, question: str, task_type: str | None = None) -> dspy.Prediction:
+        return await asyncio.to_thread(self._found, question, task_type)
+
+    def wrap(self, program: dspy.Module) -> dspy.Module:
+        """Return a copy of a program whose predictors of the answer are shown what the run has for the question.
+
+        Their predictions have the ids as `memory_ids`.
+
+        Raises `UsageError` if no predictor takes the question and gives the answer.
+        """
+        wrapped = program.deepcopy()
+        answering = [each for each in wrapped.predictors() if self._answers(each.signature)]
+        if not answering:
+            seen = ", ".join(str(each.signature.signature) for each in wrapped.predictors()) or "it has no predictor"
+            raise UsageError(
+                f"No predictor of {type(program).__name__} takes {self.question!r} and gives {self.answer!r} ({seen}): "
+                'name its fields, as in Memory(run, question="ticket", answer="team").'
+            )
+        for predictor in answering:
+            # As `dspy.KNNFewShot` does: each call makes its own arguments of a predictor that stays as it is.
+            predictor.forward = MethodType(partial(_reminded, self), predictor)
+            predictor.aforward = MethodType(partial(_areminded, self), predictor)
+        return wrapped
+
+    def _found(self, question: str, task_type: str | None) -> dspy.Prediction:
+        layout = self.run.layout._replace(form="turns")  # which demos are
+        found = self.run.recalled(question, task_type, layout=layout)
+        parts = parts_of(self.run.state, found.memories, layout)
+        return dspy.Prediction(
+            demos=[self._demo(case) for case in parts.cases],
+            notes=parts.text,
+            memory_ids=found.memories,
+            passages=["\n".join(filter(None, (case.question, case.reasoning, case.answer))) for case in parts.cases],
+            nearest=found.nearest,
+        )
+
+    def _demo(self, case: CaseParts) -> dspy.Example:
+        how = {"reasoning": case.reasoning} if case.reasoning else {}
+        return dspy.Example({self.question: case.question, **how, self.answer: case.answer}).with_inputs(self.question)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DspyMemory:
+        return self  # nothing in it changes, and optimizers copy programs again and again
+
+    def _answers(self, signature: Any) -> bool:
+        return self.question in signature.input_fields and self.answer in signature.output_fields
+
+
+def _reminded(memory: DspyMemory, predictor: dspy.Predict, **given: Any) -> dspy.Prediction:
+    if given.get(memory.question) is None:
+        return type(predictor).forward(predictor, **given)
+    found = memory(question=str(given[memory.question]))
+    return _marked(type(predictor).forward(predictor, **given | _shown(found, predictor, given)), found)
+
+
+async def _areminded(memory: DspyMemory, predictor: dspy.Predict, **given: Any) -> dspy.Prediction:
+    if given.get(memory.question) is None:
+        return await type(predictor).aforward(predictor, **given)
+    found = await memory.acall(question=str(given[memory.question]))
+    return _marked(await type(predictor).aforward(predictor, **given | _shown(found, predictor, given)), found)
+
+
+def _shown(found: dspy.Prediction, predictor: dspy.Predict, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments with which a predictor shows what was found: after its own instructions and demos."""
+    signature = dspy.ensure_signature(given.get("signature", predictor.signature))
+    told = f"{signature.instructions}\n\n{found.notes}" if found.notes else signature.instructions
+    demos = [demo.copy() for demo in found.demos]
+    for demo in demos:
+        for name in {*demo.keys()} - {*signature.fields}:
+            del demo[name]  # reasoning, where the predictor gives none
+    return {"signature": signature.with_instructions(told), "demos": [*given.get("demos", predictor.demos), *demos]}
+
+
+def _marked(prediction: dspy.Prediction, found: dspy.Prediction) -> dspy.Prediction:
+    prediction.memory_ids = found.memory_ids
+    return prediction

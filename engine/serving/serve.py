@@ -1,0 +1,312 @@
+"""The verb `serve`: what runs learned, put into the requests of applications on their way to a model."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from socket import socket
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec.structs import replace
+
+from mage_es.engine.rules.notes import NoteBounds, bounds_of
+from mage_es.engine.run.directory import RUNS_DIR, find_run
+from mage_es.engine.run.runtime import Runtime, Telemetry
+from mage_es.engine.served.settings import Serving
+from mage_es.engine.serving.journal import Health
+from mage_es.engine.serving.live import LiveRun
+from mage_es.engine.serving.publish import models_of
+from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.engine.verbs.otlp import sending_to
+from mage_es.events.care.notes import Signer
+from mage_es.events.disk.opening import read_small
+from mage_es.events.errors import MageError, PrerequisiteError, UsageError, redacted
+from mage_es.events.log.allocators import give_back_freed, give_back_large
+from mage_es.events.vocabulary import Paired
+
+if TYPE_CHECKING:
+    from mage_es.engine.served.tenants import Door, Key, KeyRing
+    from mage_es.engine.serving.proxy import Allowance
+
+HASH_WORDS = (
+    "Its embedder `hash` knows words and no meaning, so a question in other words is far: for what people write, "
+    "evolve with --embedder sentence-transformers/all-MiniLM-L6-v2, or openai/<model>?base_url=URL."
+)
+
+
+class ServedAt(msgspec.Struct, frozen=True, kw_only=True):
+    """A served run, the run whose memories it has, the marker whose state new sessions see, the smallest and the
+    largest of the cosines that task types require of a memory, and the embedder. `benefit` says what the anchors
+    showed, and what is served: a record for each task type, then one for all types. It is empty if nothing was
+    tested."""
+
+    run_id: str
+    parent: str
+    marker: str
+    floors: tuple[float, float]
+    embedder: str
+    benefit: tuple[Paired, ...] = ()
+
+
+class ServeReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Where runs are served, and what answers."""
+
+    address: str
+    upstream: str
+    runs: tuple[ServedAt, ...]
+
+
+@typed
+async def aserve(
+    run: str,
+    settings: Serving,
+    *,
+    signer: Signer | None = None,
+    telemetry: Telemetry | None = None,
+    runs_dir: Path | str = RUNS_DIR,
+    data_dir: Path | str | None = None,
+    begun: Callable[[ServeReport], None] = lambda report: None,
+    stop: Callable[[], bool] = lambda: False,
+    say: Callable[[str], None] = lambda words: None,
+) -> ServeReport:
+    """Serve until `stop` says so, then finish what is under way and record what is still waiting; `begun` is called at
+    the start.
+
+    `say` reports what a publish did and, with `access_log`, each request. The file of keys is read again when it
+    changes. With a `signer` the head of each served run is signed at the start and at the end. A collector of
+    `telemetry` gets a trace of each request, in that of its client.
+
+    Raises:
+        UsageError: An address, a marker or the file of keys is not valid, other machines could get in without a key, or
+            texts are to be sent that are not recorded.
+        PrerequisiteError: The port is in use; a package or the upstream's key is missing.
+        RunLocked: Another process serves the run.
+    """
+    _require_packages()
+    from mage_es.engine.served.tenants import Door, read_keys, require_local
+    from mage_es.engine.serving.app import App
+    from mage_es.engine.serving.server import listening, serve_until
+
+    address, keys, host = _address(settings.upstream), Path(settings.keys) if settings.keys else None, settings.host
+    ring, own = read_keys(keys) if keys else None, (run, settings.at, settings.name or None)
+    require_local(host, ring)
+    opening = {
+        "data_dir": data_dir,
+        "learn": settings.learn,
+        "holdback": settings.holdback,
+        "record_texts": settings.record_texts,
+        "upstream": address,
+        "bounds": _bounds(settings),
+        "signer": signer,
+        "say": say,
+    }
+    if telemetry and telemetry.texts and not settings.record_texts:
+        raise UsageError("--otel-texts sends the texts that are recorded, and none are: add --record-texts.")
+    async with AsyncExitStack() as stack:
+        outbox = stack.enter_context(sending_to(telemetry, say)) if telemetry else None
+        listener = stack.enter_context(listening(host, settings.port))
+        ring, lives = await stack.enter_async_context(_opened(own, ring, Path(runs_dir), **opening))
+        runs = {live.run.id: live for live in lives.values()}
+        door, allowance = Door(ring, next(iter(runs)), hosts=(host,)), _allowance(settings)
+        hosts = (host, *(ring.hosts if ring else ()))
+        said = say if settings.access_log else None
+        app = App(door, address, runs, allowance=allowance, hosts=hosts, say=said, outbox=outbox)
+        await stack.enter_async_context(app.running())
+        report = _report(listener, address, lives)
+        stack.enter_context(_settled())
+        begun(report)
+        beside = [
+            _publishing(60 * settings.publish_every, lives.values(), stop, say),
+            _watching(lives.values(), stop, say),
+        ]
+        if keys:
+            beside.append(_rereading(keys, door, own, lives, stop, say))
+        tasks = [asyncio.create_task(each) for each in beside]
+        await serve_until(stop, app.asgi, listener)
+        await asyncio.gather(*tasks)
+    return report
+
+
+serve = blocking(aserve)
+
+
+def _require_packages() -> None:
+    try:
+        import mage_es.engine.serving.app  # noqa: F401
+    except ImportError as error:
+        raise PrerequisiteError(
+            f"Serving needs the package {error.name}: python -m pip install 'mage-es[serve]'"
+        ) from error
+
+
+@contextmanager
+def _settled() -> Iterator[None]:
+    """Exempt the current states from garbage collection, which would hold up every stream, and return the memory used
+    to open them."""
+    gc.collect()
+    gc.freeze()
+    give_back_freed()
+    give_back_large()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+_Wanted = tuple[str, str, str | None]
+
+
+def _reached_by(key: Key, own: _Wanted) -> _Wanted:
+    """Return the run that a key reaches, the marker, and the name of the run that serves it; None for the default."""
+    run, at, name = own
+    return (key.run or run, key.at if key.run else at, key.served_run or (None if key.run else name))
+
+
+@asynccontextmanager
+async def _opened(
+    own: _Wanted, ring: KeyRing | None, runs_dir: Path, **options: Any
+) -> AsyncIterator[tuple[KeyRing | None, Mapping[_Wanted, LiveRun]]]:
+    """Open every run that a key reaches or, without keys, the one that the command line names."""
+    lives = dict[_Wanted, LiveRun]()
+    async with AsyncExitStack() as stack:
+        for wanted in dict.fromkeys(_reached_by(key, own) for key in ring.keys) if ring else [own]:
+            parent, at, name = wanted
+            live = LiveRun.open(find_run(runs_dir, parent), at, runs_dir=runs_dir, name=name, **options)
+            stack.push_async_callback(live.aclose)
+            live.frozen(live.marker).warm()
+            lives[wanted] = live
+        if ring:
+            reached = (replace(key, served_run=lives[_reached_by(key, own)].run.id) for key in ring.keys)
+            ring = replace(ring, keys=tuple(reached))
+        yield ring, lives
+
+
+async def _publishing(
+    every_s: float, lives: Iterable[LiveRun], stop: Callable[[], bool], say: Callable[[str], None]
+) -> None:
+    """Publish what is new every so many seconds (0: never); failures are reported, and tried again the next time."""
+    waited = 0
+    while every_s and not stop():
+        await asyncio.sleep(1)
+        waited += 1
+        if waited < every_s:
+            continue
+        waited = 0
+        for live in lives:
+            try:
+                models = models_of(live.world.setting.config)
+                for each in await asyncio.to_thread(live.publish, models, Runtime(stop=stop)):
+                    verdict = each.verdict.replace("_", " ")
+                    counts = f"memories {each.published} published, {each.refused} refused; rewards {each.rewards}"
+                    say(f"{live.run.id}: iter-{each.iteration} {verdict}: {counts}.")
+                    if each.waiting:
+                        say(f"{each.waiting} wait for a person: mage-es memory review {live.run.id}")
+            except MageError as error:
+                say(f"{live.run.id}: publishing stopped and will be tried again: {error}")
+
+
+async def _rereading(
+    path: Path,
+    door: Door,
+    own: _Wanted,
+    lives: Mapping[_Wanted, LiveRun],
+    stop: Callable[[], bool],
+    say: Callable[[str], None],
+) -> None:
+    """Read the file of keys again when it changes. An invalid file is reported and changes nothing."""
+    from mage_es.engine.served.tenants import read_keys
+
+    known = read_small(path)
+    while not stop():
+        await asyncio.sleep(1)
+        try:
+            # The bytes, not the modification time: a file may be mounted over, or swapped behind a link.
+            if (found := await asyncio.to_thread(read_small, path)) == known:
+                continue
+            known, ring = found, read_keys(path)
+        except (MageError, OSError) as error:
+            if known:
+                say(f"{path} changed but could not be loaded, so the previous keys still apply: {error}")
+            known = b"" if isinstance(error, OSError) else known
+            continue
+        reached = {key.name: lives.get(_reached_by(key, own)) for key in ring.keys}
+        kept = (replace(key, served_run=live.run.id) for key in ring.keys if (live := reached[key.name]))
+        lacking = door.change(replace(ring, keys=tuple(kept)))
+        left_out = [name for name, live in reached.items() if not live or name in lacking]
+        more = f" {', '.join(left_out)}: another run or variable, so after a restart only." if left_out else ""
+        say(f"{path} changed: {len(reached) - len(left_out)} keys are accepted.{more}")
+
+
+def _bounds(settings: Serving) -> NoteBounds:
+    types = [name.strip() for name in settings.only_types.split(",") if name.strip()]
+    layout = "" if settings.layout == "auto" else settings.layout
+    return bounds_of(settings.min_similarity, types, settings.max_note_tokens, layout)
+
+
+def _allowance(settings: Serving) -> Allowance:
+    from mage_es.engine.serving.proxy import Allowance
+
+    if not settings.max_body > 0:
+        raise UsageError(f"--max-body is {settings.max_body:g}: give the MiB that a request may have, such as 64.")
+    return Allowance(settings.retrieval_timeout / 1000, most_body=round(settings.max_body * 2**20))
+
+
+async def _watching(lives: Iterable[LiveRun], stop: Callable[[], bool], say: Callable[[str], None]) -> None:
+    """Warn once per run if most of its traffic is about something else."""
+    waiting = list(lives)
+    while waiting and not stop():
+        await asyncio.sleep(1)
+        for live in [live for live in waiting if live.health.is_mostly_far]:
+            waiting.remove(live)
+            say(far_words(live.health, live.world.embedder.name))
+
+
+def far_words(health: Health, embedder: str) -> str:
+    """Return what to say if most questions got nothing."""
+    words = (
+        f"{health.run}: to {health.far} of {health.looked_up} questions no memory was near enough, so they got none "
+        "(`far`). If they are of its kind, serve it with a lower --min-similarity; /metrics has mage_far_share."
+    )
+    return f"{words} {HASH_WORDS}" if embedder == "hash" else words
+
+
+def _report(listener: socket, upstream: str, lives: Mapping[_Wanted, LiveRun]) -> ServeReport:
+    ip, port = listener.getsockname()[:2]
+    served = list[ServedAt]()
+    for (parent, _, _), live in lives.items():
+        frozen = live.frozen(live.marker)
+        floors = [frozen.floor(name) for name in frozen.task_types] or [0.0]
+        served.append(
+            ServedAt(
+                run_id=live.run.id,
+                parent=Path(parent).name,
+                marker=frozen.marker,
+                floors=(min(floors), max(floors)),
+                embedder=live.world.embedder.name,
+                benefit=frozen.state.benefit.records(),
+            )
+        )
+    host = f"[{ip}]" if ":" in ip else ip
+    return ServeReport(address=f"http://{host}:{port}", upstream=upstream, runs=tuple(served))
+
+
+def _address(upstream: str) -> str:
+    """Return the address that `/v1/...` is appended to. Raises `UsageError` for an invalid one, or one with a secret in
+    it."""
+    try:
+        parts = urlsplit(upstream)
+        is_reachable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_reachable = False
+    if not is_reachable or parts.username or parts.password or parts.query or parts.fragment:
+        shown = redacted(upstream.partition("?")[0])
+        raise UsageError(
+            f"--upstream {shown!r} is not the plain address of a server. Give one such as "
+            "http://localhost:8000 or https://api.openai.com; keys are sent by clients, or named in --keys FILE."
+        )
+    return upstream.rstrip("/").removesuffix("/v1")

@@ -1,0 +1,12 @@
+"""The commands of the wing."""
+
+from mage_es.cli.entries import CommandEntry
+from mage_es.engine.study.commands import demo, matrix, report, ring, tryout
+
+COMMANDS = (
+    CommandEntry("Learn", 1, demo.demo, demo.EXAMPLES),
+    CommandEntry("Learn", 2, tryout.tryout, tryout.EXAMPLES, name="try"),
+    CommandEntry("Learn", 50, matrix.matrix, matrix.EXAMPLES),
+    CommandEntry("Measure", 21, ring.ring, ring.EXAMPLES),
+    CommandEntry("Measure", 22, report.report, report.EXAMPLES),
+)

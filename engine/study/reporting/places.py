@@ -1,0 +1,223 @@
+"""The runs of a folder by benchmark, learner, teacher, setting and system, and by seed.
+
+Rules
+    - Runs that differ in a setting have different placements. For a baseline only the settings of the exam count; it is
+      compared with systems that have the same.
+    - Of several runs with the same placement and seed, the newest counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from mage_es.engine.benchmarks.registry import title
+from mage_es.engine.config import Config, difference
+from mage_es.engine.study.reporting.recorded import RecordedRun
+from mage_es.engine.study.reporting.systems import (
+    BASELINES,
+    EXAMINED,
+    FEW_SHOT,
+    FULL,
+    LOOKED_UP,
+    NAMES,
+    NO_GUARD,
+    PARTS,
+    Placement,
+    cascade_of,
+    differing,
+    short,
+    system_of,
+    told,
+    way_of,
+)
+
+Seeds = Mapping[int, RecordedRun]
+
+
+class _Apart(NamedTuple):
+    """The settings in which the runs of a benchmark differ, and those in which the baselines of one name differ."""
+
+    settings: Sequence[str]
+    baselines: Mapping[str, Sequence[str]]
+
+
+class Places:
+    def __init__(self, runs: Iterable[RecordedRun]) -> None:
+        self.runs = list(runs)
+        self._notes: list[str] = []
+        benchmarks = sorted({run.begun.benchmark for run in self.runs})
+        self._guarded = {run.begun.benchmark for run in self.runs if run.config.guard != "off"}
+        # A part that is off by default deserves mention only beside a run that has it.
+        self._lacking = {benchmark: frozenset(self._lacking_in(benchmark)) for benchmark in benchmarks}
+        # The cascade's parts that some run of a benchmark has: a part that no run has does not count as switched off.
+        self._cascade = {benchmark: self._cascade_of(benchmark) for benchmark in benchmarks}
+        self._apart = {benchmark: self._setting_apart(benchmark) for benchmark in benchmarks}
+        # Kept: both compare whole configurations, and every blank cell asks for them for every run.
+        self._conditions = {run: self._conditions_of(run) for run in self.runs}
+        self._places = {run: self._place_of(run) for run in self.runs}
+        self._by_place: dict[Placement, dict[int, RecordedRun]] = {}
+        self._examined: dict[Placement, str] = {}
+        for run, place in self._places.items():
+            self._examined[place._replace(system=FULL)] = self._conditions[run]
+            seeds = self._by_place.setdefault(place, {})
+            if run.begun.seed in seeds:
+                self._notes.append(_superseded(seeds[run.begun.seed], run))
+            seeds[run.begun.seed] = run
+
+    def _lacking_in(self, benchmark: str) -> Iterator[str]:
+        configs = [Config(benchmark=benchmark), *(run.config for run in self.runs if run.begun.benchmark == benchmark)]
+        for field, (name, _, off) in PARTS.items():
+            if all(getattr(config, field) == off for config in configs):
+                yield name
+
+    @property
+    def notes(self) -> list[str]:
+        """Return notes on what is incomplete or does not count, as far as it was read."""
+        return [*self._notes, *(problem for run in self.runs for problem in run.problems)]
+
+    def place(self, run: RecordedRun) -> Placement:
+        """Return a run's placement. A baseline has no teacher, and only the settings of the exam."""
+        return self._places[run]
+
+    def _place_of(self, run: RecordedRun) -> Placement:
+        benchmark, learner = run.begun.benchmark, self._names[run.begun.execution_model]
+        apart = self._apart[benchmark]
+        if run.baseline:
+            system = ", ".join((run.baseline, *told(run, apart.baselines.get(run.baseline, ()))))
+            return Placement(benchmark, learner, "", self._conditions[run], system)
+        unguarded = () if benchmark in self._guarded else (NO_GUARD,)
+        begun = (f"from {run.parent.parent}",) if run.parent else ()
+        setting = ", ".join((*unguarded, *told(run, apart.settings), *begun))
+        shared = self._lacking[benchmark].union(unguarded)
+        system = system_of(run, shared=shared, cascade=self._cascade[benchmark])
+        return Placement(benchmark, learner, self._names[run.begun.guidance_model], setting, system)
+
+    def conditions(self, place: Placement) -> str:
+        """Return the exam's part of a placement's setting, which its baselines must share."""
+        return self._examined.get(place._replace(system=FULL), place.setting)
+
+    def _conditions_of(self, run: RecordedRun) -> str:
+        apart = self._apart[run.begun.benchmark]
+        return ", ".join(told(run, [name for name in apart.settings if name in EXAMINED]))
+
+    def _setting_apart(self, benchmark: str) -> _Apart:
+        """Return the settings in which the systems on a benchmark differ, and its baselines of each name."""
+        here = [run for run in self.runs if run.begun.benchmark == benchmark]
+        systems = [run for run in here if not run.baseline]
+        ways = sorted({run.baseline for run in here} - {""})
+        settings = {*differing(here, EXAMINED), *differing(systems, Config.__struct_fields__)}
+        return _Apart(
+            [name for name in Config.__struct_fields__ if name in settings],
+            {way: differing([run for run in here if run.baseline == way], LOOKED_UP) for way in ways},
+        )
+
+    def _cascade_of(self, benchmark: str) -> str:
+        systems = [run for run in self.runs if run.begun.benchmark == benchmark and not run.baseline]
+        return "".join(sorted({letter for run in systems for letter in cascade_of(run.config)}))
+
+    @property
+    def counted(self) -> list[RecordedRun]:
+        return [run for place in self.places for run in self.at(place).values()]
+
+    @cached_property
+    def places(self) -> Sequence[Placement]:
+        """Every placement, sorted: full systems first within a row, baselines in the paper's order."""
+        return sorted(self._by_place, key=_in_order)
+
+    def at(self, place: Placement) -> Seeds:
+        return dict(sorted(self._by_place.get(place, {}).items()))
+
+    def full(self) -> list[Placement]:
+        return [place for place in self.places if place.system == FULL]
+
+    def compared(self) -> list[Placement]:
+        """Return the placements of the full system, and one without a teacher where there are only baselines so far."""
+        full = self.full()
+        known = {(place.benchmark, place.learner, self.conditions(place)) for place in full}
+        others = {(p.benchmark, p.learner, p.setting) for p in self.places if not p.teacher} - known
+        bare = (Placement(benchmark, learner, "", setting, FULL) for benchmark, learner, setting in others)
+        return sorted([*full, *bare], key=_in_order)
+
+    def baseline(self, place: Placement, name: str) -> Placement:
+        """Return the placement of a baseline for comparison: same benchmark, learner and exam."""
+        return Placement(place.benchmark, place.learner, "", self.conditions(place), name)
+
+    def baselines(self, places: Sequence[Placement], wanted: Iterable[str] = BASELINES) -> list[str]:
+        """Return the baselines to compare with: the wanted ones, and others that were run, each variant separately."""
+        beside = {(place.benchmark, place.learner, self.conditions(place)) for place in places}
+        there = {p.system for p in self.places if not p.teacher and (p.benchmark, p.learner, p.setting) in beside}
+        ways = [*wanted, *sorted({way_of(system) for system in there} - set(BASELINES))]
+        found = list[str]()
+        for way in ways:
+            variants = sorted(system for system in there if way_of(system) == way and system != way)
+            has_variants = all(self._apart[place.benchmark].baselines.get(way) for place in places)
+            is_plain = way in there or not has_variants
+            found += [*([way] if is_plain else []), *variants]
+        return found
+
+    def called(self, system: str, places: Iterable[Placement]) -> str:
+        """Return the name of a system in a table of these placements, with the number of examples for few-shot
+        prompts."""
+        way, comma, rest = system.partition(", ")
+        name = NAMES.get(way, way)
+        shown = {count for counts in self._shown(places).values() for count in counts}
+        if way == FEW_SHOT and len(shown) == 1:
+            name = name.replace("few", str(*shown))
+        return f"{name}{comma}{rest}"
+
+    def shots(self, places: Iterable[Placement]) -> list[str]:
+        """Return a note on the examples in few-shot prompts, none if a column's name gives their number."""
+        shown = self._shown(places)
+        if len({count for counts in shown.values() for count in counts}) < 2:
+            return []
+        each = (f"{' or '.join(map(str, sorted(counts)))} on {name}" for name, counts in sorted(shown.items()))
+        return [f"{NAMES[FEW_SHOT]}: examples shown: {', '.join(each)}."]
+
+    def _shown(self, places: Iterable[Placement]) -> dict[str, set[int]]:
+        names = {place.benchmark for place in places}
+        found: dict[str, set[int]] = {}
+        for run in self.counted:
+            if run.baseline == FEW_SHOT and run.begun.benchmark in names:
+                found.setdefault(run.begun.benchmark, set()).add(run.shots)
+        return found
+
+    @cached_property
+    def titles(self) -> Mapping[str, str]:
+        """Short titles of the user's own tasks, which have long names, except titles that two would share."""
+        names = {run.begun.benchmark for run in self.runs}
+        called = {name: title(name) for name in names}
+        alike = Counter(called.values())
+        return {name: short for name, short in sorted(called.items()) if short != name and alike[short] == 1}
+
+    def is_sequential(self, benchmark: str) -> bool:
+        return any(run.is_sequential for run in self.runs if run.begun.benchmark == benchmark)
+
+    @cached_property
+    def _names(self) -> Mapping[str, str]:
+        """The short names of models; the full ones if two would have the same."""
+        models = {model for run in self.runs for model in (run.begun.execution_model, run.begun.guidance_model)}
+        taken = [short(model) for model in models]
+        return {model: short(model) if taken.count(short(model)) == 1 else model for model in models}
+
+
+def _in_order(place: Placement) -> tuple[object, ...]:
+    """Return a sort key: rows as they read, systems in the paper's order, then by name."""
+    row = (place.benchmark, place.learner, place.setting, place.teacher)
+    known, way = (FULL, *NAMES), way_of(place.system)
+    return [*map(_counted, row)], known.index(way) if way in known else len(known), place.system
+
+
+def _counted(text: str) -> list[tuple[float, str]]:
+    """Return a key by which `pool 60` comes before `pool 200`."""
+    parts = re.split(r"(\d+(?:\.\d+)?)", text)
+    return [(float(part), "") if at % 2 else (-1.0, part) for at, part in enumerate(parts)]
+
+
+def _superseded(older: RecordedRun, newer: RecordedRun) -> str:
+    changed = [name for name, _, _ in difference(older.config, newer.config) if name != "guidance"]
+    same = f"differs only in {', '.join(changed)}, which affects no result here," if changed else "is the same"
+    return f"{older.run.id} is left out: {newer.run.id} {same} and has the same seed, and is newer."

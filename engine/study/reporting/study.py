@@ -1,0 +1,205 @@
+"""All runs of a folder as one study: the results of their exams."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import polars as pl
+
+from mage_es.engine.run.directory import Run, age, is_run
+from mage_es.engine.run.exams import RecordedExam, reasons
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.study.reporting.cells import Cell, TableColumn, columns
+from mage_es.engine.study.reporting.places import Places
+from mage_es.engine.study.reporting.recorded import RecordedRun
+from mage_es.engine.study.reporting.statistics import QuestionScores, cell_of, difference
+from mage_es.engine.study.reporting.systems import Placement
+from mage_es.events.errors import MageError, UsageError
+
+Measure = Literal["accuracy", "score", "strict"]
+"""Right answers, the mean score, or the answers that are right by the strict rule; each in percent."""
+MEASURED: Mapping[Measure, str] = {"accuracy": "correct", "score": "score", "strict": "strict"}
+"""The column of answers whose mean each measure is."""
+
+
+class TableHead(NamedTuple):
+    """The leading columns of a table: those in which its rows differ, and notes on the others."""
+
+    columns: tuple[TableColumn, ...]
+    cells: Callable[[Placement], tuple[str, ...]]
+    notes: tuple[str, ...]
+
+
+class Study(Places):
+    """The runs of a folder with the results of their exams; `problems` are those of unreadable runs."""
+
+    def __init__(
+        self,
+        folder: Path,
+        runs: Iterable[RecordedRun],
+        *,
+        prices: Prices,
+        data_dir: Path | None,
+        problems: Sequence[str] = (),
+    ) -> None:
+        super().__init__(runs)
+        self._notes[:0] = problems
+        self.folder, self.prices, self.data_dir = folder, prices, data_dir
+        for run in self.counted:
+            if not run.finished:
+                self._notes.append(f"{run.run.id} has not finished: {self._command('resume', run)}")
+            elif run.final is None:
+                self._notes.append(f"{run.run.id} has no exam at its end: {self._command('exam', run)}")
+            self._notes += _taken_again(run)
+
+    def exams(self, place: Placement, *, at: Literal["start", "end"] = "end") -> dict[int, RecordedExam]:
+        found = {
+            seed: run.final if at == "end" else run.initial for seed, run in self.at(place).items() if run.finished
+        }
+        return {seed: exam for seed, exam in found.items() if exam is not None}
+
+    def scores(
+        self, place: Placement, measure: Measure = "accuracy", *, at: Literal["start", "end"] = "end"
+    ) -> dict[int, QuestionScores]:
+        return {seed: scored(exam.answers, measure) for seed, exam in self.exams(place, at=at).items()}
+
+    def reached(
+        self, place: Placement, measure: Measure = "accuracy", *, at: Literal["start", "end"] = "end"
+    ) -> Cell | None:
+        scores = self.scores(place, measure, at=at).values()
+        return cell_of(percent(each) for each in scores if each)
+
+    def gain(
+        self,
+        one: Placement,
+        other: Placement,
+        measure: Measure = "accuracy",
+        *,
+        over: Literal["start", "end"] = "end",
+    ) -> Cell | None:
+        """Return one placement minus another in points (`over`: its exam at the start or the end), see `difference`.
+
+        Exams of a seed that asked different questions are not compared, and a note names them.
+        """
+        ours, theirs = self.exams(one), self.exams(other, at=over)
+        unequal = [seed for seed in ours.keys() & theirs.keys() if ours[seed].questions != theirs[seed].questions]
+        for seed in sorted(unequal):
+            mine, rival = ours[seed].questions, theirs[seed].questions
+            names = [self.at(place)[seed].run.id for place in (one, other)]
+            told = f"{names[0]} and {names[1]}" if names[0] != names[1] else f"{names[0]} before and after"
+            note = f"Not compared: the exams of {told} asked {len(mine)} and {len(rival)} questions"
+            note += f", {len(mine & rival)} of them the same ({min(mine ^ rival)} is in one only)."
+            self._notes += [] if note in self._notes else [note]
+        if unequal and not ours.keys() & theirs.keys() - {*unequal}:
+            return None
+        sides = [
+            {seed: scored(exam.answers, measure) for seed, exam in side.items() if seed not in unequal}
+            for side in (ours, theirs)
+        ]
+        return difference(*sides)
+
+    def shortfalls(self, places: Iterable[Placement]) -> tuple[str, ...]:
+        """Return a note for each final exam that asked fewer questions than were held out, or left some open."""
+        notes: list[str] = []
+        for place in dict.fromkeys(places):
+            for seed, exam in self.exams(place).items():
+                run = self.at(place)[seed]
+                held_out, asked = run.taken.get("held_out", 0), len(exam.answers) + len(exam.undecided)
+                if asked < held_out:
+                    notes.append(f"The exam of {run.run.id} asked {asked} of {held_out} questions.")
+                if lost := reasons(exam.answers):
+                    kinds = ", ".join(f"{fault} {count}" for fault, count in lost.items())
+                    notes.append(
+                        f"The exam of {run.run.id} left {sum(lost.values())} of {asked} questions "
+                        f"unanswered ({kinds}); they count as wrong."
+                    )
+                if open_ := reasons(exam.undecided):
+                    kinds = ", ".join(f"{kind} {count}" for kind, count in open_.items())
+                    notes.append(
+                        f"The exam of {run.run.id} left {len(exam.undecided)} of {asked} answers undecided ({kinds}); "
+                        "they count neither as right nor as wrong."
+                    )
+        return tuple(notes)
+
+    def teaching(self, places: Iterable[Placement]) -> tuple[str, ...]:
+        """Return a note on what the guidance model was shown of questions, since gains depend on it."""
+        shown: dict[str, set[str]] = {}
+        for place in places:
+            for run in self.at(place).values():
+                shown.setdefault(run.config.teacher_sees, set()).add(place.benchmark)
+        said = "; ".join(f"{sees} ({', '.join(sorted(shown[sees]))})" for sees in sorted(shown))
+        return (f"What the teacher saw beside replies and verdicts: {said}.",) if said else ()
+
+    def head(self, places: Sequence[Placement], *fields: str) -> TableHead:
+        """Return the leading columns of a table of these places: the benchmark, and those of `fields` that vary."""
+        varying = [field for field in fields if len({getattr(place, field) for place in places}) > 1]
+        fixed = {field: getattr(places[0], field) for field in fields if field not in varying} if places else {}
+        said = "; ".join(f"{field} {value}" for field, value in fixed.items() if value)
+        shown = ("benchmark", *varying)
+        return TableHead(
+            columns(*(name.capitalize() for name in shown)),
+            lambda place: tuple(getattr(place, name) for name in shown),
+            (f"{said[:1].upper()}{said[1:]} throughout.",) if said else (),
+        )
+
+    def _command(self, verb: str, run: RecordedRun) -> str:
+        return shlex.join(["mage-es", verb, run.run.id, "--runs-dir", str(run.run.path.parent)])
+
+
+def _taken_again(run: RecordedRun) -> list[str]:
+    """Return a note for each state with several of the run's own exams, which names the one that counts."""
+    notes = []
+    for state, counting in (("start", run.initial), ("end", run.final)):
+        taken = run.taken_of(state)  # type: ignore[arg-type]
+        if len(taken) > 1:
+            sizes = ", ".join(str(len(exam.questions)) for exam in taken)
+            counts = f"{counting.name} counts" if counting else "none is complete"
+            notes.append(f"{run.run.id} took {len(taken)} exams at its {state} ({sizes} questions): {counts}.")
+    return notes
+
+
+def scored(answers: pl.DataFrame, measure: Measure) -> dict[str, float]:
+    """Return each question's score in [0, 1] by one measure."""
+    return dict(zip(answers["question_id"], answers[MEASURED[measure]].cast(pl.Float64), strict=True))
+
+
+def percent(scores: QuestionScores) -> float:
+    return 100 * sum(scores.values()) / len(scores)
+
+
+def open_study(folder: Path, *, prices: Prices | None = None, data_dir: Path | None = None) -> Study:
+    """Return the study of every run in a folder and its subfolders; its notes name damaged ones.
+
+    Raises:
+        UsageError: There is no such folder, or no run in it that can be read.
+    """
+    if not folder.is_dir():
+        raise UsageError(
+            f"There is no folder {folder}. Name the folder of the runs, or start some: `mage-es matrix FILE.toml`."
+        )
+    found, problems = list[RecordedRun](), list[str]()
+    for run in find_runs(folder):
+        try:
+            found.append(RecordedRun(run))
+        except (MageError, OSError) as error:  # whatever the error is, it must not hide other runs
+            problems.append(f"{run.id} is left out: {error}")
+    if not found:
+        why = f" {problems[0]}" if problems else ""
+        raise UsageError(f"There is no run in {folder} to report on.{why} Start some with `mage-es matrix FILE.toml`.")
+    return Study(folder, found, prices=prices or Prices(), data_dir=data_dir, problems=problems)
+
+
+def find_runs(folder: Path) -> list[Run]:
+    """Return the runs in a folder and its subfolders, oldest first, without exams and hidden folders."""
+    folders = {path.parent for name in ("log", "exams") for path in folder.rglob(name)}
+    runs = [
+        Run(path.name, path)
+        for path in folders
+        if path.parent.name not in ("exams", "effects")
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        and is_run(path)
+    ]
+    return sorted(runs, key=age)

@@ -1,0 +1,71 @@
+"""The beginning of a report: what was learned, on what evidence and at what cost, in at most ten lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import get_args
+
+from mage_es.engine.study.reporting.accuracy import over_strongest
+from mage_es.engine.study.reporting.cells import Cell
+from mage_es.engine.study.reporting.costs import dollars
+from mage_es.engine.study.reporting.study import Measure, Study
+from mage_es.engine.study.reporting.systems import Placement
+from mage_es.events.vocabulary import Tier
+
+MOST = 10
+"""How many lines the beginning has, including the first and the last two."""
+
+
+def in_words(study: Study) -> list[str]:
+    """Return one line on the runs, one on each full system if there is room, and two on cost and words."""
+    learning = [run for run in study.counted if not run.baseline]
+    runs, baselines = len(learning), len(study.counted) - len(learning)
+    exams = sum(len(run.exams) for run in learning)
+    head = f"{runs} runs that learned, {baselines} baselines and {exams} exams in {study.folder}."
+    results = [_result(study, place) for place in study.full()]
+    room = MOST - 3
+    if len(results) > room:
+        results[room - 1 :] = [f"... and {len(results) - room + 1} more, in the tables below."]
+    words = "Right or wrong is counted on held-out questions; `mage-es explain WORD` explains any word below."
+    return [head, *results, _exam_counts(study), _cost(study), words]
+
+
+def _result(study: Study, place: Placement) -> str:
+    measure: Measure = "score" if study.is_sequential(place.benchmark) else "accuracy"
+    name = f"{study.titles.get(place.benchmark, place.benchmark)} with {place.learner}"
+    after, before = study.reached(place, measure), study.reached(place, measure, at="start")
+    if after is None:
+        return f"{name}: no exam at the end yet, so nothing is known of questions it never saw."
+    share = "right" if measure == "accuracy" else "of the score"
+    now = f"{after.mean:.0f} % {share} after learning, on questions it never saw"
+    if before is None:
+        return f"{name}: {now}; how many before is not known."
+    gained = study.gain(place, place, measure, over="start")
+    rival = over_strongest(study, place)
+    ahead = f"; {_points(rival)} over the strongest baseline" if rival else ""
+    return f"{name}: {before.mean:.0f} % -> {now} ({_points(gained)}){ahead}."
+
+
+def _points(gain: Cell | None) -> str:
+    if gain is None:
+        return "no difference could be paired"
+    between = f", 95 % interval {gain.interval.low:+.0f} to {gain.interval.high:+.0f}" if gain.interval else ""
+    return f"{gain.mean:+.0f} points{between}"
+
+
+def _exam_counts(study: Study) -> str:
+    """Return how many exams each state has: from several, one could have been picked."""
+    learning = [run for run in study.counted if not run.baseline]
+    before, after = (sum(len(run.taken_of(state)) for run in learning) for state in ("start", "end"))
+    return f"Exams taken: {before} before and {after} after learning, in {len(learning)} runs."
+
+
+def _cost(study: Study) -> str:
+    ledgers = [run.ledger for run in study.counted]
+    tiers: Iterator[Tier] = (tier for tier in get_args(Tier) if any(each.total(tier).calls for each in ledgers))
+    used = []
+    for tier in tiers:
+        paid = dollars(ledgers, tier, study.prices, total=True)
+        price = f"${paid.mean:.2f}" if isinstance(paid, Cell) else "price unknown"
+        used.append(f"{sum(each.total(tier).calls for each in ledgers):,} of {tier} ({price})")
+    return f"Model calls without exams: {', '.join(used) or 'none'}."

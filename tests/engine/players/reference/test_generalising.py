@@ -1,0 +1,27 @@
+from mage_es.engine.players.reference.generalising import common_words, share
+from mage_es.engine.players.reference.solutions import Worked, work_out
+
+from .cases import CASES
+
+
+def works() -> list[Worked]:
+    found = [work_out(case.question, case.solution, answer=case.answer) for case in CASES]
+    return [worked for worked in found if worked is not None]
+
+
+def test_the_recipe_that_most_questions_share_is_found_with_its_members() -> None:
+    odd = work_out("A coat costs $80 at 25% off.", "80 * (1 - 25%) = 60\n#### 60", answer="60")
+    assert odd is not None
+    found = share([odd, *works()])
+    assert found is not None
+    assert sorted(found.members) == [1, 2, 3]
+    assert len(found.strategy.roles) == 3 and len(found.strategy.steps) == 2
+
+
+def test_one_question_alone_gives_no_recipe() -> None:
+    assert share(works()[:1]) is None
+    assert share([]) is None
+
+
+def test_common_words_are_those_of_every_question() -> None:
+    assert common_words(works()) == ("left",)

@@ -1,0 +1,104 @@
+"""What the reference guidance tier writes about shopping that went wrong."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from mage_es.engine.briefs import FailureBrief, FailureCase, PrinciplesBrief, RefinementBrief
+from mage_es.engine.players.reference.failures import author_failures
+from mage_es.engine.players.reference.principles import author_principles
+from mage_es.engine.players.reference.purchases import Purchase, purchase_advice, read_purchase
+from mage_es.engine.players.reference.refinement import author_refinement
+from mage_es.engine.players.shopper.model import Habits, habits_of
+
+RIGHT = """\
+search[shirts with color: red]: Page 1 (Total results: 3)
+click[next >]: Page 2 (Total results: 3)
+click[b000000001]: Shirt, $5
+click[red]: You have clicked red.
+click[l]: You have clicked l.
+click[buy now]: Your score: 1"""
+UNCHOSEN = RIGHT.replace("click[red]: You have clicked red.\n", "").replace("click[l]: You have clicked l.\n", "")
+OTHER = """\
+search[find me shirts with color: red, and price lower than 40.00 dollars]: Page 1 (Total results: 3)
+click[b000000002]: Blouse, $5
+click[buy now]: Your score: 0.2"""
+UNBOUGHT = "search[shirts]: Page 1\n(no action): Invalid action!\nclick[b000000001]: Shirt, $5"
+
+
+def case(wrong: str, number: int = 1) -> FailureCase:
+    return FailureCase(
+        question_id=f"q{number}",
+        question="Find me shirts with color: red, and size: l, and price lower than 40.00 dollars",
+        context="",
+        answer="B000000001 with color: red, size: l",
+        solution=RIGHT,
+        wrong_answer="B000000001",
+        wrong_reasoning=wrong,
+    )
+
+
+def failures(*wrong: str, wants_strategy: bool = False) -> FailureBrief:
+    cases = tuple(case(text, number) for number, text in enumerate(wrong))
+    return FailureBrief(task_type="t", skill="s", cases=cases, wants_strategy=wants_strategy, limit=3)
+
+
+def test_an_account_is_read_as_searches_a_product_and_options() -> None:
+    assert read_purchase(RIGHT) == Purchase(("shirts with color: red",), "b000000001", ("red", "l"))
+    assert read_purchase(UNBOUGHT) == Purchase(("shirts",), "", ())
+    assert read_purchase("collect wood: You collect wood.") is None and read_purchase("") is None
+
+
+def test_going_back_and_what_could_not_be_clicked_are_no_part_of_the_purchase() -> None:
+    account = (
+        "search[a]\nclick[b1]\nclick[red]\nclick[features]\nclick[< prev]\nclick[b2]\nclick[blue]: Invalid action!\n"
+        "click[l]: You have clicked l.\nclick[buy now]"
+    )
+    assert read_purchase(account) == Purchase(("a",), "b2", ("l",))
+
+
+@pytest.mark.paper("section 3.3, failure memories of WebShop")
+def test_a_correction_says_what_was_not_clicked_and_what_else_was_bought_before_the_right_way() -> None:
+    first, second, third = author_failures(failures(UNCHOSEN, OTHER, UNBOUGHT)).memories
+    assert first.reasoning.startswith("Not clicked: red, l.\nThis buys all that is asked for:\nsearch[shirts")
+    assert second.reasoning.startswith(
+        "Another product was bought, B000000002, and not B000000001.\nNot clicked: red, l."
+    )
+    assert third.reasoning.startswith("Nothing was bought.\nThis buys")
+    assert all(memory.reasoning.endswith("click[buy now]: Your score: 1") for memory in (first, second, third))
+
+
+@pytest.mark.paper("section 3.3, failure memories of WebShop")
+def test_a_strategy_advises_against_what_at_least_two_failures_share_and_names_no_product() -> None:
+    strategy = author_failures(failures(UNCHOSEN, UNCHOSEN, OTHER, wants_strategy=True)).memories[0]
+    assert strategy.kind == "type_strategy"
+    assert strategy.reasoning == "1. Click every option that the instruction names before you buy."
+    assert "B0" not in strategy.reasoning.upper() and "b0" not in strategy.recognise
+    assert not any(memory.kind == "type_strategy" for memory in author_failures(failures(UNCHOSEN, UNBOUGHT)).memories)
+
+
+def test_advice_comes_by_how_many_failures_need_it() -> None:
+    cases = [case(OTHER), case(OTHER), case(UNCHOSEN), case(UNBOUGHT), case(UNBOUGHT)]
+    assert [sentence.split()[0] for sentence in purchase_advice(cases)] == ["Click", "Go", "Search", "Buy"]
+
+
+def test_the_shopper_understands_all_of_the_advice() -> None:
+    told = "\n".join(f"> - {sentence}" for sentence in purchase_advice([case(OTHER), case(OTHER)]))
+    assert habits_of({"Principles": told}) == Habits(chooses_options=True, leaves_price=True, looks_further=True)
+
+
+def test_principles_and_prompts_carry_the_same_advice_once() -> None:
+    cases = (case(OTHER), case(OTHER, 2))
+    brief = PrinciplesBrief(task_type="t", skill="s", cases=cases, existing=(), limit=2)
+    first = author_principles(brief).principles
+    assert len(first) == 2
+    rest = author_principles(msgspec.structs.replace(brief, existing=tuple(each.do for each in first))).principles
+    assert len(rest) == 1 and not set(rest) & set(first)
+    refined = author_refinement(
+        RefinementBrief(
+            skill="s", description="", task_type="t", prompt_template="", strategy="", cases=cases, solved=(),
+            length=2000,
+        )
+    )  # fmt: skip
+    assert refined.strategy == " ".join(each.do for each in (*first, *rest)) and refined.prompt_template == ""

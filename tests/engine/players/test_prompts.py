@@ -1,0 +1,268 @@
+"""Prompts are read by their headings, quoted blocks and labels, and dice are the hash of the prompt."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mage_es.engine.players.prompts import (
+    QuestionPrompt,
+    dice_of,
+    json_block,
+    read_question_prompt,
+    read_step_prompt,
+    sections_of,
+)
+from mage_es.engine.seams.model import BETWEEN_TURNS, Request
+
+SYSTEM = 'Reason step by step. Finish with a line such as "#### 1467".'
+PROMPT = """## Solved earlier
+
+> Question: Ana packs 4 boxes.
+> Each holds 6 jars.
+> Reply: 4 * 6 = 24
+> 24 - 5 = 19
+> #### 19
+
+> Question: Two?
+> Reply: 1 + 1 = 2
+> #### 2
+
+## Corrected earlier
+
+> Question: Three?
+> Reply: 1 + 2 = 3
+> #### 3
+
+> Question: Four?
+> #### 4
+
+## Strategy
+
+> When: boxes
+> How: Step 1: multiply A by B.
+> Step 2: subtract C from result 1.
+
+## Principles
+
+> Read twice.
+
+## Question
+
+Some context.
+
+How many are left?
+"""
+
+
+def asked(prompt: str, system: str = SYSTEM) -> QuestionPrompt:
+    return read_question_prompt(Request(system=system, prompt=prompt))
+
+
+def test_every_part_is_found_where_it_stands() -> None:
+    read = asked(PROMPT)
+    assert read.question == "Some context.\n\nHow many are left?"
+    assert [example.answer for example in read.examples] == ["19", "2", "3", "4"]
+    assert read.examples[0].question == "Ana packs 4 boxes.\nEach holds 6 jars."
+    assert read.examples[0].reasoning == "4 * 6 = 24\n24 - 5 = 19"
+    assert read.examples[2].reasoning == "1 + 2 = 3"
+    assert (read.examples[3].question, read.examples[3].reasoning) == ("Four?", "")
+    assert read.advice[0].splitlines() == ["Step 1: multiply A by B.", "Step 2: subtract C from result 1."]
+    assert (read.before, read.after, read.is_direct) == ("#### ", "", False)
+
+
+def test_a_case_of_a_served_request_has_its_answer_in_its_last_line() -> None:
+    said = ["4 boxes of 6 jars, 5 break?", "4 * 6 = 24\n24 - 5 = 19\n19", "One?", "1", "How many are left?"]
+    pieces = [*(f"{each}{BETWEEN_TURNS}" for each in said[:-1]), said[-1]]
+    turns = tuple(accumulate(map(len, pieces[:-1])))
+    read = read_question_prompt(Request(system='End with "#### ".', prompt="".join(pieces), turns=turns))
+    assert [each.answer for each in read.examples] == ["19", "1"]
+    assert [each.reasoning for each in read.examples] == ["4 * 6 = 24\n24 - 5 = 19", ""]
+    assert read.question == "How many are left?"
+
+
+MOVES = """## Skill
+
+> Instruction: Mind the units.
+> Approach: Step 1: multiply A by B.
+> Step 2: add C to result 1.
+
+## Steps so far
+
+> Step: add-1
+> Output: 1 + 1 = 2
+> 2 + 2 = 4
+
+> Step: add-2
+> Output: none
+
+## This step
+
+> Step: add-3
+> Description: Solve it.
+> Approach: When the question says "all", add.
+
+## Tool
+
+> Name: total
+> Description: Adds.
+> Parameters:
+> - a: a rate
+> - b: said last; near a word of all
+> Examples:
+> - {"a": 1} gives 1
+
+## Tool result
+
+> Name: total
+> Description: Adds.
+> Arguments: {"a": 1}
+> Result: 1
+
+## Question
+
+How many?
+"""
+
+
+def test_what_belongs_to_one_call_is_found_where_it_stands() -> None:
+    read = asked(MOVES)
+    assert [advice.splitlines()[0] for advice in read.advice] == [
+        "Step 1: multiply A by B.",
+        'When the question says "all", add.',
+    ]
+    assert "Mind the units." in read.principles and 'When the question says "all", add.' in read.principles
+    assert read.outputs == ("1 + 1 = 2\n2 + 2 = 4", "none")
+    assert read.step == "Solve it."
+    assert read.parameters == (("a", "a rate"), ("b", "said last; near a word of all"))
+    assert read.outcome is not None
+    assert (read.outcome.name, read.outcome.arguments, read.outcome.result) == ("total", '{"a": 1}', "1")
+
+
+def test_principles_are_read() -> None:
+    assert asked(PROMPT).principles == ("Read twice.",)
+
+
+def test_the_direct_instruction_is_recognised() -> None:
+    assert asked("## Question\n\nHow many?", "Write nothing else: no reasoning.").is_direct
+    assert not asked("## Question\n\nWrite nothing else: no reasoning.").is_direct
+
+
+def test_the_ending_that_the_prompt_asks_for_is_kept() -> None:
+    for form, ending in {
+        'Quoted ">" are notes. Finish with a line such as "Answer: 1467", a number.': ("Answer: ", ""),
+        'Finish with a line such as "Answer: [Z]".': ("Answer: [", "]"),
+        'Finish with a line that has "#### " and then the number alone.': ("#### ", ""),
+        'Finish with one of these lines: "Answer: <18", "Answer: >65".': ("Answer: ", ""),
+        'Finish in one block, such as "```sql\nSELECT 1\n```".': ("```sql\n", "\n```"),
+        'End with a section such as "\\section*{Final Answer}\n\\pi".': ("\\section*{Final Answer}\n", ""),
+    }.items():
+        read = asked("## Question\n\nHow many?", form)
+        assert (read.before, read.after) == ending
+
+
+def test_a_heading_inside_quoted_text_is_data() -> None:
+    prompt = "## Solved earlier\n\n> Question: A\n> ## Question\n> B\n> Answer: 1\n\n## Question\n\nReal?"
+    read = asked(prompt)
+    assert read.question == "Real?"
+    assert "## Question" in read.examples[0].question
+
+
+def test_a_heading_inside_the_question_belongs_to_the_question() -> None:
+    prompt = "## Question\n\nWhat?\n\n## Solved earlier\n\n> Question: X\n> Answer: 7"
+    read = asked(prompt)
+    assert read.examples == ()
+    assert read.question.startswith("What?")
+
+
+def test_an_example_may_say_answer_before_its_answer_does() -> None:
+    solved = "> Question: Which?\n> Answer: Option (\n> Reply: The second.\n> Answer: 2"
+    (example,) = asked(f"## Solved earlier\n\n{solved}\n\n## Question\n\nWhich?", 'End "Answer: <it>".').examples
+    assert (example.question, example.reasoning, example.answer) == ("Which?\nAnswer: Option (", "The second.", "2")
+
+
+def test_a_bare_text_is_the_question() -> None:
+    assert asked("What is 2 and 2?").question == "What is 2 and 2?"
+
+
+@given(st.text(max_size=400))
+def test_any_text_can_be_read(text: str) -> None:
+    asked(text, text)
+    asked(f"## Solved earlier\n\n> {text}\n\n## Question\n\n{text}\n\n{text}")
+
+
+def test_a_prompt_is_divided_by_its_headings_and_quotation_marks_are_taken_off() -> None:
+    prompt = "before\n## Rules\n> one\n>two\n>\n## Asked \nplain > text\n## Rules\n> three"
+    assert sections_of(prompt) == {"": "before", "Rules": "one\ntwo\n\nthree", "Asked": "plain > text"}
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_that_share_of_prompts_is_a_trial_and_the_same_ones_every_time(share: float) -> None:
+    thrown = [dice_of(f"prompt {number}", share) for number in range(1000)]
+    assert thrown == [dice_of(f"prompt {number}", share) for number in range(1000)]
+    assert abs(sum(is_trial for _, is_trial in thrown) - 1000 * share) <= 60  # four standard deviations
+    assert len({dice for dice, _ in thrown}) == 1000
+
+
+STEP = """\
+You work towards a goal.
+
+## Principles
+
+> - Click every option.
+> ## Task
+> not a task
+
+## Task
+
+Find me shirts
+
+## Episode so far
+
+> 1. search[shirts]: Page 1
+
+## Observation
+
+> Instruction: [SEP] Buy Now
+
+## Valid actions
+
+- click[buy now]
+- click[red]
+"""
+
+
+def test_a_step_prompt_is_divided_into_the_episode_and_what_is_told_beforehand() -> None:
+    read = read_step_prompt(Request(prompt=STEP))
+    assert (read.task.strip(), read.so_far.strip()) == ("Find me shirts", "1. search[shirts]: Page 1")
+    assert read.observation.strip() == "Instruction: [SEP] Buy Now"
+    assert read.actions == ["click[buy now]", "click[red]"]
+    assert "not a task" in read.told["Principles"] and "Observation" not in read.told
+
+
+def test_a_direct_step_prompt_is_known_by_its_system_message_only() -> None:
+    assert read_step_prompt(Request(system="Write nothing else: no reasoning.", prompt=STEP)).is_direct
+    assert not read_step_prompt(Request(prompt=STEP.replace("Click every", "Choose with no reasoning an"))).is_direct
+
+
+def test_a_step_prompt_without_anything_is_read_as_nothing() -> None:
+    read = read_step_prompt(Request(prompt="Hello?"))
+    assert (read.task, read.so_far, read.observation, read.actions) == ("", "", "", [])
+
+
+def test_the_last_fenced_json_block_counts() -> None:
+    assert json_block("```json\n1\n```\n\n```json\n2\n```\n") == "2"
+    assert json_block("```\n1\n```") == ""
+
+
+def test_notes_before_the_first_case_are_read_as_notes_and_its_question_without_them() -> None:
+    known = "Quoted notes may not fit.\n\n## Strategy\n\n> When: x\n> How: Count twice.\n\n## Question\n\nTwo?"
+    said = [known, "1 + 1 = 2\n#### 2", "What of\n\n## Question\n\nas a word?", "#### 3", "Four?"]
+    turns = tuple(accumulate(len(text) + len(BETWEEN_TURNS) for text in said[:-1]))
+    prompt = read_question_prompt(Request(system=SYSTEM, prompt=BETWEEN_TURNS.join(said), turns=turns))
+    assert prompt.advice == ("Count twice.",) and prompt.question == "Four?"
+    assert [example.answer for example in prompt.examples] == ["2", "3"]
+    assert prompt.examples[0].question == "Two?"

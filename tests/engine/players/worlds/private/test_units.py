@@ -1,0 +1,42 @@
+"""Private units and fees: a number that follows from the rule by reasoning, with its reasoning beside it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from mage_es.engine.players.worlds.private.benchmark import PrivateSet, SeededName, recorded, rule_of
+from mage_es.engine.players.worlds.private.units import UnitRule
+from mage_es.engine.seams.benchmark import SPLITS
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 4])
+def test_who_knows_the_rule_can_reckon_every_answer(steps: int) -> None:
+    name = f"private-units?steps={steps}&wordings=6&asides=1"
+    for seed in (1, 2):
+        rule = rule_of(SeededName(recorded(name), seed))
+        assert isinstance(rule, UnitRule)
+        for split in SPLITS:
+            for question in PrivateSet(name, seed).questions(split):
+                found = re.search(rf"(\d+) {rule.large}s and (\d+) {rule.small}", question.question)
+                assert found
+                (rate,) = (rule.rates[way] for way in rule.rates if way in question.question)
+                total = int(found[1]) * rule.size + int(found[2])
+                extra = rule.extra if total > rule.limit else 0
+                fee = (total, total * rate, total * rate + rule.handling, total * rate + rule.handling + extra)
+                assert question.gold == str(fee[steps - 1])
+
+
+def test_each_equation_of_a_solution_holds_and_the_last_one_gives_the_answer() -> None:
+    for question in PrivateSet("private-units?difficulty=3", 1).questions("evolution"):
+        *lines, answer = question.solution.splitlines()
+        for line in lines:
+            left, sign, right, result = re.findall(r": (\d+) ([+*]) (\d+) = (\d+)$", line)[0]
+            assert int(result) == (int(left) + int(right) if sign == "+" else int(left) * int(right))
+        assert lines[-1].endswith(f" = {question.gold}") and answer == f"#### {question.gold}"
+
+
+def test_some_orders_are_above_the_limit_and_some_below() -> None:
+    solutions = [question.solution for question in PrivateSet("private-units?steps=4", 1).questions("test")]
+    assert 0.2 < sum("more than" in solution for solution in solutions) / len(solutions) < 0.8

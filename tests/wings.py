@@ -1,0 +1,109 @@
+"""The kernel without its wings: `python -m tests.wings [WING ...]` deletes each once from a copy and tests the rest.
+
+Rules
+    - The copy is the package as it is installed, without the wing's folder and entry points, first on the path.
+    - Every module of it is imported, the command line prints its help, and a model of Python learns from own tasks, is
+      examined, and its run is replayed and verified.
+    - Then the kernel's own quick tests run: those that name no module of the wing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+WINGS = ("bench", "players", "serving", "study", "testing", "viewing")
+TESTS = ("tests/projections",)
+
+LEFT = """
+import importlib, json, pkgutil, tempfile
+import mage_es
+
+for module in pkgutil.walk_packages(mage_es.__path__, "mage_es."):
+    try:
+        importlib.import_module(module.name) if not module.name.endswith("__main__") else None
+    except (ModuleNotFoundError, mage_es.PrerequisiteError) as error:  # only a library that few have may be missing
+        if "mage_es" in (getattr(error, "name", "") or ""):
+            raise
+
+
+class Adder:
+    name = "mine/adder"
+
+    async def complete(self, request):
+        a, b = [word for word in request.prompt.replace("?", " ").split() if word.isdigit()][-2:]
+        return mage_es.Completion(text=f"Answer: {int(a) + int(b) // 2 * 2}", input_tokens=1, output_tokens=1)
+
+
+class Teacher:
+    name = "mine/teacher"
+
+    async def complete(self, request):
+        lists = ("skills", "task_types", "memories", "principles", "briefs", "tools", "children")
+        nothing = json.dumps({"recipe": None, **{name: [] for name in lists}})
+        return mage_es.Completion(text=nothing, input_tokens=1, output_tokens=1)
+
+
+tasks = [mage_es.Task(question=f"How much is {a} plus {b}?", answer=a + b) for a in range(3, 9) for b in range(6)]
+config = mage_es.Config(benchmark="sums", iterations=1, pool=8, held_out=5, anchors=4)
+models = mage_es.Models(Adder(), Teacher())
+with tempfile.TemporaryDirectory() as folder:
+    run = mage_es.evolve(config, tasks=tasks, scorer="number", models=models, runs_dir=folder).run_id
+    found = mage_es.find_run(folder, run)
+    assert mage_es.examine(found, execution=Adder()).total == 5
+    assert all(check.equal for check in mage_es.replay(found).checks)
+    assert mage_es.verify(found).ok
+"""
+
+
+def copied(wing: str, to: Path) -> None:
+    """Lay out the package in a folder as an installer would, without a wing."""
+    for package, source in sorted(PROJECT["tool"]["setuptools"]["package-dir"].items()):
+        left_out = shutil.ignore_patterns("__pycache__", "_package", "web", "pictures")
+        shutil.copytree(ROOT / source, to / package.replace(".", "/"), ignore=left_out, dirs_exist_ok=True)
+    shutil.rmtree(to / "mage_es" / "engine" / wing)
+    info = to / f"mage_es-{PROJECT['project']['version']}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: mage-es\nVersion: {PROJECT['project']['version']}\n")
+    (info / "entry_points.txt").write_text("\n".join(entry_points(wing)))
+
+
+def entry_points(wing: str) -> Iterator[str]:
+    for group, entries in PROJECT["project"]["entry-points"].items():
+        yield f"[{group}]"
+        yield from (f"{name} = {value}" for name, value in entries.items() if f".engine.{wing}." not in value)
+
+
+def kernel_tests(wing: str) -> list[str]:
+    files = [path for folder in TESTS for path in sorted((ROOT / folder).rglob("test_*.py"))]
+    return [str(path) for path in files if f"engine.{wing}" not in path.read_text(encoding="utf-8")]
+
+
+def left_without(wing: str) -> None:
+    """Raise `CalledProcessError` if the kernel does not work without a wing."""
+    with tempfile.TemporaryDirectory() as folder:
+        copied(wing, Path(folder))
+        place = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
+        for words in (
+            ("-c", LEFT),
+            ("-m", "mage_es", "--help"),
+            ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", "-n", "auto", *kernel_tests(wing)),
+        ):
+            done = subprocess.run([sys.executable, *words], cwd=ROOT, env=place, capture_output=True, text=True)
+            print(f"without {wing}: {(done.stdout.strip().splitlines() or [''])[-1]}", flush=True)
+            if done.returncode:
+                print(done.stdout, done.stderr, file=sys.stderr)
+                done.check_returncode()
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or WINGS:
+        left_without(name)

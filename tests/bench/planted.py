@@ -1,17 +1,16 @@
 """What `effect` finds of memories that were planted, from a real model that was asked everything.
 
 `python -m tests.bench.planted RUNS --execution MODEL` plants cases of a private set (engine/worlds/private) as tasks of
-a user's own: a right one of each product, one of each with another team's name, and a note about a parcel with the
-name of a team. A run that learns nothing more then asks `--questions` others, all planted cases in each prompt, and
-each again without each case, at temperature 0. The mean of all these pairs of a case is its truth. Every PART of the
-questions, in their order, are a sample: what `effect` finds on these alone is compared with the truth. A run that is
-there is not made again, and no recorded call.
+a user's own: of one product a right one, of another a right one and one with the wrong team, and two of a third, which
+no question is about. A run that learns nothing more then asks `--questions` about the first two, the SHOWN nearest of
+these cases in each prompt, and each again without each case that it saw, at temperature 0. The mean of all these pairs
+of a case is its truth. Each PART of them, in their order, are a sample: what `effect` finds on these alone is compared
+with the truth. A run that is there is not made again, and no recorded call.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -28,42 +27,44 @@ from tests.bench.effect import Found, print_found
 from tests.bench.merge import tasks_of
 from tests.bench.tables import print_table
 
-PART = LEAST_PAIRS
-APART = "private-codes"
-"""The set of which a text is of no use here."""
+SET = "private-labels?labels=3"
+"""Three teams, each with one product."""
+PART, SHOWN = LEAST_PAIRS, 3
 KINDS = ("helpful", "useless", "harmful")
 
 
-def planted(world: PrivateSet, seed: int, labels: Sequence[str]) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
-    """Return the tasks to plant, each named for what it should be, and the world's other questions."""
+def planted(world: PrivateSet) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """Return the tasks to plant, each named for what it should be, and the questions to ask."""
     questions = world.questions("evolution")
-    first, second = ([[q for q in questions if q.gold == label][place] for label in labels] for place in (0, 1))
-    parcel = PrivateSet(APART, seed).questions("evolution")[0]
+    first, second, third = (
+        [q for q in questions if q.gold == label] for label in sorted({question.gold for question in questions})
+    )
     plants = [
-        *(("helpful", q.question, q.gold) for q in first),
-        *(("harmful", q.question, other) for q, other in zip(second, (*labels[1:], labels[0]), strict=True)),
-        ("useless", parcel.question, labels[0]),
+        ("helpful", first[0].question, first[0].gold),
+        ("helpful", second[0].question, second[0].gold),
+        ("harmful", second[1].question, first[0].gold),
+        *(("useless", q.question, q.gold) for q in third[:2]),
     ]
     tasks = [
         {"id": f"{kind}-{place}", "question": text, "answer": answer, "split": "evolution"}
         for place, (kind, text, answer) in enumerate(plants)
     ]
-    return tasks, tasks_of([q for q in questions if q not in (*first, *second)], "evolution")
+    return tasks, tasks_of([q for pair in zip(first[2:], second[2:], strict=False) for q in pair], "evolution")
 
 
-def measured(folder: Path, name: str, seed: int, execution: str, count: int) -> tuple[list[Found], list[Found]]:
+def measured(folder: Path, seed: int, execution: str, count: int) -> tuple[list[Found], list[Found]]:
     """Return what `effect` found on all questions, which is the truth, and on each part of them."""
-    world = PrivateSet(name, seed)
+    world = PrivateSet(SET, seed)
+    plants, others = planted(world)
     labels = sorted({question.gold for question in world.questions("evolution")})
-    plants, others = planted(world, seed, labels)
-    spec, test = TaskSpec(name, "choice", labels=tuple(labels)), tasks_of(world.questions("test")[:10], "test")
+    spec, test = TaskSpec(SET, "choice", labels=tuple(labels)), tasks_of(world.questions("test")[:10], "test")
     config = mage_es.Config(
         benchmark=spec.name,
         seed=seed,
         execution=execution,
         iterations=1,
         pool=len(plants),
-        bundle=len(plants),
+        bundle=SHOWN,
         held_out=len(test),
         anchors=0,
         guard="off",
@@ -81,29 +82,29 @@ def measured(folder: Path, name: str, seed: int, execution: str, count: int) -> 
         mage_es.evolve(quiet, tasks=[*others[:count], *test], from_run=taught, runs_dir=folder, run_id=asked.id)
     report = mage_es.effect(asked, top=len(plants), reask=True)
     memory, learned = state_of(asked, LogReader(asked.log_path)).memory, on_record(asked)
-    kinds = {row.name: memory.row(row.name).question_id.partition("-")[0] for row in report.rows}
-    truth = {row.name: row.paired.points or 0.0 for row in report.rows if row.paired}
-    shown = [each for each in learned.askings if each.shown]
-    parts = [shown[first : first + PART] for first in range(0, len(shown), PART)]
-
-    def of(rows: Sequence[mage_es.EffectRow]) -> list[Found]:
-        return [Found(seed, row.name, kinds[row.name], truth[row.name], row.paired) for row in rows if row.paired]
-
-    return of(report.rows), [one for part in parts for one in of(learned._replace(askings=part).rows())]
+    whole, parts = list[Found](), list[Found]()
+    for row in report.rows:
+        assert row.paired is not None and row.paired.points is not None
+        kind = memory.row(row.name).question_id.partition("-")[0]
+        whole.append(Found(seed, row.name, kind, row.paired.points, row.paired))
+        saw = [asking for asking in learned.askings if row.name in asking.shown]
+        for first in range(0, len(saw) - PART + 1, PART):
+            sample = learned._replace(askings=saw[first : first + PART]).rows()
+            parts += [whole[-1]._replace(paired=each.paired) for each in sample if each.name == row.name]
+    return whole, parts
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=Path)
     parser.add_argument("--execution", required=True)
-    parser.add_argument("--set", default="private-labels?labels=2")
-    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first", type=int, default=1)
-    parser.add_argument("--questions", type=int, default=4 * PART)
+    parser.add_argument("--questions", type=int, default=6 * PART)
     given = parser.parse_args()
     found = list[Found]()
     for seed in range(given.first, given.first + given.seeds):
-        whole, parts = measured(given.runs, given.set, seed, given.execution, given.questions)
+        whole, parts = measured(given.runs, seed, given.execution, given.questions)
         found += parts
         rows = [
             (one.kind, f"{one.truth:+.1f}", str(one.paired.pairs), f"+{one.paired.won} -{one.paired.lost}")

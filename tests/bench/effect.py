@@ -50,7 +50,7 @@ class OneLand(TruthWorld):
 
 
 class Found(NamedTuple):
-    """A memory: its true effect in points, what it is for that or by its words, and what was found."""
+    """A memory: whether it helps (by its true effect, or by intent), that effect in points, and what was found."""
 
     seed: int
     name: str

@@ -5,20 +5,24 @@ a user's own: of one product a right one, of another a right one and one with th
 no question is about. A run that learns nothing more then asks `--questions` about the first two, the SHOWN nearest of
 these cases in each prompt, and each again without each case that it saw, at temperature 0. The mean of all these pairs
 of a case is its truth. Each PART of them, in their order, are a sample: what `effect` finds on these alone is compared
-with the truth. A run that is there is not made again, and no recorded call.
+with the truth. Such a sample is a large share of a case's pairs, so its interval has the truth more easily; therefore
+the intervals of DRAWS samples of each case, drawn with replacement, are counted as well. A run that is there is not
+made again, and no recorded call.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 from pathlib import Path
 
 import msgspec
 
 import mage_es
 from mage_es.engine.benchmarks.tasks.spec import TaskSpec
-from mage_es.engine.rules.effect import LEAST_PAIRS
+from mage_es.engine.rules.effect import LEAST_PAIRS, pairs_of, to_ask
 from mage_es.engine.run.directory import Run
+from mage_es.engine.run.exams import by_question
 from mage_es.engine.run.world import state_of
 from mage_es.engine.verbs.effect import on_record
 from mage_es.engine.worlds.private.benchmark import PrivateSet
@@ -29,7 +33,7 @@ from tests.bench.tables import print_table
 
 SET = "private-labels?labels=3"
 """Three teams, each with one product."""
-PART, SHOWN = LEAST_PAIRS, 3
+PART, SHOWN, DRAWS = LEAST_PAIRS, 3, 100
 KINDS = ("helpful", "useless", "harmful")
 
 
@@ -52,8 +56,9 @@ def planted(world: PrivateSet) -> tuple[list[dict[str, str]], list[dict[str, str
     return tasks, tasks_of([q for pair in zip(first[2:], second[2:], strict=False) for q in pair], "evolution")
 
 
-def measured(folder: Path, seed: int, execution: str, count: int) -> tuple[list[Found], list[Found]]:
-    """Return what `effect` found on all questions, which is the truth, and on each part of them."""
+def measured(folder: Path, seed: int, execution: str, count: int) -> tuple[list[Found], list[Found], int]:
+    """Return what `effect` found on all questions, which is the truth, and on each part of them; and how many intervals
+    of drawn samples have the truth."""
     world = PrivateSet(SET, seed)
     plants, others = planted(world)
     labels = sorted({question.gold for question in world.questions("evolution")})
@@ -82,7 +87,7 @@ def measured(folder: Path, seed: int, execution: str, count: int) -> tuple[list[
         mage_es.evolve(quiet, tasks=[*others[:count], *test], from_run=taught, runs_dir=folder, run_id=asked.id)
     report = mage_es.effect(asked, top=len(plants), reask=True)
     memory, learned = state_of(asked, LogReader(asked.log_path)).memory, on_record(asked)
-    whole, parts = list[Found](), list[Found]()
+    whole, parts, covered = list[Found](), list[Found](), 0
     for row in report.rows:
         assert row.paired is not None and row.paired.points is not None
         kind = memory.row(row.name).question_id.partition("-")[0]
@@ -91,7 +96,12 @@ def measured(folder: Path, seed: int, execution: str, count: int) -> tuple[list[
         for first in range(0, len(saw) - PART + 1, PART):
             sample = learned._replace(askings=saw[first : first + PART]).rows()
             parts += [whole[-1]._replace(paired=each.paired) for each in sample if each.name == row.name]
-    return whole, parts
+        pairs = pairs_of(to_ask(saw, frozenset((row.name,))), learned.reasked)
+        dice, changes = random.Random(row.name), [float(right) - float(without) for right, without in pairs]
+        for _ in range(DRAWS):
+            drawn = by_question(dice.choices(changes, k=PART))
+            covered += drawn.low <= row.paired.points <= drawn.high
+    return whole, parts, covered
 
 
 def main() -> None:
@@ -102,16 +112,17 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--questions", type=int, default=6 * PART)
     given = parser.parse_args()
-    found = list[Found]()
+    found, memories, covered = list[Found](), 0, 0
     for seed in range(given.first, given.first + given.seeds):
-        whole, parts = measured(given.runs, seed, given.execution, given.questions)
-        found += parts
+        whole, parts, drawn = measured(given.runs, seed, given.execution, given.questions)
+        found, memories, covered = found + parts, memories + len(whole), covered + drawn
         rows = [
             (one.kind, f"{one.truth:+.1f}", str(one.paired.pairs), f"+{one.paired.won} -{one.paired.lost}")
             for one in sorted(whole, key=lambda one: KINDS.index(one.kind))
         ]
         print_table(f"Seed {seed}", ("planted as", "points", "pairs", "won, lost"), rows)
     print_found(found, "planted as", "samples")
+    print(f"Samples drawn with replacement: truth in the interval of {covered} of {DRAWS * memories}.")
 
 
 if __name__ == "__main__":

@@ -50,16 +50,13 @@ class OneLand(TruthWorld):
 
 
 class Found(NamedTuple):
-    """A memory: its true effect in points, and what was found."""
+    """A memory: whether it helps (by its true effect, or by intent), that effect in points, and what was found."""
 
     seed: int
     name: str
+    kind: str
     truth: float
     paired: PairedEffect
-
-    @property
-    def kind(self) -> str:
-        return "useless" if abs(self.truth) < 1e-9 else "helpful" if self.truth > 0 else "harmful"
 
     @property
     def is_sign_right(self) -> bool:
@@ -81,22 +78,24 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(given.first, given.first + given.seeds):
             found += measured(Path(folder), seed, questions=given.questions, top=given.top)
-    rows = []
-    for kind in ("helpful", "useless", "harmful"):
-        each = [one for one in found if one.kind == kind]
-        clear = [one for one in each if abs(one.truth) > CLEAR]
-        covered = [one.is_covered for one in each if one.is_covered is not None]
-        right = f"{sum(one.is_sign_right for one in clear)} of {len(clear)}"
-        rows.append((kind, str(len(each)), right, f"{sum(covered)} of {len(covered)}"))
-    print_table(
-        "Asked again without a memory",
-        ("true effect", "memories", f"sign right, of those above {CLEAR:g} points", "truth in interval"),
-        rows,
-    )
+    print_found(found, "true effect", "memories")
     largest = {one.seed: one for one in sorted(found, key=lambda one: one.paired.pairs) if one.is_covered is not None}
     print(
         f"Most pairs of a seed: truth in its interval in {sum(map(covers, largest.values()))} of {len(largest)} seeds."
     )
+
+
+def print_found(found: Sequence[Found], kind: str, each: str) -> None:
+    """Print how often sign and interval are right, for each kind of memory; `each` is what a row counts."""
+    rows = []
+    for name in ("helpful", "useless", "harmful"):
+        of = [one for one in found if one.kind == name]
+        clear = [one for one in of if abs(one.truth) > CLEAR]
+        covered = [one.is_covered for one in of if one.is_covered is not None]
+        right = f"{sum(one.is_sign_right for one in clear)} of {len(clear)}"
+        rows.append((name, str(len(of)), right, f"{sum(covered)} of {len(covered)}"))
+    header = (kind, each, f"sign right, of those above {CLEAR:g} points", "truth in interval")
+    print_table("Asked again without a memory", header, rows)
 
 
 def covers(found: Found) -> bool:
@@ -116,7 +115,9 @@ def measured(folder: Path, seed: int, *, questions: int, top: int) -> list[Found
         again = to_ask(plans, frozenset((row.name,)))
         truth = [effect_on(oracle, state, known[each.asking.planned.question_id], each) for each in again]
         assert row.paired is not None and row.paired.pairs == len(again)
-        found.append(Found(seed, row.name, 100 * fmean(truth), row.paired))
+        points = 100 * fmean(truth)
+        kind = "useless" if abs(points) < 1e-9 else "helpful" if points > 0 else "harmful"
+        found.append(Found(seed, row.name, kind, points, row.paired))
     return found
 
 

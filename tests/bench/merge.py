@@ -55,7 +55,7 @@ def main() -> None:
     given = parser.parse_args()
     world, count = PrivateSet(given.set, given.seed), given.learned
     golds = sorted({question.gold for question in world.questions("evolution")})
-    spec = TaskSpec(given.set, "choice", labels=tuple(golds))
+    spec = TaskSpec(given.set, "choice", labels=tuple(golds)) if world.labels else TaskSpec(given.set)
     test = tasks_of(world.questions("test")[:ASKED], "test")
     new = tasks_of(world.questions("evolution")[: 2 * count], "evolution")
     folder = given.runs / f"{given.set}-s{given.seed}"

@@ -2,7 +2,7 @@
 
 Rules
     - The copy is the package as it is installed, without the wing's folder and entry points, first on the path.
-    - Every module of it is imported, the command line prints its help, and a model of Python learns from own tasks, is
+    - Every module of it is imported, the command line starts, and a model of Python learns from own tasks, is
       examined, and its run is replayed and verified.
     - Then the kernel's own quick tests run: those that name no module of the wing.
 """
@@ -61,6 +61,7 @@ with tempfile.TemporaryDirectory() as folder:
     assert mage_es.examine(found, execution=Adder()).total == 5
     assert all(check.equal for check in mage_es.replay(found).checks)
     assert mage_es.verify(found).ok
+print("own tasks are learned, examined, replayed and verified")
 """
 
 
@@ -94,7 +95,7 @@ def left_without(wing: str) -> None:
         place = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
         for words in (
             ("-c", LEFT),
-            ("-m", "mage_es", "--help"),
+            ("-m", "mage_es", "--version"),
             ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", "-n", "auto", *kernel_tests(wing)),
         ):
             done = subprocess.run([sys.executable, *words], cwd=ROOT, env=place, capture_output=True, text=True)

@@ -36,7 +36,7 @@ KINDS: Mapping[str, Kind] = {
         "open_benchmark",
         "mage-es evolve <name> --execution builtin/apprentice --iterations 2 --pool 4 --held-out 4 --anchors 0",
         "it plays an episode of each task. An environment that shows entities and\n"
-        "relations is explored, and has a graph; Crafter in `mage_es.engine.environments` is one.",
+        "relations is explored, and has a graph; Crafter in `mage_es.engine.bench` is one.",
         "mage_es.environments",
     ),
     "model": Kind(

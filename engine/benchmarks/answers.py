@@ -39,7 +39,7 @@ _LISTED = re.compile(r"\s*(?:,|;|&|\band\b)\s*")
 _DENYING = frozenset({"not", "never", "nor", "neither", "isn", "wasn", "aren", "weren", "unlike", "except"})
 _DENYING_PAIRS = frozenset({("rather", "than"), ("instead", "of"), ("other", "than"), ("opposed", "to")})
 _REACH = 3
-"""How many words before an answer a "not" may be and still deny it."""
+"""How many words may lie between a "not" and the answer that it denies."""
 _LONGEST_PROSE = 8000
 _MOST_PARTS = 6
 _LONG = 6

@@ -123,7 +123,7 @@ def literal(text: str) -> float:
             return float("-1" if constant == "m1" else constant)
     except ValueError:
         pass
-    raise InvalidProgram(f"{text[:40]!r} is no number")
+    raise InvalidProgram(f"{text[:40]!r} is not a number")
 
 
 def reference(argument: str) -> int:

@@ -124,7 +124,7 @@ def _read(field: str, text: str) -> str:
 
 def _finite(field: str, value: float) -> str:
     if not isfinite(value):
-        raise ValueError(f"{field}: {value} is no finite number, so no answer can match it")
+        raise ValueError(f"{field}: {value} is not a finite number, so no answer can match it")
     return repr(value)
 
 

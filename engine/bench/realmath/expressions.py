@@ -71,7 +71,7 @@ def number(value: int | str) -> Number:
     try:
         return Number(Fraction(value))
     except ValueError as error:
-        raise Unreadable(f"{value} is no number") from error
+        raise Unreadable(f"{value} is not a number") from error
 
 
 def is_known(expression: Expression) -> bool:

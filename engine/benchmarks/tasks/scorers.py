@@ -154,7 +154,7 @@ def _judge(question: Question, reply: str) -> Verdict:
 
 def _no_number(question: Question) -> str:
     bad = [answer for answer in right_answers(question) if read_number(answer) is None]
-    return f"answer: {bad[0]!r} is no number, and the scorer number needs one" if bad else ""
+    return f"answer: {bad[0]!r} is not a number, and the scorer number needs one" if bad else ""
 
 
 def _no_options(question: Question) -> str:

@@ -100,8 +100,8 @@ def test_flattened_columns_are_read_and_a_missing_result_is_computed(
         ({"qa": {"question": "q", "answer": "the first"}}, "qa.answer: 'the first' is neither a number nor yes or no"),
         ({"qa": {"question": "q", "exe_ans": "soon"}}, "qa.exe_ans: 'soon' is neither a number nor yes or no"),
         ({"qa": {"question": "q", "program": "add(1, x)"}}, "qa.exe_ans: is missing, and the program cannot be exec"),
-        ({"qa": {"question": "q", "program": "multiply(1e300, 1e300)"}}, "qa.program: inf is no finite number"),
-        ({"qa": {"question": "q", "exe_ans": "1e999"}}, "qa.exe_ans: inf is no finite number"),
+        ({"qa": {"question": "q", "program": "multiply(1e300, 1e300)"}}, "qa.program: inf is not a finite number"),
+        ({"qa": {"question": "q", "exe_ans": "1e999"}}, "qa.exe_ans: inf is not a finite number"),
         ({"qa": {"question": "q", "exe_ans": "nan"}}, "qa.exe_ans: 'nan' is neither a number nor yes or no"),
     ],
 )

@@ -78,7 +78,7 @@ def test_only_a_wrong_answer_that_says_something_goes_to_the_judge() -> None:
 @pytest.mark.parametrize(
     ("scorer", "answer", "complaint"),
     [
-        ("number", "twelve", "'twelve' is no number"),
+        ("number", "twelve", "'twelve' is not a number"),
         ("choice", "A", "options: there are none"),
         ("exact", "x", ""),
         ("regex", "a(?=b)", "answer: 'a(?=b)' is not a regular expression of RE2"),

@@ -25,14 +25,14 @@ from mage_es.engine.benchmarks.tasks.spec import TaskSpec
 from mage_es.engine.commands import Feedback
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.players.worlds.private.labels import KIND, LabelRule
+from mage_es.engine.players.worlds.wordmath.dice import Dice
 from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.serving.live import LiveRun, Prepared
 from mage_es.engine.serving.shapes import Reading, Turn
 from mage_es.engine.verbs.evolve import evolve
-from mage_es.engine.worlds.private.labels import KIND, LabelRule
-from mage_es.engine.worlds.wordmath.dice import Dice
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import MemoryProposed, ProposalSettled
 from tests.bench.hostile import DAY, Answered, Hostility, Nearest, Ticket, tickets

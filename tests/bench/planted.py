@@ -1,13 +1,13 @@
 """What `effect` finds of memories that were planted, from a real model that was asked everything.
 
-`python -m tests.bench.planted RUNS --execution MODEL` plants cases of a private set (engine/worlds/private) as tasks of
-a user's own: of one product a right one, of another a right one and one with the wrong team, and two of a third, which
-no question is about. A run that learns nothing more then asks `--questions` about the first two, the SHOWN nearest of
-these cases in each prompt, and each again without each case that it saw, at temperature 0. The mean of all these pairs
-of a case is its truth. Each PART of them, in their order, are a sample: what `effect` finds on these alone is compared
-with the truth. Such a sample is a large share of a case's pairs, so its interval has the truth more easily; therefore
-the intervals of DRAWS samples of each case, drawn with replacement, are counted as well. A run that is there is not
-made again, and no recorded call.
+`python -m tests.bench.planted RUNS --execution MODEL` plants cases of a private set (engine/players/worlds/private) as
+tasks of a user's own: of one product a right one, of another a right one and one with the wrong team, and two of a
+third, which no question is about. A run that learns nothing more then asks `--questions` about the first two, the SHOWN
+nearest of these cases in each prompt, and each again without each case that it saw, at temperature 0. The mean of all
+these pairs of a case is its truth. Each PART of them, in their order, are a sample: what `effect` finds on these alone
+is compared with the truth. Such a sample is a large share of a case's pairs, so its interval has the truth more easily;
+therefore the intervals of DRAWS samples of each case, drawn with replacement, are counted as well. A run that is there
+is not made again, and no recorded call.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ import msgspec
 
 import mage_es
 from mage_es.engine.benchmarks.tasks.spec import TaskSpec
+from mage_es.engine.players.worlds.private.benchmark import PrivateSet
 from mage_es.engine.rules.effect import LEAST_PAIRS, pairs_of, to_ask
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import by_question
 from mage_es.engine.run.world import state_of
 from mage_es.engine.verbs.effect import on_record
-from mage_es.engine.worlds.private.benchmark import PrivateSet
 from mage_es.events.log import LogReader
 from tests.bench.effect import Found, print_found
 from tests.bench.merge import tasks_of

@@ -8,14 +8,14 @@ from pathlib import Path
 from mage_es.engine.benchmarks.tasks.spec import TaskSpec
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.players.worlds.private.labels import KIND, LabelRule
+from mage_es.engine.players.worlds.wordmath.dice import Dice
 from mage_es.engine.rules.doubt import doubted
 from mage_es.engine.run.directory import Run, find_run
-from mage_es.engine.serving.frozen import FrozenRun, freeze, question_of
+from mage_es.engine.served.frozen import FrozenRun, freeze, question_of
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.memory import memory
 from mage_es.engine.verbs.verify import verify
-from mage_es.engine.worlds.private.labels import KIND, LabelRule
-from mage_es.engine.worlds.wordmath.dice import Dice
 from tests.bench.hostile import Hostility, Nearest, Ticket, tickets
 
 RULE = LabelRule(Dice("hostile/2"), KIND.levels[1])

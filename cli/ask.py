@@ -12,7 +12,7 @@ from mage_es.cli.tables import bundle
 from mage_es.events.errors import UsageError
 
 EXAMPLES = examples(
-    "mage-es ask 'Ben buys 3 notebooks at $4 each and 2 pens at $1.50 each. How much does he pay?'",
+    "mage-es ask 'Ben picks out 3 notebooks at $4 each and 2 pens at $1.50 each. What does he pay?'",
     "mage-es ask - RUN --at iter-3 < question.txt",
 )
 

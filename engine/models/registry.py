@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mage_es.engine.seams.embedder import Embedder
     from mage_es.events.vocabulary import Tier
 
-__all__ = ["OPTIONS", "Models", "check_models", "open_model", "open_models"]
+__all__ = ["Models", "check_models", "open_model", "open_models", "options_by_provider"]
 
 
 def _recorded(spec: ModelSpec) -> Model:
@@ -53,7 +53,7 @@ _PACKAGES: Mapping[str, str] = {
 }
 """The package through which a provider is called; the extra that installs it has the provider's name."""
 
-OPTIONS: Mapping[str, Sequence[str]] = {
+_OPTIONS: Mapping[str, Sequence[str]] = {
     "anthropic": anthropic_api.OPTIONS,
     "builtin": (),
     "llamacpp": llamacpp.OPTIONS,
@@ -70,7 +70,7 @@ def open_model(spec: str, tier: Tier) -> Model:
         UsageError: no such provider, option or model, or the model cannot serve this tier.
         PrerequisiteError: The provider's client package or key is missing.
     """
-    parsed = parse_spec(spec, known=_options_by_provider())._replace(tier=tier)
+    parsed = parse_spec(spec, known=options_by_provider())._replace(tier=tier)
     package = _PACKAGES.get(parsed.provider)
     if package and not _is_installed(package):
         raise PrerequisiteError(
@@ -187,12 +187,13 @@ def check_models(*, execution: str, guidance: str, judge: str = "") -> None:
     """Raise `UsageError` for anything but a model of this tier; packages and keys may still be missing."""
     models: Sequence[tuple[str, Tier]] = ((execution, "execution"), (guidance, "guidance"), (judge, "judge"))
     for spec, tier in models:
-        if spec and parse_spec(spec, known=_options_by_provider()).provider == "builtin":
+        if spec and parse_spec(spec, known=options_by_provider()).provider == "builtin":
             open_model(spec, tier)
 
 
-def _options_by_provider() -> Mapping[str, Sequence[str] | None]:
-    return {**dict.fromkeys(plugins("mage_es.models")), **OPTIONS}
+def options_by_provider() -> Mapping[str, Sequence[str] | None]:
+    """Return which options a model of each provider can have, None for any: a plug-in reads its own."""
+    return {**dict.fromkeys(plugins("mage_es.models")), **_OPTIONS}
 
 
 def _is_installed(package: str) -> bool:

@@ -136,7 +136,7 @@ def models(
 ) -> Iterator[DoctorCheck]:
     """Check that every tier's model opens and, if `calls` are allowed, replies to first prompts, and that its price is
     known."""
-    from mage_es.engine.models.registry import OPTIONS, open_model
+    from mage_es.engine.models.registry import open_model, options_by_provider
     from mage_es.engine.seams.spec import parse_spec
 
     first: Mapping[Tier, Sequence[FirstPrompt]] = {}
@@ -152,7 +152,7 @@ def models(
             yield DoctorCheck(label, "failed", str(error), remedy)
             continue
         yield DoctorCheck(label, "ok", opened.name)
-        spec = parse_spec(text, known=OPTIONS)
+        spec = parse_spec(text, known=options_by_provider())
         if spec.provider == "vllm":
             yield from in_process(spec, tier)
         elif spec.provider in ASKED and calls:

@@ -20,7 +20,7 @@ from mage_es.engine.config import Config
 from mage_es.engine.models.clients import http_client, key_of, unconnected
 from mage_es.engine.models.llamacpp import LlamaCpp, loading_of
 from mage_es.engine.models.openai_compatible import DEFAULT_URL
-from mage_es.engine.models.registry import OPTIONS, open_model
+from mage_es.engine.models.registry import open_model, options_by_provider
 from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened, without_key
 from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Completion, Request, asked_again, reason_of
 from mage_es.engine.seams.spec import ModelSpec, parse_spec
@@ -68,7 +68,7 @@ class Served(NamedTuple):
 
 def check_provider(text: str, tier: Tier, config: Config, first: Sequence[FirstPrompt]) -> Iterator[DoctorCheck]:
     """Check the model of a tier; `first` are the prompts of its trial."""
-    spec = parse_spec(text, known=OPTIONS)
+    spec = parse_spec(text, known=options_by_provider())
     key = key_of(spec, _KEYS[spec.provider], needed=False)
     name = f"{tier} endpoint"
     try:
@@ -90,7 +90,7 @@ def check_provider(text: str, tier: Tier, config: Config, first: Sequence[FirstP
 
 def check_loaded(model: LlamaCpp, tier: Tier, config: Config, first: Sequence[FirstPrompt]) -> Iterator[DoctorCheck]:
     """Check a model that is in memory: is its context long enough, and does it answer?"""
-    spec = parse_spec(model.name, known=OPTIONS)
+    spec = parse_spec(model.name, known=options_by_provider())
     spec = spec._replace(options={**spec.options, "context": str(model.loading.context)})
     yield _context(spec, tier, config, Served({spec.model: model.loading.trained}))
     yield from _trials(spec, tier, first)
@@ -100,7 +100,7 @@ def room_for_briefs(guidance: str) -> int:
     """Return how many prompt tokens a guidance model has room for besides its reply, 0 if unknown."""
     if guidance.partition("/")[0] not in ("llamacpp", "openai", "vllm"):
         return 0
-    spec = parse_spec(guidance, known=OPTIONS)
+    spec = parse_spec(guidance, known=options_by_provider())
     if spec.provider == "llamacpp":
         return max(1, loading_of(spec).context - MAX_TOKENS)
     context = spec.options.get("context") or spec.options.get("max_model_len") or ""
@@ -121,7 +121,7 @@ async def require_served(models: Iterable[str]) -> list[str]:
     for text in dict.fromkeys(models):
         if text.partition("/")[0] not in REMOTE:
             continue
-        spec = parse_spec(text, known=OPTIONS)
+        spec = parse_spec(text, known=options_by_provider())
         try:
             served = _listed(spec, key_of(spec, _KEYS[spec.provider], needed=False))
         except ModelFault as error:

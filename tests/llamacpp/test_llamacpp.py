@@ -32,7 +32,7 @@ from mage_es.engine.agents.skill_discovery import TEMPLATES
 from mage_es.engine.briefs import OntologyReply
 from mage_es.engine.config import Config
 from mage_es.engine.models.llamacpp import LlamaCpp, Took, loading_of
-from mage_es.engine.models.registry import OPTIONS, open_model
+from mage_es.engine.models.registry import open_model, options_by_provider
 from mage_es.engine.models.retrying import RetryingClient
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.pricing import Prices
@@ -176,7 +176,7 @@ def test_no_more_calls_are_in_flight_than_there_are_slots(model: LlamaCpp) -> No
 
 
 def shipped() -> Path:
-    return loading_of(parse_spec(SPEC, known=OPTIONS)).path
+    return loading_of(parse_spec(SPEC, known=options_by_provider())).path
 
 
 def test_a_file_that_was_cut_is_refused_in_the_words_of_llama_cpp(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from tests.engine.serving.behind import PATIENCE_S, serving
 from tests.engine.serving.conftest import Opening
 from tests.test_papers import production
 
-QUESTION = "Ben buys 3 notebooks at $4 each and 2 pens at $1.50 each. How much does he pay?"
+QUESTION = "Ben picks out 3 notebooks at $4 each and 2 pens at $1.50 each. What does he pay?"
 ASKED = [{"role": "user", "content": QUESTION}]
 needs_langgraph = pytest.mark.skipif(not find_spec("langgraph"), reason="python -m pip install langgraph")
 needs_litellm = pytest.mark.skipif(not find_spec("litellm"), reason="python -m pip install litellm")

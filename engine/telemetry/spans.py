@@ -443,7 +443,9 @@ def inference_spans(
     path, sent_us = _PATHS[shape], begin_us + closed.overhead_us
     yield TraceSpan(ids.trace_id, ids.request, ids.parent_id, f"POST {path}", "server", begin_us, end_us, said, error)
     if opened and (opened.arm or shape == "search"):
-        search = {**searched(upstream.run, dict.fromkeys(opened.memories), says), "mage_es.search_arm": opened.arm}
+        near = [each or None for each in opened.similarities] or [None] * len(opened.memories)
+        found = dict(zip(opened.memories, near, strict=True))
+        search = {**searched(upstream.run, found, says), "mage_es.search_arm": opened.arm}
         search |= {"mage_es.nearest": opened.nearest, "mage_es.floor": opened.floor, "mage_es.marker": opened.marker}
         search |= {QUERY: query} if query else {}
         own = (ids.trace_id, ids.search, ids.request)

@@ -108,6 +108,8 @@ class _Traffic:
             return (
                 f"{event.inference} has {len(event.memories)} memories and the note {event.note_sha256[:16] or 'none'}"
             )
+        if event.similarities and len(event.similarities) != len(event.memories):
+            return f"{event.inference} has {len(event.memories)} memories and {len(event.similarities)} similarities"
         is_told, is_searched = event.treatment == "far", event.treatment == "searched"
         if problem := self._gated(event):
             return problem

@@ -89,6 +89,8 @@ class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
     """Probability with which the arm was drawn."""
     memories: tuple[str, ...]
     """Ids of the memories that were chosen, in order, even if they were not put in."""
+    similarities: tuple[float, ...] = ()
+    """How near each is to the question, 0 for a principle, which no search finds; empty for a repeated request."""
     note_sha256: str
     """SHA-256 of their text, turns and note; empty for none."""
     turn_sha256: str

@@ -59,6 +59,7 @@ def test_a_question_gets_a_note_that_is_on_record_when_the_request_goes_on(serve
     live.submit(prepared).result()
     [recorded] = LogReader(live.run.log_path).of(InferenceOpened)
     assert recorded == prepared.opened and recorded.treatment == "memory" and recorded.memories
+    assert len(recorded.similarities) == len(recorded.memories) and max(recorded.similarities) == recorded.nearest > 0
     assert sha256_text(prepared.notes[0].text) == recorded.note_sha256
     assert prepared.notes[0].text.endswith("\n\n## Question\n\n") and not prepared.notes[0].turns
 

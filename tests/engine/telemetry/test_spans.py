@@ -205,7 +205,8 @@ def test_a_request_to_a_served_run_is_a_trace_and_feedback_its_verdict(tmp_path:
         is_typed=False,
         arm="nearest",
         probability=1.0,
-        memories=("m1",),
+        memories=("m1", "p1"),
+        similarities=(0.75, 0.0),
         note_sha256="",
         turn_sha256="",
         turns=0,
@@ -240,7 +241,7 @@ def test_a_request_to_a_served_run_is_a_trace_and_feedback_its_verdict(tmp_path:
     assert (request.begin_us, chat.begin_us) == (100 * SECOND, 100 * SECOND + 1000)
     assert chat.attributes["gen_ai.provider.name"] == "anthropic" and chat.error == "529"
     assert "gen_ai.usage.cache_read.input_tokens" not in chat.attributes
-    assert search.attributes[RECORDS] == [{"id": "m1", "content": None}]
+    assert search.attributes[RECORDS] == [{"id": "m1", "content": None, "score": 0.75}, {"id": "p1", "content": None}]
     [verdict] = [each for each in found if isinstance(each, TraceVerdict)]
     assert (verdict.span_id, verdict.attributes["gen_ai.evaluation.score.value"]) == (chat.span_id, 1.0)
     assert "Ann" not in repr([each.attributes for each in found])

@@ -87,11 +87,17 @@ def test_a_run_that_was_never_served_has_no_such_check(evolved_once: Run) -> Non
         (lambda run: instead(InferenceOpened, changed(note_sha256="0" * 64), seen), "recorded is 0000"),
         (
             lambda run: instead(
-                InferenceOpened, lambda event: changed(memories=(other_memory(run, event),))(event), seen
+                InferenceOpened,
+                lambda event: changed(memories=(other_memory(run, event),), similarities=())(event),
+                seen,
             ),
             "has the hash",
         ),
-        (lambda run: instead(InferenceOpened, changed(memories=("f" * 32,)), seen), "was not there at the marker"),
+        (
+            lambda run: instead(InferenceOpened, changed(memories=("f" * 32,), similarities=()), seen),
+            "was not there at the marker",
+        ),
+        (lambda run: instead(InferenceOpened, changed(similarities=(0.5,) * 9), seen), "memories and 9 similarities"),
         (lambda run: instead(InferenceOpened, changed(marker=5), seen), "not closed by then"),
         (lambda run: instead(InferenceOpened, changed(floor=1.5), seen), "is memory with"),
         (lambda run: instead(InferenceOpened, changed(treatment="far"), seen), "is far with"),

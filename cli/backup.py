@@ -7,10 +7,13 @@ import typer
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
+from mage_es.events.errors import MageError, UsageError
 
 BACKUP_EXAMPLES = examples("mage-es backup RUN", "mage-es backup RUN s3://bucket/runs/first")
 RESTORE_EXAMPLES = examples(
-    "mage-es restore /mnt/backups/first again", "mage-es restore s3://bucket/runs/first again --runs-dir /data/runs"
+    "mage-es restore /mnt/backups/first again",
+    "mage-es restore s3://bucket/runs/first again --runs-dir /data/runs",
+    "mage-es restore s3://bucket/runs --all --runs-dir /data/runs",
 )
 
 
@@ -53,17 +56,36 @@ def backup(
 @takes("runs_dir")
 def restore(
     source: Annotated[str, typer.Argument(help="Where the backup is: a folder or s3://bucket/prefix.")],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the new run directory.")],
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Name of the new run directory.", show_default=False)
+    ] = None,
     *,
     settings: Settings,
     out: Output,
+    all_below: Annotated[
+        bool, typer.Option("--all", help="Restore every run with a backup below SOURCE; replace those that have grown.")
+    ] = False,
 ) -> None:
-    """Restore a run from its backup.
+    """Restore a run from its backup, or with --all every run that has one below a folder or prefix.
 
-    Every byte of the new run directory is verified before it appears under its name.
+    Every byte of a new run directory is verified before it appears under its name.
     """
+    from mage_es.engine.verbs.backup import mirror
     from mage_es.engine.verbs.backup import restore as restore_run
 
+    if all_below == (name is not None):
+        raise UsageError(
+            "restore takes the NAME of one new run, or --all for every run that is backed up below SOURCE."
+        )
+    if name is None:
+        mirrored = mirror(source, runs_dir=settings.runs_dir)
+        counts = f"{len(mirrored.restored)} new, {len(mirrored.replaced)} replaced, {mirrored.unchanged} unchanged"
+        out.report(mirrored, f"{mirrored.runs_dir}: {counts}, {len(mirrored.left_out)} left out.")
+        for left_out, reason in mirrored.left_out.items():
+            out.say(f"{left_out}: {reason}")
+        if mirrored.left_out:
+            raise typer.Exit(MageError.exit_code)
+        return
     report = restore_run(source, runs_dir=settings.runs_dir, name=name)
     exams = f" and {report.exams} exams" if report.exams else ""
     text = f"{report.path}: restored up to event {report.head_seq}{exams} and verified."

@@ -183,8 +183,8 @@ def create_run(
         return run
 
 
-def delete_run(run: Run) -> None:
-    """Delete a run's folder with everything in it.
+def delete_run(run: Run, *, instead: Path | None = None) -> None:
+    """Delete a run's folder with everything in it; the folder `instead`, on the same disk, takes its place.
 
     Raises:
         UsageError: The folder is a link, or holds something that is not part of a run.
@@ -202,6 +202,13 @@ def delete_run(run: Run) -> None:
         doomed = Path(tempfile.mkdtemp(prefix=".deleting-", dir=run.path.parent))
         try:
             run.path.rename(doomed / run.path.name)
+            if instead:
+                try:
+                    instead.rename(run.path)
+                except OSError:
+                    (doomed / run.path.name).rename(run.path)
+                    raise
+                LocalFileSystem().sync_folder(run.path.parent)
         finally:
             shutil.rmtree(doomed)
 

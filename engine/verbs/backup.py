@@ -1,4 +1,5 @@
-"""The verbs `backup` and `restore`: copy a run's logs (its own and its exams') to a folder or a bucket, and back.
+"""The verbs `backup`, `restore` and `mirror`: copy a run's logs (its own and its exams') to a folder or a bucket, and
+back, those of one run or of all.
 
     log/...             the objects of the run's log and its questions, see `mage_es.events.care.backup`
     exams/<n>/log/...   those of each exam's
@@ -14,19 +15,25 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
-from mage_es.engine.run.directory import Run, require_name
-from mage_es.events.care import CompleteBackup, back_up, complete, item_of
+from mage_es.engine.run.directory import Run, delete_run, require_name
+from mage_es.events.care import CompleteBackup, back_up, complete, item_of, verify_log
 from mage_es.events.care import restore as restore_log
+from mage_es.events.care.backup import held, newest_head
 from mage_es.events.disk import SCHEME, FolderObjects, LocalFileSystem, Objects, S3Objects, create_once, write_new
+from mage_es.events.disk.documents import Head
 from mage_es.events.disk.keys import key_file, no_keys
-from mage_es.events.errors import UsageError
+from mage_es.events.errors import MageError, UsageError
+from mage_es.events.log import LogReader
 
 _LOG, _KEYS = "log/", "keys"
 _WITHIN = re.compile(r"((?:exams|effects)/([^/\\]+)/)log/")
+_RECORD = re.compile(r"(?:([^/]+)/)?whole/\d{8}")
 
 
 class BackupReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +59,18 @@ class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
     exams: int
     is_newest: bool = True
     """Whether nothing there belongs to a later backup that was interrupted or has lost its record."""
+
+
+class MirrorReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the backups below a place: the names of the runs that are new in `runs_dir`, of those that took
+    the place of an earlier state, and how many are as they were; of each that was left out, why."""
+
+    place: str
+    runs_dir: str
+    restored: tuple[str, ...]
+    replaced: tuple[str, ...]
+    unchanged: int
+    left_out: dict[str, str]
 
 
 def backup(run: Run, destination: str | None = None, *, gold: bool = True) -> BackupReport:
@@ -104,13 +123,102 @@ def restore(source: str, *, runs_dir: Path, name: str) -> RestoreReport:
     target = runs_dir / name
     if target.exists():
         raise UsageError(f"{runs_dir} already has a run {name!r}: restore it under another name.")
+    with _built(source, runs_dir, name) as (built, report):
+        built.rename(target)
+        LocalFileSystem().sync_folder(runs_dir)
+    return report
+
+
+def mirror(source: str, *, runs_dir: Path) -> MirrorReport:
+    """Restore each run that has a backup below `source`, a folder or `s3://bucket/prefix`, under the backup's name.
+
+    A run that is there is replaced if its backup has gone on from it, and keeps its file of subjects' keys. It stays as
+    it is if it is the same or ahead. It is left out if it is another run or someone is writing it, as is a backup that
+    is damaged or not complete. No run is ever deleted.
+
+    Raises:
+        UsageError: The source is neither, holds nothing, or is itself the backup of one run.
+        PrerequisiteError: It cannot be reached.
+    """
+    objects = open_objects(source)
+    if not (names := objects.names()):
+        raise UsageError(f"There is no backup in {source}. Pass the folder or prefix below which each run has one.")
+    records = [match[1] for name in names if (match := _RECORD.fullmatch(name))]
+    if None in records:
+        raise UsageError(f"{source} is the backup of one run: `mage-es restore {source} NAME` restores it.")
+    outcomes, left_out = dict[str, str](), dict[str, str]()
+    for name in sorted({name.partition("/")[0] for name in names if "/" in name}):
+        if name not in records:
+            left_out[name] = f"{source.rstrip('/')}/{name} holds no complete backup (yet)."
+            continue
+        try:
+            outcomes[name] = _mirror_one(f"{source.rstrip('/')}/{name}", runs_dir, name)
+        except MageError as error:  # the others do not wait for it
+            left_out[name] = str(error)
+    return MirrorReport(
+        place=objects.place,
+        runs_dir=str(runs_dir),
+        restored=tuple(name for name, outcome in outcomes.items() if outcome == "restored"),
+        replaced=tuple(name for name, outcome in outcomes.items() if outcome == "replaced"),
+        unchanged=list(outcomes.values()).count("unchanged"),
+        left_out=left_out,
+    )
+
+
+def _mirror_one(source: str, runs_dir: Path, name: str) -> str:
+    run = Run(name, runs_dir / name)
+    if not run.path.exists():
+        restore(source, runs_dir=runs_dir, name=name)
+        return "restored"
+    theirs, ours = _heads_in(CompleteBackup(open_objects(source))), _heads_of(run)
+    if all(place in ours and head.seq <= ours[place].seq for place, head in theirs.items()):
+        _require_within(theirs, run.path, run.path, source)
+        return "unchanged"
+    with _built(source, runs_dir, name) as (built, _):
+        _require_within(_heads_of(run), built, run.path, source)
+        if (keys := key_file(run.log_path)).exists():
+            shutil.copy2(keys, built / _KEYS)
+        delete_run(run, instead=built)
+    return "replaced"
+
+
+def _require_within(heads: dict[str, Head], path: Path, ours: Path, source: str) -> None:
+    """Raise `UsageError` unless the logs of the run in the folder `path` passed through all these heads."""
+    now = _heads_of(Run(ours.name, path))
+    for place, head in heads.items():
+        if now.get(place) == head:
+            continue
+        search = verify_log(path / place / "log", head=head.chain).search if place in now else None
+        if search is None or search.found != head:
+            raise UsageError(
+                f"{ours} and {source} have different events, so neither goes on from the other: {ours} was kept. Move "
+                "it away to get the one that is backed up, or back up one of them under another name."
+            )
+
+
+def _heads_of(run: Run) -> dict[str, Head]:
+    """Return where each log of a run ends, by its folder within the run's ("" for the run's own)."""
+    heads = {_place(run, each): LogReader(each.log_path, opened=False).head for each in run.parts() if each.events}
+    return {"": LogReader(run.log_path, opened=False).head, **heads}
+
+
+def _heads_in(backed_up: CompleteBackup) -> dict[str, Head]:
+    """Return the same of a backup."""
+    found = {}
+    for place in ("", *_places(backed_up)):
+        note = newest_head(backed_up, held(backed_up, at=place + _LOG), at=place + _LOG)
+        found[place.rstrip("/")] = Head(note.seq, note.chain)
+    return found
+
+
+@contextmanager
+def _built(source: str, runs_dir: Path, name: str) -> Iterator[tuple[Path, RestoreReport]]:
+    """Build a run from its backup, and give its folder, which is removed afterwards unless it was moved."""
     objects = open_objects(source)
     if not objects.names():
         raise UsageError(f"There is no backup in {source}. Pass the destination that `mage-es backup` wrote to.")
     backed_up = CompleteBackup(objects)
-    names = backed_up.names()
-    found = [match for each in names if (match := _WITHIN.match(each)) and match[2] not in (".", "..")]
-    within = sorted({match[1] for match in found})
+    within = _places(backed_up)
     runs_dir.mkdir(parents=True, exist_ok=True)
     # One level deeper than where runs are looked for, so that nothing mistakes it for a run while it is incomplete.
     building = Path(tempfile.mkdtemp(prefix=".restoring-", dir=runs_dir))
@@ -119,21 +227,26 @@ def restore(source: str, *, runs_dir: Path, name: str) -> RestoreReport:
         for place in within:
             path = building / name / place / "log"
             restore_log(backed_up, path, at=f"{place}{_LOG}", fs=LocalFileSystem())
-        if _KEYS in names:
+        if _KEYS in backed_up.names():
             write_new(LocalFileSystem(), building / name / _KEYS, backed_up.read(_KEYS))
-        (building / name).rename(target)
-        LocalFileSystem().sync_folder(runs_dir)
+        report = RestoreReport(
+            run_id=name,
+            place=objects.place,
+            path=str(runs_dir / name),
+            head_seq=head.seq,
+            head_chain=head.chain,
+            exams=sum(place.startswith("exams/") for place in within),
+            is_newest=not backed_up.beyond(),
+        )
+        yield building / name, report
     finally:
         shutil.rmtree(building)
-    return RestoreReport(
-        run_id=name,
-        place=objects.place,
-        path=str(target),
-        head_seq=head.seq,
-        head_chain=head.chain,
-        exams=sum(place.startswith("exams/") for place in within),
-        is_newest=not backed_up.beyond(),
-    )
+
+
+def _places(backed_up: CompleteBackup) -> list[str]:
+    """Return where a backup has the logs of a run's parts."""
+    found = (match for each in backed_up.names() if (match := _WITHIN.match(each)) and match[2] not in (".", ".."))
+    return sorted({match[1] for match in found})
 
 
 def _place(run: Run, part: Run) -> str:

@@ -58,6 +58,21 @@ def test_a_run_goes_to_a_bucket_and_back(mage: Command, runs_dir: Path) -> None:
     assert mage("verify", "again").code == 0
 
 
+def test_all_runs_of_a_bucket_are_restored_and_what_is_left_out_is_named(mage: Command, runs_dir: Path) -> None:
+    line = ("--all", "--runs-dir", "theirs")
+    with bucket() as address:
+        mage("backup", "first", f"{address}/team/first")
+        restored = mage("restore", f"{address}/team", *line)
+        assert (restored.code, restored.out) == (0, "theirs: 1 new, 0 replaced, 0 unchanged, 0 left out.\n")
+        S3Objects(address).create("team/begun/log/FORMAT", b"x")
+        again = mage("restore", f"{address}/team", *line, "--json")
+        assert (again.code, json.loads(again.out)["unchanged"]) == (1, 1)
+        assert f"{address}/team/begun holds no complete backup" in again.err
+    for words in (("saved",), ("saved", "again", "--all")):
+        refused = mage("restore", *words)
+        assert (refused.code, "or --all for every run" in refused.err) == (2, True)
+
+
 def test_what_is_refused(mage: Command, runs_dir: Path) -> None:
     assert mage("backup", "a", "b", "c").code == 2
     assert mage("backup", "frist", "saved").code == 2

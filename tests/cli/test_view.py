@@ -18,6 +18,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
+from tests.engine.viewing.conftest import opened
+from tests.events.bucket import bucket
 
 
 def test_a_run_becomes_one_file_or_a_folder_and_nothing_is_overwritten(
@@ -38,13 +40,15 @@ def test_a_run_that_is_not_there_is_named(mage: Command, finished: Path) -> None
 
 
 @contextmanager
-def viewing(runs_dir: Path, *words: str) -> Iterator[tuple[str, list[str]]]:
+def viewing(runs_dir: Path | str, *words: str, **environment: str) -> Iterator[tuple[str, list[str]]]:
     """Run `mage-es view` until the block ends, then end it with Ctrl-C; give its address and, afterwards, all that it
     wrote."""
-    command = (sys.executable, "-m", "mage_es", "view", "--runs-dir", str(runs_dir), "--no-open", *words)
+    where = ("--runs-dir", str(runs_dir)) if runs_dir else ()
+    command = (sys.executable, "-m", "mage_es", "view", *where, "--no-open", *words)
+    environment = {**os.environ, **environment}
     # Out of the way of the terminal's own Ctrl-C, so that the signal is ours alone.
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0, env=environment
     ) as serving:
         assert serving.stdout and serving.stderr
         url, written = serving.stdout.readline().strip(), list[str]()
@@ -76,6 +80,32 @@ def test_it_serves_every_run_until_ctrl_c(finished: Path) -> None:
     with viewing(finished) as (url, written):
         assert got(f"{url}data/runs.js")[1].startswith(b'mage("runs",')
     assert "Only this machine can open it. Ctrl-C ends it" in written[1]
+
+
+@pytest.mark.slow
+def test_it_shows_a_bucket_s_runs_behind_keys_and_writes_into_no_folder_that_it_was_not_given(
+    mage: Command, finished: Path, tmp_path: Path
+) -> None:
+    with bucket() as address:
+        assert mage("backup", "first", f"{address}/team/first", "--runs-dir", str(finished)).code == 0
+        for folder in ("", str(tmp_path / "theirs")):
+            temporary = tmp_path / f"temporary-{len(folder)}"
+            temporary.mkdir()
+            with viewing(folder, f"{address}/team", "--keys", keys_of(tmp_path), TMPDIR=str(temporary)) as (url, said):
+                status, content = got(f"{url}data/runs.js", Authorization="Bearer key-of-anna")
+                assert status == 200 and [row["run"] for row in opened(content)[1]["runs"]] == ["first"]
+                assert got(f"{url}data/first/index.js", Authorization="Bearer key-of-anna")[0] == 200
+                assert got(f"{url}data/runs.js")[0] == 401
+            assert f"Restored from {address}/team: first." in said[1]
+            assert not list(temporary.iterdir()) and (tmp_path / "theirs").exists() == bool(folder)
+        assert mage("view", "first", "--runs-dir", str(tmp_path / "theirs"), "--to", "x.html").code == 0
+
+
+def test_a_bucket_is_looked_at_alone(mage: Command, finished: Path, tmp_path: Path) -> None:
+    mage("backup", "first", str(tmp_path / "team" / "first"), "--runs-dir", str(finished))
+    for words in (("first", "team"), ("team", "--to", "x.html"), ("s3://bucket/team", "s3://bucket/other")):
+        told = mage("view", *words, "--runs-dir", str(finished), "--no-open")
+        assert told.code == 2 and "view takes it alone" in told.err
 
 
 def test_other_machines_are_not_served_without_keys(mage: Command, finished: Path, tmp_path: Path) -> None:

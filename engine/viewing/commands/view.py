@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import tempfile
 import webbrowser
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,6 +30,7 @@ EXAMPLES = examples(
     "mage-es view RUN OTHER --to folder",
     "mage-es view --keys keys.toml --host 0.0.0.0 --port 8400 --no-open",
     "mage-es view RUN --keys keys.toml --link 7d",
+    "mage-es view s3://bucket/team --keys keys.toml --host 0.0.0.0 --port 8400 --no-open",
 )
 _SPAN = re.compile(r"([1-9][0-9]{0,3})([mhd])")
 _SECONDS = {"m": 60, "h": 3600, "d": 86_400}
@@ -38,7 +41,9 @@ def view(
     runs: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[RUN]...", help="Run ids or folders. [default: all under --runs-dir; with --to the newest]"
+            metavar="[RUN]...",
+            help="Run ids or folders, or one s3://bucket/prefix or folder below which runs are backed up. "
+            "[default: all under --runs-dir; with --to the newest]",
         ),
     ] = None,
     *,
@@ -68,18 +73,24 @@ def view(
 
     Serves this machine alone, until Ctrl-C, and writes nothing. A run still being written is read again when its page
     is loaded. Addresses work until the server ends: to share a page, write it with --to. A team looks with --keys: each
-    with a key of the file, guests by a link to one run that expires.
+    with a key of the file, guests by a link to one run that expires. Of a bucket all runs are restored, again when the
+    page of runs is loaded, into --runs-dir if it is given here, else into a folder that is deleted at the end.
     """
     from mage_es.engine.run.directory import list_runs
     from mage_es.engine.served.tenants import is_local
     from mage_es.engine.viewing.access import Access
     from mage_es.engine.viewing.chunks import Viewed
+    from mage_es.engine.viewing.mirrored import is_mirrored
 
     if link is not None:
         _print_link(link, runs or [], keys=keys, to=to, settings=settings, out=out)
         return
 
-    prices = settings.prices()
+    prices, sources = settings.prices(), [each for each in runs or () if is_mirrored(each)]
+    if sources and (to is not None or len(runs or ()) > 1):
+        raise UsageError(
+            f"{sources[0]} holds backups: view takes it alone, without --to. `restore --all` makes runs of it."
+        )
 
     def look(name: str, run: Run, tell: Callable[[float], None] | None = None) -> Viewed:
         # As in any other export, what leaves this machine holds no subject's text.
@@ -96,21 +107,23 @@ def view(
         return
     from mage_es.engine.viewing.server import Viewer
 
-    named = [settings.find_run(name) for name in runs or ()]
+    with ExitStack() as ends:
+        mirrored = _mirrored(sources[0], settings, out, ends) if sources else None
+        named = [] if mirrored else [settings.find_run(name) for name in runs or ()]
 
-    def wanted_now() -> dict[str, Run]:
-        return _named(named or list_runs(settings.runs_dir)[::-1])
+        def wanted_now() -> dict[str, Run]:
+            return _named(named or (mirrored() if mirrored else list_runs(settings.runs_dir))[::-1])
 
-    if not wanted_now():
-        settings.find_run(None)
-    access = Access(keys, say=out.say)
-    try:
-        server = Viewer(wanted_now, look, host=host, port=port, access=access, prices=prices, words=glossary())
-    except OSError as error:
-        raise PrerequisiteError(
-            f"{host}:{port} cannot be used: {error}. Choose another --port (0: any free one) or --host."
-        ) from error
-    with server:
+        if not mirrored and not wanted_now():
+            settings.find_run(None)
+        access = Access(keys, say=out.say)
+        try:
+            server = Viewer(wanted_now, look, host=host, port=port, access=access, prices=prices, words=glossary())
+        except OSError as error:
+            raise PrerequisiteError(
+                f"{host}:{port} cannot be used: {error}. Choose another --port (0: any free one) or --host."
+            ) from error
+        ends.enter_context(server)
         out.report({"url": server.url}, server.url)
         if keys is None:
             out.say("Only this machine can open it. Ctrl-C ends it.")
@@ -124,6 +137,18 @@ def view(
             server.serve_forever()
         except KeyboardInterrupt:
             out.say("Closed.")
+
+
+def _mirrored(source: str, settings: Settings, out: Output, ends: ExitStack) -> Callable[[], list[Run]]:
+    """Return what lists the runs of a bucket. They are restored into --runs-dir only if this command names it: a
+    folder that a file or the environment names has runs of one's own."""
+    from mage_es.engine.viewing.mirrored import Mirrored
+
+    folder = settings.runs_dir
+    if settings.entries["runs_dir"].origin != "flag":
+        temporary = tempfile.TemporaryDirectory(prefix="mage-es-view-", ignore_cleanup_errors=True)
+        folder = Path(ends.enter_context(temporary))
+    return Mirrored(source, folder, say=out.say)
 
 
 def _print_link(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mage_es.engine.run.directory import create_run, find_run, list_runs
+from mage_es.engine.run.directory import create_run, delete_run, find_run, list_runs
 from mage_es.events.errors import LogDamaged, UsageError
 from mage_es.events.vocabulary import Draft, TaskTypeCreated
 
@@ -124,3 +124,15 @@ def test_what_holds_events_or_an_exam_is_listed_and_never_begun_again(lost: set[
                 create_run(folder, benchmark="gsm8k", seed=42, run_id="r").begin()
             assert [found.id for found in list_runs(folder)] == ["r"] == [find_run(folder).id]
             assert before == {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
+
+
+def test_another_folder_takes_a_run_s_place_and_one_that_cannot_leaves_it_where_it_was(tmp_path: Path) -> None:
+    made(tmp_path, "mine", age=0)
+    other = tmp_path / "aside" / "mine"
+    with pytest.raises(FileNotFoundError):
+        delete_run(find_run(tmp_path, "mine"), instead=other)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"] and find_run(tmp_path, "mine").events
+    made(other.parent, "mine", age=0)
+    (other / "snapshots").mkdir()
+    delete_run(find_run(tmp_path, "mine"), instead=other)
+    assert (tmp_path / "mine" / "snapshots").exists() and not other.exists()

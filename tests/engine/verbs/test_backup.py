@@ -11,15 +11,17 @@ import pytest
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run, find_run, list_runs
 from mage_es.engine.run.runtime import ProgressNote, Runtime
-from mage_es.engine.verbs.backup import backup, open_objects, restore
+from mage_es.engine.verbs.backup import backup, mirror, open_objects, restore
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
+from mage_es.engine.verbs.memory import curate, memories
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.verify import verify
-from mage_es.events.care import complete, item_of
+from mage_es.events.care import complete, item_of, verify_log
+from mage_es.events.disk.keys import make_keys
 from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError
-from mage_es.events.log import LogReader
+from mage_es.events.log import Log, LogReader
 from mage_es.projections.fold import fold
 from tests.events.bucket import bucket
 
@@ -129,3 +131,104 @@ def test_a_backup_cannot_name_a_place_outside_the_run(small_run: Run, tmp_path: 
     own = {exam.path.name for exam in small_run.exams()}  # whatever other tests have set
     assert report.exams == len(own) + 1
     assert {path.name for path in (tmp_path / "runs" / "again" / "exams").iterdir()} == {*own, "..evil"}
+
+
+@pytest.fixture
+def grown(small_run: Run, tmp_path: Path) -> Run:
+    """A copy of that run in a folder of its own, to be changed."""
+    return Run(small_run.id, shutil.copytree(small_run.path, tmp_path / "theirs" / small_run.id))
+
+
+def grow(run: Run) -> None:
+    """Record one more event."""
+    served = next(row for row in memories(run, at="latest").items if row.status == "active")
+    curate(run, served.memory_id, action="quarantine", reason="doubtful", by="me")
+
+
+def head_of(path: Path) -> str:
+    return verify_log(path / "log").head.chain
+
+
+def test_a_mirror_has_every_run_of_a_bucket_and_follows_those_that_grow(place: str, grown: Run, tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    backup(grown, f"{place}/team/anna")
+    backup(grown, f"{place}/team/bob")
+    first = mirror(f"{place}/team", runs_dir=here)
+    assert (first.restored, first.replaced, first.unchanged, first.left_out) == (("anna", "bob"), (), 0, {})
+    grow(grown)
+    newer = backup(grown, f"{place}/team/bob")
+    stored = open_objects(place).listed()
+    later = mirror(f"{place}/team/", runs_dir=here)
+    assert (later.restored, later.replaced, later.unchanged, later.left_out) == ((), ("bob",), 1, {})
+    assert head_of(here / "bob") == newer.head_chain != head_of(here / "anna")
+    assert verify(find_run(here, "bob")).ok
+    assert {path.name for path in here.iterdir()} == {"anna", "bob"}
+    assert mirror(f"{place}/team", runs_dir=here).unchanged == 2
+    assert open_objects(place).listed() == stored, "a mirror writes nothing to its source"
+
+
+def test_a_mirror_keeps_what_is_no_longer_backed_up_and_what_is_ahead(grown: Run, tmp_path: Path) -> None:
+    here, team = tmp_path / "here", tmp_path / "team"
+    for name in ("anna", "bob"):
+        backup(grown, str(team / name))
+    mirror(str(team), runs_dir=here)
+    shutil.rmtree(team / "anna")
+    grow(find_run(here, "bob"))
+    ahead = head_of(here / "bob")
+    assert mirror(str(team), runs_dir=here).unchanged == 1
+    assert (here / "anna" / "log" / "FORMAT").exists() and head_of(here / "bob") == ahead
+
+
+def test_a_mirror_leaves_out_another_run_and_an_incomplete_backup_and_says_why(grown: Run, tmp_path: Path) -> None:
+    here, team = tmp_path / "here", tmp_path / "team"
+    backup(grown, str(team / "same"))
+    shutil.copytree(grown.path, here / "other")
+    grow(find_run(here, "other"))
+    kept = head_of(here / "other")
+    memory = memories(grown, at="latest").items[-1].memory_id
+    for reason in ("another", "once more"):  # as long as the one here, then longer
+        curate(grown, memory, action="quarantine" if reason == "another" else "release", reason=reason, by="anna")
+        backup(grown, str(team / "other"))
+        report = mirror(str(team), runs_dir=here)
+        assert str(here / "other") in report.left_out["other"] and str(team / "other") in report.left_out["other"]
+        assert "different events" in report.left_out["other"] and head_of(here / "other") == kept
+    shutil.copytree(team / "other" / "log", team / "begun" / "log")
+    report = mirror(str(team), runs_dir=here)
+    assert "no complete backup" in report.left_out["begun"] and not (here / "begun").exists()
+    assert report.unchanged == 1, "the others are restored all the same"
+    assert {path.name for path in here.iterdir()} == {"other", "same"}
+
+
+def test_a_damaged_backup_changes_nothing_of_the_run_that_is_here(grown: Run, tmp_path: Path) -> None:
+    here, team = tmp_path / "here", tmp_path / "team"
+    backup(grown, str(team / "r"))
+    mirror(str(team), runs_dir=here)
+    kept = head_of(here / "r")
+    grow(grown)
+    backup(grown, str(team / "r"))
+    segment = next((team / "r" / "log" / "seg").glob("*.parquet"))
+    segment.write_bytes(segment.read_bytes()[:-1])
+    assert segment.name in mirror(str(team), runs_dir=here).left_out["r"]
+    assert head_of(here / "r") == kept and [path.name for path in here.iterdir()] == ["r"]
+
+
+def test_a_run_that_is_replaced_keeps_its_keys_and_one_that_is_being_written_is_not(grown: Run, tmp_path: Path) -> None:
+    here, team = tmp_path / "here", tmp_path / "team"
+    backup(grown, str(team / "r"))
+    mirror(str(team), runs_dir=here)
+    make_keys(here / "r" / "log", ["ada"])
+    keys = (here / "r" / "keys").read_bytes()
+    grow(grown)
+    newer = backup(grown, str(team / "r"))
+    with Log.open(here / "r" / "log", clock=lambda: 0):
+        assert "r" in mirror(str(team), runs_dir=here).left_out
+    assert mirror(str(team), runs_dir=here).replaced == ("r",)
+    assert (head_of(here / "r"), (here / "r" / "keys").read_bytes()) == (newer.head_chain, keys)
+
+
+def test_what_a_mirror_refuses(grown: Run, tmp_path: Path) -> None:
+    backup(grown, str(tmp_path / "team" / "r"))
+    for source, said in (("team/r", "is the backup of one run"), ("nowhere", "There is no backup in")):
+        with pytest.raises(UsageError, match=said):
+            mirror(str(tmp_path / source), runs_dir=tmp_path / "here")
+    assert not (tmp_path / "here").exists()

@@ -98,7 +98,8 @@ def left_without(wing: str) -> None:
             ("-m", "mage_es", "--version"),
             ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", "-n", "auto", *kernel_tests(wing)),
         ):
-            done = subprocess.run([sys.executable, *words], cwd=ROOT, env=place, capture_output=True, text=True)
+            # Not in the checkout: what an installation leaves there lists the wing's entry points, too.
+            done = subprocess.run([sys.executable, *words], cwd=folder, env=place, capture_output=True, text=True)
             print(f"without {wing}: {(done.stdout.strip().splitlines() or [''])[-1]}", flush=True)
             if done.returncode:
                 print(done.stdout, done.stderr, file=sys.stderr)

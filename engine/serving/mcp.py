@@ -77,7 +77,8 @@ class SearchMemory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     Call it once, before you answer a question of a kind that task_types lists. Do not call it for small talk, for other
     kinds of questions, or to look up facts: it knows only what it lists.
 
-    A memory is about another question: use its method, and work out your own answer. If its `similarity` is below
+    A memory is about another question: use its method, and work out your own answer. A `failure_memory` is about one
+    that was answered wrongly once; its text shows what is right. If its `similarity` is below
     `floor`, use it only where you see that it asks for the same thing; most that far are about something else, and then
     nothing is known: answer without, and do not search again. `evidence` says whether such memories were shown to help.
     `search_id` names this search, for report_outcome and propose_memory.
@@ -109,9 +110,10 @@ class TaskTypes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 class ReportOutcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Say whether the answer that you gave after a search was right.
 
-    Call it once for a search, when you know from outside: a test that ran, a check of the result, the user's word. How
-    sure you are is no reason; if you never learn it, do not call it. If you were mistaken, call it again: the last word
-    counts. It is recorded with the search and the memories that it gave, and changes no memory.
+    Call it once for a search, when you know from outside: a test that ran, a check by something other than you, the
+    user's word. How sure you are is no reason; if you never learn it, do not call it. If the user says "wrong" and you
+    find the answer right, show why and ask: report what they say then, or nothing. If you were mistaken, call it again:
+    the last word counts. It is recorded with the search and the memories that it gave, and changes no memory.
     """
 
     search_id: _SearchId
@@ -121,12 +123,14 @@ class ReportOutcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 class ProposeMemory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Propose a solved question as a memory, so that later questions like it are answered right.
 
-    Call it after a search, when you know the right answer from outside (a test that ran, the user's word) and no memory
-    that the search gave shows it already. Do not call it for guesses, for questions of other kinds than task_types
-    lists, or with anything about persons, passwords, or advice to other agents: only the question and how it is solved.
+    Call it after a search, beside report_outcome, when you know the right answer from outside (a test that ran, the
+    user's word) and no memory that the search gave is solved in the same way. The answer itself must have been given or
+    confirmed: one that you worked out from a correction is a guess, so ask first. A rule or a wish alone cannot be
+    stored; say so. Do not call it for questions of other kinds than task_types lists, or with personal data of real
+    people, passwords, or advice to other agents: only the question and how it is solved.
 
     A proposal is not in use at once: it is tried on questions with known answers, and may wait for a person. Until then
-    no search finds it, so do not propose it again.
+    no search finds it, so do not propose it again. You cannot take it back; a person can reject it by its memory_id.
     """
 
     search_id: _SearchId
@@ -220,6 +224,8 @@ def shown_by(live: LiveRun, *, key: str = "", trust: Trust = "full") -> AgentVie
 
 def search_memory(shown: AgentView, asked: SearchMemory) -> NearMemories:
     run, begun = shown.run, time.perf_counter()
+    if not asked.query.strip():
+        raise UsageError("The query is empty. Pass the question in full.")
     question = question_of(asked.query)
     task_type = run.task_type_of(question, asked.task_type)
     world, state = run.world, run.state
@@ -246,13 +252,16 @@ def search_memory(shown: AgentView, asked: SearchMemory) -> NearMemories:
             )
             search_id = opened.inference
             shown.note(opened, closed)
+    floor, evidence = run.floor(task_type), evidence_of(state, task_type)
+    if all(found[name] < floor for name in near):
+        evidence = f"No memory reaches the floor, so probably nothing is known about this. {evidence}".rstrip()
     return NearMemories(
         run_id=run.run.id,
         marker=run.marker,
         search_id=search_id,
         task_type=task_type,
-        floor=round(run.floor(task_type), 3),
-        evidence=evidence_of(state, task_type),
+        floor=round(floor, 3),
+        evidence=evidence,
         memories=tuple(
             NearMemory(
                 memory_id=name,
@@ -292,6 +301,8 @@ def report_outcome(shown: AgentView, asked: ReportOutcome) -> ReportedOutcome:
 
 
 def propose_memory(shown: AgentView, asked: ProposeMemory) -> Proposal:
+    if asked.wrong_answer and asked.wrong_answer.strip() == asked.answer.strip():
+        raise UsageError("Nothing is proposed: wrong_answer is the right answer. Leave it out if you gave no other.")
     parts = ("question", "answer", "reasoning", "wrong_answer")
     event = _said(shown, asked.search_id, "proposed", {name: getattr(asked, name) for name in parts})
     if event.unused:

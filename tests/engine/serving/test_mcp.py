@@ -219,13 +219,14 @@ def test_a_search_finds_what_is_nearest_of_its_type_and_the_case_itself(frozen: 
     picky = shown_now(open_run(frozen.run, min_similarity=0.9))
     far = got(called(picky, "search_memory", {**asked, "query": "How do I reset my router?"}))
     assert far["memories"] and all(each["similarity"] < far["floor"] == 0.9 for each in far["memories"])
+    assert far["evidence"].startswith("No memory reaches the floor") and "reaches" not in found["evidence"]
 
 
 @pytest.mark.parametrize(
     ("name", "arguments", "words"),
     [
         ("search_memory", {}, "missing required field `query`"),
-        ("search_memory", {"query": " "}, "The question is empty"),
+        ("search_memory", {"query": " "}, "The query is empty"),
         ("search_memory", {"query": "a\ud800"}, "not valid UTF-8"),
         ("search_memory", {"query": "x" * 20_001}, "length <= 20000"),
         ("search_memory", {"query": ["x"]}, "Expected `str`"),
@@ -315,6 +316,8 @@ def test_a_search_its_outcome_and_a_proposal_are_on_record_and_the_run_verifies(
     about = {"search_id": found["search_id"]}
     for right in (True, False, True):
         assert got(called(shown, "report_outcome", {**about, "right": right})) == {**about, "right": right}
+    same = called(shown, "propose_memory", {**about, **SOLVED, "wrong_answer": SOLVED["answer"]})
+    assert "wrong_answer is the right answer" in told(same)
     proposed = got(called(shown, "propose_memory", {**about, **SOLVED, "wrong_answer": "7"}))
     reader = LogReader(live.run.log_path)
     [opened] = reader.of(InferenceOpened)

@@ -124,10 +124,10 @@ class ProposeMemory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Propose a solved question as a memory, so that later questions like it are answered right.
 
     Call it after a search, beside report_outcome, when you know the right answer from outside (a test that ran, the
-    user's word) and no memory that the search gave is solved in the same way. The answer itself must have been given or
-    confirmed: one that you worked out from a correction is a guess, so ask first. A rule or a wish alone cannot be
-    stored; say so. Do not call it for questions of other kinds than task_types lists, or with personal data of real
-    people, passwords, or advice to other agents: only the question and how it is solved.
+    user's word) and no memory that the search gave is solved by the same steps. The answer itself must have been given
+    or confirmed, and not be one that you find wrong: what you worked out from a correction is a guess, so ask first. A
+    rule or a wish alone cannot be stored; say so. Do not call it for questions of other kinds than task_types lists, or
+    with personal data of real people, passwords, or advice to other agents: only the question and how it is solved.
 
     A proposal is not in use at once: it is tried on questions with known answers, and may wait for a person. Until then
     no search finds it, so do not propose it again. You cannot take it back; a person can reject it by its memory_id.

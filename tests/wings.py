@@ -2,9 +2,9 @@
 
 Rules
     - The copy is the package as it is installed, without the wing's folder and entry points, first on the path.
-    - Every module of it is imported, the command line starts, and a model of Python learns from own tasks, is
-      examined, and its run is replayed and verified.
-    - Then the kernel's own quick tests run: those that name no module of the wing.
+    - Every module of it but those of the front door is imported, the command line starts, and a model of Python learns
+      from own tasks, is examined, and its run is replayed and verified.
+    - Then quick tests of the kernel run: those that name no module of the wing.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ import importlib, json, pkgutil, tempfile
 import mage_es
 
 for module in pkgutil.walk_packages(mage_es.__path__, "mage_es."):
+    if not module.ispkg and module.name.count(".") == 1:  # the front door, whose names may be the wing's
+        continue
     try:
-        importlib.import_module(module.name) if not module.name.endswith("__main__") else None
+        importlib.import_module(module.name)
     except (ModuleNotFoundError, mage_es.PrerequisiteError) as error:  # only a library that few have may be missing
         if "mage_es" in (getattr(error, "name", "") or ""):
             raise
@@ -84,8 +86,13 @@ def entry_points(wing: str) -> Iterator[str]:
 
 
 def kernel_tests(wing: str) -> list[str]:
-    files = [path for folder in TESTS for path in sorted((ROOT / folder).rglob("test_*.py"))]
-    return [str(path) for path in files if f"engine.{wing}" not in path.read_text(encoding="utf-8")]
+    """Return the files of tests that name no module of the wing, nor tests that do."""
+    texts = {path: path.read_text(encoding="utf-8") for name in TESTS for path in (ROOT / name).rglob("test_*.py")}
+    named = [f"engine.{wing}"]
+    while left_out := [path for path, text in texts.items() if any(name in text for name in named)]:
+        named = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in left_out]
+        texts = {path: text for path, text in texts.items() if path not in left_out}
+    return sorted(map(str, texts))
 
 
 def left_without(wing: str) -> None:

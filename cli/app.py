@@ -1,5 +1,6 @@
 """The table of commands: the kernel's own, and those that wings and other packages offer by entry point."""
 
+import sys
 from collections.abc import Iterator
 from typing import Annotated
 
@@ -42,6 +43,7 @@ from mage_es.cli.entries import CommandEntry, GroupEntry
 from mage_es.cli.help import PanelledGroup
 from mage_es.cli.options import examples
 from mage_es.engine.seams.plugins import load, plugins
+from mage_es.events.errors import MageError
 
 app = typer.Typer(
     name="mage-es",
@@ -131,7 +133,10 @@ KERNEL = (
 def _all() -> Iterator[CommandEntry | GroupEntry]:
     yield from KERNEL
     for wing in plugins("mage_es.commands"):
-        yield from load("mage_es.commands", wing)
+        try:
+            yield from load("mage_es.commands", wing)
+        except MageError as error:  # another package's fault must not take our commands away
+            print(f"mage-es: {error}", file=sys.stderr)
 
 
 for command in sorted(_all(), key=lambda each: each.rank):

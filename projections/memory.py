@@ -11,7 +11,7 @@ Rules
 
 from bisect import insort
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from sys import intern
 from typing import Any, ClassVar, Literal
 
@@ -169,9 +169,9 @@ class Memory:
         """Return the task types that have had a memory of a case, sorted."""
         return sorted({task_type for _, task_type in self._slices})
 
-    def clients(self) -> frozenset[str]:
+    def clients(self) -> Set[str]:
         """Return the persons and keys that ever gave a memory."""
-        return frozenset(self._clients)
+        return self._clients  # not a copy: every search asks
 
     def principles(self, skill: str) -> list[MemoryRow]:
         # A quarantined memory keeps its place by birth, for when it is released.

@@ -78,9 +78,9 @@ class SearchMemory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     kinds of questions, or to look up facts: it knows only what it lists.
 
     A memory is about another question: use its method, and work out your own answer. A `failure_memory` is about one
-    that was answered wrongly once; its text shows what is right. If its `similarity` is below
-    `floor`, use it only where you see that it asks for the same thing; most that far are about something else, and then
-    nothing is known: answer without, and do not search again. `evidence` says whether such memories were shown to help.
+    that was answered wrongly once; its text shows what is right. If its `similarity` is below `floor`, use it only
+    where you see that it asks for the same thing. Most memories below the floor are about something else: then nothing
+    is known, so answer without them, and do not search again. `evidence` says whether such memories were shown to help.
     `search_id` names this search, for report_outcome and propose_memory.
     """
 

@@ -166,6 +166,7 @@ def mirror(source: str, *, runs_dir: Path) -> MirrorReport:
 
 
 def _mirror_one(source: str, runs_dir: Path, name: str) -> str:
+    require_name(name)  # a bucket can hold any name, also one that leads out of the folder
     run = Run(name, runs_dir / name)
     if not run.path.exists():
         restore(source, runs_dir=runs_dir, name=name)

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mage_es.cli import app
 from mage_es.engine.bench.fetching import fetch
 from mage_es.engine.benchmarks import registry
 from mage_es.engine.benchmarks.registry import names, open_benchmark, own_defaults
@@ -255,6 +256,15 @@ def test_models_embedders_and_searches_are_named_like_our_own(install: Install) 
     assert (model.name, model.options) == ("echo/any?volume=11", {"volume": "11"})  # type: ignore[attr-defined]
     with pytest.raises(UsageError, match="must not hold a key"):
         open_model("echo/any?api_key=x", "execution")
+
+
+def test_another_packages_commands_that_fail_leave_ours_and_are_named(
+    install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(FAULTY, group="commands", mapped="my_plugin:MISSING")
+    ours = [*app.KERNEL]
+    assert [*app._all()][: len(ours)] == ours
+    assert "mapped (my_plugin:MISSING, of my-plugin) cannot be imported" in capsys.readouterr().err
 
 
 def test_the_doctor_knows_the_model_of_another_package(install: Install) -> None:

@@ -197,6 +197,9 @@ def test_a_mirror_leaves_out_another_run_and_an_incomplete_backup_and_says_why(g
     assert "no complete backup" in report.left_out["begun"] and not (here / "begun").exists()
     assert report.unchanged == 1, "the others are restored all the same"
     assert {path.name for path in here.iterdir()} == {"other", "same"}
+    shutil.copytree(team / "same", team / "-odd")  # a bucket can have names that lead elsewhere
+    (here / "-odd").mkdir()
+    assert "'-odd'" in mirror(str(team), runs_dir=here).left_out["-odd"] and not [*(here / "-odd").iterdir()]
 
 
 def test_a_damaged_backup_changes_nothing_of_the_run_that_is_here(grown: Run, tmp_path: Path) -> None:

@@ -2,89 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from mage_es.engine.study.reporting.cells import Cell, Entry, StudyTable, columns, with_best
+from mage_es.engine.study.reporting.cells import Cell, Entry, Row, columns, with_best
 from mage_es.engine.study.reporting.statistics import cell_of
-from mage_es.engine.study.reporting.study import Study, percent
-from mage_es.engine.study.reporting.systems import BASELINES, FULL, Placement, way_of
+from mage_es.engine.study.reporting.study import VARYING, Study, TableBody, percent, table
+from mage_es.engine.study.reporting.systems import FULL, Placement, way_of
 
 EXTENSION = ("gsm8k", "finqa", "medqa")
 PUBLISHED = {"gsm8k": "84.5 (8-shot, Meta)", "finqa": "60.87 (Fino1, SFT)", "medqa": "74 (Medprompt)"}
 """What that table quotes from elsewhere; none of it was measured here."""
+PLAIN = "zero_shot_cot"
+"""The only baseline of that table."""
 EXAM = "accuracy in percent of the exam on held-out questions after the last iteration, mean ± sd over seeds"
 
 
-def main_results(study: Study) -> StudyTable:
+_DIFFERENCES = f"{EXAM}; differences are of the best teacher's system, paired"
+
+
+@table("main", "Main results: baselines and the full system", "tab:reasoning", _DIFFERENCES)
+def main_results(study: Study) -> TableBody:
     """Return the system against every baseline on the same learner, one row for each benchmark of single questions."""
     full = [place for place in study.compared() if not study.is_sequential(place.benchmark)]
-    only_extension = {place for place in full if place.benchmark in EXTENSION[1:]}
-    return _against_baselines(
-        study,
-        [place for place in full if place not in only_extension],
-        name="main",
-        title="Main results: baselines and the full system",
-        place="tab:reasoning",
-    )
+    full = [place for place in full if place.benchmark not in EXTENSION[1:]]
+    return _against_baselines(study, full, study.baselines(full))
 
 
-def extension(study: Study) -> StudyTable:
+@table("extension", "Domain extension: mathematics, finance, medicine", "tab:reasoning_extension", _DIFFERENCES)
+def extension(study: Study) -> TableBody:
     """Return the same for the benchmarks of the domain extension, beside what the paper quotes.
 
     [tables, domain extension]
     """
     full = [place for place in study.compared() if place.benchmark in EXTENSION]
-    return _against_baselines(
-        study,
-        full,
-        name="extension",
-        title="Domain extension: mathematics, finance, medicine",
-        place="tab:reasoning_extension",
-        baselines=("zero_shot_cot",),
-        quoted=True,
-    )
+    plain = [name for name in study.baselines(full, [PLAIN]) if way_of(name) == PLAIN]
+    return _against_baselines(study, full, plain, quoted=True)
 
 
 def _against_baselines(
-    study: Study,
-    full: Sequence[Placement],
-    *,
-    name: str,
-    title: str,
-    place: str,
-    baselines: Sequence[str] = tuple(BASELINES),
-    quoted: bool = False,
-) -> StudyTable:
+    study: Study, full: Sequence[Placement], names: Sequence[str], *, quoted: bool = False
+) -> TableBody:
     """Return a row for each benchmark, learner and setting: baselines, start, system by teacher, differences."""
-    names = [each for each in study.baselines(full, baselines) if not quoted or way_of(each) in baselines]
     # If every row has one teacher, as with the benchmarks' own, that is a fact about the row, not a column.
     by_row = [{p.teacher for p in full if p.row == row} for row in {p.row for p in full}]
     is_compared = any(len(teachers) > 1 for teachers in by_row)
     teachers = sorted({p.teacher for p in full} - {""}) if is_compared else [FULL]
-    head = study.head(full, "learner", *(() if is_compared else ("teacher",)), "setting")
-    body: list[tuple[Entry, ...]] = []
+    head = study.head(full, *(field for field in VARYING if field != "teacher" or not is_compared))
+    body: list[Row] = []
     for row in dict.fromkeys(p.row for p in full):
         mine = {p.teacher if is_compared else FULL: p for p in full if p.row == row}
         first = next(iter(mine.values()))
         rivals = [study.baseline(first, baseline) for baseline in names]
         best = max(mine.values(), key=lambda p: _mean(study.reached(p)))
-        reached: list[Entry] = [study.reached(mine[t]) if t in mine else None for t in teachers]
-        cells = (
-            *head.cells(first),
-            *(study.reached(rival) for rival in rivals),
-            *((PUBLISHED.get(first.benchmark, ""),) if quoted else ()),
-            study.reached(best, at="start"),
-            *reached,
-        )
-        last = len(cells) - len(teachers)
-        marked = with_best(cells, range(last, len(cells)))
-        body.append((*marked, _over_strongest(study, best, rivals), over_start(study, best)))
-    return StudyTable(
-        name=name,
-        title=title,
-        place=place,
-        measure=f"{EXAM}; differences are of the best teacher's system, paired",
-        columns=(
+        cells: list[Entry] = [*head.cells(first), *map(study.reached, rivals)]
+        cells += [PUBLISHED.get(first.benchmark, "")] if quoted else []
+        cells.append(study.reached(best, at="start"))
+        reached = with_best(tuple(study.reached(mine[t]) if t in mine else None for t in teachers))
+        body.append((*cells, *reached, _over_strongest(study, best, rivals), over_start(study, best)))
+    return TableBody(
+        (
             *head.columns,
             *columns(*(study.called(each, full) for each in names), group="baselines"),
             *(columns("Published") if quoted else ()),
@@ -92,8 +68,8 @@ def _against_baselines(
             *columns(*(f"full, {t}" if is_compared else t for t in teachers), group="the full system"),
             *columns("over strongest baseline", "over before", group="difference in points"),
         ),
-        rows=tuple(body),
-        notes=(
+        body,
+        (
             *head.notes,
             *study.teaching(full),
             *study.shots(full),
@@ -120,7 +96,8 @@ def _mean(entry: Cell | None) -> float:
     return entry.mean if entry else -1.0
 
 
-def teachers_and_learners(study: Study) -> StudyTable:
+@table("matrix", "Teachers and learners", "tab:teacher_learner", EXAM)
+def teachers_and_learners(study: Study) -> TableBody:
     """Return the full system for each learner and benchmark, one column for each teacher.
 
     [tables, teachers, learners and seeds] Exams only.
@@ -128,42 +105,27 @@ def teachers_and_learners(study: Study) -> StudyTable:
     full = study.full()
     teachers = sorted({place.teacher for place in full})
     head = study.head(full, "setting")
-    body = []
+    body = list[Row]()
     rows = dict.fromkeys((p.learner, p.benchmark, p.setting) for p in full)
     for learner, benchmark, setting in sorted(rows, key=lambda row: row[:2]):
         places = [Placement(benchmark, learner, teacher, setting, FULL) for teacher in teachers]
-        row: tuple[Entry, ...] = (learner, *head.cells(places[0]), *(study.reached(place) for place in places))
-        body.append(with_best(row, range(len(row) - len(teachers), len(row))))
-    return StudyTable(
-        name="matrix",
-        title="Teachers and learners",
-        place="tab:teacher_learner",
-        measure=EXAM,
-        columns=(*columns("Learner"), *head.columns, *columns(*teachers, group="teacher")),
-        rows=tuple(body),
-        notes=("The best teacher of a row is in bold.",) if len(teachers) > 1 else (),
-    )
+        body.append((learner, *head.cells(places[0]), *with_best(tuple(map(study.reached, places)))))
+    notes = ["The best teacher of a row is in bold."] if len(teachers) > 1 else []
+    return TableBody((*columns("Learner"), *head.columns, *columns(*teachers, group="teacher")), body, notes)
 
 
-def seeds(study: Study) -> StudyTable:
+@table(
+    "variance",
+    "Seeds: the same configuration, another seed",
+    "tab:variance",
+    f"{EXAM}, with the 95 % t interval of that mean",
+)
+def seeds(study: Study) -> TableBody:
     """Return how far the exams of every system spread over seeds. [tables, teachers, learners and seeds]"""
-    places = list(study.places)
-    head = study.head(places, "learner", "teacher", "setting")
-    body: list[tuple[Entry, ...]] = []
-    for place in places:
+
+    def rows(place: Placement) -> Iterator[Row]:
         found = {seed: percent(scores) for seed, scores in study.scores(place).items() if scores}
-        mean = cell_of(found.values(), interval=True)
-        if mean is None:
-            body.append((*head.cells(place), place.system, "", None, None, None))
-            continue
-        extremes = [Cell(mean=value, sd=None, n=1) for value in (min(found.values()), max(found.values()))]
-        body.append((*head.cells(place), place.system, " ".join(map(str, found)), mean, *extremes))
-    return StudyTable(
-        name="variance",
-        title="Seeds: the same configuration, another seed",
-        place="tab:variance",
-        measure=f"{EXAM}, with the 95 % t interval of that mean",
-        columns=(*head.columns, *columns("System", "Seeds", "Accuracy", "least", "most")),
-        rows=tuple(body),
-        notes=head.notes,
-    )
+        ends = (cell_of([end(found.values())]) if found else None for end in (min, max))
+        yield place.system, " ".join(map(str, found)), cell_of(found.values(), interval=True), *ends
+
+    return study.by_place(study.places, columns("System", "Seeds", "Accuracy", "least", "most"), rows)

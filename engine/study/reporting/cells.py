@@ -31,6 +31,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, tag="cell"):
 
 
 Entry = Cell | str | None
+Row = tuple[Entry, ...]
 
 
 class TableColumn(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +49,7 @@ class StudyTable(msgspec.Struct, frozen=True, kw_only=True):
     place: str
     measure: str
     columns: tuple[TableColumn, ...]
-    rows: tuple[tuple[Entry, ...], ...]
+    rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
 
     @property
@@ -69,9 +70,9 @@ def columns(*names: str, group: str = "") -> tuple[TableColumn, ...]:
     return tuple(TableColumn(name=name, group=group) for name in names)
 
 
-def with_best(row: tuple[Entry, ...], places: range) -> tuple[Entry, ...]:
-    """Return the row with the highest mean among these columns marked as best, if at least two of them have a mean."""
-    filled = [(entry.mean, -at) for at in places if isinstance(entry := row[at], Cell)]
+def with_best(row: Row) -> Row:
+    """Return the row with the highest mean marked as best, if at least two of its entries have a mean."""
+    filled = [(entry.mean, -at) for at, entry in enumerate(row) if isinstance(entry, Cell)]
     if len(filled) < 2:
         return row
     best = -max(filled)[1]

@@ -123,6 +123,11 @@ class Places:
     def counted(self) -> list[RecordedRun]:
         return [run for place in self.places for run in self.at(place).values()]
 
+    @property
+    def learning(self) -> list[RecordedRun]:
+        """Return the runs that count and learned: baselines do not."""
+        return [run for run in self.counted if not run.baseline]
+
     @cached_property
     def places(self) -> Sequence[Placement]:
         """Every placement, sorted: full systems first within a row, baselines in the paper's order."""

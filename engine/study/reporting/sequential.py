@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from mage_es.engine.study.reporting.cells import Entry, StudyTable, columns
+from mage_es.engine.study.reporting.cells import Entry, Row, columns
+from mage_es.engine.study.reporting.recorded import RecordedRun, State
 from mage_es.engine.study.reporting.statistics import cell_of
-from mage_es.engine.study.reporting.study import Study
+from mage_es.engine.study.reporting.study import VARYING, Study, TableBody, table
 from mage_es.engine.study.reporting.systems import FULL, Placement
 
 PUBLISHED = {
@@ -21,68 +21,59 @@ PUBLISHED = {
 """What the paper quotes from others: configuration, task score, strict success; none of it was measured here."""
 
 
-def sequential(study: Study) -> StudyTable:
+@table(
+    "sequential",
+    "Sequential environments",
+    "tab:sequential_main, tab:sequential",
+    "percent, mean ± sd over seeds; exam: episodes never seen, after the last iteration; peak: the best iteration's "
+    "mean score on fresh episodes; no action: share of replies that named none",
+)
+def sequential(study: Study) -> TableBody:
     """Return a row for each configuration of each sequential environment, including the exams before evolution.
 
     [tables, sequential environments] The exam's scores and the peak of the evaluations are separate columns, with the
     share of replies that named no action.
     """
     places = [place for place in study.places if study.is_sequential(place.benchmark)]
-    head = study.head(places, "learner", "teacher", "setting")
-    body: list[tuple[Entry, ...]] = []
+    head = study.head(places, *VARYING)
+    body: list[Row] = []
     for benchmark in sorted({place.benchmark for place in places}):
         here = [place for place in places if place.benchmark == benchmark]
-        body += [
-            (*head.cells(place), "before evolution", *_before(study, place)) for place in here if place.system == FULL
-        ]
-        body += [(*head.cells(place), place.system, *_row(study, place)) for place in here]
+        full = [place for place in here if place.system == FULL]
+        body += [(*head.cells(each), "before evolution", *_exam(study, each, "start"), "", "", "") for each in full]
+        body += [(*head.cells(each), each.system, *_exam(study, each), *_course(study, each)) for each in here]
         for who, score, strict in PUBLISHED.get(benchmark, ()):
             blank = [""] * (len(head.columns) - 1)
             body.append((benchmark, *blank, f"{who}, published", score, strict, *[""] * 5))
     exam = columns("Task score", "Strict success", "Achievements", "No action", group="exam")
     course = columns("Peak score", "Iterations", "No action", group="over iterations")
-    return StudyTable(
-        name="sequential",
-        title="Sequential environments",
-        place="tab:sequential_main, tab:sequential",
-        measure="percent, mean ± sd over seeds; exam: episodes never seen, after the last iteration; peak: the best "
-        "iteration's mean score on fresh episodes; no action: share of replies that named none",
-        columns=(*head.columns, *columns("Configuration"), *exam, *course),
-        rows=tuple(body),
-        notes=head.notes,
+    return TableBody((*head.columns, *columns("Configuration"), *exam, *course), body, head.notes)
+
+
+def _exam(study: Study, place: Placement, at: State = "end") -> Sequence[Entry]:
+    played = [exam.episodes for exam in study.exams(place, at).values() if not exam.episodes.is_empty()]
+    reached = (int(episodes["achievements"].list.len().sum()) / len(episodes) for episodes in played)
+    scores = (study.reached(place, measure, at) for measure in ("score", "strict"))
+    return *scores, cell_of(reached, "value"), cell_of(map(_unparsed, played))
+
+
+def _course(study: Study, place: Placement) -> Sequence[Entry]:
+    runs = study.at(place).values()
+    evolved = (run.episodes.filter(pl.col("purpose") != "exam") for run in runs)
+    return (
+        cell_of(_peaks(runs)),
+        cell_of((len(run.iterations) for run in runs if run.iterations), "count"),
+        cell_of(_unparsed(each) for each in evolved if not each.is_empty()),
     )
 
 
-def _before(study: Study, place: Placement) -> list[Entry]:
-    exams = study.exams(place, at="start").values()
-    played = [exam.episodes for exam in exams]
-    return [*_scores(study, place, at="start"), *_shares(played), "", "", ""]
-
-
-def _row(study: Study, place: Placement) -> list[Entry]:
-    runs = list(study.at(place).values())
-    played = [exam.episodes for exam in study.exams(place).values()]
-    evolved = [run.episodes.filter(pl.col("purpose") != "exam") for run in runs]
-    peaks = [run.by_iteration("fresh", "score")["value"].max() for run in runs]
-    iterations = cell_of((len(run.iterations) for run in runs if run.iterations), "count")
-    return [
-        *_scores(study, place, at="end"),
-        *_shares(played),
-        cell_of(float(peak) for peak in peaks if isinstance(peak, float)),
-        iterations,
-        cell_of(_unparsed(each) for each in evolved if not each.is_empty()),
-    ]
-
-
-def _scores(study: Study, place: Placement, *, at: Literal["start", "end"]) -> list[Entry]:
-    return [study.reached(place, measure, at=at) for measure in ("score", "strict")]
-
-
-def _shares(exams: Sequence[pl.DataFrame]) -> list[Entry]:
-    """Return achievements per episode, and the share of replies without an action, over the exams."""
-    played = [episodes for episodes in exams if not episodes.is_empty()]
-    reached = (int(episodes["achievements"].list.len().sum()) / len(episodes) for episodes in played)
-    return [cell_of(reached, "value"), cell_of(map(_unparsed, played))]
+def _peaks(runs: Iterable[RecordedRun]) -> Iterable[float]:
+    """Return the mean score of each run's best iteration on fresh episodes, in percent."""
+    for run in runs:
+        fresh = run.answers.filter(purpose="fresh").group_by("iteration")
+        means = fresh.agg(score=100 * pl.col("score").sum() / pl.len())
+        if isinstance(peak := means["score"].max(), float):
+            yield peak
 
 
 def _unparsed(episodes: pl.DataFrame) -> float:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -147,7 +147,7 @@ def calls_again(run: Run) -> int:
     return sum(1 for _ in LogReader(run.reasked.log_path).events({ModelCalled: ("iteration",)}))
 
 
-def replies_of(run: Run, reader: LogReader, names: Mapping[Tier, str]) -> dict[tuple[Tier, str], ModelCalled]:
+def replies_of(run: Run, reader: LogReader, names: Mapping[str, str]) -> dict[tuple[Tier, str], ModelCalled]:
     """Return every reply of these models that a log within the run has."""
     logs = [reader, *_exam_logs(run, reader), *([LogReader(run.reasked.log_path)] if run.reasked.events else [])]
     return {
@@ -220,23 +220,19 @@ async def asking_again(
     part.path.mkdir(parents=True, exist_ok=True)
     with Log.open(part.log_path, clock=clock) if part.events else part.begin() as log:
         log.seal_texts_of(set(world.setting.subjects.values()))
-        names: dict[Tier, str] = {tier: model.name for tier, model in models.by_tier().items()}
-        book = _Book(log, part.log_path, replies_of(run, reader, names))
+        book = _Book(log, part.log_path, replies_of(run, reader, models.names()))
         budget = runtime.budget(ledger_of(LogReader(part.log_path)))
         async with AsyncExitStack() as closing:
             clients: dict[Tier, RetryingClient] = {}
             for tier, model in models.by_tier().items():
-                clients[tier] = await closing.enter_async_context(
-                    aclosing(
-                        RetryingClient(
-                            model,
-                            connections=runtime.connections(model),
-                            retry_policy=runtime.retry_policy,
-                            stop=runtime.stop,
-                            spending=budget,
-                        )
-                    )
+                clients[tier] = RetryingClient(
+                    model,
+                    connections=runtime.connections(model),
+                    retry_policy=runtime.retry_policy,
+                    stop=runtime.stop,
+                    spending=budget,
                 )
+                closing.push_async_callback(clients[tier].aclose)
             yield AskingAgain(run, world, runtime, clients, book)
 
 
@@ -264,9 +260,7 @@ class AskingAgain(NamedTuple):
             meant[id(course.course)] = again
         setting, sandbox = world.setting, Sandbox()
         # Inference is frozen: courses get no client for guidance.
-        answering: dict[Tier, RetryingClient] = {
-            tier: client for tier, client in self.clients.items() if tier != "guidance"
-        }
+        answering = {tier: client for tier, client in self.clients.items() if tier != "guidance"}
 
         def decided(again: Again, command: Command) -> list[Draft]:
             return _apart(again.name, decide(setting, state, command))
@@ -294,13 +288,13 @@ class AskingAgain(NamedTuple):
             drafts = list[Draft]()
             for moved in batch:
                 drafts += moved.drafts
-                finish = moved.finish
-                if finish is not None and finish.verdict is not None:
+                if (finish := moved.finish) is None:
+                    continue
+                if finish.verdict is not None:
                     event = judgement(moved.pending.planned, finish.verdict, reason=finish.reason)
                     drafts += fact(moved.pending, event)
-                if finish is not None:
-                    ends[id(moved.pending.course)] = finish
-                done += finish is not None
+                ends[id(moved.pending.course)] = finish
+                done += 1
             book.commit(drafts)
             self.runtime.observer(self._note(done, total, book.calls))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ from mage_es.engine.served.inferences import InferenceReport, explained, recorde
 from mage_es.engine.served.opening import is_served
 from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.session.judge import judged
-from mage_es.engine.verbs.forms import typed
+from mage_es.engine.verbs.forms import shared, typed
 from mage_es.engine.verbs.transcript import CallReport, MoveReport, TrimReport, walk
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import MageError, UsageError, nearest
@@ -56,18 +56,19 @@ from mage_es.events.vocabulary import (
 )
 from mage_es.projections.fold import State
 
-_FACTS: set[type[Event]] = {
-    ModelCalled,
-    CallFailed,
-    BundleTrimmed,
-    ToolRan,
-    SearchAnswered,
-    EpisodeStepped,
-    EpisodeClosed,
-    AnswerJudged,
-    AnswerUnanswered,
-    AnswerUndecided,
+_ABOUT: Mapping[type[Event], str] = {
+    ModelCalled: "about",
+    CallFailed: "about",
+    BundleTrimmed: "question_id",
+    ToolRan: "question_id",
+    SearchAnswered: "question_id",
+    EpisodeStepped: "episode_id",
+    EpisodeClosed: "episode_id",
+    AnswerJudged: "question_id",
+    AnswerUnanswered: "question_id",
+    AnswerUndecided: "question_id",
 }
+"""The facts of a question, and the field that names it; a call may be about a part, `question/part`."""
 
 
 class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,23 +174,26 @@ def show_inference(run: Run | Path | str, name: str) -> InferenceReport:
 def _askings(run: Run, reader: LogReader, question_id: str) -> list[Asking]:
     sent = Requests(reader)
     found = [
-        Asking(_place(record), reader, sent, record, record.event, record.commit - 1)
-        for record in reader.records({QuestionPlanned})
-        if isinstance(record.event, QuestionPlanned) and record.event.question_id == question_id
+        Asking(_place(record), reader, sent, record, planned, record.commit - 1)
+        for record, planned in _plans(reader, question_id)
     ]
     for taken in exam_records(reader):
         if not taken.is_there(run):
             continue  # `verify` complains about that
-        opened, own = taken.opened, taken.log(run)
-        sent = Requests(own, run=reader, head_seq=opened.head_seq)
+        name, head, own = taken.opened.exam, taken.opened.head_seq, taken.log(run)
+        sent = Requests(own, run=reader, head_seq=head)
         anew = {each.question_id: each.correct for each in taken.rejudged.verdicts} if taken.rejudged else {}
-        again = anew.get(question_id)
         found += [
-            Asking(f"exam {opened.exam}", own, sent, record, record.event, opened.head_seq, opened.exam, again)
-            for record in own.records({QuestionPlanned})
-            if isinstance(record.event, QuestionPlanned) and record.event.question_id == question_id
+            Asking(f"exam {name}", own, sent, record, planned, head, name, anew.get(question_id))
+            for record, planned in _plans(own, question_id)
         ]
     return found
+
+
+def _plans(reader: LogReader, question_id: str) -> Iterator[tuple[Record, QuestionPlanned]]:
+    for record in reader.records({QuestionPlanned}):
+        if isinstance(record.event, QuestionPlanned) and record.event.question_id == question_id:
+            yield record, record.event
 
 
 def _report(run: Run, world: World, state: State, asking: Asking, others: list[str]) -> QuestionReport:
@@ -212,18 +216,10 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
     verdict = next((fact for fact in facts if isinstance(fact, AnswerJudged)), None)
     open_ = next((fact for fact in facts if isinstance(fact, AnswerUndecided)), None)
     return QuestionReport(
+        **shared(planned, QuestionReport),
         run_id=run.id,
         exam=asking.exam,
         rejudged=asking.rejudged,
-        question_id=planned.question_id,
-        iteration=planned.iteration,
-        purpose=planned.purpose,
-        task_type=planned.task_type,
-        skill=planned.skill,
-        search_arm=planned.search_arm,
-        search_probability=planned.search_probability,
-        routing_arm=planned.routing_arm,
-        routing_probability=planned.routing_probability,
         bundle=bundle_of(state, without(planned, {trim.memory_id for trim in trimmed})),
         prompt=last.prompt if last else "",
         prompt_verified=is_as_planned and all(m.verified for m in calls) and all(m.verified for m in trimmed),
@@ -258,24 +254,15 @@ def _facts(asking: Asking) -> list[Event]:
     """Return the events of a question after its plan, up to its verdict or its last failed call."""
     name, when = asking.planned.question_id, (asking.record.iteration, asking.record.phase)
     facts: list[Event] = []
-    for record in asking.reader.records(_FACTS, since=asking.record.seq):
-        if (record.iteration, record.phase) == when and _is_about(record.event, name):
+    for record in asking.reader.records(set(_ABOUT), since=asking.record.seq):
+        field = _ABOUT[type(record.event)]
+        about = getattr(record.event, field)
+        is_about = about == name or (field == "about" and about.startswith(f"{name}/"))
+        if is_about and (record.iteration, record.phase) == when:
             facts.append(record.event)
             if isinstance(record.event, AnswerJudged | AnswerUnanswered | AnswerUndecided):
                 break
     return facts
-
-
-def _is_about(event: Event, name: str) -> bool:
-    match event:
-        case ModelCalled() | CallFailed():
-            return event.about == name or event.about.startswith(f"{name}/")
-        case EpisodeStepped() | EpisodeClosed():
-            return event.episode_id == name
-        case ToolRan() | SearchAnswered() | BundleTrimmed() | AnswerJudged() | AnswerUnanswered() | AnswerUndecided():
-            return event.question_id == name
-        case _:
-            return False
 
 
 def _place(record: Record) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mage_es.engine.study.reporting.cells import Cell, Entry, Row, columns, with_best
-from mage_es.engine.study.reporting.statistics import cell_of
+from mage_es.engine.study.reporting.statistics import OF_MEAN, cell_of
 from mage_es.engine.study.reporting.study import VARYING, Study, TableBody, percent, table
 from mage_es.engine.study.reporting.systems import FULL, Placement, way_of
 
@@ -126,6 +126,6 @@ def seeds(study: Study) -> TableBody:
     def rows(place: Placement) -> Iterator[Row]:
         found = {seed: percent(scores) for seed, scores in study.scores(place).items() if scores}
         ends = (cell_of([end(found.values())]) if found else None for end in (min, max))
-        yield place.system, " ".join(map(str, found)), cell_of(found.values(), interval=True), *ends
+        yield place.system, " ".join(map(str, found)), cell_of(found.values(), interval=OF_MEAN), *ends
 
     return study.by_place(study.places, columns("System", "Seeds", "Accuracy", "least", "most"), rows)

@@ -81,16 +81,11 @@ def _amount(values: Sequence[float], unit: Unit, *, total: bool) -> Cell | None:
 
 def dollars(ledgers: Sequence[Ledger], tier: Tier, prices: Prices, *, total: bool) -> Cell | None:
     """Return the dollars of a tier, None if a price is unknown."""
-    spent = []
-    for ledger in ledgers:
-        accounts = [(account, use) for account, use in ledger.accounts() if account.tier == tier and use.calls]
-        paid = [
-            rate.paid(use, batched=account.batched) for account, use in accounts if (rate := prices.rate(account.model))
-        ]
-        if len(paid) < len(accounts):
-            return None
-        spent.append(sum(paid))
-    return _amount(spent, "dollars", total=total)
+    spent = [
+        prices.total(each for each in ledger.accounts() if each[0].tier == tier and each[1].calls) for ledger in ledgers
+    ]
+    known = [usd for usd in spent if usd is not None]
+    return _amount(known, "dollars", total=total) if len(known) == len(spent) else None
 
 
 def _share(guidance: int, execution: int) -> float:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from mage_es.engine.rules.distributions import t_quantile, t_tail
 from mage_es.engine.run.exams import LEVEL, Interval, by_question
 from mage_es.engine.study.reporting.cells import Cell, Unit
@@ -23,14 +25,15 @@ QuestionScores = Mapping[str, float]
 """The scores of one system on the questions of one seed, in [0, 1]."""
 
 
-def cell_of(values: Iterable[float], unit: Unit = "percent", *, interval: bool = False) -> Cell | None:
-    """Return mean, deviation and number of values, one for each run; None without values."""
+def cell_of(values: Iterable[float], unit: Unit = "percent", *, interval: str = "") -> Cell | None:
+    """Return mean, deviation and number of values, one for each run; None without values. `interval` is the method of
+    the mean's t interval, "" for none."""
     found = list(values)
     if not found:
         return None
-    deviation = statistics.stdev(found) if len(found) > 1 else None
-    between = _t_interval(found, OF_MEAN) if interval and len(found) > 1 else None
-    return Cell(mean=statistics.fmean(found), sd=deviation, n=len(found), unit=unit, interval=between)
+    mean, deviation = statistics.fmean(found), statistics.stdev(found) if len(found) > 1 else None
+    between = _t_interval(found, interval) if interval and len(found) > 1 else None
+    return Cell(mean=mean, sd=deviation, n=len(found), unit=unit, interval=between)
 
 
 def difference(one: Mapping[int, QuestionScores], other: Mapping[int, QuestionScores]) -> Cell | None:
@@ -43,23 +46,14 @@ def difference(one: Mapping[int, QuestionScores], other: Mapping[int, QuestionSc
     """
     seeds = sorted(seed for seed in one.keys() & other.keys() if one[seed].keys() & other[seed].keys())
     if not seeds:
-        means = [cell_of(100 * mean_of(scores) for scores in side.values() if scores) for side in (one, other)]
-        if means[0] is None or means[1] is None:
+        sides = [[100 * statistics.fmean(each.values()) for each in side.values() if each] for side in (one, other)]
+        if not all(sides):
             return None
-        return Cell(mean=means[0].mean - means[1].mean, sd=None, n=min(means[0].n, means[1].n), unit="points")
+        points = statistics.fmean(sides[0]) - statistics.fmean(sides[1])
+        return Cell(mean=points, sd=None, n=min(map(len, sides)), unit="points")
     pairs = [_differences(one[seed], other[seed]) for seed in seeds]
-    by_seed = [100 * statistics.fmean(each) for each in pairs]
-    if len(seeds) == 1:
-        return Cell(mean=by_seed[0], sd=None, n=1, unit="points", interval=by_question(pairs[0]))
-    spread = _t_interval(by_seed, BY_SEED)
-    return Cell(
-        mean=statistics.fmean(by_seed), sd=statistics.stdev(by_seed), n=len(seeds), unit="points", interval=spread
-    )
-
-
-def mean_of(scores: QuestionScores) -> float:
-    """Return the mean score, in [0, 1]. Raises `statistics.StatisticsError` without scores."""
-    return statistics.fmean(scores.values())
+    cell = cell_of((100 * statistics.fmean(each) for each in pairs), "points", interval=BY_SEED)
+    return replace(cell, interval=by_question(pairs[0])) if cell and len(pairs) == 1 else cell
 
 
 def _differences(one: QuestionScores, other: QuestionScores) -> list[float]:

@@ -10,7 +10,6 @@ Rules
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -23,7 +22,7 @@ import msgspec
 from mage_es.engine.agents.critic import judgement
 from mage_es.engine.agents.learner import course_of, plan_answers
 from mage_es.engine.commands import Call, Command, RecordFact
-from mage_es.engine.courses import Ask, Fact, Finish, Grade, Move, begin, catch_up
+from mage_es.engine.courses import Ask, Fact, Finish, Move, begin, catch_up
 from mage_es.engine.decide import decide
 from mage_es.engine.models.registry import Models, open_model, require_models
 from mage_es.engine.models.retrying import RetryingClient
@@ -35,8 +34,8 @@ from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import ACCURACY, ProgressNote, Runtime
 from mage_es.engine.run.world import World, first_event
 from mage_es.engine.sandbox.sandbox import Sandbox
-from mage_es.engine.seams.benchmark import Verdict, scored
 from mage_es.engine.seams.model import Model
+from mage_es.engine.session.batches import Client
 from mage_es.engine.session.call import make_call
 from mage_es.engine.session.effects import Effects
 from mage_es.engine.session.following import CompletedMove, PendingCourse, answer_all, in_prefix_order
@@ -147,7 +146,7 @@ def calls_again(run: Run) -> int:
     return sum(1 for _ in LogReader(run.reasked.log_path).events({ModelCalled: ("iteration",)}))
 
 
-def replies_of(run: Run, reader: LogReader, names: Mapping[str, str]) -> dict[tuple[Tier, str], ModelCalled]:
+def replies_of(run: Run, reader: LogReader, names: Mapping[Tier, str]) -> dict[tuple[Tier, str], ModelCalled]:
     """Return every reply of these models that a log within the run has."""
     logs = [reader, *_exam_logs(run, reader), *([LogReader(run.reasked.log_path)] if run.reasked.events else [])]
     return {
@@ -220,7 +219,8 @@ async def asking_again(
     part.path.mkdir(parents=True, exist_ok=True)
     with Log.open(part.log_path, clock=clock) if part.events else part.begin() as log:
         log.seal_texts_of(set(world.setting.subjects.values()))
-        book = _Book(log, part.log_path, replies_of(run, reader, models.names()))
+        names: dict[Tier, str] = {tier: model.name for tier, model in models.by_tier().items()}
+        book = _Book(log, part.log_path, replies_of(run, reader, names))
         budget = runtime.budget(ledger_of(LogReader(part.log_path)))
         async with AsyncExitStack() as closing:
             clients: dict[Tier, RetryingClient] = {}
@@ -260,7 +260,7 @@ class AskingAgain(NamedTuple):
             meant[id(course.course)] = again
         setting, sandbox = world.setting, Sandbox()
         # Inference is frozen: courses get no client for guidance.
-        answering = {tier: client for tier, client in self.clients.items() if tier != "guidance"}
+        answering: dict[Tier, Client] = {tier: client for tier, client in self.clients.items() if tier != "guidance"}
 
         def decided(again: Again, command: Command) -> list[Draft]:
             return _apart(again.name, decide(setting, state, command))
@@ -298,16 +298,13 @@ class AskingAgain(NamedTuple):
             book.commit(drafts)
             self.runtime.observer(self._note(done, total, book.calls))
 
-        async def score(move: Grade) -> Verdict:
-            return await asyncio.to_thread(scored, world.benchmark, move.question, move.reply)
-
         await answer_all(
             in_prefix_order(pending),
             perform=perform,
             workers=self.runtime.workers,
             record=record,
             stop=self.runtime.stop,
-            score=score,
+            benchmark=world.benchmark,
         )
         if self.runtime.stop():
             raise Interrupted("Stopped before all questions were asked again.")

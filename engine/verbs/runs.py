@@ -169,6 +169,7 @@ def _actions(reader: LogReader) -> Iterator[ActionRow]:
 def _quarantined(reader: LogReader) -> int:
     held: set[str] = set()
     for event in reader.of(MemoryQuarantined, MemoryReleased):
+        assert isinstance(event, MemoryQuarantined | MemoryReleased)
         (held.add if isinstance(event, MemoryQuarantined) else held.discard)(event.memory_id)
     return len(held)
 

@@ -26,7 +26,7 @@ from mage_es.engine.config import Config
 from mage_es.engine.players.worlds.wordmath.benchmark import WordMath
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.study.reporting.statistics import OF_MEAN, cell_of
+from mage_es.engine.study.reporting.cells import OF_MEAN, cell_of
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from tests.bench.tables import print_table

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.study.reporting.statistics import OF_MEAN, cell_of
+from mage_es.engine.study.reporting.cells import OF_MEAN, cell_of
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.exam_report import ExamReport, GroupScore

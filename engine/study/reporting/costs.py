@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.study.reporting.accuracy import EXAM
-from mage_es.engine.study.reporting.cells import Cell, Entry, Row, Unit, columns
-from mage_es.engine.study.reporting.statistics import cell_of
+from mage_es.engine.study.reporting.cells import Cell, Entry, Row, Unit, cell_of, columns
 from mage_es.engine.study.reporting.study import Study, TableBody, table
 from mage_es.engine.study.reporting.systems import FULL, Placement
 from mage_es.engine.verbs.agents import TIERS

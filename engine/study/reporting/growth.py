@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from mage_es.engine.study.reporting.cells import Row, columns
+from mage_es.engine.study.reporting.cells import Row, cell_of, columns
 from mage_es.engine.study.reporting.recorded import RecordedRun
-from mage_es.engine.study.reporting.statistics import cell_of
 from mage_es.engine.study.reporting.study import Study, TableBody, table
 from mage_es.engine.study.reporting.systems import Placement
 

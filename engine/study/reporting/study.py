@@ -13,10 +13,18 @@ import polars as pl
 from mage_es.engine.run.directory import Run, age, is_run
 from mage_es.engine.run.exams import RecordedExam, reasons
 from mage_es.engine.run.pricing import Prices
-from mage_es.engine.study.reporting.cells import Cell, Row, StudyTable, TableColumn, columns
+from mage_es.engine.study.reporting.cells import (
+    Cell,
+    QuestionScores,
+    Row,
+    StudyTable,
+    TableColumn,
+    cell_of,
+    columns,
+    difference,
+)
 from mage_es.engine.study.reporting.places import Places
 from mage_es.engine.study.reporting.recorded import RecordedRun, State
-from mage_es.engine.study.reporting.statistics import QuestionScores, cell_of, difference
 from mage_es.engine.study.reporting.systems import Placement
 from mage_es.events.errors import MageError, UsageError
 

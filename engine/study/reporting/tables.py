@@ -6,14 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from mage_es.engine.study.reporting.ablation import ablation, cascade, sequential_ablation
-from mage_es.engine.study.reporting.accuracy import extension, main_results, seeds, teachers_and_learners
+from mage_es.engine.study.reporting.accuracy import (
+    ablation,
+    cascade,
+    extension,
+    main_results,
+    seeds,
+    sequential,
+    sequential_ablation,
+    teachers_and_learners,
+)
 from mage_es.engine.study.reporting.bundles import bundles
 from mage_es.engine.study.reporting.cells import StudyTable
 from mage_es.engine.study.reporting.costs import calls, cost, latency
 from mage_es.engine.study.reporting.growth import growth, recovery
 from mage_es.engine.study.reporting.judging import hotpotqa, judging, metrics
-from mage_es.engine.study.reporting.sequential import sequential
 from mage_es.engine.study.reporting.settings import settings
 from mage_es.engine.study.reporting.study import Study
 from mage_es.events.errors import UsageError, nearest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mage_es.engine.run.exams import RIGHT_BY_QUESTION, SCORES_BY_QUESTION, sign_test
-from mage_es.engine.study.reporting.statistics import BY_SEED, OF_MEAN, cell_of, difference
+from mage_es.engine.study.reporting.cells import BY_SEED, OF_MEAN, cell_of, difference
 
 
 @pytest.mark.paper("tables, cells")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -145,9 +145,13 @@ def show(
         for asking in ever
         if iteration in (None, asking.planned.iteration) and exam in (None, number_of(asking.exam))
     ]
+    if not ever:
+        raise UsageError(_never_asked(reader, question_id))
     if not times:
-        when = f"exam {exam}" if exam is not None else f"iteration {iteration}"
-        raise UsageError(_not_then(reader, ever, when) if ever else _never_asked(reader, question_id))
+        when, places = f"exam {exam}" if exam is not None else f"iteration {iteration}", (each.where for each in ever)
+        raise UsageError(
+            f"The question {question_id!r} was not asked in {when} in {reader.run}, but in: {', '.join(places)}."
+        )
     asking = times[-1]
     world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=LateEmbedder(first_event(reader)))
     if baseline_of(reader):
@@ -172,11 +176,10 @@ def show_inference(run: Run | Path | str, name: str) -> InferenceReport:
 
 
 def _askings(run: Run, reader: LogReader, question_id: str) -> list[Asking]:
-    sent = Requests(reader)
-    found = [
-        Asking(_place(record), reader, sent, record, planned, record.commit - 1)
-        for record, planned in _plans(reader, question_id)
-    ]
+    found, sent = list[Asking](), Requests(reader)
+    for record, planned in _plans(reader, question_id):
+        when = "start" if record.iteration < 0 else f"iter-{record.iteration}"
+        found.append(Asking(f"{when}/{record.phase}", reader, sent, record, planned, record.commit - 1))
     for taken in exam_records(reader):
         if not taken.is_there(run):
             continue  # `verify` complains about that
@@ -265,15 +268,6 @@ def _facts(asking: Asking) -> list[Event]:
     return facts
 
 
-def _place(record: Record) -> str:
-    return f"{'start' if record.iteration < 0 else f'iter-{record.iteration}'}/{record.phase}"
-
-
-def _not_then(reader: LogReader, ever: Sequence[Asking], when: str) -> str:
-    name, places = ever[0].planned.question_id, ", ".join(asking.where for asking in ever)
-    return f"The question {name!r} was not asked in {when} in {reader.run}, but in: {places}."
-
-
 def _never_asked(reader: LogReader, question_id: str) -> str:
     if (begun := inheritance(reader)) and any(v.question_id == question_id for v in reader.of(AnswerJudged)):
         return (
@@ -281,10 +275,8 @@ def _never_asked(reader: LogReader, question_id: str) -> str:
             f"`mage-es show {question_id} {begun.parent}`."
         )
     asked = {plan.question_id for plan in reader.of(QuestionPlanned)}
-    hint = nearest(question_id, sorted(asked)) if len(asked) < 20 or _has_match(question_id, asked) else ""
+    hint = nearest(question_id, sorted(asked))
+    if len(asked) >= 20 and not hint.startswith(" Did you mean"):
+        hint = ""
     example = f" An example of one that was: {min(asked)}." if asked and not hint else hint
     return f"The question {question_id!r} was not asked in {reader.run}.{example} Name another run after the question."
-
-
-def _has_match(name: str, known: set[str]) -> bool:
-    return nearest(name, sorted(known)).startswith(" Did you mean")

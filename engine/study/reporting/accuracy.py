@@ -18,8 +18,6 @@ PUBLISHED = {"gsm8k": "84.5 (8-shot, Meta)", "finqa": "60.87 (Fino1, SFT)", "med
 PLAIN = "zero_shot_cot"
 """The only baseline of that table."""
 EXAM = "accuracy in percent of the exam on held-out questions after the last iteration, mean ± sd over seeds"
-
-
 _DIFFERENCES = f"{EXAM}; differences are of the best teacher's system, paired"
 
 
@@ -206,8 +204,6 @@ def _unparsed(episodes: pl.DataFrame) -> float:
 
 ALL = "all, mean"
 """The row of the means over benchmarks."""
-
-
 _DIFFERENCE = "full minus without, in points, on the same seeds"
 
 

@@ -121,13 +121,12 @@ def difference(one: Mapping[int, QuestionScores], other: Mapping[int, QuestionSc
             return None
         points = statistics.fmean(sides[0]) - statistics.fmean(sides[1])
         return Cell(mean=points, sd=None, n=min(map(len, sides)), unit="points")
-    pairs = [_differences(one[seed], other[seed]) for seed in seeds]
+    pairs = [
+        [one[seed][name] - other[seed][name] for name in sorted(one[seed].keys() & other[seed].keys())]
+        for seed in seeds
+    ]
     cell = cell_of((100 * statistics.fmean(each) for each in pairs), "points", interval=BY_SEED)
     return replace(cell, interval=by_question(pairs[0])) if cell and len(pairs) == 1 else cell
-
-
-def _differences(one: QuestionScores, other: QuestionScores) -> list[float]:
-    return [one[name] - other[name] for name in sorted(one.keys() & other.keys())]
 
 
 def _t_interval(values: Sequence[float], method: str) -> Interval:

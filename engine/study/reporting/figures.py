@@ -122,16 +122,13 @@ def _gains(study: Study, full: Sequence[Placement]) -> Chart | None:
     }
     panels = {}
     for kind, gain in kinds.items():
-        found = [(place, gain(place)) for place in full]
-        if any(cell for _, cell in found):
-            panels[f"{kind}, points"] = [_bar(_title(study, place), cell) for place, cell in found]
+        bars = []
+        for name, cell in ((_title(study, place), gain(place)) for place in full):
+            ends = (cell.interval.low, cell.interval.high) if cell and cell.interval else ()
+            bars.append(Bar(name, cell.mean if cell else None, *ends))
+        if any(bar.value is not None for bar in bars):
+            panels[f"{kind}, points"] = bars
     return bar_chart(panels, title="Effect sizes in exams, with 95 % intervals") if panels else None
-
-
-def _bar(name: str, cell: Cell | None) -> Bar:
-    if cell is None:
-        return Bar(name, None)
-    return Bar(name, cell.mean, *((cell.interval.low, cell.interval.high) if cell.interval else ()))
 
 
 def _along(runs: Sequence[pl.DataFrame], column: str) -> list[ChartMark]:

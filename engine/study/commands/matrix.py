@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -20,14 +21,14 @@ from mage_es.cli.output import Output, TextTable
 from mage_es.cli.registering import RegisterOption
 from mage_es.cli.settings import Settings, as_option, resolve
 from mage_es.engine.config import Config
-from mage_es.engine.study.matrix.sample import SAMPLE
 from mage_es.events.errors import Interrupted, MageError, UsageError
 
 if TYPE_CHECKING:
     from mage_es.engine.study.matrix.plan import MatrixCell
     from mage_es.engine.study.matrix.working import CellOutcome, Job
 
-_FILE = "\n".join(f"  {line}" for line in SAMPLE.rstrip().splitlines())
+_SAMPLE = Path(__file__).parents[1] / "matrix" / "sample.toml"
+_FILE = indent(_SAMPLE.read_text(encoding="utf-8").rstrip(), "  ", lambda line: True)
 EXAMPLES = (
     examples("mage-es matrix paper.toml --dry-run", "mage-es matrix paper.toml --jobs 4 --runs-dir runs/paper")
     + f"\n\n\b\nA matrix file:\n{_FILE}"

@@ -11,18 +11,11 @@ from mage_es.engine.study.reporting.recorded import RecordedRun
 from mage_es.engine.study.reporting.study import Study, TableBody, table
 from mage_es.engine.study.reporting.systems import Placement
 
-_SIZES = {
-    "Skills": "skills",
-    "Failure memories": "failure memories",
-    "Success memories": "success memories",
-    "Principles": "principles",
-    "Task types covered": "task types covered",
-    "of": "task types",
-    "Nodes": "nodes",
-    "Edges": "edges",
-}
-"""The table's columns, and those of `RecordedRun.growth`; a task type is covered once it has been a target of
-EVOLVE."""
+_SIZES = (
+    *("skills", "failure memories", "success memories", "principles"),
+    *("task types covered", "task types", "nodes", "edges"),
+)
+"""The sizes shown, of `RecordedRun.growth`; a task type is covered once it has been a target of EVOLVE."""
 _SHARES = ("New questions, accuracy", "Revisits, accuracy")
 _COUNTS = ("Revisits", "Recovered", "Solved pool", "Failed pool")
 
@@ -37,9 +30,10 @@ def growth(study: Study) -> TableBody:
     def rows(place: Placement) -> Iterator[Row]:
         grown = pl.concat([run.growth for run in study.at(place).values()]).sort("iteration")
         for (k,), sizes in grown.group_by("iteration", maintain_order=True):
-            yield "start" if k == -1 else str(k), *(cell_of(sizes[size], "count") for size in _SIZES.values())
+            yield "start" if k == -1 else str(k), *(cell_of(sizes[size], "count") for size in _SIZES)
 
-    return study.by_place(study.full(), columns("Iteration", *_SIZES), rows)
+    heads = ("of" if size == "task types" else size.capitalize() for size in _SIZES)
+    return study.by_place(study.full(), columns("Iteration", *heads), rows)
 
 
 def recovery_of(run: RecordedRun) -> pl.DataFrame:

@@ -51,7 +51,7 @@ def in_thread(verb: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
 
 def shared(one: msgspec.Struct, form: type[msgspec.Struct]) -> dict[str, Any]:
     """Return the fields of a struct that another form has too, such as those of an event that a report shows."""
-    return {name: getattr(one, name) for name in form.__struct_fields__ if hasattr(one, name)}
+    return {name: getattr(one, name) for name in form.__struct_fields__ if name in one.__struct_fields__}
 
 
 F = TypeVar("F", bound=Callable[..., Any])

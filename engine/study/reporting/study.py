@@ -140,14 +140,14 @@ class Study(Places):
     def by_place(
         self,
         places: Sequence[Placement],
-        columns: Sequence[TableColumn],
+        heads: Sequence[TableColumn],
         rows: Callable[[Placement], Iterable[Row]],
         notes: Iterable[str] = (),
     ) -> TableBody:
         """Return the rows of each placement, which the leading columns identify."""
         head = self.head(places, *VARYING)
         body = [(*head.cells(place), *row) for place in places for row in rows(place)]
-        return TableBody((*head.columns, *columns), body, (*head.notes, *notes))
+        return TableBody((*head.columns, *heads), body, (*head.notes, *notes))
 
     def _command(self, verb: str, run: RecordedRun) -> str:
         return shlex.join(["mage-es", verb, run.run.id, "--runs-dir", str(run.run.path.parent)])

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import polars as pl
 
-from mage_es.engine.study.reporting.cells import OF_MEAN, Cell, Entry, Row, cell_of, columns, with_best
-from mage_es.engine.study.reporting.recorded import RecordedRun, State
+from mage_es.engine.study.reporting.cells import OF_MEAN, Cell, Entry, TableRow, cell_of, columns, with_best
+from mage_es.engine.study.reporting.recorded import ExamState, RecordedRun
 from mage_es.engine.study.reporting.study import VARYING, Measure, Study, TableBody, percent, table
 from mage_es.engine.study.reporting.systems import FULL, NO_CASCADE, NO_SUCCESS, Placement, cascade_of, way_of
 
@@ -49,7 +49,7 @@ def _against_baselines(
     is_compared = any(len(teachers) > 1 for teachers in by_row)
     teachers = sorted({p.teacher for p in full} - {""}) if is_compared else [FULL]
     head = study.head(full, *(field for field in VARYING if field != "teacher" or not is_compared))
-    body: list[Row] = []
+    body: list[TableRow] = []
     for row in dict.fromkeys(p.row for p in full):
         mine = {p.teacher if is_compared else FULL: p for p in full if p.row == row}
         first = next(iter(mine.values()))
@@ -106,7 +106,7 @@ def teachers_and_learners(study: Study) -> TableBody:
     full = study.full()
     teachers = sorted({place.teacher for place in full})
     head = study.head(full, "setting")
-    body = list[Row]()
+    body = list[TableRow]()
     rows = dict.fromkeys((p.learner, p.benchmark, p.setting) for p in full)
     for learner, benchmark, setting in sorted(rows, key=lambda row: row[:2]):
         places = [Placement(benchmark, learner, teacher, setting, FULL) for teacher in teachers]
@@ -124,7 +124,7 @@ def teachers_and_learners(study: Study) -> TableBody:
 def seeds(study: Study) -> TableBody:
     """Return how far the exams of every system spread over seeds. [tables, teachers, learners and seeds]"""
 
-    def rows(place: Placement) -> Iterator[Row]:
+    def rows(place: Placement) -> Iterator[TableRow]:
         found = {seed: percent(scores) for seed, scores in study.scores(place).items() if scores}
         ends = (cell_of([end(found.values())]) if found else None for end in (min, max))
         yield place.system, " ".join(map(str, found)), cell_of(found.values(), interval=OF_MEAN), *ends
@@ -156,7 +156,7 @@ def sequential(study: Study) -> TableBody:
     """
     places = [place for place in study.places if study.is_sequential(place.benchmark)]
     head = study.head(places, *VARYING)
-    body: list[Row] = []
+    body: list[TableRow] = []
     for benchmark in sorted({place.benchmark for place in places}):
         here = [place for place in places if place.benchmark == benchmark]
         full = [place for place in here if place.system == FULL]
@@ -170,7 +170,7 @@ def sequential(study: Study) -> TableBody:
     return TableBody((*head.columns, *columns("Configuration"), *exam, *course), body, head.notes)
 
 
-def _exam(study: Study, place: Placement, at: State = "end") -> Sequence[Entry]:
+def _exam(study: Study, place: Placement, at: ExamState = "end") -> Sequence[Entry]:
     played = [exam.episodes for exam in study.exams(place, at).values() if not exam.episodes.is_empty()]
     reached = (int(episodes["achievements"].list.len().sum()) / len(episodes) for episodes in played)
     scores = (study.reached(place, measure, at) for measure in ("score", "strict"))
@@ -232,8 +232,8 @@ def _switched_off(study: Study, measures: Mapping[Measure, str]) -> TableBody:
     full = [place for place in study.full() if study.is_sequential(place.benchmark) == ("score" in measures)]
     head = study.head(full, *VARYING)
     parts = {p.system for p in study.places if p.teacher and p.system != FULL and "cascade" not in p.system}
-    body = list[Row]()
-    means = list[Row]()
+    body = list[TableRow]()
+    means = list[TableRow]()
     for part in sorted(parts, key=lambda part: (part != NO_SUCCESS, part)):
         pairs = {each: _pair(study, each, part, measures) for each in full}
         body += [
@@ -247,7 +247,7 @@ def _switched_off(study: Study, measures: Mapping[Measure, str]) -> TableBody:
     return TableBody((*head.columns, *columns("Part switched off", *shown)), rows, head.notes)
 
 
-def _pair(study: Study, full: Placement, part: str, measures: Iterable[Measure]) -> Row:
+def _pair(study: Study, full: Placement, part: str, measures: Iterable[Measure]) -> TableRow:
     """Return the full system, the one without a part (both on their common seeds), and their paired difference."""
     cells: list[Entry] = []
     without = full._replace(system=part)
@@ -261,7 +261,7 @@ def _pair(study: Study, full: Placement, part: str, measures: Iterable[Measure])
     return tuple(cells)
 
 
-def _mean_differences(pairs: Sequence[Row]) -> Row:
+def _mean_differences(pairs: Sequence[TableRow]) -> TableRow:
     """Return the mean of each column of differences, every third, that has more than one; all else is blank."""
     mean: list[Entry] = []
     for column in list(zip(*pairs, strict=True))[2::3]:
@@ -284,7 +284,7 @@ def cascade(study: Study) -> TableBody:
     some = sorted({p.system for p in study.places if p.system.startswith("cascade ")})
     sequential = any(study.is_sequential(place.benchmark) for place in full)
 
-    def rows(place: Placement) -> Iterator[Row]:
+    def rows(place: Placement) -> Iterator[TableRow]:
         measures: Sequence[Measure] = ("score", "strict") if study.is_sequential(place.benchmark) else ("accuracy",)
         base = place._replace(system=NO_CASCADE)
         for measure in measures:

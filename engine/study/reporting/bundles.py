@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mage_es.engine.run.exams import RecordedExam
-from mage_es.engine.study.reporting.cells import Row, columns
+from mage_es.engine.study.reporting.cells import TableRow, columns
 from mage_es.engine.study.reporting.judging import replies_of
 from mage_es.engine.study.reporting.recorded import RecordedRun
 from mage_es.engine.study.reporting.study import Study, TableBody, table
@@ -28,7 +28,7 @@ def bundles(study: Study) -> TableBody:
 
     [tables, bundles and settings] Ties go to the smallest id.
     """
-    body: dict[str, list[Row]] = {}
+    body: dict[str, list[TableRow]] = {}
     for place in study.full():
         for seed, exam in study.exams(place).items():
             if rows := [] if place.benchmark in body else list(_rows(study.at(place)[seed], exam)):
@@ -36,7 +36,7 @@ def bundles(study: Study) -> TableBody:
     return TableBody(columns("Benchmark", "Part", "Text"), [row for rows in body.values() for row in rows])
 
 
-def _rows(run: RecordedRun, exam: RecordedExam) -> Iterator[Row]:
+def _rows(run: RecordedRun, exam: RecordedExam) -> Iterator[TableRow]:
     """Yield the facts of the right answer with the most kinds of memories, then the most memories, then the smallest
     id; none if no right answer had memories."""
     memories = {memory.memory_id: memory for memory in run.reader.of(MemoryAppended)}
@@ -66,7 +66,7 @@ def _rows(run: RecordedRun, exam: RecordedExam) -> Iterator[Row]:
     yield "score", f"{score:g}, by {judge}"
 
 
-def _memory(memory: MemoryAppended, similarity: float) -> Iterator[Row]:
+def _memory(memory: MemoryAppended, similarity: float) -> Iterator[TableRow]:
     kind = f", {memory.kind}" if memory.kind else ""
     yield memory.outcome.replace("_", " ") + kind, f"iteration {memory.iteration}, cosine {similarity:.3f}"
     for field in ("question", "recognise", "reasoning", "wrong_answer", "answer"):

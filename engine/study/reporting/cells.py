@@ -45,7 +45,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, tag="cell"):
 
 
 Entry = Cell | str | None
-Row = tuple[Entry, ...]
+TableRow = tuple[Entry, ...]
 
 
 class TableColumn(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +63,7 @@ class StudyTable(msgspec.Struct, frozen=True, kw_only=True):
     place: str
     measure: str
     columns: tuple[TableColumn, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     notes: tuple[str, ...] = ()
 
     @property
@@ -84,7 +84,7 @@ def columns(*names: str, group: str = "") -> tuple[TableColumn, ...]:
     return tuple(TableColumn(name=name, group=group) for name in names)
 
 
-def with_best(row: Row) -> Row:
+def with_best(row: TableRow) -> TableRow:
     """Return the row with the highest mean marked as best, if at least two of its entries have a mean."""
     filled = [(entry.mean, -at) for at, entry in enumerate(row) if isinstance(entry, Cell)]
     if len(filled) < 2:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.study.reporting.accuracy import EXAM
-from mage_es.engine.study.reporting.cells import Cell, Entry, Row, Unit, cell_of, columns
+from mage_es.engine.study.reporting.cells import Cell, Entry, TableRow, Unit, cell_of, columns
 from mage_es.engine.study.reporting.study import Study, TableBody, table
 from mage_es.engine.study.reporting.systems import FULL, Placement
 from mage_es.engine.verbs.agents import TIERS
@@ -58,7 +58,9 @@ def cost(study: Study) -> TableBody:
     return TableBody(heads, body, notes)
 
 
-def _cost(name: str, ledgers: Sequence[Ledger], tiers: Sequence[Tier], prices: Prices, *, total: bool = False) -> Row:
+def _cost(
+    name: str, ledgers: Sequence[Ledger], tiers: Sequence[Tier], prices: Prices, *, total: bool = False
+) -> TableRow:
     used = {tier: [ledger.total(tier) for ledger in ledgers] for tier in tiers}
     calls = {tier: [use.calls for use in uses] for tier, uses in used.items()}
     tokens = [[(use.input_tokens + use.output_tokens) / _THOUSAND for use in uses] for uses in used.values()]
@@ -100,7 +102,7 @@ def calls(study: Study) -> TableBody:
         evolved.keys() | examined.keys(),
         key=lambda key: (agents.index(key[0]) if key[0] in agents else len(agents), key),
     )
-    body: list[Row] = [
+    body: list[TableRow] = [
         (key[0] or "-", *key[1:], *(cell_of([found[key]], "count") for found in (evolved, examined))) for key in keys
     ]
     silent = ", ".join(agent for agent in TIERS if agent not in {key[0] for key in keys})
@@ -130,7 +132,7 @@ def latency(study: Study) -> TableBody:
     full = study.compared()
     names = study.baselines(full)
 
-    def rows(place: Placement) -> Iterator[Row]:
+    def rows(place: Placement) -> Iterator[TableRow]:
         cells: list[Entry] = []
         for each in (*(study.baseline(place, name) for name in names), place):
             seconds = cell_of((exam.seconds for exam in study.exams(each).values()), "seconds")

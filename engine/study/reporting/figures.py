@@ -14,7 +14,7 @@ from mage_es.engine.study.reporting.accuracy import over_start, over_strongest
 from mage_es.engine.study.reporting.cells import Cell, cell_of
 from mage_es.engine.study.reporting.charts import Bar, Chart, ChartMark, Series, bar_chart, line_chart, stacked_chart
 from mage_es.engine.study.reporting.costs import TIER_NAMES
-from mage_es.engine.study.reporting.recorded import State
+from mage_es.engine.study.reporting.recorded import ExamState
 from mage_es.engine.study.reporting.study import MEASURED, Measure, Study
 from mage_es.engine.study.reporting.systems import FULL, NO_SUCCESS, Placement
 from mage_es.events.digests import sha256_text
@@ -59,7 +59,7 @@ def _accuracy(study: Study, place: Placement) -> Chart | None:
         if runs := [run for run in study.at(each).values() if run.iterations]:
             line = _along([run.anchors(MEASURED[measure]) for run in runs], "value")
             ends = min(run.iterations[0] for run in runs) - 1.0, max(run.iterations[-1] for run in runs)
-            exams = (study.reached(each, measure, at) for at in get_args(State))
+            exams = (study.reached(each, measure, at) for at in get_args(ExamState))
             points = [_mark(x, cell) for x, cell in zip(ends, exams, strict=True) if cell]
             series.append(Series(each.system, line, points, banded=each.system == FULL))
     title = f"{_title(study, place)}: anchors (lines) and held-out questions (◆)"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from mage_es.engine.study.reporting.cells import Row, cell_of, columns
+from mage_es.engine.study.reporting.cells import TableRow, cell_of, columns
 from mage_es.engine.study.reporting.recorded import RecordedRun
 from mage_es.engine.study.reporting.study import Study, TableBody, table
 from mage_es.engine.study.reporting.systems import Placement
@@ -27,7 +27,7 @@ def growth(study: Study) -> TableBody:
     [tables, graph growth] A type is covered once EVOLVE had it as a target.
     """
 
-    def rows(place: Placement) -> Iterator[Row]:
+    def rows(place: Placement) -> Iterator[TableRow]:
         grown = pl.concat([run.growth for run in study.at(place).values()]).sort("iteration")
         for (k,), sizes in grown.group_by("iteration", maintain_order=True):
             yield "start" if k == -1 else str(k), *(cell_of(sizes[size], "count") for size in _SIZES)
@@ -67,7 +67,7 @@ def recovery(study: Study) -> TableBody:
     [tables, recovery] Sums are computed; the paper's column adds up to 68, not 78.
     """
 
-    def rows(place: Placement) -> Iterator[Row]:
+    def rows(place: Placement) -> Iterator[TableRow]:
         runs = [recovery_of(run) for run in study.at(place).values()]
         every = pl.concat(runs).sort("iteration")
         if every.is_empty():

@@ -10,7 +10,7 @@ from mage_es.engine.benchmarks.measuring import Prediction
 from mage_es.engine.run.exams import RULE, RecordedExam
 from mage_es.engine.run.questions import recorded_benchmark
 from mage_es.engine.seams.benchmark import SPLITS, Benchmark, Question, scored
-from mage_es.engine.study.reporting.cells import Row, cell_of, columns
+from mage_es.engine.study.reporting.cells import TableRow, cell_of, columns
 from mage_es.engine.study.reporting.recorded import RecordedRun
 from mage_es.engine.study.reporting.study import Study, TableBody, table
 from mage_es.engine.study.reporting.systems import Placement
@@ -37,7 +37,7 @@ def judging(study: Study) -> TableBody:
 
     [tables, judges] With Cohen's kappa.
     """
-    body: list[Row] = []
+    body: list[TableRow] = []
     for benchmark in sorted({run.begun.benchmark for run in study.learning}):
         here = [run for run in study.learning if run.begun.benchmark == benchmark]
         examined = [pl.concat([exam.answers for exam in run.exams]) for run in here if run.exams]
@@ -76,7 +76,7 @@ def metrics(study: Study) -> TableBody:
     """Return the benchmark's own metrics of the final exams' replies, one row for each benchmark, system and metric."""
     measured, problems = _all_measured(study, study.places)
 
-    def rows(place: Placement) -> Iterator[Row]:
+    def rows(place: Placement) -> Iterator[TableRow]:
         for name in dict.fromkeys(name for one in measured[place] for name in one):
             yield place.system, name, cell_of((one[name] for one in measured[place] if name in one), "value")
 
@@ -93,7 +93,7 @@ def hotpotqa(study: Study) -> TableBody:
     """Return HotpotQA's accuracy, exact match, F1 and lenient F1 for every system, the highest accuracy first."""
     measured, problems = _all_measured(study, [place for place in study.places if place.benchmark == HOTPOTQA])
 
-    def rows(place: Placement) -> Iterator[Row]:
+    def rows(place: Placement) -> Iterator[TableRow]:
         cells = (cell_of(100 * one[name] for one in measured[place] if name in one) for name in CROSS_CHECK)
         yield study.called(place.system, [place]), study.reached(place), *cells
 

@@ -50,7 +50,7 @@ from mage_es.projections.fold import fold_into
 from mage_es.projections.graph import Graph
 from mage_es.projections.slots import Slots
 
-State = Literal["start", "end"]
+ExamState = Literal["start", "end"]
 """Before the first iteration, or after the last."""
 MEMORIES = {"success memories": "success_memory", "failure memories": "failure_memory", "principles": "principle"}
 """The kinds of memories that are counted, and their outcomes in the log."""
@@ -119,7 +119,7 @@ class RecordedRun:
                 self.problems.append(f"Exam {record.opened.exam} of {self.run.id} is left out: {error}")
         return found
 
-    def counting(self, state: State) -> RecordedExam | None:
+    def counting(self, state: ExamState) -> RecordedExam | None:
         """Return the first complete exam on a state of the first size that any has, of sizes that were registered or of
         everything held out; else the first of the largest. Never the newest, so that an exam cannot be repeated until
         the result pleases."""
@@ -128,7 +128,7 @@ class RecordedRun:
         fitting = (exam for size in wanted for exam in whole if len(exam.questions) == size)
         return next(fitting, None) or max(whole, key=lambda exam: len(exam.questions), default=None)
 
-    def taken_of(self, state: State) -> list[RecordedExam]:
+    def taken_of(self, state: ExamState) -> list[RecordedExam]:
         """Return the run's own exams on the state before the first iteration or after the last, in the order of their
         start."""
         start, then, *_ = (*sorted(self.closed.values()), 0, 0)

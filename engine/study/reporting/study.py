@@ -16,15 +16,15 @@ from mage_es.engine.run.pricing import Prices
 from mage_es.engine.study.reporting.cells import (
     Cell,
     QuestionScores,
-    Row,
     StudyTable,
     TableColumn,
+    TableRow,
     cell_of,
     columns,
     difference,
 )
 from mage_es.engine.study.reporting.places import Places
-from mage_es.engine.study.reporting.recorded import RecordedRun, State
+from mage_es.engine.study.reporting.recorded import ExamState, RecordedRun
 from mage_es.engine.study.reporting.systems import Placement
 from mage_es.events.errors import MageError, UsageError
 
@@ -40,13 +40,13 @@ class TableHead(NamedTuple):
     """The leading columns of a table: those in which its rows differ, and notes on the others."""
 
     columns: tuple[TableColumn, ...]
-    cells: Callable[[Placement], Row]
+    cells: Callable[[Placement], TableRow]
     notes: tuple[str, ...]
 
 
 class TableBody(NamedTuple):
     columns: Sequence[TableColumn]
-    rows: Iterable[Row]
+    rows: Iterable[TableRow]
     notes: Iterable[str] = ()
 
 
@@ -66,18 +66,20 @@ class Study(Places):
                 self._notes.append(f"{run.run.id} has no exam at its end: {self._command('exam', run)}")
             self._notes += _taken_again(run)
 
-    def exams(self, place: Placement, at: State = "end") -> dict[int, RecordedExam]:
+    def exams(self, place: Placement, at: ExamState = "end") -> dict[int, RecordedExam]:
         found = {seed: run.counting(at) for seed, run in self.at(place).items() if run.finished}
         return {seed: exam for seed, exam in found.items() if exam is not None}
 
-    def scores(self, place: Placement, measure: Measure = "accuracy", at: State = "end") -> dict[int, QuestionScores]:
+    def scores(
+        self, place: Placement, measure: Measure = "accuracy", at: ExamState = "end"
+    ) -> dict[int, QuestionScores]:
         return {seed: scored(exam.answers, measure) for seed, exam in self.exams(place, at).items()}
 
-    def reached(self, place: Placement, measure: Measure = "accuracy", at: State = "end") -> Cell | None:
+    def reached(self, place: Placement, measure: Measure = "accuracy", at: ExamState = "end") -> Cell | None:
         return cell_of(percent(each) for each in self.scores(place, measure, at).values() if each)
 
     def gain(
-        self, one: Placement, other: Placement, measure: Measure = "accuracy", *, over: State = "end"
+        self, one: Placement, other: Placement, measure: Measure = "accuracy", *, over: ExamState = "end"
     ) -> Cell | None:
         """Return one placement minus another in points (`over`: its exam at the start or the end), see `difference`.
 
@@ -141,7 +143,7 @@ class Study(Places):
         self,
         places: Sequence[Placement],
         heads: Sequence[TableColumn],
-        rows: Callable[[Placement], Iterable[Row]],
+        rows: Callable[[Placement], Iterable[TableRow]],
         notes: Iterable[str] = (),
     ) -> TableBody:
         """Return the rows of each placement, which the leading columns identify."""
@@ -183,7 +185,7 @@ def _counts(problems: Mapping[str, int]) -> str:
 
 def _taken_again(run: RecordedRun) -> Iterator[str]:
     """Yield a note for each state with several of the run's own exams, which names the one that counts."""
-    for state in get_args(State):
+    for state in get_args(ExamState):
         taken, counting = run.taken_of(state), run.counting(state)
         if len(taken) > 1:
             sizes = ", ".join(str(len(exam.questions)) for exam in taken)

@@ -7,7 +7,7 @@ from typing import get_args
 from mage_es.engine.study.reporting.accuracy import over_strongest
 from mage_es.engine.study.reporting.cells import Cell
 from mage_es.engine.study.reporting.costs import dollars
-from mage_es.engine.study.reporting.recorded import State
+from mage_es.engine.study.reporting.recorded import ExamState
 from mage_es.engine.study.reporting.study import Measure, Study
 from mage_es.engine.study.reporting.systems import Placement
 from mage_es.events.vocabulary import Tier
@@ -26,7 +26,7 @@ def in_words(study: Study) -> list[str]:
     if len(results) > room:
         results[room - 1 :] = [f"... and {len(results) - room + 1} more, in the tables below."]
     # From several exams of a state one could have been picked.
-    before, after = (sum(len(run.taken_of(state)) for run in learning) for state in get_args(State))
+    before, after = (sum(len(run.taken_of(state)) for run in learning) for state in get_args(ExamState))
     taken = f"Exams taken: {before} before and {after} after learning, in {len(learning)} runs."
     words = "Right or wrong is counted on held-out questions; `mage-es explain WORD` explains any word below."
     return [head, *results, taken, _cost(study), words]

@@ -226,9 +226,9 @@ def reasons(answers: pl.DataFrame) -> dict[str, int]:
     return dict(sorted(Counter(problem.partition(":")[0] for problem in problems).items()))
 
 
-def interval(right: int, asked: int, *, level: float = LEVEL) -> tuple[float, float] | None:
+def interval(right: int, asked: int) -> tuple[float, float] | None:
     """Return the Wilson score interval of a share of right answers, both ends in [0, 1]; None if nothing was asked."""
-    return wilson(right, asked, level=level) if asked else None
+    return wilson(right, asked, level=LEVEL) if asked else None
 
 
 class Interval(msgspec.Struct, frozen=True, kw_only=True):
@@ -277,15 +277,15 @@ def by_question(differences: Sequence[float]) -> Interval:
     return Interval(low=100 * low, high=100 * high, method=method, pairs=len(differences), p=p)
 
 
-def paired(better: int, worse: int, asked: int, *, level: float = LEVEL) -> tuple[float, float]:
+def paired(better: int, worse: int, asked: int) -> tuple[float, float]:
     """Return the interval of the difference between two shares of right answers to the same questions, in [-1, 1].
 
-    It excludes 0 exactly when the exact sign test rejects it at `level`, and is conservative for few questions. A
+    It excludes 0 exactly when the exact sign test rejects it at `LEVEL`, and is conservative for few questions. A
     resampled interval is too short: with five questions won and none lost it excludes 0 at p = 0.06. (Fay and Lumbard
     2021, Statistics in Medicine 40, 1147: the confidence distributions of Clopper and Pearson for the share of
     questions that changed, and for the share of these that were won, melded.)
     """
-    tail = (1 - level) / 2
+    tail = (1 - LEVEL) / 2
     return _least(better, worse, asked, tail), -_least(worse, better, asked, tail)
 
 

@@ -183,7 +183,7 @@ def read_parent(
     splits = recorded_splits(list(reader.of(SplitCommitted)), questions)
     before = inheritance(reader)
     older = past_of(before)
-    usd, spent = _usd(state, prices), before.usd_micro if before else 0
+    usd, spent = prices.total(state.ledger.accounts()), before.usd_micro if before else 0
     event = RunInherited(
         events=len(drafts),
         iteration=k,
@@ -268,13 +268,3 @@ def asked_in(question: Question) -> tuple[str, str]:
 
 def _answers(question: Question) -> str:
     return question.meta.get("answers", question.gold).casefold()
-
-
-def _usd(state: State, prices: Prices) -> float | None:
-    total = 0.0
-    for account, use in state.ledger.accounts():
-        rate = prices.rate(account.model)
-        if rate is None:
-            return None
-        total += rate.paid(use, batched=account.batched)
-    return total

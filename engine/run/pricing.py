@@ -26,7 +26,7 @@ from mage_es.engine.models.registry import options_by_provider
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.seams.spec import ModelSpec, parse_spec
 from mage_es.events.errors import UsageError
-from mage_es.projections.ledger import Usage
+from mage_es.projections.ledger import Account, Usage
 
 Dollars = Annotated[float, msgspec.Meta(ge=0)]
 Factor = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -141,6 +141,17 @@ class Prices:
         )
         return next((rate for rate in known if rate is not None), None)
 
+    def paid(self, account: Account, use: Usage) -> float | None:
+        """Return the dollars of an account of a ledger; None if its model's price is unknown."""
+        rate = self.rate(account.model)
+        return rate.paid(use, batched=account.batched) if rate else None
+
+    def total(self, accounts: Iterable[tuple[Account, Usage]]) -> float | None:
+        """Return the dollars of accounts; None if a price is unknown."""
+        paid = [self.paid(account, use) for account, use in accounts]
+        known = [usd for usd in paid if usd is not None]
+        return sum(known, 0.0) if len(known) == len(paid) else None
+
 
 def read_prices(path: Path | str | None) -> Prices:
     """Return the package's prices, overridden by those in a user's file. Raises `UsageError` for an invalid file."""
@@ -168,9 +179,8 @@ def require_rates(prices: Prices, models: Mapping[str, str]) -> None:
                 entry += f'\nbase_url = "{url}"'
             raise UsageError(
                 f"It is not known what the {tier} model {model} costs, so a budget in dollars cannot hold it. Limit "
-                "the "
-                f"calls instead (--max-calls), or put its price (dollars per million tokens) into a file and name that "
-                f"file with --prices:\n{entry}"
+                "the calls instead (--max-calls), or put its price (dollars per million tokens) into a file and name "
+                f"that file with --prices:\n{entry}"
             )
 
 

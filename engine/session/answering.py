@@ -1,17 +1,15 @@
 """Answering planned questions: their courses are followed side by side, and recorded as they go."""
 
-import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from mage_es.engine.agents.critic import judgement, unanswered
 from mage_es.engine.commands import PlanAnswers, RecordFact
-from mage_es.engine.courses import Grade, Move
+from mage_es.engine.courses import Move
 from mage_es.engine.decide import decide
 from mage_es.engine.run.exam_plan import asked_of
 from mage_es.engine.run.world import World
 from mage_es.engine.sandbox.sandbox import Sandbox
-from mage_es.engine.seams.benchmark import Verdict, scored
 from mage_es.engine.session.batches import Client
 from mage_es.engine.session.catching_up import pending_course
 from mage_es.engine.session.clients import Clients
@@ -112,10 +110,6 @@ class Answering:
                     queue.cancel(reason)
                 raise
 
-        async def score(move: Grade) -> Verdict:
-            # In a thread, so that waiting for a process does not hold up the calls of all other courses.
-            return await asyncio.to_thread(scored, world.benchmark, move.question, move.reply)
-
         self._reporter.report(iteration, phase, done, total)
         try:
             with self._measured(phase) if pending else nullcontext():
@@ -125,7 +119,7 @@ class Answering:
                     workers=workers,
                     record=record,
                     stop=lambda: bool(self._streak.problem) or self._reporter.is_stopped(),
-                    score=score,
+                    benchmark=world.benchmark,
                 )
         except Interrupted:
             self._streak.check()

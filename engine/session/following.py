@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Grade, Move, advance, catch_up
-from mage_es.engine.seams.benchmark import Question, Verdict
+from mage_es.engine.seams.benchmark import Benchmark, Question, scored
 from mage_es.events.errors import Interrupted
 from mage_es.events.vocabulary import CallFailed, Draft, QuestionPlanned
 
@@ -43,7 +43,6 @@ class CompletedMove(NamedTuple):
 
 Perform = Callable[[PendingCourse, Move], Awaitable[Sequence[Draft]]]
 """Makes a move and returns its facts, not yet recorded; the first is the one that the course is sent."""
-ScoreReply = Callable[[Grade], Awaitable[Verdict]]
 RecordMoves = Callable[[Sequence[CompletedMove]], None]
 
 
@@ -55,10 +54,6 @@ def in_prefix_order(pending: Sequence[PendingCourse]) -> list[PendingCourse]:
     return sorted(pending, key=lambda item: item.move.request.text if isinstance(item.move, Ask) else "")
 
 
-async def _unscored(move: Grade) -> Verdict:
-    raise AssertionError("no scorer was given")
-
-
 async def answer_all(
     pending: Sequence[PendingCourse],
     *,
@@ -66,9 +61,10 @@ async def answer_all(
     workers: int,
     record: RecordMoves,
     stop: Callable[[], bool],
-    score: ScoreReply = _unscored,
+    benchmark: Benchmark | None = None,
 ) -> None:
     """Follow every course to its end, at most `workers` at once; `record` gets the moves in batches, in any order.
+    Courses that grade a reply need the `benchmark`.
 
     Once `stop` is true, or a move raises `Interrupted`, no new move is made and those under way are finished. Moves
     that have completed are recorded before the first error of a move or of the log is raised.
@@ -97,7 +93,9 @@ async def answer_all(
     async def follow_all() -> None:
         async with asyncio.TaskGroup() as followers:
             for _ in range(max(1, workers)):
-                followers.create_task(_follow(waiting, perform, score, done, lambda: bool(stopped) or stop(), stopped))
+                followers.create_task(
+                    _follow(waiting, perform, benchmark, done, lambda: bool(stopped) or stop(), stopped)
+                )
         # Put behind every move, so that the recorder ends only after it has recorded them all.
         await done.put(None)
 
@@ -119,7 +117,7 @@ async def answer_all(
 async def _follow(
     waiting: Iterator[PendingCourse],
     perform: Perform,
-    score: ScoreReply,
+    benchmark: Benchmark | None,
     done: asyncio.Queue[CompletedMove | None],
     stop: Callable[[], bool],
     stopped: list[Interrupted],
@@ -133,8 +131,11 @@ async def _follow(
             if stop():
                 return
             if isinstance(move, Grade):
+                assert benchmark is not None
+                # In a thread, so that waiting for a scorer's process does not hold up the calls of all other courses.
+                verdict = await asyncio.to_thread(scored, benchmark, move.question, move.reply)
                 # The judge's replies to a rescored answer may be on record.
-                move = catch_up(item.course, advance(item.course, await score(move)), item.recorded)
+                move = catch_up(item.course, advance(item.course, verdict), item.recorded)
                 if isinstance(move, Finish):
                     await done.put(CompletedMove(item, (), move, None))
                 continue

@@ -10,10 +10,9 @@ Rules
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +22,7 @@ import msgspec
 from mage_es.engine.agents.critic import judgement
 from mage_es.engine.agents.learner import course_of, plan_answers
 from mage_es.engine.commands import Call, Command, RecordFact
-from mage_es.engine.courses import Ask, Fact, Finish, Grade, Move, begin, catch_up
+from mage_es.engine.courses import Ask, Fact, Finish, Move, begin, catch_up
 from mage_es.engine.decide import decide
 from mage_es.engine.models.registry import Models, open_model, require_models
 from mage_es.engine.models.retrying import RetryingClient
@@ -35,8 +34,8 @@ from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import ACCURACY, ProgressNote, Runtime
 from mage_es.engine.run.world import World, first_event
 from mage_es.engine.sandbox.sandbox import Sandbox
-from mage_es.engine.seams.benchmark import Verdict, scored
 from mage_es.engine.seams.model import Model
+from mage_es.engine.session.batches import Client
 from mage_es.engine.session.call import make_call
 from mage_es.engine.session.effects import Effects
 from mage_es.engine.session.following import CompletedMove, PendingCourse, answer_all, in_prefix_order
@@ -226,17 +225,14 @@ async def asking_again(
         async with AsyncExitStack() as closing:
             clients: dict[Tier, RetryingClient] = {}
             for tier, model in models.by_tier().items():
-                clients[tier] = await closing.enter_async_context(
-                    aclosing(
-                        RetryingClient(
-                            model,
-                            connections=runtime.connections(model),
-                            retry_policy=runtime.retry_policy,
-                            stop=runtime.stop,
-                            spending=budget,
-                        )
-                    )
+                clients[tier] = RetryingClient(
+                    model,
+                    connections=runtime.connections(model),
+                    retry_policy=runtime.retry_policy,
+                    stop=runtime.stop,
+                    spending=budget,
                 )
+                closing.push_async_callback(clients[tier].aclose)
             yield AskingAgain(run, world, runtime, clients, book)
 
 
@@ -264,9 +260,7 @@ class AskingAgain(NamedTuple):
             meant[id(course.course)] = again
         setting, sandbox = world.setting, Sandbox()
         # Inference is frozen: courses get no client for guidance.
-        answering: dict[Tier, RetryingClient] = {
-            tier: client for tier, client in self.clients.items() if tier != "guidance"
-        }
+        answering: dict[Tier, Client] = {tier: client for tier, client in self.clients.items() if tier != "guidance"}
 
         def decided(again: Again, command: Command) -> list[Draft]:
             return _apart(again.name, decide(setting, state, command))
@@ -294,18 +288,15 @@ class AskingAgain(NamedTuple):
             drafts = list[Draft]()
             for moved in batch:
                 drafts += moved.drafts
-                finish = moved.finish
-                if finish is not None and finish.verdict is not None:
+                if (finish := moved.finish) is None:
+                    continue
+                if finish.verdict is not None:
                     event = judgement(moved.pending.planned, finish.verdict, reason=finish.reason)
                     drafts += fact(moved.pending, event)
-                if finish is not None:
-                    ends[id(moved.pending.course)] = finish
-                done += finish is not None
+                ends[id(moved.pending.course)] = finish
+                done += 1
             book.commit(drafts)
             self.runtime.observer(self._note(done, total, book.calls))
-
-        async def score(move: Grade) -> Verdict:
-            return await asyncio.to_thread(scored, world.benchmark, move.question, move.reply)
 
         await answer_all(
             in_prefix_order(pending),
@@ -313,7 +304,7 @@ class AskingAgain(NamedTuple):
             workers=self.runtime.workers,
             record=record,
             stop=self.runtime.stop,
-            score=score,
+            benchmark=world.benchmark,
         )
         if self.runtime.stop():
             raise Interrupted("Stopped before all questions were asked again.")

@@ -12,9 +12,10 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -44,6 +45,9 @@ POOL = 24
 LEAST_ANCHORS = 3
 """With fewer there are none: one or two decide nothing, and of ten questions each is a tenth of what can be learned."""
 ANSWERING: tuple[Tier, ...] = ("execution", "judge")
+
+
+_Verb = Callable[..., Awaitable[object]]
 
 
 class RingDifference(PairedDifference, frozen=True, kw_only=True):
@@ -119,44 +123,36 @@ class _Ring(NamedTuple):
 
     async def _method(self, run: Run, config: Config, method: str) -> _Sat:
         config = with_writer(msgspec.structs.replace(config, anchors=0), method)
-        if run.events or run.beginning():
-            await aresume_baseline(
-                run, data_dir=self.data_dir, runtime=self.runtime, config=config, models=self._asking(config)
-            )
-        else:
-            await abaseline(
-                method,
-                config,
-                runs_dir=self.runs_dir,
-                data_dir=self.data_dir,
-                runtime=self.runtime,
-                questions=self.questions,
-                learn_from=self.learned if is_method(method) else None,
-                budget_tokens=self.budget_tokens,
-                run_id=run.id,
-                models=self._asking(config),
-                registration=self.registration,
-            )
+        begin = partial(
+            abaseline,
+            method,
+            questions=self.questions,
+            learn_from=self.learned if is_method(method) else None,
+            budget_tokens=self.budget_tokens,
+        )
+        models = self.models if self.models is None or config.guidance else self.models._replace(guidance=None)
+        await self._go_on(run, config, begin, aresume_baseline, self.runtime, models)
         sat = read_exam(LogReader(run.log_path))
         exam = [sat.ledger.total(tier, iteration=-1) for tier in ANSWERING]
-        learning = tokens_of(sat.ledger) - sum(use.input_tokens + use.output_tokens for use in exam)
-        return _Sat(_right(sat.answers), exam, learning, _tokens(sat.ledger.total("guidance")))
-
-    def _asking(self, config: Config) -> Models | None:
-        return self.models if self.models is None or config.guidance else self.models._replace(guidance=None)
+        learning = tokens_of(sat.ledger) - sum(map(_tokens, exam))
+        right = dict(sat.answers.select("question_id", "correct").iter_rows())
+        return _Sat(right, exam, learning, _tokens(sat.ledger.total("guidance")))
 
     async def _mage(self, run: Run, config: Config) -> _Sat:
-        config = self._sized(config)
-        most = 0
+        """Evolve to the end or, if tokens are limited, one iteration after the other."""
+        config, runtime, most = self._sized(config), self.runtime, 0
+        limits = runtime.limits or UNLIMITED
         while not (run.events and LogReader(run.log_path).last(RunFinished)):
             spent = tokens_of(ledger_of(LogReader(run.log_path))) if run.events else 0
             if 0 < self.budget_tokens <= spent:
                 break
             most += 1
+            if self.budget_tokens:
+                runtime = msgspec.structs.replace(runtime, limits=limits._replace(max_iterations=most))
             try:
-                await self._evolve(run, config, most)
+                await self._go_on(run, config, aevolve, aresume, runtime, self.models)
             except BudgetReached:
-                if not self.budget_tokens or self.runtime.limits not in (None, UNLIMITED):
+                if not self.budget_tokens or limits != UNLIMITED:
                     raise
         report = await aexamine(
             run,
@@ -173,23 +169,14 @@ class _Ring(NamedTuple):
         used = [exam.ledger.total(tier) for tier in ANSWERING]
         return _Sat(dict(report.answers), used, tokens_of(learning), _tokens(learning.total("guidance")))
 
-    async def _evolve(self, run: Run, config: Config, most: int) -> None:
-        """Evolve to the end or, if tokens are limited, to the end of a number of iterations."""
-        runtime, limits = self.runtime, self.runtime.limits or UNLIMITED
-        if self.budget_tokens:
-            runtime = msgspec.structs.replace(runtime, limits=limits._replace(max_iterations=most))
+    async def _go_on(
+        self, run: Run, config: Config, begin: _Verb, resume: _Verb, runtime: Runtime, models: Models | None
+    ) -> None:
+        shared = {"data_dir": self.data_dir, "runtime": runtime, "models": models}
         if run.events or run.beginning():
-            await aresume(run, config=config, data_dir=self.data_dir, runtime=runtime, models=self.models)
-            return
-        await aevolve(
-            config,
-            runs_dir=self.runs_dir,
-            data_dir=self.data_dir,
-            runtime=runtime,
-            run_id=run.id,
-            models=self.models,
-            registration=self.registration,
-        )
+            await resume(run, config=config, **shared)
+        else:
+            await begin(config, runs_dir=self.runs_dir, run_id=run.id, registration=self.registration, **shared)
 
     def _sized(self, config: Config) -> Config:
         """Return the configuration with which MAGE sees as many questions as the others, including its anchors."""
@@ -258,20 +245,20 @@ async def aring(
     for seed in each_seed:
         for method in methods:
             found[method][seed] = await ring.take(method, seed)
-    right = {method: _by_seed(sats) for method, sats in found.items()}
+    right = {
+        method: {(seed, name): is_right for seed, sat in sats.items() for name, is_right in sat.right.items()}
+        for method, sats in found.items()
+    }
+    writers = {
+        method: with_writer(config, method).guidance or config.execution for method in methods if is_writing(method)
+    }
     return RingReport(
         benchmark=config.benchmark,
         execution=models.execution.name if models else config.execution,
         guidance=models.guidance.name if models and models.guidance else config.guidance,
         seeds=tuple(each_seed),
         learned=learned,
-        rows=tuple(
-            msgspec.structs.replace(
-                _row(method, list(found[method].values()), right),
-                writer=(with_writer(config, method).guidance or config.execution) if is_writing(method) else "",
-            )
-            for method in methods
-        ),
+        rows=tuple(_row(method, [*found[method].values()], right, writers.get(method, "")) for method in methods),
         runs=tuple(ring.run(method, seed).id for seed in each_seed for method in methods),
     )
 
@@ -289,7 +276,9 @@ def _require(methods: Sequence[str], seeds: int) -> None:
         raise UsageError("A ring needs a method and a seed: name some, such as zero_shot, knn and mage.")
 
 
-def _row(method: str, sats: Sequence[_Sat], right: Mapping[str, Mapping[tuple[int, str], bool]]) -> RingRow:
+def _row(
+    method: str, sats: Sequence[_Sat], right: Mapping[str, Mapping[tuple[int, str], bool]], writer: str
+) -> RingRow:
     own = right[method]
     differences = tuple(
         difference_of(own, right[other], other) for other in (PLAIN, NOTHING) if other in right and other != method
@@ -307,6 +296,7 @@ def _row(method: str, sats: Sequence[_Sat], right: Mapping[str, Mapping[tuple[in
         learning_tokens=sum(sat.learning for sat in sats),
         guidance_tokens=sum(sat.guidance for sat in sats),
         calls=sum(use.calls for use in uses),
+        writer=writer,
         lost=method == MAGE and any(each.to == PLAIN and each.interval.high < 0 for each in differences),
     )
 
@@ -317,14 +307,6 @@ def difference_of(
     """Return the difference between two methods, each given as right or not by seed and question; `name` is the
     second's."""
     return RingDifference(to=name, **msgspec.structs.asdict(paired_difference(own, other)))
-
-
-def _by_seed(sats: Mapping[int, _Sat]) -> dict[tuple[int, str], bool]:
-    return {(seed, question): is_right for seed, sat in sats.items() for question, is_right in sat.right.items()}
-
-
-def _right(answers: Any) -> dict[str, bool]:
-    return dict(answers.select("question_id", "correct").rows())
 
 
 def _tokens(use: Usage) -> int:

@@ -121,13 +121,10 @@ def missing_guidance(reader: LogReader) -> MissingGuidance | None:
         request = (event.iteration, event.purpose, event.about)
         if event.tier != "guidance":
             continue
-        match event:
-            case ModelCalled(attempt=attempt):
-                replied.add((*request, attempt))
-            case ReplyRejected(attempt=attempt):
-                rejected.add((*request, attempt))
-            case CallFailed(fault=fault, final=True):
-                failed[request] = fault
+        if not isinstance(event, CallFailed):
+            (replied if isinstance(event, ModelCalled) else rejected).add((*request, event.attempt))
+        elif event.final:
+            failed[request] = event.fault
     fulfilled = {each[:-1] for each in replied - rejected}
     faults = Counter(fault for request, fault in failed.items() if request not in fulfilled)
     unreadable = {each[:-1] for each in rejected} - fulfilled

@@ -46,13 +46,12 @@ class JudgeCase(NamedTuple):
 
 
 class Opinion(NamedTuple):
-    """A judge's opinion of a prediction; `problem`: why there is none (`unreadable`, `unanswered`), else ""."""
+    """A judge's opinion of a prediction, and its replies; `problem`: why there is none (`unreadable`, `unanswered`),
+    else ""."""
 
     score: float = 0.0
     problem: str = ""
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
+    replies: Sequence[Completion] = ()
 
     @property
     def is_right(self) -> bool:
@@ -93,6 +92,8 @@ def opinions_of(cases: Sequence[JudgeCase], judge: Judge, template: str) -> list
 
 def agreement(cases: Sequence[JudgeCase], opinions: Sequence[Opinion], *, model: str, template: str) -> Agreement:
     pairs = [(case.is_right, said.is_right) for case, said in zip(cases, opinions, strict=True)]
+    replies = [reply for said in opinions for reply in said.replies]
+    problems = [said.problem for said in opinions]
     return Agreement(
         model=model,
         template=template,
@@ -103,11 +104,11 @@ def agreement(cases: Sequence[JudgeCase], opinions: Sequence[Opinion], *, model:
         neither=pairs.count((False, False)),
         agreement=100 * sum(rule == judge for rule, judge in pairs) / len(pairs) if pairs else 0.0,
         kappa=kappa(pairs),
-        unreadable=sum(said.problem == "unreadable" for said in opinions),
-        unanswered=sum(said.problem == "unanswered" for said in opinions),
-        calls=sum(said.calls for said in opinions),
-        input_tokens=sum(said.input_tokens for said in opinions),
-        output_tokens=sum(said.output_tokens for said in opinions),
+        unreadable=problems.count("unreadable"),
+        unanswered=problems.count("unanswered"),
+        calls=len(replies),
+        input_tokens=sum(reply.input_tokens for reply in replies),
+        output_tokens=sum(reply.output_tokens for reply in replies),
     )
 
 
@@ -158,18 +159,13 @@ async def _ask(case: JudgeCase, client: RetryingClient, template: str) -> Opinio
         try:
             answered = await client.complete(move.request, report=lambda failed: None)
         except Unanswered:
-            return _opinion(replies, 0.0, "unanswered")
+            return Opinion(problem="unanswered", replies=replies)
         replies.append(answered.completion)
         try:
             move = course.send(_fact(move, answered.completion, client.name))
         except StopIteration as end:
             verdict: Verdict | None = end.value
-            return _opinion(replies, verdict.score, "") if verdict else _opinion(replies, 0.0, "unreadable")
-
-
-def _opinion(replies: Sequence[Completion], score: float, problem: str) -> Opinion:
-    tokens = (sum(reply.input_tokens for reply in replies), sum(reply.output_tokens for reply in replies))
-    return Opinion(score, problem, len(replies), *tokens)
+            return Opinion(verdict.score, "", replies) if verdict else Opinion(problem="unreadable", replies=replies)
 
 
 def _fact(move: Ask, completion: Completion, model: str) -> ModelCalled:

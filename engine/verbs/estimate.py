@@ -23,7 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, get_args
 
 import msgspec
 import numpy as np
@@ -56,17 +56,16 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     high: float
 
     @classmethod
-    def of(cls, amount: float) -> Bounds:
-        return cls(low=amount, expected=amount, high=amount)
+    def of(cls, *amounts: float) -> Bounds:
+        """Return three amounts as bounds, or one that is certain."""
+        low, expected, high = amounts if len(amounts) == 3 else amounts * 3
+        return cls(low=low, expected=expected, high=high)
 
     def values(self) -> tuple[float, float, float]:
         return self.low, self.expected, self.high
 
     def times(self, other: Bounds, factor: float) -> Bounds:
-        low, expected, high = (
-            mine * theirs * factor for mine, theirs in zip(self.values(), other.values(), strict=True)
-        )
-        return Bounds(low=low, expected=expected, high=high)
+        return Bounds.of(*(mine * theirs * factor for mine, theirs in zip(self.values(), other.values(), strict=True)))
 
 
 class TierEstimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,18 +146,22 @@ class _MeasuredEmbedder(NamedTuple):
 _Counted = TypeVar("_Counted", ModelCalled, QuestionPlanned, AnswerJudged, EmbeddingCalled)
 
 
-class _Rehearsal(NamedTuple):
-    sizes: _SizesOf
-    calls: Sequence[ModelCalled]
-    planned: Sequence[QuestionPlanned]
-    judged: Sequence[AnswerJudged]
-    embedded: Sequence[EmbeddingCalled]
-    iterations: int
-    rehearsed: int
+class _Rehearsal:
+    """What a log says of a rehearsal of some `iterations` in fewer."""
+
+    def __init__(self, reader: LogReader, sizes: _SizesOf, iterations: int, rehearsed: int) -> None:
+        self.sizes, self.iterations, self.rehearsed = sizes, iterations, rehearsed
+        calls = list(reader.of(ModelCalled))
+        self.calls = {tier: [call for call in calls if call.tier == tier] for tier in get_args(Tier)}
+        self.planned, self.judged = list(reader.of(QuestionPlanned)), list(reader.of(AnswerJudged))
+        self.embedded = list(reader.of(EmbeddingCalled))
 
     def total(self, events: Iterable[_Counted], amount: Callable[[_Counted], float] = lambda event: 1.0) -> float:
         """Return an amount of these events, by default their number, in the whole run."""
         return sum(self.weight(event.iteration) * amount(event) for event in events)
+
+    def size_of(self, call: ModelCalled | EmbeddingCalled) -> _Sizes:
+        return self.sizes[call.request_sha256]
 
     def weight(self, iteration: int) -> float:
         """Return how many iterations of the run one rehearsed iteration stands for."""
@@ -174,7 +177,7 @@ class _Rehearsal(NamedTuple):
             taken[call.iteration] += amount(call)
         opening = taken.pop(-1)
         low, high = (opening + each * self.iterations for each in (min(taken.values()), max(taken.values())))
-        return Bounds(low=low, expected=self.total(self.embedded, amount), high=high)
+        return Bounds.of(low, self.total(self.embedded, amount), high)
 
 
 def estimate(config: Config, *, data_dir: Path | None, workers: int, prices: Prices, batches: bool = False) -> Estimate:
@@ -194,24 +197,23 @@ def estimate(config: Config, *, data_dir: Path | None, workers: int, prices: Pri
         _Measured(_Rejecting(), sizes) if config.judge else None,
         ServedEmbedder(config.embedder, _MeasuredEmbedder(sizes)) if metered(config.embedder) else None,
     )
+    short = {"iterations": rehearsed, "early_stopping": False, "judge": "", "teacher_sees": "solutions"}
     with TemporaryDirectory() as folder:
-        _rehearse(config, models, rehearsed, Path(folder), data_dir, workers)
-        reader = LogReader(find_run(Path(folder), "rehearsal").log_path)
-        rehearsal = _Rehearsal(
-            sizes,
-            list(reader.of(ModelCalled)),
-            list(reader.of(QuestionPlanned)),
-            list(reader.of(AnswerJudged)),
-            list(reader.of(EmbeddingCalled)),
-            config.iterations,
-            rehearsed,
+        evolve(
+            msgspec.structs.replace(models.named_in(config), **short),
+            runs_dir=folder,
+            data_dir=data_dir,
+            runtime=Runtime(workers=workers),
+            run_id="rehearsal",
+            models=models,
         )
+        reader = LogReader(find_run(Path(folder), "rehearsal").log_path)
+        rehearsal = _Rehearsal(reader, sizes, config.iterations, rehearsed)
     batched = _batched_share(rehearsal) if batches else 0.0
+    guided = _guidance_calls(rehearsal, config)
     tiers = [
-        _tier("execution", config.execution, own.execution, rehearsal, _execution_calls(rehearsal), prices),
-        _tier(
-            "guidance", config.guidance, own.guidance, rehearsal, _guidance_calls(rehearsal, config), prices, batched
-        ),
+        _tier("execution", config.execution, own.execution, rehearsal, _execution_calls(rehearsal), prices, 0.0),
+        _tier("guidance", config.guidance, own.guidance, rehearsal, guided, prices, batched),
     ]
     if config.judge:
         tiers.append(_judge(config.judge, rehearsal, prices, 1.0 if batches else 0.0))
@@ -220,30 +222,11 @@ def estimate(config: Config, *, data_dir: Path | None, workers: int, prices: Pri
     return Estimate(benchmark=config.benchmark, iterations=config.iterations, rehearsed=rehearsed, tiers=tuple(tiers))
 
 
-def _rehearse(
-    config: Config, models: Models, iterations: int, folder: Path, data_dir: Path | None, workers: int
-) -> None:
-    named = {"execution": models.execution.name, "guidance": models.guidance.name if models.guidance else ""}
-    short = {"iterations": iterations, "early_stopping": False, "judge": "", "teacher_sees": "solutions"}
-    evolve(
-        msgspec.structs.replace(config, **named, **short),
-        runs_dir=folder,
-        data_dir=data_dir,
-        runtime=Runtime(workers=workers),
-        run_id="rehearsal",
-        models=models,
-    )
-
-
 def _execution_calls(rehearsal: _Rehearsal) -> Bounds:
-    calls = [call for call in rehearsal.calls if call.tier == "execution"]
+    calls = rehearsal.calls["execution"]
     longest = max(Counter(map(_question, calls)).values(), default=1)
     sure = (plan for plan in rehearsal.planned if plan.iteration < 0 or plan.purpose in _LEARNED_FROM)
-    return Bounds(
-        low=rehearsal.total(sure),
-        expected=rehearsal.total(calls),
-        high=rehearsal.total(rehearsal.planned) * longest,
-    )
+    return Bounds.of(rehearsal.total(sure), rehearsal.total(calls), rehearsal.total(rehearsal.planned) * longest)
 
 
 def _question(call: ModelCalled) -> tuple[int, str, str]:
@@ -254,33 +237,27 @@ def _guidance_calls(rehearsal: _Rehearsal, config: Config) -> Bounds:
     """Return at least the ontology and plans, at most every request of EVOLVE with all its repairs."""
     plans = 1 + config.iterations
     actions = sum(len(with_companions(ACTIONS[k % len(ACTIONS)])) for k in range(config.iterations))
-    expected = rehearsal.total(call for call in rehearsal.calls if call.tier == "guidance")
     # Most calls in which task types are induced.
-    return Bounds(low=plans, expected=expected, high=(1 + MOST_REPAIRS) * (BATCHES + plans + config.targets * actions))
+    most = (1 + MOST_REPAIRS) * (BATCHES + plans + config.targets * actions)
+    return Bounds.of(plans, rehearsal.total(rehearsal.calls["guidance"]), most)
 
 
 def _batched_share(rehearsal: _Rehearsal) -> float:
     """Return EVOLVE's share of the guidance tokens: its calls go in batches."""
     purposes = {template for template, _ in TEMPLATES.values()}
-    guidance = [call for call in rehearsal.calls if call.tier == "guidance"]
+    guidance = rehearsal.calls["guidance"]
     evolve = [call for call in guidance if call.purpose in purposes]
     part, whole = (rehearsal.total(calls, lambda c: c.input_tokens + c.output_tokens) for calls in (evolve, guidance))
     return part / whole if whole else 0.0
 
 
 def _tier(
-    tier: Tier,
-    model: str,
-    own: str,
-    rehearsal: _Rehearsal,
-    calls: Bounds,
-    prices: Prices,
-    batched: float = 0.0,
+    tier: Tier, model: str, own: str, rehearsal: _Rehearsal, calls: Bounds, prices: Prices, batched: float
 ) -> TierEstimate:
-    made = [call for call in rehearsal.calls if call.tier == tier]
+    made = rehearsal.calls[tier]
 
     def total(amount: Callable[[_Sizes], float]) -> float:
-        return rehearsal.total(made, lambda call: amount(rehearsal.sizes[call.request_sha256]))
+        return rehearsal.total(made, lambda call: amount(rehearsal.size_of(call)))
 
     if model == own:
         given = Bounds.of(rehearsal.total(made, lambda call: call.input_tokens))
@@ -290,7 +267,7 @@ def _tier(
         most = RAISE * total(lambda sizes: sizes.most)
         worked = min(most, rehearsal.total(made, _worked(rehearsal)))
         usual = max(replies.expected, worked) + _thought(model) * rehearsal.total(made)
-        said = Bounds(low=replies.low, expected=usual, high=max(most, usual))
+        said = Bounds.of(replies.low, usual, max(most, usual))
     each = max(1.0, rehearsal.total(made))
     fixed = total(lambda sizes: sizes.system) / max(1.0, total(lambda sizes: sizes.prompt))
     given, said = given.times(calls, 1 / each), said.times(calls, 1 / each)
@@ -324,10 +301,10 @@ def _thought(model: str) -> int:
 
 def _judge(model: str, rehearsal: _Rehearsal, prices: Prices, batched: float) -> TierEstimate:
     """Return the calls about answers that the rule does not accept; at most one per answer, with all its repairs."""
-    made = [call for call in rehearsal.calls if call.tier == "judge"]
+    made = rehearsal.calls["judge"]
     most = rehearsal.total(rehearsal.judged) * (1 + MOST_REPAIRS)
-    calls = Bounds(low=0, expected=rehearsal.total(made), high=most if made else 0)
-    prompts = _tokens(Bounds.of(sum(rehearsal.sizes[call.request_sha256].prompt for call in made)))
+    calls = Bounds.of(0, rehearsal.total(made), most if made else 0)
+    prompts = _tokens(Bounds.of(sum(rehearsal.size_of(call).prompt for call in made)))
     reply = msgspec.structs.replace(_JUDGE_REPLY, expected=_JUDGE_REPLY.expected + _thought(model))
     given, said = prompts.times(calls, 1 / max(1, len(made))), reply.times(calls, 1.0)
     return _priced("judge", model, calls, given, said, prices, fixed=1.0, batched=batched)
@@ -336,7 +313,7 @@ def _judge(model: str, rehearsal: _Rehearsal, prices: Prices, batched: float) ->
 def _embedder(model: str, rehearsal: _Rehearsal, prices: Prices) -> TierEstimate:
     """Return the calls of the rehearsal: the texts to embed do not depend on the embedder."""
     calls = rehearsal.embedding(lambda call: 1.0)
-    characters = rehearsal.embedding(lambda call: rehearsal.sizes[call.request_sha256].prompt)
+    characters = rehearsal.embedding(lambda call: rehearsal.size_of(call).prompt)
     return _priced("embedder", model, calls, _tokens(characters), Bounds.of(0.0), prices, fixed=0.0, batched=0.0)
 
 
@@ -348,10 +325,10 @@ def _priced(
     usd, told = None, ""
     if rate:
         factor = 1.0 - batched * (1.0 - rate.batch)
-        usd = Bounds(
-            low=rate.cost(given.low, 0, said.low) * factor,
-            expected=rate.cost(given.expected, 0, said.expected) * factor,
-            high=rate.cost(given.high, 0, said.high, cache_write_tokens=fixed * given.high),
+        usd = Bounds.of(
+            rate.cost(given.low, 0, said.low) * factor,
+            rate.cost(given.expected, 0, said.expected) * factor,
+            rate.cost(given.high, 0, said.high, cache_write_tokens=fixed * given.high),
         )
         told = rate.told
         if batched and rate.batch < 1.0:
@@ -363,5 +340,4 @@ def _priced(
 
 def _tokens(characters: Bounds) -> Bounds:
     pairs = zip(characters.values(), _CHARACTERS_PER_TOKEN.values(), strict=True)
-    low, expected, high = (amount / each for amount, each in pairs)
-    return Bounds(low=low, expected=expected, high=high)
+    return Bounds.of(*(amount / each for amount, each in pairs))

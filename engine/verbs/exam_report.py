@@ -21,6 +21,7 @@ from mage_es.engine.run.exams import (
     reasons,
 )
 from mage_es.engine.run.world import World
+from mage_es.engine.verbs.forms import shared
 from mage_es.engine.verbs.runs import episode_rows
 from mage_es.engine.verbs.summary import EpisodeRow
 from mage_es.events.errors import LogError
@@ -117,23 +118,24 @@ def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_
     log, known = record.log(run), families_of(world)
     sat = read_exam(log, record)
     rows = sat.answers.select("question_id", "correct", "task_type").sort("question_id").rows()
-    familiar, unfamiliar = list[bool](), list[bool]()
-    by_type: dict[str, list[bool]] = {}
-    for name, is_right, task_type in rows:
-        (familiar if world.questions[name].family in known else unfamiliar).append(is_right)
-        by_type.setdefault(task_type, []).append(is_right)
     verdicts = {name: is_right for name, is_right, _ in rows}
+    families, types = dict[str, list[bool]](), dict[str, list[bool]]()
+    for name, is_right, task_type in rows:
+        family = "familiar" if world.questions[name].family in known else "unfamiliar"
+        families.setdefault(family, []).append(is_right)
+        types.setdefault(task_type, []).append(is_right)
+    right, served = sum(verdicts.values()), _benefit(run, record)
     (beside, before), (bare, controlled, recalled) = _compared(run, record, verdicts), _count_shown(log, verdicts)
     return ExamReport(
         run_id=run.id,
         exam_id=sat.name,
         marker=sat.marker,
         control=sat.control,
-        correct=int(sat.answers["correct"].sum()),
+        correct=right,
         total=len(rows),
-        familiar=_score("familiar", familiar) if known else None,
-        unfamiliar=_score("unfamiliar", unfamiliar) if known else None,
-        task_types=tuple(_score(name, correct) for name, correct in sorted(by_type.items())),
+        familiar=_score("familiar", families.get("familiar", [])) if known else None,
+        unfamiliar=_score("unfamiliar", families.get("unfamiliar", [])) if known else None,
+        task_types=tuple(_score(name, correct) for name, correct in sorted(types.items())),
         execution_calls=sat.ledger.total("execution").calls,
         guidance_calls=sat.ledger.total("guidance").calls,
         seconds=seconds,
@@ -141,11 +143,11 @@ def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_
         teacher_sees=world.setting.config.teacher_sees,
         task_type_source="input" if world.typing.source == "gold" else world.typing.source,
         episodes=episode_rows(log),
-        answers=tuple((name, is_right) for name, is_right, _ in rows),
+        answers=tuple(verdicts.items()),
         judge_calls=sat.ledger.total("judge").calls,
         embedder_calls=sat.ledger.total("embedder").calls,
         unanswered=reasons(sat.answers),
-        interval=interval(int(sat.answers["correct"].sum()), len(rows)),
+        interval=interval(right, len(rows)),
         undecided=reasons(sat.undecided),
         head=log.head.chain,
         execution=sat.execution,
@@ -156,7 +158,7 @@ def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_
         beside=beside,
         before=before,
         repeated=is_repeated,
-        benefit=(served := _benefit(run, record)).records(),
+        benefit=served.records(),
         form=served.form,
     )
 
@@ -233,14 +235,9 @@ def _difference(run: Run, others: Iterable[ExamRecord], now: Mapping[str, bool])
 
 
 def _paired(then: ExamOpened, was: Mapping[str, bool], now: Mapping[str, bool]) -> ExamDifference:
+    difference = msgspec.structs.asdict(paired_difference(now, was))
     return ExamDifference(
-        exam_id=then.exam,
-        marker=then.marker,
-        control=then.control,
-        execution=then.execution,
-        correct=sum(was.values()),
-        total=len(was),
-        **msgspec.structs.asdict(paired_difference(now, was)),
+        **shared(then, ExamDifference), **difference, exam_id=then.exam, correct=sum(was.values()), total=len(was)
     )
 
 

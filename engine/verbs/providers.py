@@ -11,8 +11,9 @@ Rules
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -22,7 +23,7 @@ from mage_es.engine.models.llamacpp import LlamaCpp, loading_of
 from mage_es.engine.models.openai_compatible import DEFAULT_URL
 from mage_es.engine.models.registry import open_model, options_by_provider
 from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened, without_key
-from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Completion, Request, asked_again, reason_of
+from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Completion, Model, Request, asked_again, reason_of
 from mage_es.engine.seams.spec import ModelSpec, parse_spec
 from mage_es.engine.verbs.trials import DoctorCheck, FirstPrompt, outcome_of
 from mage_es.events.errors import PrerequisiteError, nearest
@@ -36,6 +37,7 @@ ASKED = (*REMOTE, "llamacpp")
 
 _ANTHROPIC_URL = "https://api.anthropic.com"
 _KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
+_GREETING = "Say hello in one word."
 _LETTERS_OF_A_TOKEN = 3
 """A low average, so that prompts are overestimated rather than underestimated."""
 _LETTERS_OF_A_MEMORY = 800
@@ -65,14 +67,20 @@ class Served(NamedTuple):
         forms = (f"{model}:latest", f"models/{model}")
         return next((name for name in self.contexts if name in forms or name.startswith(f"{model}-20")), None)
 
+    def context(self, model: str) -> int:
+        """Return the context of a model, 0 if unknown."""
+        return self.contexts.get(self.find(model) or "", 0)
+
+    def nearest(self, model: str) -> str:
+        return nearest(model, list(self.contexts)[:200])
+
 
 def check_provider(text: str, tier: Tier, config: Config, first: Sequence[FirstPrompt]) -> Iterator[DoctorCheck]:
     """Check the model of a tier; `first` are the prompts of its trial."""
     spec = parse_spec(text, known=options_by_provider())
-    key = key_of(spec, _KEYS[spec.provider], needed=False)
     name = f"{tier} endpoint"
     try:
-        served = _listed(spec, key)
+        served = _listed(spec)
     except ModelFault as error:
         if error.fault.kind != "missing":
             yield _failed(name, spec, error.fault)
@@ -80,11 +88,13 @@ def check_provider(text: str, tier: Tier, config: Config, first: Sequence[FirstP
         yield DoctorCheck(name, "ok", f"{_url(spec)} does not list its models")
         served = Served({})
     else:
-        yield (found := _is_served(name, spec, served))
-        if found.state == "failed":
+        if (found := served.find(spec.model)) is None:
+            detail = f"{_url(spec)} does not serve {spec.model}.{served.nearest(spec.model)}"
+            yield DoctorCheck(name, "failed", detail, "Correct the model's name, or serve that model.")
             return
-    if served.contexts.get(served.find(spec.model) or "", 0) or "context" in spec.options:
-        yield _context(spec, tier, config, served)
+        yield DoctorCheck(name, "ok", f"{_url(spec)} serves {found}")
+    if served.context(spec.model) or "context" in spec.options:
+        yield _context(spec, tier, config, served.context(spec.model))
     yield from _trials(spec, tier, first)
 
 
@@ -92,7 +102,7 @@ def check_loaded(model: LlamaCpp, tier: Tier, config: Config, first: Sequence[Fi
     """Check a model that is in memory: is its context long enough, and does it answer?"""
     spec = parse_spec(model.name, known=options_by_provider())
     spec = spec._replace(options={**spec.options, "context": str(model.loading.context)})
-    yield _context(spec, tier, config, Served({spec.model: model.loading.trained}))
+    yield _context(spec, tier, config, model.loading.trained)
     yield from _trials(spec, tier, first)
 
 
@@ -106,10 +116,9 @@ def room_for_briefs(guidance: str) -> int:
     context = spec.options.get("context") or spec.options.get("max_model_len") or ""
     if not context and spec.provider == "openai" and "base_url" in spec.options:
         try:
-            served = _listed(spec, key_of(spec, _KEYS[spec.provider], needed=False))
+            context = str(_listed(spec).context(spec.model))
         except (ModelFault, PrerequisiteError):
             return 0  # an absent server shows at the first call
-        context = str(served.contexts.get(served.find(spec.model) or "", 0))
     return max(1, int(context) - MAX_TOKENS) if context.isdecimal() and int(context) else 0
 
 
@@ -123,30 +132,38 @@ async def require_served(models: Iterable[str]) -> list[str]:
             continue
         spec = parse_spec(text, known=options_by_provider())
         try:
-            served = _listed(spec, key_of(spec, _KEYS[spec.provider], needed=False))
+            served = _listed(spec)
         except ModelFault as error:
             if error.fault.kind != "missing":
                 continue
             served = Served({})
         if served.find(spec.model) is not None:
             continue
-        if isinstance(said := await _greet(spec), Completion):
+        async with _opened(spec, "execution") as model:
+            said = await _came_of(model, Request(prompt=_GREETING, max_tokens=16))
+        if isinstance(said, Completion):
             told.append(f"{_url(spec)} does not list {spec.model}, but it answers. {trial_cost([said])}")
         elif said.kind == "missing":
-            names = nearest(spec.model, list(served.contexts)[:200]) if served.contexts else ""
+            names = served.nearest(spec.model) if served.contexts else ""
             hint = names or " Check the model's name and the address (base_url)."
             raise PrerequisiteError(f"{_url(spec)} does not serve {spec.model}.{hint} No run was started.")
     return told
 
 
-async def _greet(spec: ModelSpec) -> Completion | Fault:
-    model: Any = open_model(spec.text, "execution")
+@asynccontextmanager
+async def _opened(spec: ModelSpec, tier: Tier) -> AsyncIterator[Model]:
+    model: Any = open_model(spec.text, tier)
     try:
-        return await model.complete(Request(prompt="Say hello in one word.", max_tokens=16))  # type: ignore[no-any-return]
-    except ModelFault as error:
-        return error.fault
+        yield model
     finally:
         await model.close()
+
+
+async def _came_of(model: Model, request: Request) -> Completion | Fault:
+    try:
+        return await model.complete(request)
+    except ModelFault as error:
+        return error.fault
 
 
 def trial_cost(replies: Sequence[Completion]) -> str:
@@ -155,10 +172,11 @@ def trial_cost(replies: Sequence[Completion]) -> str:
     return f"{calls}: {read} tokens in and {written} out, which no ledger counts."
 
 
-def _listed(spec: ModelSpec, key: str) -> Served:
+def _listed(spec: ModelSpec) -> Served:
     """Raises `ModelFault`."""
     import httpx2
 
+    key = key_of(spec, _KEYS[spec.provider], needed=False)
     is_claude = spec.provider == "anthropic"
     path = "/v1/models?limit=1000" if is_claude else "/models"
     headers = {"x-api-key": key, "anthropic-version": "2023-06-01"} if is_claude else {"authorization": f"Bearer {key}"}
@@ -190,16 +208,8 @@ def _rows(document: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def _is_served(name: str, spec: ModelSpec, served: Served) -> DoctorCheck:
-    if found := served.find(spec.model):
-        return DoctorCheck(name, "ok", f"{_url(spec)} serves {found}")
-    detail = f"{_url(spec)} does not serve {spec.model}.{nearest(spec.model, list(served.contexts)[:200])}"
-    return DoctorCheck(name, "failed", detail, "Correct the model's name, or serve that model.")
-
-
-def _context(spec: ModelSpec, tier: Tier, config: Config, served: Served) -> DoctorCheck:
-    """Check that a model's context has room for the configuration's prompts and replies."""
-    listed = served.contexts.get(served.find(spec.model) or "", 0)
+def _context(spec: ModelSpec, tier: Tier, config: Config, listed: int) -> DoctorCheck:
+    """Check that a model's context has room for the configuration's prompts and replies; its provider says `listed`."""
     context = spec.whole("context", 0) or listed
     reply, prompt = _tokens_needed(tier, config)
     name, shown = f"{tier} context", f"{context} tokens; a reply takes up to {reply}, a full prompt about {prompt}"
@@ -265,33 +275,23 @@ async def _ask(
 ) -> tuple[list[list[Completion | Fault]], Completion | Fault | None]:
     """Return the outcomes of the first prompts up to one that fails, and of a small typed reply if the tier has
     them."""
-    model: Any = open_model(spec.text, tier)
-
-    async def came_of(request: Request) -> Completion | Fault:
-        try:
-            return await model.complete(request)  # type: ignore[no-any-return]
-        except ModelFault as error:
-            return error.fault
-
-    try:
+    async with _opened(spec, tier) as model:
         tried = list[list[Completion | Fault]]()
         for prompt in first:
-            replies = [await came_of(prompt.request)]
-            if isinstance(said := replies[0], Fault):
+            said = await _came_of(model, prompt.request)
+            tried.append([said])
+            if isinstance(said, Fault):
                 again = prompt.request if said.kind == "no_room" else None
             else:
                 again = asked_again(prompt.request, said, most=RAISE * prompt.request.max_tokens)
             if again:
-                replies.append(await came_of(again))
-            tried.append(replies)
-            if isinstance(replies[-1], Fault):
+                tried[-1].append(await _came_of(model, again))
+            if isinstance(tried[-1][-1], Fault):
                 return tried, None
         if tier == "execution" or spec.options.get("structured") == "none":
             return tried, None
         schema = msgspec.json.encode(msgspec.json.schema(Trial)).decode()
-        return tried, await came_of(Request(prompt="Say hello in one word.", reply_schema=schema))
-    finally:
-        await model.close()
+        return tried, await _came_of(model, Request(prompt=_GREETING, reply_schema=schema))
 
 
 def _typed(name: str, spec: ModelSpec, reply: Completion | Fault) -> DoctorCheck:
@@ -325,9 +325,8 @@ def _failed(name: str, spec: ModelSpec, fault: Fault) -> DoctorCheck:
         "too_long": "Set a longer context in its spec, or shorten the prompts: --bundle shows fewer memories.",
         "malformed": "Correct the address (base_url); most servers expect it to end in /v1.",
     }
-    state: Literal["optional", "failed"] = "optional" if fault.kind == "busy" else "failed"
     remedy = remedies.get(fault.kind, "Fix what the provider complains about.")
-    return DoctorCheck(name, state, fault.message, remedy)
+    return DoctorCheck(name, "optional" if fault.kind == "busy" else "failed", fault.message, remedy)
 
 
 def _url(spec: ModelSpec) -> str:

@@ -12,7 +12,7 @@ from mage_es.engine.rules.leaks import Guarded, texts_of
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.world import state_of
 from mage_es.engine.served.opening import is_served
-from mage_es.engine.verbs.forms import typed
+from mage_es.engine.verbs.forms import shared, typed
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.log.markers import Marker
@@ -102,18 +102,10 @@ def _waiting(reader: LogReader, state: State) -> Iterator[Waiting]:
             for trial in tried.trials
         )
         yield Waiting(
-            memory_id=event.memory_id,
+            **shared(event, Waiting),
             status=status,
-            key=event.key,
-            feedback=event.feedback,
             proposed=datetime.fromtimestamp(record.ts_us / 1e6, UTC).isoformat(timespec="seconds"),
             marker=str(Marker("iteration", tried.iteration)),
-            outcome=event.outcome,
-            task_type=event.task_type,
-            question=event.question,
-            reasoning=event.reasoning,
-            answer=event.answer,
-            wrong_answer=event.wrong_answer,
             why=tried.reason,
             floor=tried.floor,
             anchors=tuple(anchors),

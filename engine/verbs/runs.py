@@ -8,19 +8,22 @@ from fractions import Fraction
 from pathlib import Path
 from typing import get_args
 
+import polars as pl
+
 from mage_es.engine.agents.navigator import briefs_of
 from mage_es.engine.config import Config, parse
 from mage_es.engine.rules.coverage import effective_bound, selections
 from mage_es.engine.run.cutoffs import cutoffs
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import exam_records
+from mage_es.engine.run.frames import frames
 from mage_es.engine.run.inheriting import first_iteration, inheritance, last_inherited
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import measure_of
 from mage_es.engine.run.world import baseline_of, first_event, state_of
 from mage_es.engine.served.opening import is_served
 from mage_es.engine.verbs.agents import agent_activity, missing_guidance
-from mage_es.engine.verbs.forms import typed
+from mage_es.engine.verbs.forms import shared, typed
 from mage_es.engine.verbs.summary import (
     ActionRow,
     CoverageWait,
@@ -125,11 +128,9 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
 
 def _ledger(state: State, prices: Prices) -> Iterator[LedgerRow]:
     for account, use in state.ledger.accounts():
-        rate = prices.rate(account.model)
         amounts = use._asdict()
         seconds = amounts.pop("latency_us") / 1e6
-        usd = rate.paid(use, batched=account.batched) if rate else None
-        yield LedgerRow(**account._asdict(), **amounts, seconds=seconds, usd=usd)
+        yield LedgerRow(**account._asdict(), **amounts, seconds=seconds, usd=prices.paid(account, use))
 
 
 def _served(state: State) -> dict[str, dict[str, int]]:
@@ -152,8 +153,7 @@ def _cache_hits(state: State) -> dict[str, float]:
 def _price_sources(state: State, prices: Prices) -> dict[str, str]:
     """Return the source of each model's price, "" if unknown."""
     models = sorted({account.model for account, _ in state.ledger.accounts()})
-    rates = {model: prices.rate(model) for model in models}
-    return {model: rate.told if rate else "" for model, rate in rates.items()}
+    return {model: rate.told if (rate := prices.rate(model)) else "" for model in models}
 
 
 def _actions(reader: LogReader) -> Iterator[ActionRow]:
@@ -167,14 +167,11 @@ def _actions(reader: LogReader) -> Iterator[ActionRow]:
 
 
 def _quarantined(reader: LogReader) -> int:
-    names: set[str] = set()
+    held: set[str] = set()
     for event in reader.of(MemoryQuarantined, MemoryReleased):
-        match event:
-            case MemoryQuarantined(memory_id=name):
-                names.add(name)
-            case MemoryReleased(memory_id=name):
-                names.discard(name)
-    return len(names)
+        assert isinstance(event, MemoryQuarantined | MemoryReleased)
+        (held.add if isinstance(event, MemoryQuarantined) else held.discard)(event.memory_id)
+    return len(held)
 
 
 def _traffic(state: State) -> Iterator[str]:
@@ -209,16 +206,10 @@ def _waiting(reader: LogReader, state: State, config: Config) -> CoverageWait | 
     history = selections(list(reader.of(TargetsSelected)), state.scores, signal, first=first_iteration(reader))
     if not history:
         return None
-    found = effective_bound(
-        history, signal=signal, recency_weight=Fraction(config.recency_weight), targets=config.targets
-    )
-    return CoverageWait(
-        bound=found.iterations,
-        largest=str(found.largest),
-        task_types=found.types,
-        targets=config.targets,
-        longest=found.longest,
-    )
+    targets, weight = config.targets, Fraction(config.recency_weight)
+    found = effective_bound(history, signal=signal, recency_weight=weight, targets=targets)
+    bound, largest, longest = found.iterations, str(found.largest), found.longest
+    return CoverageWait(bound=bound, largest=largest, task_types=found.types, targets=targets, longest=longest)
 
 
 def _summed_scores(episodes: Iterable[EpisodeClosed]) -> Counter[tuple[str, int]]:
@@ -231,14 +222,7 @@ def _summed_scores(episodes: Iterable[EpisodeClosed]) -> Counter[tuple[str, int]
 
 def _parent(begun: RunInherited) -> ParentRow:
     usd = None if begun.usd_micro < 0 else begun.usd_micro / MICRO
-    return ParentRow(
-        run_id=begun.parent,
-        path=begun.path,
-        iteration=begun.iteration,
-        head=begun.head_chain,
-        calls=begun.calls,
-        usd=usd,
-    )
+    return ParentRow(**shared(begun, ParentRow), run_id=begun.parent, head=begun.head_chain, usd=usd)
 
 
 def iteration_rows(state: State, scores: Mapping[tuple[str, int], int], *, first: int) -> list[IterationRow]:
@@ -287,10 +271,7 @@ def iteration_rows(state: State, scores: Mapping[tuple[str, int], int], *, first
 def exam_rows(reader: LogReader) -> tuple[ExamRow, ...]:
     return tuple(
         ExamRow(
-            exam=record.opened.exam,
-            marker=record.opened.marker,
-            control=record.opened.control,
-            execution=record.opened.execution,
+            **shared(record.opened, ExamRow),
             correct=result.correct if (result := record.rejudged or record.closed) else 0,
             total=result.total if result else 0,
             unanswered=record.closed.unanswered if record.closed else 0,
@@ -302,16 +283,9 @@ def exam_rows(reader: LogReader) -> tuple[ExamRow, ...]:
 
 
 def episode_rows(reader: LogReader) -> tuple[EpisodeRow, ...]:
-    by_purpose: dict[str, list[EpisodeClosed]] = {}
-    for episode in reader.of(EpisodeClosed):
-        by_purpose.setdefault(episode.purpose, []).append(episode)
+    played = frames(reader, {EpisodeClosed: ("purpose", "steps", "score_micro", "unparsed")})[EpisodeClosed]
+    sums = played.group_by("purpose").agg(pl.len(), pl.col("steps", "score_micro", "unparsed").sum()).sort("purpose")
     return tuple(
-        EpisodeRow(
-            purpose=purpose,
-            episodes=len(closed),
-            steps=sum(episode.steps for episode in closed),
-            mean_score=sum(episode.score_micro for episode in closed) / MICRO / len(closed),
-            unparsed=sum(episode.unparsed for episode in closed),
-        )
-        for purpose, closed in sorted(by_purpose.items())
+        EpisodeRow(purpose=purpose, episodes=count, steps=steps, mean_score=score / MICRO / count, unparsed=unparsed)
+        for purpose, count, steps, score, unparsed in sums.iter_rows()
     )

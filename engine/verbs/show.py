@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ from mage_es.engine.served.inferences import InferenceReport, explained, recorde
 from mage_es.engine.served.opening import is_served
 from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.session.judge import judged
-from mage_es.engine.verbs.forms import typed
+from mage_es.engine.verbs.forms import shared, typed
 from mage_es.engine.verbs.transcript import CallReport, MoveReport, TrimReport, walk
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import MageError, UsageError, nearest
@@ -56,18 +56,19 @@ from mage_es.events.vocabulary import (
 )
 from mage_es.projections.fold import State
 
-_FACTS: set[type[Event]] = {
-    ModelCalled,
-    CallFailed,
-    BundleTrimmed,
-    ToolRan,
-    SearchAnswered,
-    EpisodeStepped,
-    EpisodeClosed,
-    AnswerJudged,
-    AnswerUnanswered,
-    AnswerUndecided,
+_ABOUT: Mapping[type[Event], str] = {
+    ModelCalled: "about",
+    CallFailed: "about",
+    BundleTrimmed: "question_id",
+    ToolRan: "question_id",
+    SearchAnswered: "question_id",
+    EpisodeStepped: "episode_id",
+    EpisodeClosed: "episode_id",
+    AnswerJudged: "question_id",
+    AnswerUnanswered: "question_id",
+    AnswerUndecided: "question_id",
 }
+"""The facts of a question, and the field that names it; a call may be about a part, `question/part`."""
 
 
 class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,9 +145,13 @@ def show(
         for asking in ever
         if iteration in (None, asking.planned.iteration) and exam in (None, number_of(asking.exam))
     ]
+    if not ever:
+        raise UsageError(_never_asked(reader, question_id))
     if not times:
-        when = f"exam {exam}" if exam is not None else f"iteration {iteration}"
-        raise UsageError(_not_then(reader, ever, when) if ever else _never_asked(reader, question_id))
+        when, places = f"exam {exam}" if exam is not None else f"iteration {iteration}", (each.where for each in ever)
+        raise UsageError(
+            f"The question {question_id!r} was not asked in {when} in {reader.run}, but in: {', '.join(places)}."
+        )
     asking = times[-1]
     world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=LateEmbedder(first_event(reader)))
     if baseline_of(reader):
@@ -171,25 +176,27 @@ def show_inference(run: Run | Path | str, name: str) -> InferenceReport:
 
 
 def _askings(run: Run, reader: LogReader, question_id: str) -> list[Asking]:
-    sent = Requests(reader)
-    found = [
-        Asking(_place(record), reader, sent, record, record.event, record.commit - 1)
-        for record in reader.records({QuestionPlanned})
-        if isinstance(record.event, QuestionPlanned) and record.event.question_id == question_id
-    ]
+    found, sent = list[Asking](), Requests(reader)
+    for record, planned in _plans(reader, question_id):
+        when = "start" if record.iteration < 0 else f"iter-{record.iteration}"
+        found.append(Asking(f"{when}/{record.phase}", reader, sent, record, planned, record.commit - 1))
     for taken in exam_records(reader):
         if not taken.is_there(run):
             continue  # `verify` complains about that
-        opened, own = taken.opened, taken.log(run)
-        sent = Requests(own, run=reader, head_seq=opened.head_seq)
+        name, head, own = taken.opened.exam, taken.opened.head_seq, taken.log(run)
+        sent = Requests(own, run=reader, head_seq=head)
         anew = {each.question_id: each.correct for each in taken.rejudged.verdicts} if taken.rejudged else {}
-        again = anew.get(question_id)
         found += [
-            Asking(f"exam {opened.exam}", own, sent, record, record.event, opened.head_seq, opened.exam, again)
-            for record in own.records({QuestionPlanned})
-            if isinstance(record.event, QuestionPlanned) and record.event.question_id == question_id
+            Asking(f"exam {name}", own, sent, record, planned, head, name, anew.get(question_id))
+            for record, planned in _plans(own, question_id)
         ]
     return found
+
+
+def _plans(reader: LogReader, question_id: str) -> Iterator[tuple[Record, QuestionPlanned]]:
+    for record in reader.records({QuestionPlanned}):
+        if isinstance(record.event, QuestionPlanned) and record.event.question_id == question_id:
+            yield record, record.event
 
 
 def _report(run: Run, world: World, state: State, asking: Asking, others: list[str]) -> QuestionReport:
@@ -212,18 +219,10 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
     verdict = next((fact for fact in facts if isinstance(fact, AnswerJudged)), None)
     open_ = next((fact for fact in facts if isinstance(fact, AnswerUndecided)), None)
     return QuestionReport(
+        **shared(planned, QuestionReport),
         run_id=run.id,
         exam=asking.exam,
         rejudged=asking.rejudged,
-        question_id=planned.question_id,
-        iteration=planned.iteration,
-        purpose=planned.purpose,
-        task_type=planned.task_type,
-        skill=planned.skill,
-        search_arm=planned.search_arm,
-        search_probability=planned.search_probability,
-        routing_arm=planned.routing_arm,
-        routing_probability=planned.routing_probability,
         bundle=bundle_of(state, without(planned, {trim.memory_id for trim in trimmed})),
         prompt=last.prompt if last else "",
         prompt_verified=is_as_planned and all(m.verified for m in calls) and all(m.verified for m in trimmed),
@@ -258,33 +257,15 @@ def _facts(asking: Asking) -> list[Event]:
     """Return the events of a question after its plan, up to its verdict or its last failed call."""
     name, when = asking.planned.question_id, (asking.record.iteration, asking.record.phase)
     facts: list[Event] = []
-    for record in asking.reader.records(_FACTS, since=asking.record.seq):
-        if (record.iteration, record.phase) == when and _is_about(record.event, name):
+    for record in asking.reader.records(set(_ABOUT), since=asking.record.seq):
+        field = _ABOUT[type(record.event)]
+        about = getattr(record.event, field)
+        is_about = about == name or (field == "about" and about.startswith(f"{name}/"))
+        if is_about and (record.iteration, record.phase) == when:
             facts.append(record.event)
             if isinstance(record.event, AnswerJudged | AnswerUnanswered | AnswerUndecided):
                 break
     return facts
-
-
-def _is_about(event: Event, name: str) -> bool:
-    match event:
-        case ModelCalled() | CallFailed():
-            return event.about == name or event.about.startswith(f"{name}/")
-        case EpisodeStepped() | EpisodeClosed():
-            return event.episode_id == name
-        case ToolRan() | SearchAnswered() | BundleTrimmed() | AnswerJudged() | AnswerUnanswered() | AnswerUndecided():
-            return event.question_id == name
-        case _:
-            return False
-
-
-def _place(record: Record) -> str:
-    return f"{'start' if record.iteration < 0 else f'iter-{record.iteration}'}/{record.phase}"
-
-
-def _not_then(reader: LogReader, ever: Sequence[Asking], when: str) -> str:
-    name, places = ever[0].planned.question_id, ", ".join(asking.where for asking in ever)
-    return f"The question {name!r} was not asked in {when} in {reader.run}, but in: {places}."
 
 
 def _never_asked(reader: LogReader, question_id: str) -> str:
@@ -294,10 +275,8 @@ def _never_asked(reader: LogReader, question_id: str) -> str:
             f"`mage-es show {question_id} {begun.parent}`."
         )
     asked = {plan.question_id for plan in reader.of(QuestionPlanned)}
-    hint = nearest(question_id, sorted(asked)) if len(asked) < 20 or _has_match(question_id, asked) else ""
+    hint = nearest(question_id, sorted(asked))
+    if len(asked) >= 20 and not hint.startswith(" Did you mean"):
+        hint = ""
     example = f" An example of one that was: {min(asked)}." if asked and not hint else hint
     return f"The question {question_id!r} was not asked in {reader.run}.{example} Name another run after the question."
-
-
-def _has_match(name: str, known: set[str]) -> bool:
-    return nearest(name, sorted(known)).startswith(" Did you mean")

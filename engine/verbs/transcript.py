@@ -115,16 +115,22 @@ def told(course: Course, facts: Sequence[Event]) -> Iterator[tuple[Move, Event |
 def call_report(called: ModelCalled, request: Request | None, spans: Sequence[Span] = ()) -> CallReport:
     """Return a recorded call; `request` is None if what was sent is not on record."""
     sent = request or Request(prompt="")
+    is_same = sent.sha256 == called.request_sha256
+    return msgspec.structs.replace(
+        _asked(called, sent, spans), verified=is_same, reply=called.text, served_by=called.served_by
+    )
+
+
+def _asked(call: Ask | ModelCalled, sent: Request, spans: Sequence[Span]) -> CallReport:
     return CallReport(
-        about=called.about,
-        tier=called.tier,
-        agent=called.agent,
+        about=call.about,
+        tier=call.tier,
+        agent=call.agent,
         system=sent.system,
         prompt=sent.prompt,
-        verified=sent.sha256 == called.request_sha256,
+        verified=True,
         sources=tuple(Quotation(offset=span.offset, length=span.length, source=span.source) for span in spans),
-        reply=called.text,
-        served_by=called.served_by,
+        reply="",
         turns=sent.turns,
     )
 
@@ -160,17 +166,7 @@ def report_of(move: Move, state: State, fact: Event | None, requests: Requests |
             spans = found_again(move.spans, move.request.prompt, request.prompt) if request else ()
             return call_report(fact, request, spans)
         case Ask():
-            return CallReport(
-                about=move.about,
-                tier=move.tier,
-                agent=move.agent,
-                system=move.request.system,
-                prompt=move.request.prompt,
-                verified=True,
-                sources=tuple(Quotation(offset=s.offset, length=s.length, source=s.source) for s in move.spans),
-                reply="",
-                turns=move.request.turns,
-            )
+            return _asked(move, move.request, move.spans)
         case Use():
             ran = fact if isinstance(fact, ToolRan) else None
             return ToolReport(

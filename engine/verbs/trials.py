@@ -9,7 +9,6 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -25,7 +24,7 @@ from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.models.llamacpp import LlamaCpp
 from mage_es.engine.rules.task_types import BATCH, task_types_brief
 from mage_es.engine.run.world import World, open_world
-from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict, extract_of
+from mage_es.engine.seams.benchmark import Question, Verdict, extract_of
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.faults import ModelFault, shortened
 from mage_es.engine.seams.model import RAISE, Completion, Model, Request, reason_of
@@ -115,37 +114,32 @@ def _answering(world: World, question: Question, labels: Collection[str]) -> Fir
         environment = world.benchmark.environment(question)
         environment.reset()
         return FirstPrompt(first.request, lambda text: environment.parse(text) or "")
-    return FirstPrompt(
-        first.request, extract_of(world.benchmark), partial(_is_right, world.benchmark, question), labels
-    )
 
+    def is_right(reply: str) -> bool | None:
+        verdict = world.benchmark.score(question, reply)
+        return None if verdict.undecided else verdict.correct
 
-def _is_right(benchmark: Benchmark, question: Question, reply: str) -> bool | None:
-    verdict = benchmark.score(question, reply)
-    return None if verdict.undecided else verdict.correct
+    return FirstPrompt(first.request, extract_of(world.benchmark), is_right, labels)
 
 
 def _guiding(world: World) -> FirstPrompt:
     evolution = [world.questions[name] for name in world.setting.evolution]
     if world.typing.is_induced:
         questions, _ = task_types_brief(world.setting, title(world.benchmark.name), evolution[:BATCH], {}, "")
-        asked = typed_request("task_types_v1", questions, TaskTypesReply)
-        return FirstPrompt(asked, lambda text: _form(text, TaskTypesReply))
+        return _typed(typed_request("task_types_v1", questions, TaskTypesReply), TaskTypesReply)
     typed = list(zip(evolution, world.typing.types_of(evolution, {}), strict=True))
     brief, _ = ontology_brief(world.setting, title(world.benchmark.name), world.setting.task_types, typed)
-    request = typed_request("ontology_v1", brief, OntologyReply)
-    return FirstPrompt(request, lambda text: _form(text, OntologyReply))
+    return _typed(typed_request("ontology_v1", brief, OntologyReply), OntologyReply)
 
 
 def _judging(world: World, question: Question) -> FirstPrompt:
     told = Verdict(answer=question.gold, score=0.0, strict=True)
     first: Any = next(opinion(question, told, template_of(world.benchmark)))
-    return FirstPrompt(first.request, lambda text: _form(text, first.typed))
+    return _typed(first.request, first.typed)
 
 
-def _form(text: str, form: type[Any]) -> str:
-    found, _ = read_reply(text, form)
-    return "" if found is None else f"a {form.__name__}"
+def _typed(request: Request, form: type[Any]) -> FirstPrompt:
+    return FirstPrompt(request, lambda text: "" if read_reply(text, form)[0] is None else f"a {form.__name__}")
 
 
 def outcome_of(
@@ -155,35 +149,30 @@ def outcome_of(
     last = again or reply
     size = f"{last.output_tokens} tokens, {last.thinking_tokens} of them thinking"
     quiet = "thinking=off (or a number of tokens, as in thinking=1000) in its spec"
-    match reason_of(last):
-        case "truncated":
-            limit = RAISE * first.request.max_tokens
-            more = f"--max-tokens {limit}, or " if tier == "execution" else ""
-            remedy = f"Set {more}{quiet}; where its context ended first, serve it with a longer one."
-            return DoctorCheck(name, "failed", f"its reply was cut after {size}", remedy)
-        case "looped":
-            heated = "Set --answer-temperature 0.7, or choose" if tier == "execution" else "Choose"
-            return DoctorCheck(name, "failed", f"its reply repeats itself ({size})", f"{heated} a larger model.")
-        case "empty":
-            remedy = (
-                f"Set {quiet}, or serve it without the parser that takes its answer for thinking."
-                if last.thinking_tokens
-                else "Try another server or another chat template: it was asked twice and said nothing."
-            )
-            return DoctorCheck(
-                name, "failed", f"its reply has no text (stop reason {last.stop_reason}; {size})", remedy
-            )
-        case "refused":
-            return DoctorCheck(
-                name, "failed", f"it refused the first prompt ({size})", "Choose a model that answers it."
-            )
+    longer = heated = ""
+    if tier == "execution":
+        longer, heated = f"--max-tokens {RAISE * first.request.max_tokens}, or ", "Set --answer-temperature 0.7, or "
+    unheard = f"Set {quiet}, or serve it without the parser that takes its answer for thinking."
+    if not last.thinking_tokens:
+        unheard = "Try another server or another chat template: it was asked twice and said nothing."
+    problems = {
+        "truncated": (
+            f"its reply was cut after {size}",
+            f"Set {longer}{quiet}; where its context ended first, serve it with a longer one.",
+        ),
+        "looped": (f"its reply repeats itself ({size})", f"{heated}choose a larger model."),
+        "empty": (f"its reply has no text (stop reason {last.stop_reason}; {size})", unheard),
+        "refused": (f"it refused the first prompt ({size})", "Choose a model that answers it."),
+    }
+    if problem := problems.get(reason_of(last)):
+        detail, remedy = problem
+        return DoctorCheck(name, "failed", detail, remedy[:1].upper() + remedy[1:])
     if not (found := first.read(last.text)):
-        ending = shortened(last.text[-_SHOWN:])
+        detail = f"whole ({size}), but without an answer that can be read: ...{shortened(last.text[-_SHOWN:])!r}"
         remedy = "It does not end as the prompt asks. Choose a larger model, or a task with a plainer answer."
-        return DoctorCheck(
-            name, "optional", f"whole ({size}), but without an answer that can be read: ...{ending!r}", remedy
-        )
-    detail = f"whole: {size}; its answer: {shortened(found)[:_SHOWN]}{_marked(first, last.text)}"
+        return DoctorCheck(name, "optional", detail, remedy)
+    mark = {True: ", right", False: ", wrong", None: ""}[first.score(last.text)]
+    detail = f"whole: {size}; its answer: {shortened(found)[:_SHOWN]}{mark}"
     if first.labels and found.casefold() not in {label.casefold() for label in first.labels}:
         remedy = f"List the answers there can be: --labels {','.join(sorted(first.labels))}"
         return DoctorCheck(name, "optional", f"{detail}; it is none of the answers of these tasks", remedy)
@@ -191,7 +180,3 @@ def outcome_of(
         detail += f"; the first was cut after {reply.output_tokens} tokens"
         return DoctorCheck(name, "optional", detail, f"A run asks twice for such a reply. To ask once, set {quiet}.")
     return DoctorCheck(name, "ok", detail)
-
-
-def _marked(first: FirstPrompt, reply: str) -> str:
-    return {True: ", right", False: ", wrong", None: ""}[first.score(reply)]

@@ -54,7 +54,7 @@ def _card(run: Run, prices: Prices, state: State | None) -> dict[str, Any]:
         "total": asked,
         "calls": sum(use.calls for _, use in state.ledger.accounts()),
         "guidance_calls": state.ledger.total("guidance").calls,
-        "usd": _usd(state, prices),
+        "usd": prices.total(state.ledger.accounts()),
         "shares": [sum(each.values()) / len(each) for each in verdicts] if gain else [],
         **(gain._asdict() if gain else dict.fromkeys(Gain._fields)),
     }
@@ -75,11 +75,3 @@ def _verdicts(run: Run, exam: ExamRecord) -> dict[str, bool]:
     log = exam.log(run)
     lost = dict.fromkeys((each.question_id for each in log.of(AnswerUnanswered)), False)
     return lost | {each.question_id: each.correct for each in log.of(AnswerJudged)}
-
-
-def _usd(state: State, prices: Prices) -> float | None:
-    paid = [
-        rate.paid(use, batched=account.batched) if (rate := prices.rate(account.model)) else None
-        for account, use in state.ledger.accounts()
-    ]
-    return None if None in paid else sum(filter(None, paid))

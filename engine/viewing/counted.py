@@ -70,7 +70,7 @@ class Counted:
             self.bandits.put(arm, seq, *arm, *self._state.bandits.posterior(*arm), self._pulls[arm])
         for account in self._called:
             use = self._state.ledger.usage(account)
-            self._usd[account] = self._paid(account, use)
+            self._usd[account] = self._prices.paid(account, use)
             self.cost.put(account, seq, *account, *use, self._usd[account])
         for changed in (self._scored, self._pulled, self._called):
             changed.clear()
@@ -79,11 +79,7 @@ class Counted:
         """Note what an exam cost, valid from its end on."""
         row = asked.exams.at(asked.exam_rows[exam])
         for account, use in ledger.accounts():
-            self.exam_cost.add(row["closed"] or row["from"], exam, *account, *use, self._paid(account, use))
-
-    def _paid(self, account: Account, use: Usage) -> float | None:
-        rate = self._prices.rate(account.model)
-        return rate.paid(use, batched=account.batched) if rate else None
+            self.exam_cost.add(row["closed"] or row["from"], exam, *account, *use, self._prices.paid(account, use))
 
     def stop(self, seq: int, marker: str) -> None:
         """Sum up the run as it is at a stop, event `seq`."""

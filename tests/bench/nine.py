@@ -232,18 +232,17 @@ def line(name: str, folder: Folder) -> tuple[str, ...]:
     """Return a row of the table, read off the logs of its runs."""
     steps, run = folder.steps(name), RecordedRun(find_run(folder.path, name))
     read = steps["records"].report
-    baselines = (one for one in (*BASELINES,) if one in steps)
+    ran = {one: RecordedRun(find_run(folder.path, f"{name}-{one}")) for one in BASELINES if one in steps}
     return (
         name,
         f"{read['evolution']:,} / {read['test']:,}",
         str(run.growth["task types"][-1]),
         ROWS[name].metric,
         size(run),
-        result(run.initial),
-        result(run.final),
-        silent(run.final),
-        "; ".join(f"{one} {result(RecordedRun(find_run(folder.path, f'{name}-{one}')).final)}" for one in baselines)
-        or "n/a",
+        result(run.counting("start")),
+        result(run.counting("end")),
+        silent(run.counting("end")),
+        "; ".join(f"{one} {result(baseline.counting('end'))}" for one, baseline in ran.items()) or "n/a",
         equal_digests(run, steps["replay"].report),
         checks(steps["verify"].report["checks"]),
     )

@@ -26,7 +26,7 @@ from mage_es.engine.config import Config
 from mage_es.engine.players.worlds.wordmath.benchmark import WordMath
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.study.reporting.statistics import cell_of
+from mage_es.engine.study.reporting.cells import OF_MEAN, cell_of
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from tests.bench.tables import print_table
@@ -145,7 +145,9 @@ def print_parts(done: Sequence[Line]) -> None:
         for part in SYSTEMS:
             seeds = [seed for name, seed in after if name == part and (FULL, seed) in after]
             sign = -1 if part in ADDED else 1
-            cell = cell_of((sign * (after[FULL, seed] - after[part, seed]) for seed in seeds), "points", interval=True)
+            cell = cell_of(
+                (sign * (after[FULL, seed] - after[part, seed]) for seed in seeds), "points", interval=OF_MEAN
+            )
             own = cell_of(after[part, seed] for seed in seeds)
             if cell is None or own is None:
                 continue

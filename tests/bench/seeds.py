@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.study.reporting.statistics import cell_of
+from mage_es.engine.study.reporting.cells import OF_MEAN, cell_of
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.exam_report import ExamReport, GroupScore
@@ -69,7 +69,7 @@ def spread(values: Sequence[float]) -> str:
 
 def paired(ones: Sequence[float], others: Sequence[float]) -> tuple[str, str]:
     """Return the mean of the differences, paired by seed, and its 95 % t interval."""
-    cell = cell_of((one - other for one, other in zip(ones, others, strict=True)), "points", interval=True)
+    cell = cell_of((one - other for one, other in zip(ones, others, strict=True)), "points", interval=OF_MEAN)
     assert cell is not None
     within = cell.interval
     return f"{cell.mean:+.1f}", f"[{within.low:+.1f}, {within.high:+.1f}]" if within else "n/a"

@@ -30,7 +30,6 @@ from mage_es.events.errors import MageError
 if TYPE_CHECKING:
     from mage_es.engine.run.directory import Run
     from mage_es.engine.run.runtime import Runtime
-    from mage_es.engine.study.ring import RingRow
     from mage_es.engine.study.tryout import TryoutReport
     from mage_es.engine.verbs.exam_report import ExamReport
     from mage_es.engine.verbs.replay import ReplayReport
@@ -238,20 +237,17 @@ def exams(report: DemoReport) -> TextTable:
 
 def lesson(report: LessonReport) -> TextTable:
     ring, shuffled = report.tried.ring, report.shuffled
-    found = {row.method: _ring_cells(row) for row in ring.rows}
-    found["shuffled"] = _counts(shuffled.correct, shuffled.total)
+    found = {"shuffled": _counts(shuffled.correct, shuffled.total)}
+    for row in ring.rows:
+        over = next((told(each) for each in row.differences if each.to == "zero_shot"), "")
+        found[row.method] = _counts(row.correct, row.total, over)
     rows = [(said, *found[name]) for name, said in _ROWS.items()]
     title = f"{shuffled.total} questions that it never saw, after {ring.learned} others"
     return TextTable(title, ("who answers", "right", "share", "95 %", "points over the model alone, 95 %"), rows)
 
 
-def _ring_cells(row: RingRow) -> tuple[str, ...]:
-    over = next((told(each) for each in row.differences if each.to == "zero_shot"), "")
-    return (*_counts(row.correct, row.total)[:-1], over)
-
-
-def _counts(right: int, total: int) -> tuple[str, ...]:
-    return f"{right}/{total}", percent(right, total), between(right, total), ""
+def _counts(right: int, total: int, over: str = "") -> tuple[str, ...]:
+    return f"{right}/{total}", percent(right, total), between(right, total), over
 
 
 def concluding(report: LessonReport) -> str:

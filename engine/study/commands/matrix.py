@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -20,14 +21,14 @@ from mage_es.cli.output import Output, TextTable
 from mage_es.cli.registering import RegisterOption
 from mage_es.cli.settings import Settings, as_option, resolve
 from mage_es.engine.config import Config
-from mage_es.engine.study.matrix.sample import SAMPLE
 from mage_es.events.errors import Interrupted, MageError, UsageError
 
 if TYPE_CHECKING:
     from mage_es.engine.study.matrix.plan import MatrixCell
     from mage_es.engine.study.matrix.working import CellOutcome, Job
 
-_FILE = "\n".join(f"  {line}" for line in SAMPLE.rstrip().splitlines())
+_SAMPLE = Path(__file__).parents[1] / "matrix" / "sample.toml"
+_FILE = indent(_SAMPLE.read_text(encoding="utf-8").rstrip(), "  ", lambda line: True)
 EXAMPLES = (
     examples("mage-es matrix paper.toml --dry-run", "mage-es matrix paper.toml --jobs 4 --runs-dir runs/paper")
     + f"\n\n\b\nA matrix file:\n{_FILE}"
@@ -67,7 +68,7 @@ def matrix(
         raise UsageError(f"{file} excludes every cell: there is nothing to run.")
     _require_fits([cell for cell, _ in wanted], settings)
     if dry_run:
-        _foretell(out, [cell for cell, _ in wanted], [job for _, job in wanted], settings, exams=len(found.exams))
+        _foretell(out, wanted, settings, exams=len(found.exams))
         out.next(settings.again("matrix", str(file), names=("workers", "runs_dir", "data_dir")))
         return
     outcomes, stop = _run(out, [job for _, job in wanted], settings, jobs=jobs)
@@ -107,11 +108,8 @@ def _job(cell: MatrixCell, exams: tuple[str, ...], settings: Settings, registeri
     chosen = {name: entry.value for name, entry in own.entries.items() if entry.origin.split()[0] not in _UNSAID}
     learning = {name: chosen[name] for name in Config.__struct_fields__ if name in chosen and name != "benchmark"}
     if cell.baseline:
-        asking = {
-            name: value
-            for name, value in learning.items()
-            if name in (*OF_BASELINES, "seed", "embedder", "teacher_sees")
-        }
+        of_baselines = (*OF_BASELINES, "seed", "embedder", "teacher_sees")
+        asking = {name: value for name, value in learning.items() if name in of_baselines}
         words = ("baseline", cell.baseline, cell.benchmark, "--run-id", cell.name, *registering, *_words(asking))
         return Job(cell.name, words, exams, "", places)
     begin = ("evolve", cell.benchmark, "--run-id", cell.name, *registering, *_words(learning))
@@ -159,7 +157,7 @@ def _settings(cell: MatrixCell) -> Settings:
         raise UsageError(f"{cell.name}: {error}") from error
 
 
-def _foretell(out: Output, cells: Sequence[MatrixCell], jobs: Sequence[Job], settings: Settings, *, exams: int) -> None:
+def _foretell(out: Output, wanted: Sequence[tuple[MatrixCell, Job]], settings: Settings, *, exams: int) -> None:
     """Show the state of each cell, and the calls and dollars of those still to start; no model is called."""
     from mage_es.engine.config import parse
     from mage_es.engine.study.matrix.working import state_of
@@ -168,9 +166,11 @@ def _foretell(out: Output, cells: Sequence[MatrixCell], jobs: Sequence[Job], set
     forecasts: dict[Config, tuple[float, ...]] = {}
     rows: list[tuple[str, ...]] = []
     sums = [0.0, 0.0, 0.0]
-    for cell, job in zip(cells, jobs, strict=True):
+    has_baseline = False
+    for cell, job in wanted:
         how_far = state_of(job, settings.runs_dir)
         amounts: tuple[float, ...] = ()
+        has_baseline |= how_far == "new" and bool(cell.baseline)
         if how_far == "new" and job.config:
             kind = msgspec.structs.replace(parse(job.config), seed=0)  # seeds cost the same
             if kind not in forecasts:
@@ -179,7 +179,7 @@ def _foretell(out: Output, cells: Sequence[MatrixCell], jobs: Sequence[Job], set
             sums = [one + other for one, other in zip(sums, amounts, strict=True)]
         rows.append((cell.name, how_far, *_amounts(amounts)))
     rows.append(("all new cells", "", *_amounts(sums)))
-    if any(cell.baseline and row[1] == "new" for cell, row in zip(cells, rows, strict=False)):
+    if has_baseline:
         out.say("Baselines are not in the sums: their calls depend on the replies.")
     columns = ("cell", "state", "execution calls", "guidance calls", "dollars, without exams")
     document = [dict(zip(columns, row, strict=True)) for row in rows]

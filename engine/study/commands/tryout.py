@@ -18,7 +18,7 @@ from mage_es.engine.config import MOST
 from mage_es.engine.study.commands.ring import OPTIONS, NameOption, ring_table
 
 if TYPE_CHECKING:
-    from mage_es.engine.study.ring import RingDifference, RingRow
+    from mage_es.engine.study.ring import RingDifference
     from mage_es.engine.study.tryout import TryoutReport
 
 EXAMPLES = examples(
@@ -75,6 +75,8 @@ def verdict(report: TryoutReport) -> list[str]:
     rows = {row.method: row for row in report.ring.rows}
     nothing, plain, mage = rows["zero_shot"], rows["knn"], rows["mage"]
     of, gain, over = mage.total, report.gain, report.over_plain
+    own, rival = (row.input_tokens + row.output_tokens for row in (mage, plain))
+    cost = f"{own / rival:.2f} times" if rival else "none"
     said = [
         f"{report.ring.execution} alone got {nothing.correct} of {of} right, and {mage.correct} of {of} after learning "
         f"from {report.ring.learned} questions: {_spread(gain)}.",
@@ -87,7 +89,7 @@ def verdict(report: TryoutReport) -> list[str]:
         + {"better": "MAGE is better, by ", "worse": "MAGE lost, by ", "level": "no difference is shown, "}[
             report.shown_over_plain
         ]
-        + f"{_spread(over)}, at {_cost(mage, plain)} of its tokens.",
+        + f"{_spread(over)}, at {cost} of its tokens.",
     ]
     if report.is_look_up:
         said.append(
@@ -102,8 +104,3 @@ def verdict(report: TryoutReport) -> list[str]:
 def _spread(difference: RingDifference) -> str:
     spread = difference.interval
     return f"{difference.points:+.0f} points (95 % interval {spread.low:+.0f} to {spread.high:+.0f})"
-
-
-def _cost(row: RingRow, other: RingRow) -> str:
-    whole, rival = (each.input_tokens + each.output_tokens for each in (row, other))
-    return f"{whole / rival:.2f} times" if rival else "none"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
 
 from mage_es.engine.run.exams import RecordedExam
-from mage_es.engine.study.reporting.cells import Entry, StudyTable, columns
+from mage_es.engine.study.reporting.cells import TableRow, columns
 from mage_es.engine.study.reporting.judging import replies_of
 from mage_es.engine.study.reporting.recorded import RecordedRun
-from mage_es.engine.study.reporting.study import Study
+from mage_es.engine.study.reporting.study import Study, TableBody, table
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import MemoryAppended, QuestionPlanned
 
@@ -16,82 +16,62 @@ _LONGEST = 600
 """How many characters of a text the table shows."""
 
 
-def bundles(study: Study) -> StudyTable:
+@table(
+    "bundles",
+    "Retrieved memory bundles",
+    "tab:bundle_example, tab:bundle_example_hotpotqa",
+    "one exam question for each benchmark: of those answered right the one with most kinds of memories in its prompt; "
+    f"texts are cut at {_LONGEST} characters",
+)
+def bundles(study: Study) -> TableBody:
     """Return, for the first full run of each benchmark, the right answer whose bundle has the most kinds of memories.
 
     [tables, bundles and settings] Ties go to the smallest id.
     """
-    body: list[tuple[Entry, ...]] = []
-    shown: set[str] = set()
+    body: dict[str, list[TableRow]] = {}
     for place in study.full():
         for seed, exam in study.exams(place).items():
-            if place.benchmark not in shown and (planned := _richest(study.at(place)[seed], exam)):
-                shown.add(place.benchmark)
-                body += [(place.benchmark, *row) for row in _rows(study.at(place)[seed], exam, planned)]
-    return StudyTable(
-        name="bundles",
-        title="Retrieved memory bundles",
-        place="tab:bundle_example, tab:bundle_example_hotpotqa",
-        measure="one exam question for each benchmark: of those answered right the one with most kinds of memories "
-        f"in its prompt; texts are cut at {_LONGEST} characters",
-        columns=columns("Benchmark", "Part", "Text"),
-        rows=tuple(body),
-    )
+            if rows := [] if place.benchmark in body else list(_rows(study.at(place)[seed], exam)):
+                body[place.benchmark] = [(place.benchmark, *row) for row in rows]
+    return TableBody(columns("Benchmark", "Part", "Text"), [row for rows in body.values() for row in rows])
 
 
-def _richest(run: RecordedRun, exam: RecordedExam) -> QuestionPlanned | None:
-    """Return the plan of the right answer with the most kinds of memories, then the most memories, then the smallest
-    id."""
-    outcomes = _kinds(run)
-    reader = LogReader(run.run.exams_path / exam.name / "log")
+def _rows(run: RecordedRun, exam: RecordedExam) -> Iterator[TableRow]:
+    """Yield the facts of the right answer with the most kinds of memories, then the most memories, then the smallest
+    id; none if no right answer had memories."""
+    memories = {memory.memory_id: memory for memory in run.reader.of(MemoryAppended)}
     right = set(exam.answers.filter("correct")["question_id"])
-    return min(
-        (plan for plan in reader.of(QuestionPlanned) if plan.memories and plan.question_id in right),
-        key=lambda plan: (
-            -len({outcomes.get(hit.memory_id) for hit in plan.memories}),
+
+    def rank(plan: QuestionPlanned) -> tuple[int, int, str]:
+        known = (memories.get(hit.memory_id) for hit in plan.memories)
+        return (
+            -len({memory and (memory.outcome, memory.kind) for memory in known}),
             -len(plan.memories),
             plan.question_id,
-        ),
-        default=None,
-    )
+        )
+
+    plans = LogReader(run.run.exams_path / exam.name / "log").of(QuestionPlanned)
+    plan = min((each for each in plans if each.memories and each.question_id in right), key=rank, default=None)
+    if plan is None:
+        return
+    name = plan.question_id
+    question = {text.id: text.question for text in run.reader.questions()[0]}.get(name, name)
+    yield "question", _cut(question)
+    yield "task type / skill", f"{plan.task_type} / {plan.skill}"
+    yield "search arm / route", f"{plan.search_arm} / {plan.routing_arm}"
+    for hit in plan.memories:
+        yield from _memory(memories[hit.memory_id], hit.similarity)
+    yield "the learner's output", _cut(str(replies_of(run, exam).get(name, "")))
+    score, judge = exam.answers.filter(question_id=name).select("score", "judge").row(0)
+    yield "score", f"{score:g}, by {judge}"
 
 
-def _kinds(run: RecordedRun) -> Mapping[str, tuple[str, str]]:
-    return {memory.memory_id: (memory.outcome, memory.kind) for memory in run.reader.of(MemoryAppended)}
-
-
-def _rows(run: RecordedRun, exam: RecordedExam, planned: QuestionPlanned) -> Sequence[tuple[str, str]]:
-    reply = str(replies_of(run, exam).get(planned.question_id, ""))
-    rows = [
-        ("question", _question(run, planned.question_id)),
-        ("task type / skill", f"{planned.task_type} / {planned.skill}"),
-        ("search arm / route", f"{planned.search_arm} / {planned.routing_arm}"),
-    ]
-    wanted = {hit.memory_id: hit.similarity for hit in planned.memories}
-    found = {memory.memory_id: memory for memory in run.reader.of(MemoryAppended) if memory.memory_id in wanted}
-    for name, similarity in wanted.items():
-        rows += _memory(found[name], similarity)
-    score, judge = exam.answers.filter(question_id=planned.question_id).select("score", "judge").row(0)
-    return [*rows, ("the learner's output", _cut(reply)), ("score", f"{score:g}, by {judge}")]
-
-
-def _memory(memory: MemoryAppended, similarity: float) -> Sequence[tuple[str, str]]:
+def _memory(memory: MemoryAppended, similarity: float) -> Iterator[TableRow]:
     kind = f", {memory.kind}" if memory.kind else ""
-    title = memory.outcome.replace("_", " ") + kind
-    texts = {
-        "question": memory.question,
-        "recognise": memory.recognise,
-        "reasoning": memory.reasoning,
-        "wrong answer": memory.wrong_answer,
-        "answer": memory.answer,
-    }
-    born = f"iteration {memory.iteration}, cosine {similarity:.3f}"
-    return [(title, born), *((f"  {name}", _cut(text)) for name, text in texts.items() if text)]
-
-
-def _question(run: RecordedRun, name: str) -> str:
-    texts = {text.id: text.question for text in run.reader.questions()[0]}
-    return _cut(texts.get(name, name))
+    yield memory.outcome.replace("_", " ") + kind, f"iteration {memory.iteration}, cosine {similarity:.3f}"
+    for field in ("question", "recognise", "reasoning", "wrong_answer", "answer"):
+        if text := getattr(memory, field):
+            yield f"  {field.replace('_', ' ')}", _cut(text)
 
 
 def _cut(text: str) -> str:

@@ -1,17 +1,31 @@
-"""A report's tables as data: means with their deviation and number.
+"""A report's tables as data, and how their numbers are made: means with deviation and number, paired differences.
 
 Rules
     - A number that was not measured is None, never a zero and never a guess.
     - Percentages are 0 to 100, differences of them are points; a deviation is that of a sample (n - 1).
+    - Two systems are compared on the same seeds only, or within a seed on the same questions only.
+    - With two or more common seeds the interval is that of the mean difference (t, n - 1 degrees of freedom).
+    - With one it is that of `run/exams.py` `by_question`.
+    - Without a common seed there is a difference of means, and no interval.
 """
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
-from mage_es.engine.run.exams import Interval
+from mage_es.engine.rules.distributions import t_quantile, t_tail
+from mage_es.engine.run.exams import LEVEL, Interval, by_question
+
+BY_SEED = "t, paired by seed"
+OF_MEAN = "t"
+
+QuestionScores = Mapping[str, float]
+"""The scores of one system on the questions of one seed, in [0, 1]."""
 
 Unit = Literal["percent", "points", "count", "dollars", "seconds", "value"]
 
@@ -31,6 +45,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, tag="cell"):
 
 
 Entry = Cell | str | None
+TableRow = tuple[Entry, ...]
 
 
 class TableColumn(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +63,7 @@ class StudyTable(msgspec.Struct, frozen=True, kw_only=True):
     place: str
     measure: str
     columns: tuple[TableColumn, ...]
-    rows: tuple[tuple[Entry, ...], ...]
+    rows: tuple[TableRow, ...]
     notes: tuple[str, ...] = ()
 
     @property
@@ -69,13 +84,57 @@ def columns(*names: str, group: str = "") -> tuple[TableColumn, ...]:
     return tuple(TableColumn(name=name, group=group) for name in names)
 
 
-def with_best(row: tuple[Entry, ...], places: range) -> tuple[Entry, ...]:
-    """Return the row with the highest mean among these columns marked as best, if at least two of them have a mean."""
-    filled = [(entry.mean, -at) for at in places if isinstance(entry := row[at], Cell)]
+def with_best(row: TableRow) -> TableRow:
+    """Return the row with the highest mean marked as best, if at least two of its entries have a mean."""
+    filled = [(entry.mean, -at) for at, entry in enumerate(row) if isinstance(entry, Cell)]
     if len(filled) < 2:
         return row
     best = -max(filled)[1]
     return tuple(
-        msgspec.structs.replace(entry, best=True) if at == best and isinstance(entry, Cell) else entry
-        for at, entry in enumerate(row)
+        replace(entry, best=True) if at == best and isinstance(entry, Cell) else entry for at, entry in enumerate(row)
     )
+
+
+def cell_of(values: Iterable[float], unit: Unit = "percent", *, interval: str = "") -> Cell | None:
+    """Return mean, deviation and number of values, one for each run; None without values. `interval` is the method of
+    the mean's t interval, "" for none."""
+    found = list(values)
+    if not found:
+        return None
+    mean, deviation = statistics.fmean(found), statistics.stdev(found) if len(found) > 1 else None
+    between = _t_interval(found, interval) if interval and len(found) > 1 else None
+    return Cell(mean=mean, sd=deviation, n=len(found), unit=unit, interval=between)
+
+
+def difference(one: Mapping[int, QuestionScores], other: Mapping[int, QuestionScores]) -> Cell | None:
+    """Return `one` minus `other` in points, with the interval that their common seeds allow; None without data.
+
+    Both map seeds to the score of each question. For a pair of runs the questions that both answered count.
+
+    [tables, main results] A t interval on common seeds; one seed is paired by question (exact, and its sign test);
+    none without a common seed.
+    """
+    seeds = sorted(seed for seed in one.keys() & other.keys() if one[seed].keys() & other[seed].keys())
+    if not seeds:
+        sides = [[100 * statistics.fmean(each.values()) for each in side.values() if each] for side in (one, other)]
+        if not all(sides):
+            return None
+        points = statistics.fmean(sides[0]) - statistics.fmean(sides[1])
+        return Cell(mean=points, sd=None, n=min(map(len, sides)), unit="points")
+    pairs = [
+        [one[seed][name] - other[seed][name] for name in sorted(one[seed].keys() & other[seed].keys())]
+        for seed in seeds
+    ]
+    cell = cell_of((100 * statistics.fmean(each) for each in pairs), "points", interval=BY_SEED)
+    return replace(cell, interval=by_question(pairs[0])) if cell and len(pairs) == 1 else cell
+
+
+def _t_interval(values: Sequence[float], method: str) -> Interval:
+    """Return the t interval of a mean and, for differences, the p value of a zero mean."""
+    n, mean, deviation = len(values), statistics.fmean(values), statistics.stdev(values)
+    error = deviation / n**0.5
+    half = t_quantile((1 + LEVEL) / 2, n - 1) * error
+    p = None
+    if method != OF_MEAN:
+        p = 2 * t_tail(abs(mean) / error, n - 1) if error else float(mean == 0)
+    return Interval(low=mean - half, high=mean + half, method=method, pairs=n, p=p)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
+from typing import get_args
 
 import polars as pl
 
 from mage_es.engine.benchmarks.registry import title as titled
 from mage_es.engine.study.reporting.accuracy import over_start, over_strongest
-from mage_es.engine.study.reporting.cells import Cell
+from mage_es.engine.study.reporting.cells import Cell, cell_of
 from mage_es.engine.study.reporting.charts import Bar, Chart, ChartMark, Series, bar_chart, line_chart, stacked_chart
 from mage_es.engine.study.reporting.costs import TIER_NAMES
-from mage_es.engine.study.reporting.statistics import cell_of
+from mage_es.engine.study.reporting.recorded import ExamState
 from mage_es.engine.study.reporting.study import MEASURED, Measure, Study
 from mage_es.engine.study.reporting.systems import FULL, NO_SUCCESS, Placement
 from mage_es.events.digests import sha256_text
@@ -55,15 +56,12 @@ def _accuracy(study: Study, place: Placement) -> Chart | None:
     measure: Measure = "score" if study.is_sequential(place.benchmark) else "accuracy"
     series = []
     for each in places:
-        runs = [run for run in study.at(each).values() if run.iterations]
-        if not runs:
-            continue
-        last = max(run.iterations[-1] for run in runs)
-        line = _along([run.anchors(MEASURED[measure]) for run in runs], "value")
-        first = min(run.iterations[0] for run in runs)
-        exams = ((first - 1.0, study.reached(each, measure, at="start")), (last, study.reached(each, measure)))
-        points = [_mark(x, cell) for x, cell in exams if cell]
-        series.append(Series(each.system, line, points, banded=each.system == FULL))
+        if runs := [run for run in study.at(each).values() if run.iterations]:
+            line = _along([run.anchors(MEASURED[measure]) for run in runs], "value")
+            ends = min(run.iterations[0] for run in runs) - 1.0, max(run.iterations[-1] for run in runs)
+            exams = (study.reached(each, measure, at) for at in get_args(ExamState))
+            points = [_mark(x, cell) for x, cell in zip(ends, exams, strict=True) if cell]
+            series.append(Series(each.system, line, points, banded=each.system == FULL))
     title = f"{_title(study, place)}: anchors (lines) and held-out questions (◆)"
     return line_chart(title, series, x="iteration", y="accuracy, %" if measure == "accuracy" else "score, %", high=100)
 
@@ -106,43 +104,31 @@ def _shares(planned: pl.DataFrame, arm: str) -> dict[str, list[ChartMark]]:
 
 def _cost(study: Study) -> Chart | None:
     """Return the mean calls of each tier that has any, rounded to whole calls."""
-    runs = [run for run in study.counted if not run.baseline]
-    benchmarks = sorted({run.begun.benchmark for run in runs})
-    panels = {
-        f"{tier} calls a run": [
-            Bar(
-                study.titles.get(name, name),
-                fmean(run.ledger.total(tier).calls for run in runs if run.begun.benchmark == name),
-            )
-            for name in benchmarks
-        ]
-        for tier in TIER_NAMES
-        if any(run.ledger.total(tier).calls for run in runs)
-    }
+    panels: dict[str, list[Bar]] = {}
+    for tier in TIER_NAMES:
+        calls: dict[str, list[int]] = {}
+        for run in sorted(study.learning, key=lambda run: run.begun.benchmark):
+            calls.setdefault(run.begun.benchmark, []).append(run.ledger.total(tier).calls)
+        if any(map(any, calls.values())):
+            panels[f"{tier} calls a run"] = [Bar(study.titles.get(name, name), fmean(n)) for name, n in calls.items()]
     return bar_chart(panels, title="Model calls by tier, mean over runs", digits=0) if panels else None
 
 
 def _gains(study: Study, full: Sequence[Placement]) -> Chart | None:
-    def by_success_memories(place: Placement) -> Cell | None:
-        return study.gain(place, place._replace(system=NO_SUCCESS))
-
     kinds: Mapping[str, Callable[[Placement], Cell | None]] = {
         "over the exam before": lambda place: over_start(study, place),
         "over the strongest baseline": lambda place: over_strongest(study, place),
-        "by success memories": by_success_memories,
+        "by success memories": lambda place: study.gain(place, place._replace(system=NO_SUCCESS)),
     }
     panels = {}
     for kind, gain in kinds.items():
-        found = [(place, gain(place)) for place in full]
-        if any(cell for _, cell in found):
-            panels[f"{kind}, points"] = [_bar(_title(study, place), cell) for place, cell in found]
+        bars = []
+        for name, cell in ((_title(study, place), gain(place)) for place in full):
+            ends = (cell.interval.low, cell.interval.high) if cell and cell.interval else ()
+            bars.append(Bar(name, cell.mean if cell else None, *ends))
+        if any(bar.value is not None for bar in bars):
+            panels[f"{kind}, points"] = bars
     return bar_chart(panels, title="Effect sizes in exams, with 95 % intervals") if panels else None
-
-
-def _bar(name: str, cell: Cell | None) -> Bar:
-    if cell is None:
-        return Bar(name, None)
-    return Bar(name, cell.mean, *((cell.interval.low, cell.interval.high) if cell.interval else ()))
 
 
 def _along(runs: Sequence[pl.DataFrame], column: str) -> list[ChartMark]:

@@ -2,65 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import polars as pl
 
-from mage_es.engine.study.reporting.cells import Entry, StudyTable, columns
+from mage_es.engine.study.reporting.cells import TableRow, cell_of, columns
 from mage_es.engine.study.reporting.recorded import RecordedRun
-from mage_es.engine.study.reporting.statistics import cell_of
-from mage_es.engine.study.reporting.study import Study
+from mage_es.engine.study.reporting.study import Study, TableBody, table
+from mage_es.engine.study.reporting.systems import Placement
 
-_SIZES = {
-    "Skills": "skills",
-    "Failure memories": "failure memories",
-    "Success memories": "success memories",
-    "Principles": "principles",
-    "Task types covered": "task types covered",
-    "of": "task types",
-    "Nodes": "nodes",
-    "Edges": "edges",
-}
-"""The table's columns, and those of `RecordedRun.growth`; a task type is covered once it has been a target of
-EVOLVE."""
-
-_RECOVERY = {
-    "iteration": pl.Int64,
-    "fresh": pl.Float64,
-    "recovered share": pl.Float64,
-    "revisits": pl.Int64,
-    "recovered": pl.Int64,
-    "solved": pl.Int64,
-    "failed": pl.Int64,
-}
+_SIZES = (
+    *("skills", "failure memories", "success memories", "principles"),
+    *("task types covered", "task types", "nodes", "edges"),
+)
+"""The sizes shown, of `RecordedRun.growth`; a task type is covered once it has been a target of EVOLVE."""
+_SHARES = ("New questions, accuracy", "Revisits, accuracy")
+_COUNTS = ("Revisits", "Recovered", "Solved pool", "Failed pool")
 
 
-def growth(study: Study) -> StudyTable:
+@table("growth", "Graph growth", "tab:growth", "sizes at the end of each iteration, mean ± sd over seeds")
+def growth(study: Study) -> TableBody:
     """Return sizes of the graph at the end of each iteration (start: before the first), one block for each system.
 
     [tables, graph growth] A type is covered once EVOLVE had it as a target.
     """
-    places = study.full()
-    head = study.head(places, "learner", "teacher", "setting")
-    body: list[tuple[Entry, ...]] = []
-    for place in places:
+
+    def rows(place: Placement) -> Iterator[TableRow]:
         grown = pl.concat([run.growth for run in study.at(place).values()]).sort("iteration")
-        for (k,), rows in grown.group_by("iteration", maintain_order=True):
-            sizes = (cell_of(rows[size], "count") for size in _SIZES.values())
-            body.append((*head.cells(place), "start" if k == -1 else str(k), *sizes))
-    return StudyTable(
-        name="growth",
-        title="Graph growth",
-        place="tab:growth",
-        measure="sizes at the end of each iteration, mean ± sd over seeds",
-        columns=(*head.columns, *columns("Iteration", *_SIZES)),
-        rows=tuple(body),
-        notes=head.notes,
-    )
+        for (k,), sizes in grown.group_by("iteration", maintain_order=True):
+            yield "start" if k == -1 else str(k), *(cell_of(sizes[size], "count") for size in _SIZES)
+
+    heads = ("of" if size == "task types" else size.capitalize() for size in _SIZES)
+    return study.by_place(study.full(), columns("Iteration", *heads), rows)
 
 
 def recovery_of(run: RecordedRun) -> pl.DataFrame:
-    """Return for each iteration the accuracy of `fresh` questions and of revisits in percent, and counts.
+    """Return for each iteration the accuracy of fresh questions and of revisits in percent, and counts.
 
-    `solved` are the questions ever answered right so far, `failed` those whose latest answer is wrong.
+    The solved pool are the questions ever answered right so far, the failed pool those whose latest answer is wrong.
     """
     asked = run.answers.filter(pl.col("purpose").is_in(["fresh", "revisit"]))
     rows = []
@@ -71,42 +50,33 @@ def recovery_of(run: RecordedRun) -> pl.DataFrame:
         latest = so_far.group_by("question_id", maintain_order=True).agg(pl.col("correct").last())["correct"]
         solved = so_far.filter("correct")["question_id"].n_unique()
         rows.append((k, *shares, len(again), again.sum(), solved, (~latest).sum()))
-    return pl.DataFrame(rows, schema=_RECOVERY, orient="row")
+    schema = {"iteration": pl.Int64, **dict.fromkeys(_SHARES, pl.Float64), **dict.fromkeys(_COUNTS, pl.Int64)}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def recovery(study: Study) -> StudyTable:
+@table(
+    "recovery",
+    "Recovery of earlier failures",
+    "tab:recovery_example",
+    "accuracy of the evaluation in evolution (fresh questions, not the exam) in percent, and counts; mean ± sd over "
+    "seeds",
+)
+def recovery(study: Study) -> TableBody:
     """Return per iteration how many earlier failures were answered right when they were asked again.
 
     [tables, recovery] Sums are computed; the paper's column adds up to 68, not 78.
     """
-    places = study.full()
-    head = study.head(places, "learner", "teacher", "setting")
-    body: list[tuple[Entry, ...]] = []
-    for place in places:
+
+    def rows(place: Placement) -> Iterator[TableRow]:
         runs = [recovery_of(run) for run in study.at(place).values()]
         every = pl.concat(runs).sort("iteration")
         if every.is_empty():
-            body.append((*head.cells(place), "0", *[None] * 6))
-            continue
-        for (k,), rows in every.group_by("iteration", maintain_order=True):
-            cells = (
-                cell_of(rows[name].drop_nulls(), "percent" if kind == pl.Float64 else "count")
-                for name, kind in list(_RECOVERY.items())[1:]
-            )
-            body.append((*head.cells(place), str(k), *cells))
-        recovered = cell_of((int(run["recovered"].sum()) for run in runs), "count")
-        body.append((*head.cells(place), "sum", "", "", "", recovered, "", ""))
-    names = ("New questions, accuracy", "Revisits, accuracy", "Revisits", "Recovered", "Solved pool", "Failed pool")
-    return StudyTable(
-        name="recovery",
-        title="Recovery of earlier failures",
-        place="tab:recovery_example",
-        measure="accuracy of the evaluation in evolution (fresh questions, not the exam) in percent, and counts; "
-        "mean ± sd over seeds",
-        columns=(*head.columns, *columns("Iteration", *names)),
-        rows=tuple(body),
-        notes=(
-            *head.notes,
-            "Solved pool: questions ever answered right. Failed pool: questions whose failure is still open.",
-        ),
-    )
+            yield "0", *[None] * 6
+            return
+        for (k,), found in every.group_by("iteration", maintain_order=True):
+            shares = (cell_of(found[name].drop_nulls()) for name in _SHARES)
+            yield str(k), *shares, *(cell_of(found[name], "count") for name in _COUNTS)
+        yield "sum", "", "", "", cell_of((int(run["Recovered"].sum()) for run in runs), "count"), "", ""
+
+    note = "Solved pool: questions ever answered right. Failed pool: questions whose failure is still open."
+    return study.by_place(study.full(), columns("Iteration", *_SHARES, *_COUNTS), rows, [note])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import polars as pl
 
@@ -11,10 +10,9 @@ from mage_es.engine.benchmarks.measuring import Prediction
 from mage_es.engine.run.exams import RULE, RecordedExam
 from mage_es.engine.run.questions import recorded_benchmark
 from mage_es.engine.seams.benchmark import SPLITS, Benchmark, Question, scored
-from mage_es.engine.study.reporting.cells import Entry, StudyTable, columns
+from mage_es.engine.study.reporting.cells import TableRow, cell_of, columns
 from mage_es.engine.study.reporting.recorded import RecordedRun
-from mage_es.engine.study.reporting.statistics import cell_of
-from mage_es.engine.study.reporting.study import Study
+from mage_es.engine.study.reporting.study import Study, TableBody, table
 from mage_es.engine.study.reporting.systems import Placement
 from mage_es.engine.verbs.agreement import kappa
 from mage_es.engine.verbs.score import ByVerdict, measures_of
@@ -27,111 +25,89 @@ CROSS_CHECK = ("em", "f1", "lenient")
 """The metrics beside the verdict; appendix, HotpotQA cross-check."""
 
 
-class Deciders(NamedTuple):
-    """Shares in percent of some answers, and Cohen's kappa of the strict rule and the verdict."""
-
-    by_rule: float
-    by_judge: float
-    right: float
-    strictly_right: float
-    agreeing: float
-    kappa: float
-
-
-def judging(study: Study) -> StudyTable:
+@table(
+    "judging",
+    "Rule and judge",
+    "section 4.1, baselines and scoring; appendix, cross-check",
+    "percent of the answers of a run, mean ± sd over the runs of all systems; agreement: strict rule and verdict both "
+    "right or both wrong, with Cohen's kappa",
+)
+def judging(study: Study) -> TableBody:
     """Return who decided answers, and how far the strict rule and the verdicts agree, in evolution and in exams.
 
     [tables, judges] With Cohen's kappa.
     """
-    runs = [run for run in study.counted if not run.baseline]
-    body: list[tuple[Entry, ...]] = []
-    for benchmark in sorted({run.begun.benchmark for run in runs}):
-        here = [run for run in runs if run.begun.benchmark == benchmark]
+    body: list[TableRow] = []
+    for benchmark in sorted({run.begun.benchmark for run in study.learning}):
+        here = [run for run in study.learning if run.begun.benchmark == benchmark]
         examined = [pl.concat([exam.answers for exam in run.exams]) for run in here if run.exams]
         for where, every in (("evolution", [run.answers for run in here]), ("exams", examined)):
-            answers = [each for each in every if not each.is_empty()]
-            found = [agreement(each) for each in answers]
-            if found:
-                count = cell_of(map(len, answers), "count")
-                shares = [cell_of(values) for values in zip(*(f[:-1] for f in found), strict=True)]
-                body.append((benchmark, where, count, *shares, cell_of((f.kappa for f in found), "value")))
-    decided = columns("rule", "judge", group="decided by")
-    return StudyTable(
-        name="judging",
-        title="Rule and judge",
-        place="section 4.1, baselines and scoring; appendix, cross-check",
-        measure="percent of the answers of a run, mean ± sd over the runs of all systems; agreement: "
-        "strict rule and verdict both right or both wrong, with Cohen's kappa",
-        columns=(
-            *columns("Benchmark", "Answers of", "n"),
-            *decided,
-            *columns("right", "strictly right", "agreement", "kappa"),
-        ),
-        rows=tuple(body),
-        notes=("The rule first: a judge is asked what it leaves undecided, near misses and cross-checked wrong ones.",),
+            if answers := [each for each in every if not each.is_empty()]:
+                *shares, kappas = zip(*map(agreement, answers), strict=True)
+                cells = (cell_of(map(len, answers), "count"), *map(cell_of, shares), cell_of(kappas, "value"))
+                body.append((benchmark, where, *cells))
+    heads = (
+        *columns("Benchmark", "Answers of", "n"),
+        *columns("rule", "judge", group="decided by"),
+        *columns("right", "strictly right", "agreement", "kappa"),
     )
+    note = "The rule first: a judge is asked what it leaves undecided, near misses and cross-checked wrong ones."
+    return TableBody(heads, body, [note])
 
 
-def agreement(answers: pl.DataFrame) -> Deciders:
-    correct, strict, judge = answers["correct"], answers["strict"], answers["judge"]
-    rule, right, strictly_right, agreeing = (
-        int(kind.sum()) / len(answers) for kind in (judge == RULE, correct, strict, correct == strict)
+def agreement(answers: pl.DataFrame) -> tuple[float, ...]:
+    """Return how many answers, in percent, the rule and a judge decided, are right, are strictly right, and are right
+    by both or by neither; last Cohen's kappa of the strict rule and the verdict."""
+    correct, strict = answers["correct"], answers["strict"]
+    rule, *shares = (
+        int(kind.sum()) / len(answers) for kind in (answers["judge"] == RULE, correct, strict, correct == strict)
     )
-    return Deciders(
-        by_rule=100 * rule,
-        by_judge=100 * (1 - rule),
-        right=100 * right,
-        strictly_right=100 * strictly_right,
-        agreeing=100 * agreeing,
-        kappa=kappa(list(zip(correct, strict, strict=True))),
-    )
+    percents = (100 * share for share in (rule, 1 - rule, *shares))
+    return *percents, kappa(list(zip(correct, strict, strict=True)))
 
 
-def metrics(study: Study) -> StudyTable:
+@table(
+    "metrics",
+    "Official metrics of the same replies",
+    "appendix, cross-checks",
+    "the benchmark's own metrics on the recorded replies of the final exams, mean ± sd over seeds",
+)
+def metrics(study: Study) -> TableBody:
     """Return the benchmark's own metrics of the final exams' replies, one row for each benchmark, system and metric."""
-    places = [place for place in study.places if study.exams(place)]
-    head = study.head(places, "learner", "teacher", "setting")
-    body: list[tuple[Entry, ...]] = []
-    problems: list[str] = []
-    for place in places:
-        measured, problem = _measured(study, place)
-        if problem and problem not in problems:
-            problems.append(problem)
-        for name in dict.fromkeys(name for one in measured for name in one):
-            values = (one[name] for one in measured if name in one)
-            body.append((*head.cells(place), place.system, name, cell_of(values, "value")))
-    return StudyTable(
-        name="metrics",
-        title="Official metrics of the same replies",
-        place="appendix, cross-checks",
-        measure="the benchmark's own metrics on the recorded replies of the final exams, mean ± sd over seeds",
-        columns=(*head.columns, *columns("System", "Metric", "Value")),
-        rows=tuple(body),
-        notes=(*head.notes, *problems),
-    )
+    measured, problems = _all_measured(study, study.places)
+
+    def rows(place: Placement) -> Iterator[TableRow]:
+        for name in dict.fromkeys(name for one in measured[place] for name in one):
+            yield place.system, name, cell_of((one[name] for one in measured[place] if name in one), "value")
+
+    return study.by_place(list(measured), columns("System", "Metric", "Value"), rows, problems)
 
 
-def hotpotqa(study: Study) -> StudyTable:
+@table(
+    "hotpotqa",
+    "HotpotQA under three metrics",
+    "tab:hotpot_emf1",
+    "percent of the final exam's answers, mean ± sd over seeds; lenient: F1 of at least 0.5",
+)
+def hotpotqa(study: Study) -> TableBody:
     """Return HotpotQA's accuracy, exact match, F1 and lenient F1 for every system, the highest accuracy first."""
-    places = [place for place in study.places if place.benchmark == HOTPOTQA and study.exams(place)]
-    head = study.head(places, "learner", "teacher", "setting")
-    body, problems = list[tuple[float, tuple[Entry, ...]]](), list[str]()
-    for place in places:
-        measured, problem = _measured(study, place)
-        problems += [problem] if problem and problem not in problems else []
-        reached = study.reached(place)
-        cells = (cell_of(100 * one[name] for one in measured if name in one) for name in CROSS_CHECK)
-        method = study.called(place.system, [place])
-        body.append((getattr(reached, "mean", -1.0), (*head.cells(place), method, reached, *cells)))
-    return StudyTable(
-        name="hotpotqa",
-        title="HotpotQA under three metrics",
-        place="tab:hotpot_emf1",
-        measure="percent of the final exam's answers, mean ± sd over seeds; lenient: F1 of at least 0.5",
-        columns=(*head.columns, *columns("Method", "Verdict", "EM", "F1", "Lenient")),
-        rows=tuple(row for _, row in sorted(body, key=lambda pair: -pair[0])),
-        notes=(*head.notes, *problems),
-    )
+    measured, problems = _all_measured(study, [place for place in study.places if place.benchmark == HOTPOTQA])
+
+    def rows(place: Placement) -> Iterator[TableRow]:
+        cells = (cell_of(100 * one[name] for one in measured[place] if name in one) for name in CROSS_CHECK)
+        yield study.called(place.system, [place]), study.reached(place), *cells
+
+    best = sorted(measured, key=lambda place: -getattr(study.reached(place), "mean", -1.0))
+    return study.by_place(best, columns("Method", "Verdict", "EM", "F1", "Lenient"), rows, problems)
+
+
+def _all_measured(
+    study: Study, places: Iterable[Placement]
+) -> tuple[Mapping[Placement, list[Mapping[str, float]]], Sequence[str]]:
+    """Return the metrics of each placement that has final exams, and why there are none for some."""
+    found = {place: _measured(study, place) for place in places if study.exams(place)}
+    problems = dict.fromkeys(problem for _, problem in found.values() if problem)
+    return {place: measured for place, (measured, _) in found.items()}, list(problems)
 
 
 def _measured(study: Study, place: Placement) -> tuple[list[Mapping[str, float]], str]:
@@ -157,11 +133,14 @@ def _measured(study: Study, place: Placement) -> tuple[list[Mapping[str, float]]
 
 def replies_of(run: RecordedRun, exam: RecordedExam) -> Mapping[str, object]:
     """Return the last reply to each question of an exam as it was recorded; for an episode, its actions."""
-    reader = _log_of(run, exam)
-    answered = set(exam.answers["question_id"])
-    if not exam.episodes.is_empty():
-        return {name: list(actions) for name, actions in _actions(reader).items() if name in answered}
-    return {name: texts[name] for name, texts in _replies(reader).items() if name in answered and name in texts}
+    reader, answered = _log_of(run, exam), set(exam.answers["question_id"])
+    if exam.episodes.is_empty():
+        return {name: texts[name] for name, texts in _replies(reader).items() if name in answered and name in texts}
+    steps: dict[str, dict[int, str]] = {}
+    for event in reader.of(EpisodeStepped):
+        if event.purpose == "exam" and event.episode_id in answered:
+            steps.setdefault(event.episode_id, {})[event.step] = event.action
+    return {name: [action for _, action in sorted(taken.items())] for name, taken in steps.items()}
 
 
 def _scored(
@@ -177,9 +156,9 @@ def _scored(
     replies, wanted = _replies(reader), questions.keys() & set(exam.answers["question_id"])
     found: dict[str, object] = dict.fromkeys(sorted(wanted), "")  # a question without an answer was nevertheless asked
     for event in reader.of(AnswerJudged):
-        if event.question_id not in wanted:
-            continue
         name, texts = event.question_id, replies.get(event.question_id, {})
+        if name not in wanted:
+            continue
         found[name] = texts[name] if texts.keys() == {name} else f"Answer: {event.answer}" if event.answer else ""
         for text in texts.values() if len(texts) > 1 else ():
             if scored(benchmark, questions[name], text).answer == event.answer:
@@ -199,11 +178,3 @@ def _replies(reader: LogReader) -> Mapping[str, Mapping[str, str]]:
             for name in (event.about, event.about.rpartition("/")[0]):
                 found.setdefault(name, {})[event.about] = event.text
     return found
-
-
-def _actions(reader: LogReader) -> Mapping[str, Iterable[str]]:
-    found: dict[str, dict[int, str]] = {}
-    for event in reader.of(EpisodeStepped):
-        if event.purpose == "exam":
-            found.setdefault(event.episode_id, {})[event.step] = event.action
-    return {name: [steps[step] for step in sorted(steps)] for name, steps in found.items()}

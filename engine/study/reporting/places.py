@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -38,41 +38,51 @@ from mage_es.engine.study.reporting.systems import (
 Seeds = Mapping[int, RecordedRun]
 
 
-class _Apart(NamedTuple):
-    """The settings in which the runs of a benchmark differ, and those in which the baselines of one name differ."""
+class _Compared(NamedTuple):
+    """The runs of a benchmark: the parts that none of them has, which do not count as switched off; the letters of the
+    cascade that some have; the settings in which they differ, and those in which the baselines of one name differ."""
 
+    lacking: frozenset[str]
+    cascade: str
     settings: Sequence[str]
     baselines: Mapping[str, Sequence[str]]
+
+    @classmethod
+    def of(cls, benchmark: str, runs: Sequence[RecordedRun]) -> _Compared:
+        systems = [run for run in runs if not run.baseline]
+        # A part that is off by default deserves mention only beside a run that has it.
+        configs = [Config(benchmark=benchmark), *(run.config for run in runs)]
+        lacking = {
+            name for field, (name, _, off) in PARTS.items() if all(getattr(config, field) == off for config in configs)
+        }
+        unguarded = {NO_GUARD} if all(run.config.guard == "off" for run in runs) else set()
+        apart = {*differing(runs, EXAMINED), *differing(systems, Config.__struct_fields__)}
+        ways = sorted({run.baseline for run in runs} - {""})
+        return cls(
+            frozenset(lacking | unguarded),
+            "".join(sorted({letter for run in systems for letter in cascade_of(run.config)})),
+            [name for name in Config.__struct_fields__ if name in apart],
+            {way: differing([run for run in runs if run.baseline == way], LOOKED_UP) for way in ways},
+        )
 
 
 class Places:
     def __init__(self, runs: Iterable[RecordedRun]) -> None:
         self.runs = list(runs)
         self._notes: list[str] = []
-        benchmarks = sorted({run.begun.benchmark for run in self.runs})
-        self._guarded = {run.begun.benchmark for run in self.runs if run.config.guard != "off"}
-        # A part that is off by default deserves mention only beside a run that has it.
-        self._lacking = {benchmark: frozenset(self._lacking_in(benchmark)) for benchmark in benchmarks}
-        # The cascade's parts that some run of a benchmark has: a part that no run has does not count as switched off.
-        self._cascade = {benchmark: self._cascade_of(benchmark) for benchmark in benchmarks}
-        self._apart = {benchmark: self._setting_apart(benchmark) for benchmark in benchmarks}
-        # Kept: both compare whole configurations, and every blank cell asks for them for every run.
-        self._conditions = {run: self._conditions_of(run) for run in self.runs}
-        self._places = {run: self._place_of(run) for run in self.runs}
+        benchmarks: dict[str, list[RecordedRun]] = {}
+        for run in self.runs:
+            benchmarks.setdefault(run.begun.benchmark, []).append(run)
+        self._compared = {benchmark: _Compared.of(benchmark, here) for benchmark, here in benchmarks.items()}
         self._by_place: dict[Placement, dict[int, RecordedRun]] = {}
         self._examined: dict[Placement, str] = {}
-        for run, place in self._places.items():
-            self._examined[place._replace(system=FULL)] = self._conditions[run]
+        for run in self.runs:
+            place = self.place(run)
+            self._examined[place._replace(system=FULL)] = self._examined_as(run)
             seeds = self._by_place.setdefault(place, {})
             if run.begun.seed in seeds:
                 self._notes.append(_superseded(seeds[run.begun.seed], run))
             seeds[run.begun.seed] = run
-
-    def _lacking_in(self, benchmark: str) -> Iterator[str]:
-        configs = [Config(benchmark=benchmark), *(run.config for run in self.runs if run.begun.benchmark == benchmark)]
-        for field, (name, _, off) in PARTS.items():
-            if all(getattr(config, field) == off for config in configs):
-                yield name
 
     @property
     def notes(self) -> list[str]:
@@ -81,47 +91,33 @@ class Places:
 
     def place(self, run: RecordedRun) -> Placement:
         """Return a run's placement. A baseline has no teacher, and only the settings of the exam."""
-        return self._places[run]
-
-    def _place_of(self, run: RecordedRun) -> Placement:
         benchmark, learner = run.begun.benchmark, self._names[run.begun.execution_model]
-        apart = self._apart[benchmark]
+        here = self._compared[benchmark]
         if run.baseline:
-            system = ", ".join((run.baseline, *told(run, apart.baselines.get(run.baseline, ()))))
-            return Placement(benchmark, learner, "", self._conditions[run], system)
-        unguarded = () if benchmark in self._guarded else (NO_GUARD,)
+            system = ", ".join((run.baseline, *told(run, here.baselines.get(run.baseline, ()))))
+            return Placement(benchmark, learner, "", self._examined_as(run), system)
+        unguarded = (NO_GUARD,) if NO_GUARD in here.lacking else ()
         begun = (f"from {run.parent.parent}",) if run.parent else ()
-        setting = ", ".join((*unguarded, *told(run, apart.settings), *begun))
-        shared = self._lacking[benchmark].union(unguarded)
-        system = system_of(run, shared=shared, cascade=self._cascade[benchmark])
+        setting = ", ".join((*unguarded, *told(run, here.settings), *begun))
+        system = system_of(run, shared=here.lacking, cascade=here.cascade)
         return Placement(benchmark, learner, self._names[run.begun.guidance_model], setting, system)
+
+    def _examined_as(self, run: RecordedRun) -> str:
+        settings = self._compared[run.begun.benchmark].settings
+        return ", ".join(told(run, [name for name in settings if name in EXAMINED]))
 
     def conditions(self, place: Placement) -> str:
         """Return the exam's part of a placement's setting, which its baselines must share."""
         return self._examined.get(place._replace(system=FULL), place.setting)
 
-    def _conditions_of(self, run: RecordedRun) -> str:
-        apart = self._apart[run.begun.benchmark]
-        return ", ".join(told(run, [name for name in apart.settings if name in EXAMINED]))
-
-    def _setting_apart(self, benchmark: str) -> _Apart:
-        """Return the settings in which the systems on a benchmark differ, and its baselines of each name."""
-        here = [run for run in self.runs if run.begun.benchmark == benchmark]
-        systems = [run for run in here if not run.baseline]
-        ways = sorted({run.baseline for run in here} - {""})
-        settings = {*differing(here, EXAMINED), *differing(systems, Config.__struct_fields__)}
-        return _Apart(
-            [name for name in Config.__struct_fields__ if name in settings],
-            {way: differing([run for run in here if run.baseline == way], LOOKED_UP) for way in ways},
-        )
-
-    def _cascade_of(self, benchmark: str) -> str:
-        systems = [run for run in self.runs if run.begun.benchmark == benchmark and not run.baseline]
-        return "".join(sorted({letter for run in systems for letter in cascade_of(run.config)}))
-
     @property
     def counted(self) -> list[RecordedRun]:
         return [run for place in self.places for run in self.at(place).values()]
+
+    @property
+    def learning(self) -> list[RecordedRun]:
+        """Return the runs that count and learned: baselines do not."""
+        return [run for run in self.counted if not run.baseline]
 
     @cached_property
     def places(self) -> Sequence[Placement]:
@@ -154,7 +150,7 @@ class Places:
         found = list[str]()
         for way in ways:
             variants = sorted(system for system in there if way_of(system) == way and system != way)
-            has_variants = all(self._apart[place.benchmark].baselines.get(way) for place in places)
+            has_variants = all(self._compared[place.benchmark].baselines.get(way) for place in places)
             is_plain = way in there or not has_variants
             found += [*([way] if is_plain else []), *variants]
         return found

@@ -50,6 +50,8 @@ from mage_es.projections.fold import fold_into
 from mage_es.projections.graph import Graph
 from mage_es.projections.slots import Slots
 
+ExamState = Literal["start", "end"]
+"""Before the first iteration, or after the last."""
 MEMORIES = {"success memories": "success_memory", "failure memories": "failure_memory", "principles": "principle"}
 """The kinds of memories that are counted, and their outcomes in the log."""
 GROWN = ("iteration", "skills", "task types", "task types covered", "nodes", "edges", *MEMORIES)
@@ -117,17 +119,16 @@ class RecordedRun:
                 self.problems.append(f"Exam {record.opened.exam} of {self.run.id} is left out: {error}")
         return found
 
-    @property
-    def final(self) -> RecordedExam | None:
-        """Return the complete exam that counts on the state at the end of the run, see `_counting`."""
-        return _counting(self.taken_of("end"), self._sizes_that_count)
+    def counting(self, state: ExamState) -> RecordedExam | None:
+        """Return the first complete exam on a state of the first size that any has, of sizes that were registered or of
+        everything held out; else the first of the largest. Never the newest, so that an exam cannot be repeated until
+        the result pleases."""
+        whole = [exam for exam in self.taken_of(state) if exam.closed]
+        wanted = (*(event.questions for event in self.reader.of(RunRegistered)), self.taken.get("held_out", 0))
+        fitting = (exam for size in wanted for exam in whole if len(exam.questions) == size)
+        return next(fitting, None) or max(whole, key=lambda exam: len(exam.questions), default=None)
 
-    @property
-    def initial(self) -> RecordedExam | None:
-        """Return the complete exam that counts on the state before the first iteration."""
-        return _counting(self.taken_of("start"), self._sizes_that_count)
-
-    def taken_of(self, state: Literal["start", "end"]) -> list[RecordedExam]:
+    def taken_of(self, state: ExamState) -> list[RecordedExam]:
         """Return the run's own exams on the state before the first iteration or after the last, in the order of their
         start."""
         start, then, *_ = (*sorted(self.closed.values()), 0, 0)
@@ -136,18 +137,6 @@ class RecordedRun:
             return []
         learner, before = "" if self.baseline else learner_of(self.reader), before or self.reader.head.seq + 1
         return [exam for exam in self.exams if is_own(exam, learner) and since <= exam.head_seq < before]
-
-    @property
-    def _sizes_that_count(self) -> list[int]:
-        """The sizes of exams that count, best first: what was registered, or else everything held out."""
-        registered = [event.questions for event in self.reader.of(RunRegistered)]
-        return [*registered, self.taken.get("held_out", 0)]
-
-    def by_iteration(self, purpose: str, score: str) -> pl.DataFrame:
-        """Return the mean of `score`, `correct` or `strict` in each iteration's answers of one purpose, in percent."""
-        column = pl.col(score).cast(pl.Float64)
-        mean = (100 * column.sum() / pl.len()).alias("value")
-        return self.answers.filter(purpose=purpose).group_by("iteration").agg(mean).sort("iteration")
 
     def anchors(self, score: str) -> pl.DataFrame:
         """Return the mean of `score` over all anchors at each iteration, in percent; carried anchors keep their
@@ -199,11 +188,3 @@ class RecordedRun:
         columns = {"iteration": pl.Int64, "skill": pl.String, "mastery": pl.Float64}
         grown = pl.DataFrame(sizes, schema=dict.fromkeys(GROWN, pl.Int64))
         return grown, pl.DataFrame(masteries, columns, orient="row")
-
-
-def _counting(exams: Sequence[RecordedExam], wanted: Sequence[int]) -> RecordedExam | None:
-    """Return the first complete exam of the first size that any has; of other sizes the first of the largest. Never the
-    newest, so that an exam cannot be repeated until the result pleases."""
-    whole = [exam for exam in exams if exam.closed]
-    fitting = (exam for size in wanted for exam in whole if len(exam.questions) == size)
-    return next(fitting, None) or max(whole, key=lambda exam: len(exam.questions), default=None)

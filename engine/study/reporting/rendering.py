@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Literal
 
-from mage_es.engine.run.exams import Interval
 from mage_es.engine.study.reporting.cells import Cell, Entry, StudyTable, TableColumn, Unit
 
 TableFormat = Literal["text", "csv", "markdown", "latex"]
@@ -28,23 +27,26 @@ _LATEX = str.maketrans(
 """The special characters of LaTeX, escaped."""
 
 
-def number(cell: Cell, value: float) -> str:
-    """Return a value with the digits of its unit; whole counts without decimals, differences with a sign."""
-    if cell.unit == "count" and cell.sd is None and float(value).is_integer():
-        return f"{value:,.0f}"
-    sign = "+" if cell.unit == "points" else ""
-    return f"{value:{sign},.{_DIGITS[cell.unit]}f}"
-
-
 def plain(entry: Entry, *, with_n: bool = True) -> str:
     """Return `88.2 ± 2.9 n=5` or `+7.9 ± 1.1 n=5 [+6.5, +9.3]`; for one run only the number."""
-    if isinstance(entry, str):
-        return entry
-    if entry is None:
-        return DASH
+    if not isinstance(entry, Cell):
+        return DASH if entry is None else entry
+    mean, deviation, between = _numbers(entry)
     n = f" n={entry.n}" if with_n else ""
-    spread = "" if entry.sd is None else f" ± {_unsigned(entry, entry.sd)}{n}"
-    return f"{number(entry, entry.mean)}{spread}{_between(entry, entry.interval)}"
+    return mean + (deviation and f" ± {deviation}{n}") + (between and f" {between}")
+
+
+def _numbers(cell: Cell) -> tuple[str, str, str]:
+    """Return mean, deviation and interval with the digits of their unit, "" for none; whole counts have no decimals,
+    differences a sign."""
+    digits = _DIGITS[cell.unit]
+    if cell.unit == "count" and cell.sd is None and float(cell.mean).is_integer():
+        digits = 0
+    sign = "+" if cell.unit == "points" else ""
+    deviation = "" if cell.sd is None else f"{cell.sd:,.{digits}f}"
+    ends = (cell.interval.low, cell.interval.high) if cell.interval else ()
+    between = ", ".join(f"{end:{sign},.{digits}f}" for end in ends)
+    return f"{cell.mean:{sign},.{digits}f}", deviation, between and f"[{between}]"
 
 
 def rows_of(table: StudyTable) -> list[tuple[str, ...]]:
@@ -89,14 +91,6 @@ def render(table: StudyTable, form: TableFormat) -> str:
     return "".join(letter for letter in _RENDERERS[form](table) if letter.isprintable() or letter == "\n")
 
 
-def _unsigned(cell: Cell, value: float) -> str:
-    return number(cell, value).removeprefix("+")
-
-
-def _between(cell: Cell, interval: Interval | None) -> str:
-    return "" if interval is None else f" [{number(cell, interval.low)}, {number(cell, interval.high)}]"
-
-
 def _text(table: StudyTable) -> str:
     rows = [heads_of(table), *rows_of(table)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -135,18 +129,16 @@ def _part(entry: Entry, part: str) -> object:
 
 
 def _markdown(table: StudyTable) -> str:
-    def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(_in_markdown(cell) for cell in cells) + " |"
+    def line(cells: Iterable[str]) -> str:
+        return "| " + " | ".join(map(_in_markdown, cells)) + " |"
 
-    rows = [
-        tuple(
-            f"**{text}**" if isinstance(entry, Cell) and entry.best else text for entry, text in zip(*both, strict=True)
-        )
-        for both in zip(table.rows, rows_of(table), strict=True)
-    ]
+    def bold(entry: Entry, text: str) -> str:
+        return f"**{text}**" if isinstance(entry, Cell) and entry.best else text
+
     ruler = "|" + "|".join("---:" if _is_numeric(table, at) else "---" for at in range(len(table.columns))) + "|"
     lines = [f"**{_in_markdown(table.title)}** ({_in_markdown(table.measure)}; paper: {table.place})", ""]
-    lines += [line(heads_of(table)), ruler, *(line(row) for row in rows)]
+    lines += [line(heads_of(table)), ruler]
+    lines += [line(map(bold, *both)) for both in zip(table.rows, rows_of(table), strict=True)]
     return "\n".join([*lines, "", *(f"- {_note_in_markdown(note)}" for note in notes_of(table))]).rstrip() + "\n"
 
 
@@ -201,16 +193,13 @@ def _latex_groups(columns: Sequence[TableColumn]) -> list[str]:
 
 
 def _latex_entry(entry: Entry) -> str:
-    if isinstance(entry, str):
-        return in_latex(entry)
-    if entry is None:
-        return "---"
-    mean = number(entry, entry.mean).replace(",", "{,}")
+    if not isinstance(entry, Cell):
+        return "---" if entry is None else in_latex(entry)
+    mean, deviation, between = _numbers(entry)
+    mean, deviation = (number.replace(",", "{,}") for number in (mean, deviation))
     mean = f"\\mathbf{{{mean}}}" if entry.best else mean
-    spread = "" if entry.sd is None else f" \\pm {_unsigned(entry, entry.sd).replace(',', '{,}')}_{{n={entry.n}}}"
-    return f"${mean}{spread}$" + (
-        f" {{\\scriptsize ${_between(entry, entry.interval).strip()}$}}" if entry.interval else ""
-    )
+    spread = deviation and f" \\pm {deviation}_{{n={entry.n}}}"
+    return f"${mean}{spread}$" + (between and f" {{\\scriptsize ${between}$}}")
 
 
 _RENDERERS: Mapping[TableFormat, Callable[[StudyTable], str]] = {

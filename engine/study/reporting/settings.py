@@ -13,28 +13,26 @@ from collections.abc import Sequence
 import msgspec
 
 from mage_es.engine.config import PAPER, canonical
-from mage_es.engine.study.reporting.cells import StudyTable, columns
+from mage_es.engine.study.reporting.cells import columns
 from mage_es.engine.study.reporting.recorded import RecordedRun
-from mage_es.engine.study.reporting.study import Study
+from mage_es.engine.study.reporting.study import Study, TableBody, table
 
 SettingValue = bool | int | float | str
 
 
-def settings(study: Study) -> StudyTable:
-    runs = [run for run in study.counted if not run.baseline]
+@table(
+    "settings",
+    "Hyperparameters",
+    "tab:hyperparams",
+    "actual values of the runs; configured values, if different, in brackets",
+)
+def settings(study: Study) -> TableBody:
+    runs = study.learning
     body = []
     for name, wanted in PAPER.items() if runs else ():
         values = _side_by_side(runs, name)
         body.append((name, _text_of_value(wanted), values, "" if values == _text_of_value(wanted) else "differs"))
-    return StudyTable(
-        name="settings",
-        title="Hyperparameters",
-        place="tab:hyperparams",
-        measure="actual values of the runs; configured values, if different, in brackets",
-        columns=columns("Setting", "Paper", "These runs", ""),
-        rows=tuple(body),
-        notes=study.shortfalls(study.places),
-    )
+    return TableBody(columns("Setting", "Paper", "These runs", ""), body, study.shortfalls(study.places))
 
 
 def _side_by_side(runs: Sequence[RecordedRun], name: str) -> str:

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import polars as pl
 
 from mage_es.engine.run.directory import Run, age, is_run
 from mage_es.engine.run.exams import RecordedExam, reasons
 from mage_es.engine.run.pricing import Prices
-from mage_es.engine.study.reporting.cells import Cell, TableColumn, columns
+from mage_es.engine.study.reporting.cells import (
+    Cell,
+    QuestionScores,
+    StudyTable,
+    TableColumn,
+    TableRow,
+    cell_of,
+    columns,
+    difference,
+)
 from mage_es.engine.study.reporting.places import Places
-from mage_es.engine.study.reporting.recorded import RecordedRun
-from mage_es.engine.study.reporting.statistics import QuestionScores, cell_of, difference
+from mage_es.engine.study.reporting.recorded import ExamState, RecordedRun
 from mage_es.engine.study.reporting.systems import Placement
 from mage_es.events.errors import MageError, UsageError
 
@@ -23,27 +32,29 @@ Measure = Literal["accuracy", "score", "strict"]
 """Right answers, the mean score, or the answers that are right by the strict rule; each in percent."""
 MEASURED: Mapping[Measure, str] = {"accuracy": "correct", "score": "score", "strict": "strict"}
 """The column of answers whose mean each measure is."""
+VARYING = ("learner", "teacher", "setting")
+"""The fields of a placement that get a column of a table if they vary in it."""
 
 
 class TableHead(NamedTuple):
     """The leading columns of a table: those in which its rows differ, and notes on the others."""
 
     columns: tuple[TableColumn, ...]
-    cells: Callable[[Placement], tuple[str, ...]]
+    cells: Callable[[Placement], TableRow]
     notes: tuple[str, ...]
+
+
+class TableBody(NamedTuple):
+    columns: Sequence[TableColumn]
+    rows: Iterable[TableRow]
+    notes: Iterable[str] = ()
 
 
 class Study(Places):
     """The runs of a folder with the results of their exams; `problems` are those of unreadable runs."""
 
     def __init__(
-        self,
-        folder: Path,
-        runs: Iterable[RecordedRun],
-        *,
-        prices: Prices,
-        data_dir: Path | None,
-        problems: Sequence[str] = (),
+        self, folder: Path, runs: Iterable[RecordedRun], *, prices: Prices, data_dir: Path | None, problems: list[str]
     ) -> None:
         super().__init__(runs)
         self._notes[:0] = problems
@@ -51,41 +62,32 @@ class Study(Places):
         for run in self.counted:
             if not run.finished:
                 self._notes.append(f"{run.run.id} has not finished: {self._command('resume', run)}")
-            elif run.final is None:
+            elif run.counting("end") is None:
                 self._notes.append(f"{run.run.id} has no exam at its end: {self._command('exam', run)}")
             self._notes += _taken_again(run)
 
-    def exams(self, place: Placement, *, at: Literal["start", "end"] = "end") -> dict[int, RecordedExam]:
-        found = {
-            seed: run.final if at == "end" else run.initial for seed, run in self.at(place).items() if run.finished
-        }
+    def exams(self, place: Placement, at: ExamState = "end") -> dict[int, RecordedExam]:
+        found = {seed: run.counting(at) for seed, run in self.at(place).items() if run.finished}
         return {seed: exam for seed, exam in found.items() if exam is not None}
 
     def scores(
-        self, place: Placement, measure: Measure = "accuracy", *, at: Literal["start", "end"] = "end"
+        self, place: Placement, measure: Measure = "accuracy", at: ExamState = "end"
     ) -> dict[int, QuestionScores]:
-        return {seed: scored(exam.answers, measure) for seed, exam in self.exams(place, at=at).items()}
+        return {seed: scored(exam.answers, measure) for seed, exam in self.exams(place, at).items()}
 
-    def reached(
-        self, place: Placement, measure: Measure = "accuracy", *, at: Literal["start", "end"] = "end"
-    ) -> Cell | None:
-        scores = self.scores(place, measure, at=at).values()
-        return cell_of(percent(each) for each in scores if each)
+    def reached(self, place: Placement, measure: Measure = "accuracy", at: ExamState = "end") -> Cell | None:
+        return cell_of(percent(each) for each in self.scores(place, measure, at).values() if each)
 
     def gain(
-        self,
-        one: Placement,
-        other: Placement,
-        measure: Measure = "accuracy",
-        *,
-        over: Literal["start", "end"] = "end",
+        self, one: Placement, other: Placement, measure: Measure = "accuracy", *, over: ExamState = "end"
     ) -> Cell | None:
         """Return one placement minus another in points (`over`: its exam at the start or the end), see `difference`.
 
         Exams of a seed that asked different questions are not compared, and a note names them.
         """
-        ours, theirs = self.exams(one), self.exams(other, at=over)
-        unequal = [seed for seed in ours.keys() & theirs.keys() if ours[seed].questions != theirs[seed].questions]
+        ours, theirs = self.exams(one), self.exams(other, over)
+        common = ours.keys() & theirs.keys()
+        unequal = {seed for seed in common if ours[seed].questions != theirs[seed].questions}
         for seed in sorted(unequal):
             mine, rival = ours[seed].questions, theirs[seed].questions
             names = [self.at(place)[seed].run.id for place in (one, other)]
@@ -93,13 +95,10 @@ class Study(Places):
             note = f"Not compared: the exams of {told} asked {len(mine)} and {len(rival)} questions"
             note += f", {len(mine & rival)} of them the same ({min(mine ^ rival)} is in one only)."
             self._notes += [] if note in self._notes else [note]
-        if unequal and not ours.keys() & theirs.keys() - {*unequal}:
+        if unequal and unequal == common:
             return None
-        sides = [
-            {seed: scored(exam.answers, measure) for seed, exam in side.items() if seed not in unequal}
-            for side in (ours, theirs)
-        ]
-        return difference(*sides)
+        sides = (self.scores(one, measure), self.scores(other, measure, over))
+        return difference(*({seed: side[seed] for seed in side if seed not in unequal} for side in sides))
 
     def shortfalls(self, places: Iterable[Placement]) -> tuple[str, ...]:
         """Return a note for each final exam that asked fewer questions than were held out, or left some open."""
@@ -108,20 +107,15 @@ class Study(Places):
             for seed, exam in self.exams(place).items():
                 run = self.at(place)[seed]
                 held_out, asked = run.taken.get("held_out", 0), len(exam.answers) + len(exam.undecided)
+                which = f"The exam of {run.run.id}"
                 if asked < held_out:
-                    notes.append(f"The exam of {run.run.id} asked {asked} of {held_out} questions.")
+                    notes.append(f"{which} asked {asked} of {held_out} questions.")
                 if lost := reasons(exam.answers):
-                    kinds = ", ".join(f"{fault} {count}" for fault, count in lost.items())
-                    notes.append(
-                        f"The exam of {run.run.id} left {sum(lost.values())} of {asked} questions "
-                        f"unanswered ({kinds}); they count as wrong."
-                    )
-                if open_ := reasons(exam.undecided):
-                    kinds = ", ".join(f"{kind} {count}" for kind, count in open_.items())
-                    notes.append(
-                        f"The exam of {run.run.id} left {len(exam.undecided)} of {asked} answers undecided ({kinds}); "
-                        "they count neither as right nor as wrong."
-                    )
+                    unanswered = f"{sum(lost.values())} of {asked} questions unanswered ({_counts(lost)})"
+                    notes.append(f"{which} left {unanswered}; they count as wrong.")
+                if undecided := reasons(exam.undecided):
+                    left = f"{len(exam.undecided)} of {asked} answers undecided ({_counts(undecided)})"
+                    notes.append(f"{which} left {left}; they count neither as right nor as wrong.")
         return tuple(notes)
 
     def teaching(self, places: Iterable[Placement]) -> tuple[str, ...]:
@@ -145,20 +139,58 @@ class Study(Places):
             (f"{said[:1].upper()}{said[1:]} throughout.",) if said else (),
         )
 
+    def by_place(
+        self,
+        places: Sequence[Placement],
+        heads: Sequence[TableColumn],
+        rows: Callable[[Placement], Iterable[TableRow]],
+        notes: Iterable[str] = (),
+    ) -> TableBody:
+        """Return the rows of each placement, which the leading columns identify."""
+        head = self.head(places, *VARYING)
+        body = [(*head.cells(place), *row) for place in places for row in rows(place)]
+        return TableBody((*head.columns, *heads), body, (*head.notes, *notes))
+
     def _command(self, verb: str, run: RecordedRun) -> str:
         return shlex.join(["mage-es", verb, run.run.id, "--runs-dir", str(run.run.path.parent)])
 
 
-def _taken_again(run: RecordedRun) -> list[str]:
-    """Return a note for each state with several of the run's own exams, which names the one that counts."""
-    notes = []
-    for state, counting in (("start", run.initial), ("end", run.final)):
-        taken = run.taken_of(state)  # type: ignore[arg-type]
+def table(
+    name: str, title: str, place: str, measure: str
+) -> Callable[[Callable[[Study], TableBody]], Callable[[Study], StudyTable]]:
+    """Return what makes a `StudyTable` of a function that returns its body."""
+
+    def complete(body_of: Callable[[Study], TableBody]) -> Callable[[Study], StudyTable]:
+        @wraps(body_of)
+        def whole(study: Study) -> StudyTable:
+            body = body_of(study)
+            return StudyTable(
+                name=name,
+                title=title,
+                place=place,
+                measure=measure,
+                columns=tuple(body.columns),
+                rows=tuple(body.rows),
+                notes=tuple(body.notes),
+            )
+
+        return whole
+
+    return complete
+
+
+def _counts(problems: Mapping[str, int]) -> str:
+    return ", ".join(f"{kind} {count}" for kind, count in problems.items())
+
+
+def _taken_again(run: RecordedRun) -> Iterator[str]:
+    """Yield a note for each state with several of the run's own exams, which names the one that counts."""
+    for state in get_args(ExamState):
+        taken, counting = run.taken_of(state), run.counting(state)
         if len(taken) > 1:
             sizes = ", ".join(str(len(exam.questions)) for exam in taken)
             counts = f"{counting.name} counts" if counting else "none is complete"
-            notes.append(f"{run.run.id} took {len(taken)} exams at its {state} ({sizes} questions): {counts}.")
-    return notes
+            yield f"{run.run.id} took {len(taken)} exams at its {state} ({sizes} questions): {counts}."
 
 
 def scored(answers: pl.DataFrame, measure: Measure) -> dict[str, float]:

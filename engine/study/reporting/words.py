@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import get_args
 
 from mage_es.engine.study.reporting.accuracy import over_strongest
 from mage_es.engine.study.reporting.cells import Cell
 from mage_es.engine.study.reporting.costs import dollars
+from mage_es.engine.study.reporting.recorded import ExamState
 from mage_es.engine.study.reporting.study import Measure, Study
 from mage_es.engine.study.reporting.systems import Placement
 from mage_es.events.vocabulary import Tier
@@ -17,17 +17,19 @@ MOST = 10
 
 
 def in_words(study: Study) -> list[str]:
-    """Return one line on the runs, one on each full system if there is room, and two on cost and words."""
-    learning = [run for run in study.counted if not run.baseline]
-    runs, baselines = len(learning), len(study.counted) - len(learning)
+    """Return one line on the runs, one on each full system if there is room, and three on exams, cost and words."""
+    learning, baselines = study.learning, len(study.counted) - len(study.learning)
     exams = sum(len(run.exams) for run in learning)
-    head = f"{runs} runs that learned, {baselines} baselines and {exams} exams in {study.folder}."
+    head = f"{len(learning)} runs that learned, {baselines} baselines and {exams} exams in {study.folder}."
     results = [_result(study, place) for place in study.full()]
     room = MOST - 3
     if len(results) > room:
         results[room - 1 :] = [f"... and {len(results) - room + 1} more, in the tables below."]
+    # From several exams of a state one could have been picked.
+    before, after = (sum(len(run.taken_of(state)) for run in learning) for state in get_args(ExamState))
+    taken = f"Exams taken: {before} before and {after} after learning, in {len(learning)} runs."
     words = "Right or wrong is counted on held-out questions; `mage-es explain WORD` explains any word below."
-    return [head, *results, _exam_counts(study), _cost(study), words]
+    return [head, *results, taken, _cost(study), words]
 
 
 def _result(study: Study, place: Placement) -> str:
@@ -53,19 +55,10 @@ def _points(gain: Cell | None) -> str:
     return f"{gain.mean:+.0f} points{between}"
 
 
-def _exam_counts(study: Study) -> str:
-    """Return how many exams each state has: from several, one could have been picked."""
-    learning = [run for run in study.counted if not run.baseline]
-    before, after = (sum(len(run.taken_of(state)) for run in learning) for state in ("start", "end"))
-    return f"Exams taken: {before} before and {after} after learning, in {len(learning)} runs."
-
-
 def _cost(study: Study) -> str:
-    ledgers = [run.ledger for run in study.counted]
-    tiers: Iterator[Tier] = (tier for tier in get_args(Tier) if any(each.total(tier).calls for each in ledgers))
-    used = []
-    for tier in tiers:
-        paid = dollars(ledgers, tier, study.prices, total=True)
-        price = f"${paid.mean:.2f}" if isinstance(paid, Cell) else "price unknown"
-        used.append(f"{sum(each.total(tier).calls for each in ledgers):,} of {tier} ({price})")
+    ledgers, used = [run.ledger for run in study.counted], list[str]()
+    for tier in get_args(Tier):
+        if calls := sum(each.total(tier).calls for each in ledgers):
+            paid = dollars(ledgers, tier, study.prices, total=True)
+            used.append(f"{calls:,} of {tier} ({f'${paid.mean:.2f}' if paid else 'price unknown'})")
     return f"Model calls without exams: {', '.join(used) or 'none'}."

@@ -528,7 +528,8 @@ def test_another_learner_may_take_the_exam_and_is_compared_with_the_runs_own_and
     assert swapped.execution == Other.name and swapped.before is None
     assert swapped.beside and (swapped.beside.exam_id, swapped.beside.execution) == (own[1].exam_id, Copier.name)
     recorded = RecordedRun(labelled)
-    assert recorded.final and recorded.final.name == own[1].exam_id
+    counting = recorded.counting("end")
+    assert counting and counting.name == own[1].exam_id
     again = examine(labelled, at="start", execution=Other(LABELS))
     assert again.beside and again.beside.exam_id == own[0].exam_id and again.before is None
     after = examine(labelled, execution=Other(LABELS))

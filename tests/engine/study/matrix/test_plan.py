@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from mage_es.engine.study.matrix import plan
 from mage_es.engine.study.matrix.plan import Matrix, cells, read_matrix
-from mage_es.engine.study.matrix.sample import SAMPLE
 from mage_es.events.errors import UsageError
 
 
@@ -19,7 +18,7 @@ def matrix(**content: Any) -> Matrix:
 
 
 def test_the_sample_is_a_matrix_of_two_benchmarks_two_systems_and_two_seeds() -> None:
-    names = [cell.name for cell in cells(msgspec.convert(tomllib.loads(SAMPLE), Matrix))]
+    names = [cell.name for cell in cells(read_matrix(Path(plan.__file__).with_name("sample.toml")))]
     assert names == [
         f"{benchmark}-{variant}-s{seed}"
         for benchmark in ("wordmath", "truthworld")

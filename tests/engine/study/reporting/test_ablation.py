@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.study.reporting.ablation import ablation, cascade, sequential_ablation
+from mage_es.engine.study.reporting.accuracy import ablation, cascade, sequential_ablation
 
 CASCADE = ("cascade_principles", "cascade_action_recipes", "cascade_plan", "cascade_frontier")
 

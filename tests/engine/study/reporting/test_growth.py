@@ -93,7 +93,7 @@ def test_recovered_are_the_earlier_failures_that_were_answered_right(bench: Any,
         ["wordmath", "2", "-", "100.0", "2", "2", "6", "0"],
         ["wordmath", "sum", "", "", "", "3", "", ""],
     ]
-    assert recovery_of(study.runs[0])["recovered"].sum() == 3
+    assert recovery_of(study.runs[0])["Recovered"].sum() == 3
 
 
 def test_a_run_without_an_iteration_has_nothing_recovered(bench: Any) -> None:

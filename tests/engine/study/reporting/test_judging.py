@@ -23,14 +23,12 @@ def test_agreement_is_the_share_of_equal_verdicts_with_kappa() -> None:
     found = agreement(
         answers((True, True, "rule"), (True, False, "x/judge"), (False, False, "rule"), (False, False, "rule"))
     )
-    assert (found.by_rule, found.by_judge) == (75.0, 25.0)
-    assert (found.right, found.strictly_right, found.agreeing) == (50.0, 25.0, 75.0)
-    # by chance 0.5 * 0.25 + 0.5 * 0.75 = 0.5, so (0.75 - 0.5) / 0.5
-    assert found.kappa == pytest.approx(0.5)
+    # By chance 0.5 * 0.25 + 0.5 * 0.75 = 0.5 agree, so kappa is (0.75 - 0.5) / 0.5.
+    assert found == pytest.approx((75.0, 25.0, 50.0, 25.0, 75.0, 0.5))
 
 
 def test_where_all_are_right_by_rule_agreement_is_whole() -> None:
-    assert agreement(answers((True, True, "rule"))).kappa == 1.0
+    assert agreement(answers((True, True, "rule")))[-1] == 1.0
 
 
 def test_evolution_and_exams_stand_apart(bench: Any, cells: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.study.reporting.sequential import sequential
+from mage_es.engine.study.reporting.accuracy import sequential
 
 
 @pytest.mark.paper("tables, sequential environments")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mage_es.engine.run.exams import RIGHT_BY_QUESTION, SCORES_BY_QUESTION, sign_test
-from mage_es.engine.study.reporting.statistics import BY_SEED, cell_of, difference
+from mage_es.engine.study.reporting.cells import BY_SEED, OF_MEAN, cell_of, difference
 
 
 @pytest.mark.paper("tables, cells")
@@ -21,7 +21,7 @@ def test_one_value_has_no_deviation_and_no_value_is_no_cell() -> None:
 
 
 def test_the_interval_of_a_mean_is_students() -> None:
-    cell = cell_of([60.0, 70.0, 80.0], interval=True)
+    cell = cell_of([60.0, 70.0, 80.0], interval=OF_MEAN)
     assert cell and cell.interval
     # t(0.975, 2 degrees) = 4.30265, error 10 / sqrt(3)
     assert cell.interval.high - 70 == pytest.approx(4.30265 * 10 / 3**0.5, abs=1e-3)

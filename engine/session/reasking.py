@@ -2,7 +2,8 @@
 with another instruction (`mage_es.gepa`).
 
 Rules
-    - Plans, calls and verdicts are recorded in a log of their own within the run. The run's own log and its digests
+    - Plans, calls and verdicts are recorded in a log of their own within the run. The run's own log is only told, at
+      the end or after a stop, what that cost and found, and the head of the other (`questions.reasked`); its digests
       stay as they are.
     - A reply that the run's log, an exam's or this one has for the same request, by its hash, is not asked for again.
     - Who answers is the model that answered in the run.
@@ -12,8 +13,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -52,6 +53,7 @@ from mage_es.events.vocabulary import (
     ModelCalled,
     Phase,
     QuestionPlanned,
+    QuestionsReasked,
     RunStarted,
     Tier,
 )
@@ -212,13 +214,15 @@ def pending_course(world: World, state: State, again: Again, replies: Replies, *
 
 @asynccontextmanager
 async def asking_again(
-    run: Run, reader: LogReader, world: World, models: Models, runtime: Runtime
+    run: Run, reader: LogReader, world: World, models: Models, runtime: Runtime, found: Callable[[], QuestionsReasked]
 ) -> AsyncIterator[AskingAgain]:
     """Open the log of what is asked again, and clients for the models; one budget covers all that was ever asked
-    again."""
+    again. At the end, or after a stop, the run's own log records what was `found`.
+
+    Raises `RunLocked` if another process is writing the run.
+    """
     part = run.reasked
-    part.path.mkdir(parents=True, exist_ok=True)
-    with Log.open(part.log_path, clock=clock) if part.events else part.begin() as log:
+    with _on_record(run, reader, found) as log:
         log.seal_texts_of(set(world.setting.subjects.values()))
         names: dict[Tier, str] = {tier: model.name for tier, model in models.by_tier().items()}
         book = _Book(log, part.log_path, replies_of(run, reader, names))
@@ -238,6 +242,29 @@ async def asking_again(
                     )
                 )
             yield AskingAgain(run, world, runtime, clients, book)
+
+
+@contextmanager
+def _on_record(run: Run, reader: LogReader, found: Callable[[], QuestionsReasked]) -> Iterator[Log]:
+    """Yield the log of what is asked again. If anything was, the run's own log then names its head and what was
+    `found`: whatever stopped the asking, it was paid for."""
+    part = run.reasked
+    part.path.mkdir(parents=True, exist_ok=True)
+    named = max((event.head_seq for event in reader.of(QuestionsReasked)), default=0)
+    # From the beginning, so that nothing is paid for that could not be recorded.
+    with Log.open(run.log_path, clock=clock) as whole:
+        own = Log.open(part.log_path, clock=clock) if part.events else part.begin()
+        began = own.head.seq
+        try:
+            with own:
+                yield own
+        finally:
+            if own.head.seq > began:  # only now is the head final, as closing a log seals it
+                made = LogReader(part.log_path).events({ModelCalled: ("iteration",)}, since=named + 1)
+                event = msgspec.structs.replace(
+                    found(), calls=sum(1 for _ in made), head_seq=own.head.seq, head_chain=own.head.chain
+                )
+                whole.append([Draft(event=event, iteration=-1, phase="exam", ordinal=own.head.seq)])
 
 
 class AskingAgain(NamedTuple):

@@ -3,7 +3,8 @@
 Rules
     - Only the pairs cost calls. Their price is known before, and none is made unless the caller says so.
     - What is asked again is recorded in a log of its own within the run: the plan without the memories, the calls, the
-      verdict. Another `effect` pays nothing for it. The run's own log and its digests stay as they are.
+      verdict. Another `effect` pays nothing for it. The run's own log records what was found, and its digests stay as
+      they are.
     - A reply that a log of the run has for the same request, by its hash, is not asked for again (session/reasking.py).
     - A prompt is made on the state of the moment at which it was planned. One that this program would word otherwise
       than it was asked is left out, as its pair would differ in more than the memories.
@@ -24,14 +25,15 @@ from mage_es.engine.courses import Ask, begin
 from mage_es.engine.rules.effect import (
     LEAST_PAIRS,
     Prompted,
-    PromptKey,
     Reasked,
     Without,
+    asked_without,
     askings,
     association_of,
     chance_of,
     coin_of,
     pairs_of,
+    reasked,
     to_ask,
 )
 from mage_es.engine.rules.live_gain import LEAST, Difference
@@ -62,6 +64,7 @@ from mage_es.events.vocabulary import (
     AnswerUndecided,
     BundleTrimmed,
     QuestionPlanned,
+    QuestionsReasked,
 )
 from mage_es.projections.fold import State, fold
 
@@ -248,6 +251,8 @@ async def aeffect(
             run,
             learned,
             wanted,
+            verb="effect",
+            groups=[each.names for each in measured],
             data_dir=data_dir,
             benchmark=benchmark,
             runtime=runtime,
@@ -275,20 +280,28 @@ async def ask_again(
     learned: OnRecord,
     wanted: Sequence[Without],
     *,
+    verb: str,
+    groups: Sequence[frozenset[str]],
     data_dir: Path | str | None,
     benchmark: Benchmark | None,
     runtime: Runtime,
     execution: Model | None,
     judge: Model | None,
 ) -> tuple[OnRecord, int]:
-    """Ask prompts of a run again, in the order of its log; return what is on record then, and how many calls that took.
-    Raises as `effect`."""
+    """Ask prompts of a run again, in the order of its log, and record what a verb finds of groups of memories; return
+    what is on record then, and how many calls that took. Raises as `effect`."""
     world = reopen_world(learned.reader, data_dir=data_dir, benchmark=benchmark, frozen=True)
     require_scoring(world, "asking again")
     models = models_again(world, first_event(learned.reader), execution, judge)
     runtime.require_prices(models.names())
     before = calls_again(run)
-    async with asking_again(run, learned.reader, world, models, runtime) as asking:
+
+    def found() -> QuestionsReasked:
+        answers = _reasked(run, learned.askings)
+        told = [asked_without(verb, learned.askings, names, answers) for names in groups]
+        return QuestionsReasked(verb=verb, without=tuple(told))
+
+    async with asking_again(run, learned.reader, world, models, runtime, found) as asking:
         await _ask(asking, learned.reader, wanted)
     return learned._replace(reasked=_reasked(run, learned.askings)), calls_again(run) - before
 
@@ -352,22 +365,8 @@ def _wanted(learned: OnRecord, measured: Sequence[_Measured]) -> list[Without]:
 def _reasked(run: Run, found: Sequence[Prompted]) -> Reasked:
     if not run.reasked.events:
         return {}
-    shown, reader = {asking.key: asking.shown for asking in found}, LogReader(run.reasked.log_path)
-    removed = dict[tuple[PromptKey, int], frozenset[str]]()
-    answers = dict[tuple[PromptKey, frozenset[str]], bool | None]()
-    for record in reader.records({QuestionPlanned, AnswerJudged, AnswerUndecided}):
-        match record.event:
-            case QuestionPlanned() as planned:
-                key: PromptKey = (planned.iteration, planned.purpose, planned.question_id)
-                left = {*planned.principles, *(hit.memory_id for hit in planned.memories)}
-                if key in shown:  # what `bisect` asked is no prompt of the run
-                    removed[key, record.ordinal] = shown[key] - left
-            case AnswerJudged() | AnswerUndecided() as event:
-                key = (event.iteration, event.purpose, event.question_id)
-                right = event.correct if isinstance(event, AnswerJudged) else None
-                if key in shown:
-                    answers[key, removed[key, record.ordinal]] = right
-    return answers
+    records = LogReader(run.reasked.log_path).records({QuestionPlanned, AnswerJudged, AnswerUndecided})
+    return reasked(records, found)
 
 
 def _paired(wanted: Sequence[Without], reasked: Reasked) -> PairedEffect:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from mage_es.engine.served.frozen import BundleReport, FrozenRun
     from mage_es.engine.serving.clients import OpenedRun, inference_of
     from mage_es.engine.serving.open_run import aopen_run, open_run
+    from mage_es.engine.serving.publish import PublishReport, apublish, publish, publish_price
     from mage_es.engine.session.reasking import AskingPrice
     from mage_es.engine.verbs.ask import AskReport, aask, ask
     from mage_es.engine.verbs.baseline import BaselineReport, abaseline, aresume_baseline, resume_baseline
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.hf import HfReport, aexport_hf, export_hf
     from mage_es.engine.verbs.inspect_diff import InspectDiff, adiff_inspect, diff_inspect
     from mage_es.engine.verbs.inspect_logs import InspectReport, aexport_inspect, export_inspect
+    from mage_es.engine.verbs.memory import CascadeReceipt, acascade, acurate, cascade, curate
     from mage_es.engine.verbs.merge import MergeReport, amerge, merge
     from mage_es.engine.verbs.otlp import OtlpReport, aexport_otlp, export_otlp
     from mage_es.engine.verbs.prune import PruneReport, aprune, prune
@@ -82,6 +84,7 @@ __all__ = [
     "BisectReport",
     "BudgetReached",
     "BundleReport",
+    "CascadeReceipt",
     "Completion",
     "Config",
     "DiffReport",
@@ -106,6 +109,7 @@ __all__ = [
     "Prices",
     "ProgressNote",
     "PruneReport",
+    "PublishReport",
     "Question",
     "QuestionReport",
     "ReplayReport",
@@ -128,6 +132,8 @@ __all__ = [
     "aask",
     "abaseline",
     "abisect",
+    "acascade",
+    "acurate",
     "adiff",
     "adiff_inspect",
     "aeffect",
@@ -140,6 +146,7 @@ __all__ = [
     "amerge",
     "aopen_run",
     "aprune",
+    "apublish",
     "areplay",
     "areproduce",
     "aresume",
@@ -151,6 +158,8 @@ __all__ = [
     "baseline",
     "bisect",
     "bisect_price",
+    "cascade",
+    "curate",
     "diff",
     "diff_inspect",
     "effect",
@@ -168,6 +177,8 @@ __all__ = [
     "open_model",
     "open_run",
     "prune",
+    "publish",
+    "publish_price",
     "read_prices",
     "replay",
     "reproduce",

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.diff import DiffReport, adiff, diff
     from mage_es.engine.verbs.effect import EffectReport, aeffect, effect, effect_price
     from mage_es.engine.verbs.erase import ErasureReceipt, aerase, erase
-    from mage_es.engine.verbs.evolve import aevolve, evolve
+    from mage_es.engine.verbs.evolve import aevolve, evolve, evolve_price
     from mage_es.engine.verbs.exam import aexamine, examine
     from mage_es.engine.verbs.exam_report import ExamReport
     from mage_es.engine.verbs.hf import HfReport, aexport_hf, export_hf
@@ -166,6 +166,7 @@ __all__ = [
     "effect_price",
     "erase",
     "evolve",
+    "evolve_price",
     "examine",
     "export_hf",
     "export_inspect",

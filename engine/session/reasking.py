@@ -24,6 +24,7 @@ import msgspec
 from mage_es.engine.agents.critic import judgement
 from mage_es.engine.agents.learner import course_of, plan_answers
 from mage_es.engine.commands import Call, Command, RecordFact
+from mage_es.engine.config import Config, parse
 from mage_es.engine.courses import Ask, Fact, Finish, Grade, Move, begin, catch_up
 from mage_es.engine.decide import decide
 from mage_es.engine.models.registry import Models, open_model, require_models
@@ -32,6 +33,7 @@ from mage_es.engine.rules.ingredients import without
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.exam_plan import exam_plan
 from mage_es.engine.run.exams import exam_records, ledger_of
+from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import ACCURACY, ProgressNote, Runtime
 from mage_es.engine.run.world import World, first_event
@@ -50,6 +52,7 @@ from mage_es.events.vocabulary import (
     AnswerUndecided,
     CallFailed,
     Draft,
+    IterationClosed,
     ModelCalled,
     Phase,
     QuestionPlanned,
@@ -107,6 +110,36 @@ def price_again(reader: LogReader, questions: int, like: Iterable[QuestionPlanne
         output_tokens=round(share * sum(used[model, "out"] for model in rates)),
         minutes=seconds / 60,
         usd=share * sum(paid) if is_known else None,
+    )
+
+
+def price_on(reader: LogReader, config: Config, prices: Prices) -> AskingPrice | None:
+    """Return what a run takes that goes on from another, if its opening and each question of an iteration take what
+    those of the other took, in the mean; None if that has closed no iteration of its own."""
+    opening, *closed = [each.iteration for each in reader.of(IterationClosed, since=last_inherited(reader) + 1)] or [-1]
+    if not closed:
+        return None
+    share = config.iterations * config.pool / (len(closed) * parse(first_event(reader).config).pool)
+    calls, tokens_in, tokens_out, minutes, dollars = 0.0, 0.0, 0.0, 0.0, list[float | None]()
+    accounts = ledger_of(reader).accounts()
+    for account, use in accounts:
+        # At its own start a run asks its anchors in one way, as nothing was learned; one that goes on asks both ways.
+        first = 2.0 if opening < 0 else 1.0
+        times = share if account.iteration > opening else first
+        calls += times * use.calls
+        tokens_in += times * use.input_tokens
+        tokens_out += times * use.output_tokens
+        minutes += times * use.latency_us / 60e6
+        rate = prices.rate(account.model)
+        dollars.append(times * rate.paid(use, batched=account.batched) if rate else None)
+    return AskingPrice(
+        execution=" and ".join(sorted({account.model for account, _ in accounts})),
+        questions=config.iterations * config.pool,
+        calls=round(calls),
+        input_tokens=round(tokens_in),
+        output_tokens=round(tokens_out),
+        minutes=minutes,
+        usd=None if None in dollars else sum(filter(None, dollars)),
     )
 
 

@@ -19,7 +19,7 @@ from mage_es.events.errors import UsageError, nearest
 if TYPE_CHECKING:
     from mage_es.engine.commands import Curation
     from mage_es.engine.run.memories import MemoryItem, MemoryReport
-    from mage_es.engine.verbs.effect import Worth
+    from mage_es.engine.run.worth import Worth
     from mage_es.engine.verbs.review import Waiting
 
 LIST_EXAMPLES = examples(
@@ -90,7 +90,7 @@ def list_all(
     `--sort harm` what is worth least, by the best number on record (`mage-es effect`), with its interval and n: pairs,
     or questions on either side. What has too few for any number comes last. No model is called.
     """
-    from mage_es.engine.verbs.effect import effects
+    from mage_es.engine.run.worth import effects
     from mage_es.engine.verbs.memory import memories
 
     _must_be_known("--sort", sort, list(SORTS))

@@ -23,8 +23,19 @@ if TYPE_CHECKING:
     from mage_es.engine.benchmarks.tasks.scorers import Scoring as Scorer
     from mage_es.engine.benchmarks.tasks.scorers import TaskScore as Score
     from mage_es.engine.config import Config
+    from mage_es.engine.histories.bisect import BisectReport, abisect, bisect, bisect_price
+    from mage_es.engine.histories.diff import DiffReport, adiff, diff
+    from mage_es.engine.histories.effect import EffectReport, aeffect, effect, effect_price
+    from mage_es.engine.histories.inspect_diff import InspectDiff, adiff_inspect, diff_inspect
+    from mage_es.engine.histories.merge import MergeReport, amerge, merge
+    from mage_es.engine.histories.upgrade import UpgradePrice, aupgrade, upgrade, upgrade_price
+    from mage_es.engine.histories.upgrade_report import UpgradeReport
+    from mage_es.engine.histories.what_if import WhatIfReport, awhat_if, what_if, what_if_price
     from mage_es.engine.models.registry import Models, open_model
     from mage_es.engine.models.retrying import RetryPolicy
+    from mage_es.engine.neighbours.hf import HfReport, aexport_hf, export_hf
+    from mage_es.engine.neighbours.inspect_logs import InspectReport, aexport_inspect, export_inspect
+    from mage_es.engine.neighbours.otlp import OtlpReport, aexport_otlp, export_otlp
     from mage_es.engine.run.budget import Limits
     from mage_es.engine.run.directory import Run, find_run, list_runs
     from mage_es.engine.run.pricing import Prices, read_prices
@@ -40,19 +51,11 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.ask import AskReport, aask, ask
     from mage_es.engine.verbs.baseline import BaselineReport, abaseline, aresume_baseline, resume_baseline
     from mage_es.engine.verbs.baseline import run_baseline as baseline
-    from mage_es.engine.verbs.bisect import BisectReport, abisect, bisect, bisect_price
-    from mage_es.engine.verbs.diff import DiffReport, adiff, diff
-    from mage_es.engine.verbs.effect import EffectReport, aeffect, effect, effect_price
     from mage_es.engine.verbs.erase import ErasureReceipt, aerase, erase
     from mage_es.engine.verbs.evolve import aevolve, evolve, evolve_price
     from mage_es.engine.verbs.exam import aexamine, examine
     from mage_es.engine.verbs.exam_report import ExamReport
-    from mage_es.engine.verbs.hf import HfReport, aexport_hf, export_hf
-    from mage_es.engine.verbs.inspect_diff import InspectDiff, adiff_inspect, diff_inspect
-    from mage_es.engine.verbs.inspect_logs import InspectReport, aexport_inspect, export_inspect
     from mage_es.engine.verbs.memory import CascadeReceipt, acascade, acurate, cascade, curate
-    from mage_es.engine.verbs.merge import MergeReport, amerge, merge
-    from mage_es.engine.verbs.otlp import OtlpReport, aexport_otlp, export_otlp
     from mage_es.engine.verbs.prune import PruneReport, aprune, prune
     from mage_es.engine.verbs.replay import ReplayReport, areplay, replay
     from mage_es.engine.verbs.reproduce import ReproduceReport, areproduce, reproduce
@@ -60,10 +63,7 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.runs import summarise
     from mage_es.engine.verbs.show import QuestionReport, show
     from mage_es.engine.verbs.summary import RunSummary
-    from mage_es.engine.verbs.upgrade import UpgradePrice, aupgrade, upgrade, upgrade_price
-    from mage_es.engine.verbs.upgrade_report import UpgradeReport
     from mage_es.engine.verbs.verify import VerifyReport, averify, verify
-    from mage_es.engine.verbs.what_if import WhatIfReport, awhat_if, what_if, what_if_price
     from mage_es.events.errors import (
         BudgetReached,
         Interrupted,

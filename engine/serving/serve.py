@@ -21,8 +21,8 @@ from mage_es.engine.served.settings import Serving
 from mage_es.engine.serving.journal import Health
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.publish import models_of
+from mage_es.engine.telemetry.extra import sending_to
 from mage_es.engine.verbs.forms import blocking, typed
-from mage_es.engine.verbs.otlp import sending_to
 from mage_es.events.care.notes import Signer
 from mage_es.events.disk.opening import read_small
 from mage_es.events.errors import MageError, PrerequisiteError, UsageError, redacted

@@ -49,9 +49,9 @@ from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.model import Model
 from mage_es.engine.session.session import Session
+from mage_es.engine.telemetry.extra import followed_by
 from mage_es.engine.verbs.exam_report import ExamReport, report_of
 from mage_es.engine.verbs.forms import blocking, typed
-from mage_es.engine.verbs.otlp import followed_by
 from mage_es.engine.verbs.rejudge import judged_anew
 from mage_es.engine.verbs.trials import require_room
 from mage_es.events.care import root_of

@@ -21,7 +21,7 @@ import msgspec
 from mage_es.engine.rules.effect import pairs_of, to_ask
 from mage_es.engine.rules.pruning import ProvedHarm, Suspect, proved_harmful
 from mage_es.engine.run.directory import Run, as_run
-from mage_es.engine.verbs.effect import EffectRow, OnRecord, PairedNumbers, on_record, paired_numbers
+from mage_es.engine.run.worth import EffectRow, OnRecord, PairedNumbers, on_record, paired_numbers
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.engine.verbs.memory import quarantine_all
 from mage_es.events.vocabulary import MemoryReleased

@@ -29,8 +29,8 @@ from mage_es.engine.run.inheriting import inheritance, is_merged
 from mage_es.engine.run.memories import things_of
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.world import baseline_of
+from mage_es.engine.run.worth import PairedEffect, effects
 from mage_es.engine.seams.benchmark import Benchmark
-from mage_es.engine.verbs.effect import PairedEffect, effects
 from mage_es.engine.viewing.answers import Rendered
 from mage_es.engine.viewing.card import card_of
 from mage_es.engine.viewing.gain import gain_of, pair_of

@@ -25,7 +25,7 @@ from mage_es.engine.rules.effect import LEAST_PAIRS, pairs_of, to_ask
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import by_question
 from mage_es.engine.run.world import state_of
-from mage_es.engine.verbs.effect import on_record
+from mage_es.engine.run.worth import on_record
 from mage_es.events.log import LogReader
 from tests.bench.effect import Found, print_found
 from tests.bench.merge import tasks_of

@@ -26,8 +26,8 @@ from mage_es import (
     resume,
     show,
 )
+from mage_es.engine.neighbours.inspect_logs import WITHHELD
 from mage_es.engine.verbs.backup import backup, restore
-from mage_es.engine.verbs.inspect_logs import WITHHELD
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ExamClosed, ModelCalled, QuestionPlanned
 from tests.engine.verbs.pears import CANARIES, SUBJECTS, Echo, models_with, stopped

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from mage_es.engine.config import Config
+from mage_es.engine.neighbours.otlp import export_otlp
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import ProgressNote, Runtime, Telemetry
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
-from mage_es.engine.verbs.otlp import export_otlp
 from mage_es.engine.verbs.resume import resume
 from mage_es.events.errors import Interrupted
 from tests.engine.conftest import SMALL

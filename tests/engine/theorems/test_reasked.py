@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mage_es.engine.histories.bisect import bisect
+from mage_es.engine.histories.effect import effect
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.theorems.check import Check
 from mage_es.engine.theorems.reasked import NAME, check_reasked
-from mage_es.engine.verbs.bisect import bisect
-from mage_es.engine.verbs.effect import effect
 from mage_es.engine.verbs.verify import verify
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import AnswerJudged, Draft, Event, ModelCalled, QuestionPlanned, QuestionsReasked, Record

@@ -11,7 +11,7 @@ import pytest
 
 import mage_es
 from mage_es.engine.run.directory import Run
-from mage_es.engine.verbs.effect import effects
+from mage_es.engine.run.worth import effects
 from mage_es.engine.verbs.memory import curate, memory
 from mage_es.engine.verbs.prune import prune
 from mage_es.engine.verbs.verify import verify

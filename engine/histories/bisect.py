@@ -1,0 +1,531 @@
+"""The verb `bisect`: since which iteration a metric or an answer is otherwise, and by which memory (rules/bisect.py).
+
+Rules
+    - A metric is read off the log, without a model. What its iteration changed is what `diff` knows.
+    - A question is asked as an exam of each moment would ask it: on the state that a replay to its marker gives, with
+      frozen bandits. Nothing is learned from it.
+    - Then it is asked on the way from the last prompt before the flip to the first one after it: what only the former
+      shows is left out, one memory after another, and what only the latter shows is let in. So a memory flips the
+      answer by appearing or by going away, or what else changed does.
+    - The price is known before; replies on record cost nothing, and decide nothing twice. What is asked is recorded as
+      what `effect` asks again is (session/reasking.py), so that the same call goes on after a stop, and is free later.
+      A flip that had to be asked for is recorded with the two prompts between which it lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from mage_es.engine.agents.learner import course_of
+from mage_es.engine.config import parse
+from mage_es.engine.courses import Ask, Finish, Grade, advance, begin, catch_up
+from mage_es.engine.histories.diff import DiffReport, diff
+from mage_es.engine.histories.rules.bisect import bracket, crossings, most_asked, next_asked, one_by_one
+from mage_es.engine.rules.routes import RECALL
+from mage_es.engine.run.directory import Run, as_run
+from mage_es.engine.run.inheriting import last_inherited
+from mage_es.engine.run.memories import MemoryItem, item_in
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.world import World, first_event, reopen_world, require_ontology, require_scoring, state_of
+from mage_es.engine.seams.benchmark import Benchmark, scored
+from mage_es.engine.seams.environment import is_sequential
+from mage_es.engine.seams.model import Model
+from mage_es.engine.session.reasking import (
+    AskingPrice,
+    Replies,
+    as_examined,
+    asking_again,
+    less,
+    models_again,
+    names_again,
+    pending_course,
+    planned_on,
+    price_again,
+    replies_of,
+)
+from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.engine.verbs.runs import summarise
+from mage_es.engine.verbs.summary import IterationRow
+from mage_es.events.errors import PrerequisiteError, UsageError, nearest
+from mage_es.events.facts.private import ERASED
+from mage_es.events.log import LogReader
+from mage_es.events.log.markers import Marker
+from mage_es.events.log.markers import parse as parse_marker
+from mage_es.events.segments import Reads
+from mage_es.events.vocabulary import AnswerFlipped, QuestionPlanned, QuestionsReasked
+from mage_es.projections.fold import State, fold
+
+METRICS = ("anchors", "accuracy", "mastery")
+"""Right answers to the anchors, to new questions (of episodes: mean scores); the mean mastery of the skills."""
+_TOLD = ("routing_arm", "search_arm", "template", "form", "skill", "guiding_skill", "tool_id", "recipe_id", "is_bare")
+"""Fields of a plan that say how its prompt is made, besides its memories."""
+
+
+class BisectMoment(msgspec.Struct, frozen=True, kw_only=True):
+    """A closed iteration. `value` is the level of the metric, in [0, 1], or 1 for a right and 0 for a wrong answer;
+    None where nothing is on record, or the question was not asked. `source` says how the answer to a question is known,
+    `guard` what the guard decided."""
+
+    marker: str
+    value: float | None
+    source: Literal["log", "record", "asked", "same prompt", ""]
+    guard: str = ""
+
+
+class PromptChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory that only one of two prompts shows, in the order in which they change; `right` is whether the answer was
+    right once it had changed as well, None if that was not asked."""
+
+    item: MemoryItem
+    is_new: bool
+    right: bool | None
+
+
+class BisectReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Since when a `metric`, or the answer to a `question` (the other is ""), is otherwise.
+
+    `flips` are the markers at which it changes sides, as far as known; the first is the one that is found: it flips
+    between `before` and `after`. Both ends agree if there is none. `change` is what the iteration of a metric's flip
+    changed. For a question `prompt` has the memories that differ, and `cause` the id of the one that flips it; ""
+    if `rest` does, all else that differs between both prompts. `asks` and `calls` were made now.
+    """
+
+    run_id: str
+    metric: str
+    question: str
+    moments: tuple[BisectMoment, ...]
+    flips: tuple[str, ...]
+    before: str = ""
+    after: str = ""
+    change: DiffReport | None = None
+    prompt: tuple[PromptChange, ...] = ()
+    cause: str = ""
+    rest: tuple[str, ...] = ()
+    asks: int = 0
+    calls: int = 0
+    temperature: float = 0.0
+
+
+@typed
+def bisect_price(
+    run: Run | Path | str,
+    *,
+    question: str,
+    good: str = "",
+    bad: str = "",
+    data_dir: Path | str | None = None,
+    benchmark: Benchmark | None = None,
+    prices: Prices | None = None,
+) -> AskingPrice:
+    """Return what `bisect` with the same arguments can take at most. No model is called. Raises as `bisect`."""
+    run = as_run(run)
+    search = _search(run, question, good, bad, data_dir, benchmark)
+    search.wanted()
+    return _price(search.reader, search.most(), prices or Prices())
+
+
+@typed
+async def abisect(
+    run: Run | Path | str,
+    *,
+    metric: str = "",
+    question: str = "",
+    good: str = "",
+    bad: str = "",
+    data_dir: Path | str | None = None,
+    benchmark: Benchmark | None = None,
+    runtime: Runtime | None = None,
+    execution: Model | None = None,
+    judge: Model | None = None,
+) -> BisectReport:
+    """Return the first iteration between two markers after which a metric (`anchors`, `accuracy`, `mastery`) or the
+    answer to a question, by its id, is otherwise than at the earlier one; of a question also the memory that flips it.
+
+    `good` is the earlier marker (default: the first with a value) and `bad` the later one (the last); either may be the
+    better. A metric costs nothing. A question calls models: `bisect_price` says how often at most.
+
+    Raises:
+        UsageError: Neither or both of metric and question are named, or what is named does not exist; a marker is not
+            that of a closed iteration, or has no value. For a question: questions are episodes, `execution` is not the
+            run's own model, or dollars are limited and it has no price.
+        PrerequisiteError: The world of the run is missing, the model cannot be reached, or an answer has no verdict.
+        Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call goes on.
+    """
+    run, runtime = as_run(run), runtime or Runtime()
+    if bool(metric) == bool(question):
+        raise UsageError(f"Give a metric ({', '.join(METRICS)}) or a question, one of the two.")
+    if metric:
+        return _by_metric(run, metric, good, bad)
+    search = _search(run, question, good, bad, data_dir, benchmark)
+    asks = calls = 0
+    if link := search.wanted():
+        models = models_again(search.world, first_event(search.reader), execution, judge)
+        runtime.require_prices(models.names())
+        async with asking_again(run, search.reader, search.world, models, runtime, search.found) as asking:
+
+            async def ask(link: _Link) -> Finish | None:
+                again, total = [as_examined(link.planned, link.seq)], asks + search.most()
+                [end] = await asking.answer(search.state(link.seq), again, done=asks, total=total)
+                return end
+
+            while link:
+                search.hear(link, await ask(link))
+                asks += 1
+                link = search.wanted()
+            calls = asking.book.calls
+            # Replies on record, but what was found is checked by what was asked: so both answers are there.
+            for end in search.ends():
+                await ask(end)
+    return search.report(asks=asks, calls=calls)
+
+
+bisect = blocking(abisect)
+
+
+def _moments(reader: LogReader) -> list[tuple[Marker, int]]:
+    """Return the end of each closed iteration; the first is the run's start."""
+    moments = [(marker, seq) for marker, seq in reader.markers().items() if marker.kind == "iteration"]
+    if len(moments) < 2:
+        raise UsageError(
+            f"{reader.run} has closed no iteration, so nothing can have changed: `mage-es resume` goes on."
+        )
+    return moments
+
+
+def _name(moments: Sequence[tuple[Marker, int]], place: int) -> str:
+    return str(moments[place][0]) if place else "start"
+
+
+def _between(moments: Sequence[tuple[Marker, int]], good: str, bad: str) -> tuple[int, int]:
+    """Return the places of two markers. Raises `UsageError` if one is not that of a closed iteration, or if
+    they are in the wrong order."""
+    places = {str(marker): place for place, (marker, _) in enumerate(moments)}
+    places |= {"start": 0, "latest": len(moments) - 1}
+    for given in (good, bad):
+        parse_marker(given)
+        if given not in places:
+            raise UsageError(f"{given} is no end of an iteration in this log.{nearest(given, list(places))}")
+    if places[good] >= places[bad]:
+        raise UsageError(f"{good} is not before {bad}: name the earlier of two moments as good, the later as bad.")
+    return places[good], places[bad]
+
+
+def _by_metric(run: Run, metric: str, good: str, bad: str) -> BisectReport:
+    if metric not in METRICS:
+        raise UsageError(f"There is no metric {metric!r}.{nearest(metric, list(METRICS))}")
+    reader = LogReader(run.log_path)
+    first_event(reader)
+    moments = _moments(reader)
+    levels, guards = _levels(run, reader, moments, metric)
+    valued = [place for place, level in enumerate(levels) if level is not None]
+    if len(valued) < 2:
+        raise UsageError(f"{run.id} has fewer than two iterations with a value of {metric}.")
+    first, last = _between(moments, good or _name(moments, valued[0]), bad or _name(moments, valued[-1]))
+    for place in (first, last):
+        if levels[place] is None:
+            raise UsageError(
+                f"{metric} has no value at {_name(moments, place)}: the first is at {_name(moments, valued[0])}, the "
+                f"last at {_name(moments, valued[-1])}."
+            )
+    found = [first + place for place in crossings(levels[first : last + 1])]
+    before = max((place for place in valued if found and place < found[0]), default=first)
+    at = (_name(moments, before), _name(moments, found[0])) if found else ("", "")
+    return BisectReport(
+        run_id=run.id,
+        metric=metric,
+        question="",
+        moments=tuple(
+            BisectMoment(
+                marker=_name(moments, place),
+                value=levels[place],
+                source="log",
+                guard=guards[place],
+            )
+            for place in range(first, last + 1)
+        ),
+        flips=tuple(_name(moments, place) for place in found),
+        before=at[0],
+        after=at[1],
+        change=diff(run, run, at=at) if found else None,
+        temperature=parse(first_event(reader).config).answer_temperature,
+    )
+
+
+def _levels(
+    run: Run, reader: LogReader, moments: Sequence[tuple[Marker, int]], metric: str
+) -> tuple[list[float | None], list[str]]:
+    """Return the level of a metric at each moment, and the verdict of the guard."""
+    rows = {row.iteration: row for row in summarise(run).rows}
+    found = [rows.get(marker.number) for marker, _ in moments]
+    guards = [row.guard if row else "" for row in found]
+    if metric == "mastery":
+        return list(_masteries(reader, [seq for _, seq in moments])), guards
+    return [_level(row, is_anchor=metric == "anchors") if row else None for row in found], guards
+
+
+def _level(row: IterationRow, *, is_anchor: bool) -> float | None:
+    score, right, asked = (
+        (row.anchor_score, row.anchor_correct, row.anchor_total)
+        if is_anchor
+        else (row.fresh_score, row.fresh_correct, row.fresh_total)
+    )
+    return score if score is not None else right / asked if asked else None
+
+
+def _masteries(reader: LogReader, seqs: Sequence[int]) -> Iterator[float | None]:
+    state = State()
+    for seq in seqs:
+        state = fold(reader, until=seq, state=state)
+        skills = state.graph.skills()
+        yield sum(map(state.slots.mastery, skills)) / len(skills) if skills else None
+
+
+class _Link(NamedTuple):
+    """A prompt of a row: the plan of a question at a marker, at event `seq` of the run, less what is left out. `name`
+    is the hash of the request; where that does not say all (several calls, or a look-up), it is the link's own."""
+
+    marker: str
+    seq: int
+    planned: QuestionPlanned
+    name: str
+
+
+def _search(
+    run: Run, question: str, good: str, bad: str, data_dir: Path | str | None, benchmark: Benchmark | None
+) -> _Search:
+    reader = LogReader(run.log_path)
+    first_event(reader)
+    moments = _moments(reader)
+    first, last = _between(moments, good or "start", bad or "latest")
+    world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, frozen=True)
+    require_scoring(world, "asking again")
+    if is_sequential(world.benchmark):
+        raise UsageError(
+            f"The tasks of {world.benchmark.name} are episodes, played in its environment: there is no prompt to ask "
+            "again. Bisect a metric, with --metric anchors."
+        )
+    if question not in world.questions:
+        raise UsageError(f"{run.id} has no question {question!r}.{nearest(question, list(world.questions))}")
+    if world.questions[question].subject.startswith(ERASED):
+        raise PrerequisiteError(
+            f"{question} cannot be read here: the key of its subject was destroyed, or is elsewhere."
+        )
+    return _Search(
+        run, reader, world, question, [(_name(moments, place), *moments[place]) for place in range(first, last + 1)]
+    )
+
+
+class _Search:
+    """A search for the moment, and then for the memory, that flips the answer to a question."""
+
+    def __init__(
+        self, run: Run, reader: LogReader, world: World, question: str, moments: Sequence[tuple[str, Marker, int]]
+    ) -> None:
+        self.run, self.reader, self.world, self.question = run, reader, world, question
+        config = world.setting.config
+        self._has_judge = bool(config.judge)
+        self._replies: Replies = replies_of(run, reader, names_again(first_event(reader), config.judge))
+        # Two, as the way from one prompt to another goes back and forth between two moments.
+        self.state = lru_cache(maxsize=2)(self._state)
+        self._known, self._asked = dict[str, bool](), set[str]()
+        self._moments, self._steps = list[_Link](), list[_Link]()
+        state = state_of(run, reader, until=moments[0][2])
+        for name, marker, seq in moments:
+            state = fold(reader, until=seq, state=state)
+            require_ontology(state, name)
+            [planned] = planned_on(world, state, marker.number, [question])
+            link = self._link(name, seq, state, planned, frozenset())
+            self._moments.append(link)
+            if link.name not in self._known:
+                self._look_up(link, state)
+
+    def _state(self, seq: int) -> State:
+        return state_of(self.run, self.reader, until=seq)
+
+    def _link(self, marker: str, seq: int, state: State, planned: QuestionPlanned, removed: frozenset[str]) -> _Link:
+        planned = less(self.world, state, planned, removed) if removed else planned
+        first = begin(course_of(self.world.setting, state, planned, self.world.questions[self.question]))
+        is_all = isinstance(first, Ask) and first.about == self.question
+        own = f"{marker}, {planned.prompt_sha256}, without {sorted(removed)}"
+        return _Link(marker, seq, planned, first.request.sha256 if is_all and isinstance(first, Ask) else own)
+
+    def wanted(self) -> _Link | None:
+        """Return the prompt to ask next; None once the search is over. What is on record is known without asking."""
+        while (place := next_asked(self._row, self._known)) is not None or self._goes_on():
+            if place is not None:
+                link = self._links[place]
+                if not self._look_up(link, self.state(link.seq)):
+                    return link
+        return None
+
+    def most(self) -> int:
+        """Return how many prompts have to be asked at most from here on."""
+        most = most_asked(self._row, self._known)
+        if self._steps:
+            return most
+        ends = self._known.keys() >= {self._row[0], self._row[-1]}
+        found = (bracket(self._row, self._known) or (0, 0)) if ends else (0, len(self._row) - 1)
+        pairs = zip(self._moments[found[0] : found[1]], self._moments[found[0] + 1 : found[1] + 1], strict=True)
+        ways = [sum(map(len, one_by_one(one.planned, other.planned))) for one, other in pairs if one.name != other.name]
+        # As many steps as memories that differ, and the step of all else: so many prompts lie between.
+        return most + max((way.bit_length() for way in ways), default=0)
+
+    @property
+    def _links(self) -> list[_Link]:
+        return self._steps or self._moments
+
+    @property
+    def _row(self) -> list[str]:
+        return [link.name for link in self._links]
+
+    def _goes_on(self) -> bool:
+        """Begin with the memories if the moment is found; return whether there is anything to look for."""
+        if self._steps or not (found := bracket(self._row, self._known)):
+            return False
+        good, bad = (self._moments[place] for place in found)
+        self._steps = [good, *self._way(good, bad), bad]
+        return True
+
+    def _way(self, good: _Link, bad: _Link) -> Iterator[_Link]:
+        """Yield the prompts on the way from one to the other."""
+        if RECALL in (good.planned.routing_arm, bad.planned.routing_arm):  # no prompt
+            return
+        gone, new = one_by_one(good.planned, bad.planned)
+        for number in range(1, len(gone) + 1):
+            state = self.state(good.seq)
+            yield self._link(good.marker, good.seq, state, good.planned, frozenset(gone[:number]))
+        for number in range(len(new)):
+            state = self.state(bad.seq)
+            yield self._link(bad.marker, bad.seq, state, bad.planned, frozenset(new[number:]))
+
+    def _look_up(self, link: _Link, state: State) -> bool:
+        """Return whether the answer to a prompt is on record; then it is known."""
+        again = as_examined(link.planned, link.seq)
+        pending = pending_course(self.world, state, again, self._replies, has_judge=self._has_judge)
+        move = pending.move
+        while isinstance(move, Grade):
+            verdict = scored(self.world.benchmark, move.question, move.reply)
+            move = catch_up(pending.course, advance(pending.course, verdict), pending.recorded)
+        if isinstance(move, Finish):
+            self._settle(link, move)
+        return isinstance(move, Finish)
+
+    def hear(self, link: _Link, end: Finish | None) -> None:
+        """Take in how a prompt that was asked ended. Raises `PrerequisiteError` if it has no verdict."""
+        self._asked.add(link.name)
+        self._settle(link, end)
+
+    def _settle(self, link: _Link, end: Finish | None) -> None:
+        verdict = end.verdict if end else None
+        if verdict is None or verdict.undecided:
+            why = (end.lost if end and end.lost else verdict.why if verdict else "") or "no reason is given"
+            raise PrerequisiteError(
+                f"The answer to {self.question} at {link.marker} has no verdict ({why}), so the search cannot go on. "
+                "The same command tries again; --good and --bad choose other moments."
+            )
+        self._known[link.name] = verdict.correct
+
+    def ends(self) -> tuple[_Link, ...]:
+        """Return the two prompts between which the answer flips, once they are found."""
+        found = bracket(self._row, self._known) if self.wanted() is None else None
+        return tuple(self._links[place] for place in found or ())
+
+    def found(self) -> QuestionsReasked:
+        """Return what a run's log records of the search: the flip, if it is found."""
+        if not (ends := self.ends()):
+            return QuestionsReasked(verb="bisect")
+        report, (before, after) = self.report(asks=0, calls=0), ends
+        flip = AnswerFlipped(
+            question_id=self.question,
+            before=report.before,
+            after=report.after,
+            memory_id=report.cause,
+            prompt_before=before.planned.prompt_sha256,
+            prompt_after=after.planned.prompt_sha256,
+        )
+        return QuestionsReasked(verb="bisect", flips=(flip,))
+
+    def report(self, *, asks: int, calls: int) -> BisectReport:
+        moments = [
+            BisectMoment(marker=link.marker, value=None if right is None else float(right), source=source)
+            for link, (right, source) in zip(self._moments, self._verdicts(self._moments), strict=True)
+        ]
+        found = bracket([link.name for link in self._moments], self._known)
+        told = [(each.marker, each.value) for each in moments if each.value is not None]
+        flips = [marker for (_, was), (marker, now) in pairwise(told) if was != now]
+        report = BisectReport(
+            run_id=self.run.id,
+            metric="",
+            question=self.question,
+            moments=tuple(moments),
+            flips=tuple(flips) if found else (),
+            asks=asks,
+            calls=calls,
+            temperature=self.world.setting.config.answer_temperature,
+        )
+        if not found:
+            return report
+        good, bad = (self._moments[place] for place in found)
+        prompt, cause = self._changes(good, bad)
+        return msgspec.structs.replace(
+            report,
+            before=good.marker,
+            after=bad.marker,
+            prompt=prompt,
+            cause=cause,
+            rest=() if cause else tuple(_rest(good.planned, bad.planned)),
+        )
+
+    def _verdicts(
+        self, links: Sequence[_Link]
+    ) -> Iterator[tuple[bool | None, Literal["record", "asked", "same prompt", ""]]]:
+        told = set[str]()
+        for link in links:
+            right = self._known.get(link.name)
+            source: Literal["record", "asked", "same prompt", ""] = "" if right is None else "record"
+            if link.name in self._asked:
+                source = "same prompt" if link.name in told else "asked"
+            told.add(link.name)
+            yield right, source
+
+    def _changes(self, good: _Link, bad: _Link) -> tuple[tuple[PromptChange, ...], str]:
+        """Return the memories in which two prompts differ, and the one that flips the answer, "" if none does."""
+        gone, new = one_by_one(good.planned, bad.planned)
+        state = self.state(bad.seq)
+        names = [*gone, *new]
+        items = [item_in(state, name, state.memory.row(name)) for name in names]
+        if len(self._steps) != len(names) + 2:  # there was no way to go
+            changes = [PromptChange(item=item, is_new=item.memory_id in new, right=None) for item in items]
+            return tuple(changes), ""
+        rights = [self._known.get(link.name) for link in self._steps]
+        # The first step is the good prompt; the step of all else lies between what goes and what comes.
+        after = [*rights[1 : len(gone) + 1], *rights[len(gone) + 2 :]]
+        changes = [
+            PromptChange(item=item, is_new=item.memory_id in new, right=right)
+            for item, right in zip(items, after, strict=True)
+        ]
+        steps = [*gone, "", *new]
+        flip = bracket([link.name for link in self._steps], self._known)
+        assert flip is not None
+        return tuple(changes), steps[flip[0]]
+
+
+def _rest(good: QuestionPlanned, bad: QuestionPlanned) -> Iterator[str]:
+    """Yield in words what differs between two plans besides their memories."""
+    for name in _TOLD:
+        was, now = getattr(good, name), getattr(bad, name)
+        if was != now:
+            yield f"{name.replace('_', ' ')} {now or 'none'} in place of {was or 'none'}"
+
+
+def _price(reader: LogReader, asks: int, prices: Prices) -> AskingPrice:
+    reads: Reads = {QuestionPlanned: ("iteration", "purpose", "question_id")}
+    own = (event for _, event in reader.events(reads, since=last_inherited(reader) + 1)) if asks else ()
+    return price_again(reader, asks, (event for event in own if isinstance(event, QuestionPlanned)), prices)

@@ -1,0 +1,176 @@
+"""`mage-es diff`: what changed between two moments of a run, or between two runs; or between two logs of Inspect."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mage_es.cli.options import examples, takes
+from mage_es.cli.output import Output, TextTable
+from mage_es.cli.settings import Settings
+from mage_es.events.errors import UsageError
+
+if TYPE_CHECKING:
+    from mage_es.engine.histories.diff import AnswersDiff, DiffReport
+    from mage_es.engine.histories.inspect_diff import InspectDiff
+    from mage_es.engine.run.memories import MemoryItem
+
+SHOWN = 8
+"""Rows of a table; `--json` has all."""
+EXAMPLES = examples(
+    "mage-es diff RUN",
+    "mage-es diff RUN@iter-3 RUN@iter-9",
+    "mage-es diff RUN OTHER --question wordmath-test-4",
+    "mage-es diff before.eval after.eval",
+)
+
+
+@takes("runs_dir")
+def diff(
+    before: Annotated[
+        str,
+        typer.Argument(metavar="[RUN[@MARKER]]", help="The earlier side; if it is the only one, from its start."),
+    ] = "",
+    after: Annotated[
+        str, typer.Argument(metavar="[RUN[@MARKER]]", help="The later side. [default: the same run, latest]")
+    ] = "",
+    *,
+    settings: Settings,
+    out: Output,
+    question: Annotated[
+        str,
+        typer.Option("--question", metavar="ID", help="Also the prompts that both put before this question."),
+    ] = "",
+) -> None:
+    """Print what changed between two moments or two runs: settings, what was learned, answers to the same questions.
+
+    A moment is a run with a marker: RUN@start, RUN@iter-9, RUN@seq:1234; @iter-9 is one of the newest run. Everything
+    is computed from the logs, without a model. Two logs of Inspect (.eval) are compared by the samples that both have.
+    """
+    if ".eval" in (Path(before).suffix, Path(after).suffix):
+        _inspected(out, before, after, question)
+        return
+    from mage_es.engine.histories.diff import diff as compare
+    from mage_es.engine.histories.diff import moment_of
+
+    run, marker = moment_of(before if "@" in before or after else f"{before}@start", settings.runs_dir)
+    other, until = moment_of(after, settings.runs_dir) if after else (run, "latest")
+    report = compare(run, other, at=(marker, until), question=question)
+    out.report(report, *parts(report))
+    out.next(settings.again("memory", "list", other.id), settings.again("show", question or "QUESTION", other.id))
+
+
+def _inspected(out: Output, before: str, after: str, question: str) -> None:
+    from mage_es.engine.histories.inspect_diff import diff_inspect
+
+    if question or {Path(before).suffix, Path(after).suffix} != {".eval"}:
+        raise UsageError("A log of Inspect is compared with another one, by its samples: mage-es diff A.eval B.eval")
+    report = diff_inspect(Path(before), Path(after))
+    out.report(report, *_sampled(report))
+
+
+def _sampled(report: InspectDiff) -> list[TextTable | str]:
+    apart = {
+        f"only in {report.before}": report.only_before,
+        f"only in {report.after}": report.only_after,
+        "in both with another input": report.changed,
+    }
+    said = [f"{len(names)} samples are {what}: {_cut(', '.join(names))}" for what, names in apart.items() if names]
+    return [f"{report.before} to {report.after}", _answers(report.answers, "The same samples", "score"), *said]
+
+
+def parts(report: DiffReport) -> list[TextTable | str]:
+    tables = [_answers(report.answers), _learned(report), _graph(report), _arms(report), _settings(report)]
+    parts: list[TextTable | str] = [_summary(report), *(table for table in tables if table.rows)]
+    if report.question:
+        parts.append("\n".join(report.prompt) or f"Both put the same prompt before {report.question}.")
+    return parts
+
+
+def _summary(report: DiffReport) -> str:
+    fates = Counter(each.fate for each in report.learned)
+    new, arms, settings = sum(each.is_new for each in report.names), len(report.arms), len(report.settings)
+    changes = [f"{count} learned" if fate == "new" else f"{count} {fate}" for fate, count in fates.items()]
+    changes += [f"{count} {what}" for count, what in ((new, "new in the graph"), (arms, "arms moved")) if count]
+    changes += [f"{len(report.names) - new} gone from the graph"] if len(report.names) > new else []
+    changes += [f"{len(report.edges)} kinds of edges changed"] if report.edges else []
+    changes += [f"{settings} settings differ"] if settings else []
+    answers = sum(len(each.won) + len(each.lost) for each in report.answers)
+    changes += [f"{answers} answers won or lost"] if answers else []
+    moments = " to ".join(f"{each} (event {each.seq})" for each in (report.before, report.after))
+    return f"{moments}: {', '.join(changes) or 'the same state'}"
+
+
+def _answers(found: Sequence[AnswersDiff], title: str = "The same questions", what: str = "questions") -> TextTable:
+    rows = [
+        (
+            *(
+                each.what,
+                str(each.total),
+                f"{each.before:g}",
+                f"{each.after:g}",
+                str(len(each.won)),
+                str(len(each.lost)),
+            ),
+            f"{100 * (each.after - each.before) / each.total:+.1f}",
+            f"{each.interval.low:+.1f} to {each.interval.high:+.1f}",
+            "" if each.interval.p is None else f"{each.interval.p:.2g}",
+        )
+        for each in found
+    ]
+    columns = (what, "both", "right before", "after", "won", "lost", "points", "95 % interval", "p")
+    return TextTable(title, columns, rows)
+
+
+def _learned(report: DiffReport) -> TextTable:
+    groups: dict[tuple[str, str, str], list[MemoryItem]] = {}
+    for each in report.learned:
+        groups.setdefault((each.fate, each.item.kind, each.item.task_type), []).append(each.item)
+    shown = list[tuple[str, ...]]()
+    # By fate, so that the many that are new do not hide the few that are out of use.
+    for _, of_fate in groupby(groups, key=itemgetter(0)):
+        largest = sorted(of_fate, key=lambda group: -len(groups[group]))[:SHOWN]
+        shown += [_group_row(group, groups[group]) for group in largest]
+    title = "What was learned" + (
+        f", without {len(groups) - len(shown)} more groups" if len(groups) > len(shown) else ""
+    )
+    return TextTable(title, ("", "kind", "task type", "number", "for example", "text"), shown, keys=3)
+
+
+def _group_row(group: tuple[str, str, str], items: Sequence[MemoryItem]) -> tuple[str, ...]:
+    return (*group, str(len(items)), items[0].memory_id[:12], _cut(items[0].text))
+
+
+def _cut(text: str, most: int = 60) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _graph(report: DiffReport) -> TextTable:
+    names = [(each.kind, each.name, *(("no", "yes") if each.is_new else ("yes", "no"))) for each in report.names]
+    edges = [("edges", each.kind, str(each.before), str(each.after)) for each in report.edges]
+    left = len(names) - SHOWN
+    title = "Knowledge graph" + (f", without {left} more names" if left > 0 else "")
+    return TextTable(title, ("", "name", "before", "after"), [*names[:SHOWN], *edges], keys=2)
+
+
+def _arms(report: DiffReport) -> TextTable:
+    rows = [
+        (
+            *(arm.bandit, arm.key, arm.arm, f"{arm.before:.3f}", f"{arm.after:.3f}"),
+            f"{arm.pulls_before} to {arm.pulls_after}",
+        )
+        for arm in report.arms[:SHOWN]
+    ]
+    columns = ("bandit", "key", "arm", "mean before", "after", "rewards")
+    return TextTable("Arms that moved most", columns, rows, keys=3)
+
+
+def _settings(report: DiffReport) -> TextTable:
+    rows = [(each.name, each.before, each.after) for each in report.settings]
+    return TextTable("Settings", ("setting", "before", "after"), rows)

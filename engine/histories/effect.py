@@ -1,0 +1,236 @@
+"""The verb `effect`: what a memory, a kind of memory or those of a task type are worth (rules/effect.py).
+
+Rules
+    - Only the pairs cost calls. Their price is known before, and none is made unless the caller says so.
+    - What is asked again is recorded in a log of its own within the run: the plan without the memories, the calls, the
+      verdict. Another `effect` pays nothing for it. The run's own log records what was found, and its digests stay as
+      they are.
+    - A reply that a log of the run has for the same request, by its hash, is not asked for again (session/reasking.py).
+    - A prompt is made on the state of the moment at which it was planned. One that this program would word otherwise
+      than it was asked is left out, as its pair would differ in more than the memories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import groupby
+from pathlib import Path
+
+import msgspec
+
+from mage_es.engine.agents.learner import course_of
+from mage_es.engine.config import parse
+from mage_es.engine.courses import Ask, begin
+from mage_es.engine.rules.effect import Without, asked_without, to_ask
+from mage_es.engine.run.directory import Run, as_run
+from mage_es.engine.run.memories import MemoryItem, named
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of
+from mage_es.engine.run.worth import EffectRow, MemoryGroup, OnRecord, on_record, reasked_in
+from mage_es.engine.seams.benchmark import Benchmark
+from mage_es.engine.seams.model import Model
+from mage_es.engine.session.reasking import (
+    Again,
+    AskingAgain,
+    AskingPrice,
+    asking_again,
+    calls_again,
+    less,
+    models_again,
+    price_again,
+)
+from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.events.digests import sha256_text
+from mage_es.events.errors import UsageError, nearest
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import QuestionsReasked
+from mage_es.projections.fold import State, fold
+
+TOP = 20
+"""Default number of memories: those that most questions saw."""
+
+
+class EffectReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The three numbers of each row; `pooled` are kinds and types for which the coin may have enough where a memory has
+    too few. `left` is the price of the pairs that are not on record yet, `made` how many calls were made now, and
+    `unclear` how many prompts could not be made as they were asked, or were not answered."""
+
+    run_id: str
+    rows: tuple[EffectRow, ...]
+    pooled: tuple[EffectRow, ...]
+    left: AskingPrice
+    temperature: float
+    made: int = 0
+    unclear: int = 0
+
+
+@typed
+def effect_price(
+    run: Run | Path | str,
+    *,
+    memory: str = "",
+    kind: str = "",
+    task_type: str = "",
+    top: int = TOP,
+    prices: Prices | None = None,
+) -> AskingPrice:
+    """Return what `effect` with the same arguments and `reask` would take. No model is called. Raises as `effect`."""
+    learned = on_record(as_run(run))
+    return price_of(learned, _wanted(learned, _measured(learned, memory, kind, task_type, top)), prices or Prices())
+
+
+@typed
+async def aeffect(
+    run: Run | Path | str,
+    *,
+    memory: str = "",
+    kind: str = "",
+    task_type: str = "",
+    top: int = TOP,
+    reask: bool = False,
+    data_dir: Path | str | None = None,
+    benchmark: Benchmark | None = None,
+    runtime: Runtime | None = None,
+    execution: Model | None = None,
+    judge: Model | None = None,
+) -> EffectReport:
+    """Return what one memory (its id, or the first digits), all of a kind, all of a task type, or each of the `top`
+    most shown is worth. Only with `reask` are questions asked again; else pairs are those on record.
+
+    Raises:
+        UsageError: More than one of them is named, there is none of that name, or it is no text in a prompt (a tool, a
+            recipe). With `reask`: `execution` is not the run's own model, or dollars are limited and it has no price.
+        PrerequisiteError: The world of the run is missing, or the model cannot be reached.
+        Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call goes on.
+    """
+    run, runtime = as_run(run), runtime or Runtime()
+    learned, made, unclear = on_record(run), 0, 0
+    measured = _measured(learned, memory, kind, task_type, top)
+    wanted = _wanted(learned, measured)
+    if reask and wanted:
+        learned, made = await ask_again(
+            run,
+            learned,
+            wanted,
+            verb="effect",
+            groups=[each.names for each in measured],
+            data_dir=data_dir,
+            benchmark=benchmark,
+            runtime=runtime,
+            execution=execution,
+            judge=judge,
+        )
+        unclear = len(_wanted(learned, measured))
+    rows = tuple(learned.row(each) for each in measured)
+    return EffectReport(
+        run_id=run.id,
+        rows=rows,
+        pooled=tuple(learned.row(each, is_paired=False) for each in _pools(learned, rows)),
+        left=price_of(learned, _wanted(learned, measured), runtime.prices),
+        temperature=parse(first_event(learned.reader).config).answer_temperature,
+        made=made,
+        unclear=unclear,
+    )
+
+
+effect = blocking(aeffect)
+
+
+async def ask_again(
+    run: Run,
+    learned: OnRecord,
+    wanted: Sequence[Without],
+    *,
+    verb: str,
+    groups: Sequence[frozenset[str]],
+    data_dir: Path | str | None,
+    benchmark: Benchmark | None,
+    runtime: Runtime,
+    execution: Model | None,
+    judge: Model | None,
+) -> tuple[OnRecord, int]:
+    """Ask prompts of a run again, in the order of its log, and record what a verb finds of groups of memories; return
+    what is on record then, and how many calls that took. Raises as `effect`."""
+    world = reopen_world(learned.reader, data_dir=data_dir, benchmark=benchmark, frozen=True)
+    require_scoring(world, "asking again")
+    models = models_again(world, first_event(learned.reader), execution, judge)
+    runtime.require_prices(models.names())
+    before = calls_again(run)
+
+    def found() -> QuestionsReasked:
+        answers = reasked_in(run, learned.askings)
+        told = [asked_without(verb, learned.askings, names, answers) for names in groups]
+        return QuestionsReasked(verb=verb, without=tuple(told))
+
+    async with asking_again(run, learned.reader, world, models, runtime, found) as asking:
+        await _ask(asking, learned.reader, wanted)
+    return learned._replace(reasked=reasked_in(run, learned.askings)), calls_again(run) - before
+
+
+def _measured(learned: OnRecord, memory: str, kind: str, task_type: str, top: int) -> list[MemoryGroup]:
+    if len(given := [word for word in (memory, kind, task_type) if word]) > 1:
+        raise UsageError(f"{' and '.join(given)} cannot be measured at once: name a memory, a kind or a task type.")
+    items = learned.items
+    if memory:
+        name = named(memory, items)
+        return [MemoryGroup(name, "memory", frozenset((name,)))]
+    if not given:
+        if top < 1:
+            raise UsageError(f"top is {top}: give how many memories to measure, 1 or more.")
+        return [MemoryGroup(name, "memory", frozenset((name,))) for name in list(learned.shown())[:top]]
+    of = "kind" if kind else "type"
+    ids = _ids_of(items.values(), of, given[0])
+    if not ids:
+        known = {each.kind for each in items.values()} if kind else {each.task_type for each in items.values()}
+        raise UsageError(f"The run has no memory of the {of} {given[0]!r}.{nearest(given[0], sorted(known))}")
+    return [MemoryGroup(given[0], of, ids)]
+
+
+def _ids_of(items: Collection[MemoryItem], of: str, name: str) -> frozenset[str]:
+    if of == "type":
+        return frozenset(each.memory_id for each in items if each.task_type == name)
+    return frozenset(each.memory_id for each in items if f"{each.kind}/".startswith(f"{name}/"))
+
+
+def _pools(learned: OnRecord, rows: Sequence[EffectRow]) -> list[MemoryGroup]:
+    """Return the kinds and types of memories whose coin has too few tosses."""
+    few = [
+        row for row in rows if row.of == "memory" and row.coin.points is None and row.coin.with_it + row.coin.without
+    ]
+    named_by = {("kind", row.kind) for row in few} | {("type", row.task_type) for row in few if row.task_type}
+    items = learned.items.values()
+    return [MemoryGroup(name, of, _ids_of(items, of, name)) for of, name in sorted(named_by)]
+
+
+def _wanted(learned: OnRecord, measured: Sequence[MemoryGroup]) -> list[Without]:
+    """Return what is to be asked again and is not on record, in the order of the log."""
+    found = {each.name: each for group in measured for each in to_ask(learned.askings, group.names)}
+    return sorted((each for name, each in found.items() if name not in learned.reasked), key=lambda e: e.asking.seq)
+
+
+def price_of(learned: OnRecord, wanted: Sequence[Without], prices: Prices) -> AskingPrice:
+    return price_again(learned.reader, len(wanted), (each.asking.planned for each in wanted), prices)
+
+
+async def _ask(asking: AskingAgain, reader: LogReader, wanted: Sequence[Without]) -> None:
+    """Ask prompts again, moment after moment of the run."""
+    state: State | None = None
+    done = 0
+    for _, together in groupby(wanted, key=lambda each: (each.asking.planned.iteration, each.asking.phase)):
+        group = list(together)
+        until = group[-1].asking.seq
+        state = fold(reader, until=until, state=state) if state else state_of(asking.run, reader, until=until)
+        found = [again for each in group if (again := _again(asking.world, state, each))]
+        await asking.answer(state, found, done=done, total=len(wanted))
+        done += len(group)
+
+
+def _again(world: World, state: State, each: Without) -> Again | None:
+    """Return the plan of a prompt without some memories; None if the prompt that was asked cannot be made."""
+    planned = each.asking.planned
+    asked = begin(course_of(world.setting, state, planned, world.questions[planned.question_id]))
+    if not isinstance(asked, Ask) or sha256_text(asked.request.text) != planned.prompt_sha256:
+        return None
+    planned = less(world, state, planned, each.removed | each.asking.trimmed)
+    return Again(planned, each.asking.phase, each.asking.seq, "\n".join(sorted(each.removed)))

@@ -1,0 +1,127 @@
+"""The verb `merge`: a new run with the memories of two others over the same benchmark, on probation.
+
+Rules
+    - No model is called, and neither run changes. The new run's log has all that it took, and needs them no longer.
+    - It is finished as soon as it has begun: it can be examined and served, and `evolve --from` goes on from it. There
+      its memories are tossed for until their effect is not negative (rules/probation.py).
+    - It has the settings of the first run, with room for the anchors and held-out questions of both.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+
+from mage_es.engine.benchmarks.registry import title
+from mage_es.engine.config import parse
+from mage_es.engine.histories.merging import merger_of, questions_of, require_mergeable, within
+from mage_es.engine.run.directory import Run, as_run, create_run
+from mage_es.engine.run.inheriting import read_parent
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.questions import recorded_benchmark
+from mage_es.engine.run.world import open_world, templates_of
+from mage_es.engine.seams.benchmark import Benchmark
+from mage_es.engine.session.beginning import begin_at_once
+from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.events.log.markers import Marker
+from mage_es.events.vocabulary import RunMerged
+
+
+class MergedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run brought to a merge: how many of its memories were `taken`, and how much was left out, by reason:
+    `question`, `origin`, `kind` (`LeftOut` says what they mean)."""
+
+    run_id: str
+    marker: str
+    taken: int
+    left_out: dict[str, int]
+
+
+class MergeReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A merged run: what each of two runs brought, the memories that it has in all, those that `both` had, and the
+    sizes of its splits."""
+
+    run_id: str
+    path: str
+    parents: tuple[MergedRun, ...]
+    memories: int
+    both: int
+    evolution: int
+    anchors: int
+    held_out: int
+
+
+@typed
+def merge(
+    run: Run | Path | str,
+    other: Run | Path | str,
+    *,
+    at: tuple[str, str] = ("latest", "latest"),
+    name: str | None = None,
+    runs_dir: Path | str | None = None,
+    data_dir: Path | str | None = None,
+    benchmark: Benchmark | None = None,
+) -> MergeReport:
+    """Make a run with the memories of two, each at a closed iteration, and return what it took.
+
+    It is called `name`, by default as both together, in the folder of the first unless `runs_dir` is another.
+    `benchmark` is the object that the runs began with, if Python gave it one.
+
+    Raises:
+        UsageError: The runs differ in benchmark, models, or how questions are asked and answers read; one has closed no
+            iteration, is a baseline or has subjects; or the name is taken.
+        PrerequisiteError: A data set is missing, or a copy lacks its gold answers.
+        LogDamaged: A log fails its checksums.
+    """
+    runs = [as_run(each) for each in (run, other)]
+    folder = runs[0].path.resolve().parent if runs_dir is None else Path(runs_dir)
+    one, two = (
+        read_parent(each, marker, runs_dir=folder, prices=Prices()) for each, marker in zip(runs, at, strict=True)
+    )
+    require_mergeable(one, two)
+    merger = merger_of(one, two)
+    config = parse(one.started.config)
+    both = merger.parent.event
+    room = {"anchors": max(config.anchors, len(both.anchors)), "held_out": max(config.held_out, len(both.held_out))}
+    base = benchmark or recorded_benchmark(one.reader, one.started, data_dir=data_dir)[0]
+    world = open_world(
+        msgspec.structs.replace(config, **room),
+        data_dir=data_dir,
+        benchmark=questions_of(merger, base, config),
+        guidance_room=one.started.guidance_room,
+        parent=merger.parent,
+        templates=templates_of(one.started),
+    )
+    assert world.parent is not None
+    merger = within(merger, world.splits, world.parent.event.resembling)
+    made = create_run(
+        folder, benchmark=title(config.benchmark), seed=config.seed, run_id=name or f"{runs[0].id}+{runs[1].id}"
+    )
+    with made.begin() as log:
+        begin_at_once(made, log, world, merger.parent, is_all=True)
+    taken = {mark.parent: mark for mark in merger.marks}
+    marks = [taken[parent.event.parent] for parent in (one, two)]
+    return MergeReport(
+        run_id=made.id,
+        path=str(made.path),
+        parents=tuple(map(_brought, marks)),
+        memories=len(merger.learned.by_id),
+        both=len({*marks[0].memory_ids} & {*marks[1].memory_ids}),
+        evolution=len(world.splits.evolution),
+        anchors=len(world.splits.anchors),
+        held_out=len(world.splits.held_out),
+    )
+
+
+amerge = in_thread(merge)
+
+
+def _brought(mark: RunMerged) -> MergedRun:
+    return MergedRun(
+        run_id=mark.parent,
+        marker=str(Marker("iteration", mark.iteration)),
+        taken=len(mark.memory_ids),
+        left_out=dict(sorted(Counter(each.reason for each in mark.left_out).items())),
+    )

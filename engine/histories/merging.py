@@ -1,0 +1,326 @@
+"""Two runs as the parents of a third, which begins with the memories of both (rules/merging.py).
+
+Rules
+    - What either run keeps back, as an anchor or for exams, the new run keeps back. No memory of the other comes along
+      that is about such a question, resembles one, or was made from the answer to one. A question that was an anchor
+      of one run and held out by the other is an anchor: it may have decided what was kept.
+    - Questions with the same text are one. Of different ones with the same id the second gets another, so the runs are
+      taken in an order of their own: `merge A B` and `merge B A` begin with the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import msgspec
+
+from mage_es.engine.benchmarks.registry import reopening, title
+from mage_es.engine.benchmarks.tasks import OWN_TASKS
+from mage_es.engine.benchmarks.tasks.spec import parse as parse_tasks
+from mage_es.engine.config import Config, difference, parse
+from mage_es.engine.histories.rules.merging import (
+    OTHER_KINDS,
+    Memories,
+    WhyLeft,
+    drafts_of,
+    is_of_one,
+    merged,
+    names_of,
+    opening,
+    remembered_in,
+)
+from mage_es.engine.rules.leaks import Guarded, hashes_of, id_of, texts_of
+from mage_es.engine.rules.near_duplicates import normalise, question_hash
+from mage_es.engine.rules.splits import Splits
+from mage_es.engine.run.inheriting import Parent, added, asked_in, past_of
+from mage_es.engine.run.questions import grown, stored_questions, with_column_roles
+from mage_es.engine.run.requests import Requests
+from mage_es.engine.seams.benchmark import Benchmark, Question
+from mage_es.events.errors import PrerequisiteError, UsageError
+from mage_es.events.log import LogReader
+from mage_es.events.segments.questions import named
+from mage_es.events.vocabulary import (
+    AnswerJudged,
+    Draft,
+    Event,
+    LeftOut,
+    MemoryAppended,
+    ModelCalled,
+    RunInherited,
+    RunMerged,
+    SplitCommitted,
+    TaskTypeCreated,
+)
+from mage_es.projections.fold import State
+
+_ASKED = (
+    *("execution", "judge", "embedder", "search", "search_passages", "task_types", "bundle", "retrieval", "form"),
+    *("route", "long_context", "strategy_floor", "reasoning_cap", "decompositions", "recall", "bandits"),
+    *("principles_per_skill", "cascade_principles", "cascade_action_recipes", "cascade_plan", "cascade_frontier"),
+    *("revisit_self", "answer_temperature", "max_tokens"),
+)
+"""The settings by which a question is asked and its answer read."""
+_RECORDED = ("embedder_sha256", "task_type_source", "scorer_sha256", "templates", "data_sha256")
+"""The same, of what a run recorded when it began."""
+
+
+class Merger(NamedTuple):
+    """What a merged run begins with: `parent` stands for both, `learned` are both together, `own` are the two apart, in
+    the order of `runs`, and `marks` say what was taken of each."""
+
+    parent: Parent
+    runs: tuple[_Run, _Run]
+    learned: Memories
+    own: tuple[Memories, Memories]
+    names: Sequence[Event]
+    marks: Sequence[RunMerged] = ()
+
+
+class _Run(NamedTuple):
+    """A parent with what it learned, its questions, and what it keeps back; all ids but the keys of `ids` are those of
+    the merged run."""
+
+    parent: Parent
+    events: Sequence[Event]
+    ids: Mapping[str, str]
+    questions: Mapping[str, Question]
+    guarded: Guarded
+    kept: frozenset[str]
+    """Hashes of the questions that it keeps back; `guarded` finds what nearly repeats one of its present splits."""
+
+    def keeps_back(self, texts: Iterable[str]) -> bool:
+        texts = list(texts)
+        is_kept = any(question_hash(normalise(text)) in self.kept for text in texts)
+        return is_kept or self.guarded.likeness(texts).is_leak
+
+    def kept_by(self, other: _Run) -> frozenset[str]:
+        """Return the questions that it may have learned from, and the other run keeps back."""
+        return frozenset(name for name in self.side("evolution") if other.keeps_back([self.questions[name].question]))
+
+    def side(self, split: str) -> frozenset[str]:
+        return frozenset(self.ids[name] for name in getattr(past_of(self.parent.event), split) if name in self.ids)
+
+
+def require_mergeable(one: Parent, other: Parent) -> None:
+    """Raise `UsageError` unless two runs ask the same kind of questions of the same model in the same way, and
+    `PrerequisiteError` for a copy without gold answers."""
+    names = [parent.event.parent for parent in (one, other)]
+    if names[0] == names[1]:
+        raise UsageError(f"Both runs are called {names[0]}: merge two different ones, or give a copy another name.")
+    if different := list(_differences(one, other)):
+        raise UsageError(
+            f"{names[0]} and {names[1]} cannot be merged: {'; '.join(different)}. Memories are of use where questions "
+            "are asked and answers read in the same way: give two runs that agree in this."
+        )
+    for parent in (one, other):
+        questions, has_gold = stored_questions(parent.reader, parent.started.benchmark)
+        if any(question.subject for question in questions):
+            raise UsageError(
+                f"{parent.event.parent} has tasks with a subject, which can be erased there; a merged run would keep "
+                "what was learned from them. Start one with all the tasks instead."
+            )
+        if not has_gold:
+            raise PrerequisiteError(
+                f"This copy of {parent.event.parent} was made without its gold answers: restore a backup that has them."
+            )
+
+
+def _differences(one: Parent, other: Parent) -> Iterator[str]:
+    runs = [parent.started for parent in (one, other)]
+    if (benchmarks := [_kind(started.benchmark) for started in runs])[0] != benchmarks[1]:
+        yield f"benchmark {benchmarks[0]} and {benchmarks[1]}"
+    for name, before, after in difference(*(parse(started.config) for started in runs)):
+        if name in _ASKED:
+            yield f"{name} {before} and {after}"
+    # The tasks of a user may be two files; what else is in a data set is the same for both.
+    is_own = runs[0].benchmark.startswith(OWN_TASKS)
+    yield from (
+        name.replace("_", " ")
+        for name in _RECORDED
+        if getattr(runs[0], name) != getattr(runs[1], name) and not (is_own and name == "data_sha256")
+    )
+
+
+def _kind(benchmark: str) -> str:
+    """Return what two runs must have in common of their benchmark's name: of own tasks, all but where they are."""
+    if not benchmark.startswith(OWN_TASKS):
+        return title(benchmark)
+    spec = parse_tasks(benchmark)
+    told = {"scorer": spec.scorer, "labels": ",".join(spec.labels), "instruction": spec.instruction}
+    return "own tasks with " + ", ".join(f"{name} {value!r}" for name, value in told.items() if value)
+
+
+def merger_of(one: Parent, other: Parent) -> Merger:
+    """Return what a run begins with that has two others as its parents. Raises `UsageError` if the same question has
+    different answers in them."""
+    first, second = sorted((one, other), key=_place)
+    runs = _runs(first, second)
+    kept = [run.kept_by(its) for run, its in zip(runs, reversed(runs), strict=True)]
+    own = (_brought(runs[0], runs[1], kept[0]), _brought(runs[1], runs[0], kept[1]))
+    anchors, held_out = (runs[0].side(split) | runs[1].side(split) for split in ("anchors", "held_out"))
+    learned_from = (runs[0].side("evolution") - kept[0]) | (runs[1].side("evolution") - kept[1])
+    spent = [parent.event.usd_micro for parent in (one, other)]
+    event = RunInherited(
+        events=0,
+        iteration=max(first.event.iteration, second.event.iteration),
+        parent=f"{one.event.parent} + {other.event.parent}",
+        path="",
+        seq=0,
+        head_seq=0,
+        head_chain="",
+        digests=(),
+        evolution=tuple(sorted(learned_from - anchors - held_out)),
+        anchors=tuple(sorted(anchors)),
+        held_out=tuple(sorted(held_out - anchors)),
+        resembling=(),
+        calls=one.event.calls + other.event.calls,
+        usd_micro=-1 if min(spent) < 0 else sum(spent),
+    )
+    events = chain.from_iterable(run.events for run in runs)
+    names = list(names_of(_without_examples(each, learned_from) for each in events))
+    found = Merger(Parent(first.reader, first.started, event, ()), runs, merged(*own), own, names)
+    return _with_drafts(found)
+
+
+def _place(parent: Parent) -> tuple[Sequence[str], str]:
+    """Return what runs are ordered by: what they learned, not when they learned it."""
+    return [digest.value for digest in parent.event.digests], parent.event.head_chain
+
+
+def questions_of(merger: Merger, base: Benchmark, config: Config) -> Benchmark:
+    """Return the benchmark `base` with the questions of both runs."""
+    joined = list({question.id: question for run in merger.runs for question in run.questions.values()}.values())
+    if reopen := reopening(config.benchmark):
+        columns = {column.role: column.name for column in merger.parent.started.columns}
+        return with_column_roles(reopen(joined, base.data_sha256), columns)
+    return grown(base, joined)
+
+
+def within(merger: Merger, splits: Splits, resembling: Sequence[str]) -> Merger:
+    """Return a merger without memories whose question is in no split of the new run: they could not be checked."""
+    known = {name for split in splits.events for name in hashes_of(split)}
+    astray: dict[str, WhyLeft] = {
+        name: "question"
+        for name, each in merger.learned.by_id.items()
+        if each.memory.question
+        and each.memory.phase != "serve"
+        and question_hash(normalise(each.memory.question)) not in known
+    }
+    parent = merger.parent._replace(event=msgspec.structs.replace(merger.parent.event, resembling=tuple(resembling)))
+    learned = merged(merger.learned, Memories({}, astray))
+    return _with_drafts(merger._replace(parent=parent, learned=learned))
+
+
+def _runs(first: Parent, second: Parent) -> tuple[_Run, _Run]:
+    known, others = (stored_questions(each.reader, first.started.benchmark)[0] for each in (first, second))
+    new, changed = added(known, others)
+    if changed:
+        raise UsageError(
+            f"{len(changed)} questions have different answers in {first.event.parent} and {second.event.parent}: "
+            f"{named(changed)}. What one of them learned is wrong: merge runs over tasks that agree."
+        )
+    by_text = {asked_in(question): question.id for question in reversed((*known, *new))}
+    return (
+        _run(first, known, {question.id: question.id for question in known}),
+        _run(second, others, {question.id: by_text[asked_in(question)] for question in others}),
+    )
+
+
+def _run(parent: Parent, questions: Sequence[Question], ids: Mapping[str, str]) -> _Run:
+    kept = past_of(parent.event).kept
+    hashes = frozenset(question_hash(normalise(q.question)) for q in questions if q.id in kept)
+    here = {ids[q.id]: msgspec.structs.replace(q, id=ids[q.id]) for q in questions}
+    events = [_renamed(draft.event, ids) for draft in parent.drafts]
+    return _Run(parent, events, ids, here, Guarded(parent.reader.of(SplitCommitted)), hashes)
+
+
+def _renamed(event: Event, ids: Mapping[str, str]) -> Event:
+    match event:
+        case MemoryAppended():
+            return msgspec.structs.replace(event, question_id=ids.get(event.question_id, event.question_id))
+        case TaskTypeCreated():
+            return msgspec.structs.replace(event, examples=tuple(ids[name] for name in event.examples))
+    return event
+
+
+def _without_examples(event: Event, learned_from: Collection[str]) -> Event:
+    """Return an event without examples of a type that must not be learned from."""
+    if not isinstance(event, TaskTypeCreated):
+        return event
+    return msgspec.structs.replace(event, examples=tuple(name for name in event.examples if name in learned_from))
+
+
+def _brought(run: _Run, other: _Run, kept: frozenset[str]) -> Memories:
+    return Memories(remembered_in(run.events), dict(_left_out(run, other, kept)))
+
+
+def _left_out(run: _Run, other: _Run, kept: frozenset[str]) -> Iterator[tuple[str, WhyLeft]]:
+    """Yield what of a run must not come along, with the reason; `kept` are the questions that it learned from and the
+    other run keeps back."""
+    facts = _Facts(run.parent.reader, {name: run.questions[new] for name, new in run.ids.items() if new in kept})
+    for event in run.events:
+        if isinstance(event, OTHER_KINDS):
+            yield id_of(event), "kind"
+        elif isinstance(event, MemoryAppended):
+            if event.question_id in kept or other.keeps_back(texts_of(event)):
+                yield event.memory_id, "question"
+            elif facts.are_of(event):
+                yield event.memory_id, "origin"
+
+
+class _Facts:
+    """The verdicts and replies of a log that are about some questions."""
+
+    def __init__(self, reader: LogReader, questions: Mapping[str, Question]) -> None:
+        self._about, self._known, self._questions = set[str](), set[str](), questions
+        # As a brief has them, in JSON: its cases by id, earlier memories by their text.
+        texts = (msgspec.json.encode(question.question).decode()[1:-1] for question in questions.values())
+        self._quoted = [*(f'"{name}"' for name in questions), *texts]
+        self._requests = Requests(reader)
+        for record in reader.records({AnswerJudged, ModelCalled}) if questions else ():
+            self._known.add(record.fact_id.hex())
+            if self._is_about(record.event):
+                self._about.add(record.fact_id.hex())
+
+    def _is_about(self, event: Event) -> bool:
+        match event:
+            case AnswerJudged(question_id=name):
+                return name in self._questions
+            case ModelCalled(tier="guidance", sent=sent):
+                request = self._requests.request(sent)
+                return request is None or any(text in request.text for text in self._quoted)
+            case ModelCalled(about=about):
+                return about in self._questions or about.rpartition("/")[0] in self._questions
+        return False
+
+    def are_of(self, memory: MemoryAppended) -> bool:
+        """Return whether a memory was made from them. Of what guidance wrote in an earlier run the log cannot tell."""
+        facts = set(memory.origin.facts)
+        is_untold = not is_of_one(memory) and not facts <= self._known
+        return bool(self._questions) and (is_untold or not facts.isdisjoint(self._about))
+
+
+def _with_drafts(merger: Merger) -> Merger:
+    """Return a merger whose parent has the drafts of what it learned, and says what they come to."""
+    marks = [_mark(run.parent, own, merger.learned) for run, own in zip(merger.runs, merger.own, strict=True)]
+    drafts: list[Draft] = [*map(opening, (*marks, *merger.names)), *drafts_of(merger.learned)]
+    state = State()
+    for draft in drafts:
+        state.apply(draft.event)
+    event = msgspec.structs.replace(merger.parent.event, events=len(drafts), digests=state.digests())
+    return merger._replace(parent=merger.parent._replace(event=event, drafts=drafts), marks=marks)
+
+
+def _mark(parent: Parent, own: Memories, learned: Memories) -> RunMerged:
+    about = {
+        name: getattr(parent.event, name) for name in ("parent", "path", "iteration", "seq", "head_seq", "head_chain")
+    }
+    others = {name for name, reason in own.out.items() if reason == "kind"}
+    left = sorted((own.by_id.keys() - learned.by_id.keys()) | others)
+    return RunMerged(
+        **about,
+        memory_ids=tuple(sorted(own.by_id.keys() & learned.by_id.keys())),
+        left_out=tuple(LeftOut(memory_id=name, reason=learned.out[name]) for name in left),
+    )

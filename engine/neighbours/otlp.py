@@ -1,0 +1,109 @@
+"""The verb `export_otlp`: a run's log, and those of its exams, as traces, events and metrics of OpenTelemetry."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mage_es.engine.run.directory import Run, as_run
+from mage_es.engine.run.exams import exam_records
+from mage_es.engine.run.questions import stored_questions
+from mage_es.engine.run.requests import Requests
+from mage_es.engine.telemetry.extra import require_otel
+from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.events.errors import UsageError
+from mage_es.events.log import LogReader
+
+if TYPE_CHECKING:
+    from mage_es.engine.telemetry.spans import TraceSpan, TraceVerdict
+
+
+class OtlpReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What was exported: events 1 to `until` of the run and those of its `exams` until then, as `spans`, `verdicts`
+    (log records named gen_ai.evaluation.result) and `series` of metrics; `to` is the folder or the collector, and
+    `refused` names what that does not take: `verdicts`, `metrics`."""
+
+    run: str
+    to: str
+    until: int
+    exams: int
+    spans: int
+    verdicts: int
+    series: int
+    refused: tuple[str, ...] = ()
+
+
+@typed
+def export_otlp(
+    run: Run | Path | str,
+    to: Path | None = None,
+    *,
+    endpoint: str = "",
+    until: str = "latest",
+    texts: bool = False,
+) -> OtlpReport:
+    """Export a run as OpenTelemetry has it: into a folder, which is created, or to a collector (OTLP over HTTP).
+
+    Without `texts` no question, prompt, reply or memory is exported; a subject's texts never are.
+
+    Raises:
+        UsageError: Both or neither of folder and endpoint are given, there is something in the folder, or there is no
+            such marker.
+        PrerequisiteError: The extra `otel` is missing, or the collector does not take the data.
+        LogDamaged: A log fails its checksums.
+    """
+    require_otel()
+    from mage_es.engine.telemetry.otlp import Collector, OtlpFiles, deliver, resource_of
+
+    if bool(to) == bool(endpoint):
+        raise UsageError("Give either a folder (--to FOLDER) or a collector (--endpoint http://localhost:4318).")
+    found = as_run(run)
+    reader = LogReader(found.log_path, opened=False)
+    end = reader.resolve(until)
+    exams = [each for each in exam_records(reader) if each.closed and each.seq <= end and each.is_there(found)]
+    logs = [each.log(found, opened=False) for each in exams]
+    everything = _traced(reader, logs, [each.opened.head_seq for each in exams], end, texts=texts)
+    refused: list[str] = []
+    if to is None:
+        collector = Collector(endpoint)
+        done, refused = deliver(everything, resource_of(found.id), collector), collector.refused
+    else:
+        if to.exists() and (not to.is_dir() or any(to.iterdir())):
+            raise UsageError(f"{to} is not an empty folder: give a new one, so that nothing there is overwritten.")
+        to.mkdir(parents=True, exist_ok=True)
+        try:
+            done = deliver(everything, resource_of(found.id), OtlpFiles(to))
+        except BaseException:
+            shutil.rmtree(to)  # half an export looks like a whole one
+            raise
+    return OtlpReport(
+        run=found.id,
+        to=str(to or endpoint),
+        until=end,
+        exams=len(exams),
+        refused=tuple(refused),
+        **done._asdict(),
+    )
+
+
+aexport_otlp = in_thread(export_otlp)
+
+
+def _traced(
+    reader: LogReader, exams: list[LogReader], heads: list[int], until: int, *, texts: bool
+) -> Iterator[TraceSpan | TraceVerdict]:
+    from mage_es.engine.telemetry.spans import TraceTexts, traced
+
+    shown = None
+    if texts:
+        questions, _ = stored_questions(reader, "")
+        shown = TraceTexts(Requests(reader).request, {each.id: each.question for each in questions}, {})
+    yield from traced(reader.log_id, reader.run, reader.records(until=until), shown)
+    for exam, head in zip(exams, heads, strict=True):
+        if shown:
+            shown = shown._replace(request=Requests(exam, run=reader, head_seq=head).request)
+        yield from traced(exam.log_id, exam.run, exam.records(), shown)

@@ -1,0 +1,184 @@
+"""What a memory is worth: questions are asked again without it, once, and the run stays as it was."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import mage_es
+from mage_es.engine.histories.effect import effect, effect_price
+from mage_es.engine.models.registry import open_model
+from mage_es.engine.run.directory import Run, delete_run
+from mage_es.engine.run.requests import Requests
+from mage_es.engine.run.world import state_of
+from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.verbs.backup import backup, restore
+from mage_es.engine.verbs.erase import erase
+from mage_es.engine.verbs.memory import memories
+from mage_es.engine.verbs.verify import verify
+from mage_es.events.errors import BudgetReached, UsageError
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import ModelCalled, QuestionPlanned, QuestionsReasked
+from tests.bench.effect import measured
+from tests.engine.conftest import SMALL
+from tests.engine.verbs.pears import Echo, in_clear, models_with, stopped
+
+
+class Watched:
+    """The learner of the run, counting what it is asked."""
+
+    name = "builtin/analogist"
+
+    def __init__(self) -> None:
+        self.model, self.asked = open_model(self.name, "execution"), list[Request]()
+
+    async def complete(self, request: Request) -> Completion:
+        self.asked.append(request)
+        return await self.model.complete(request)
+
+
+@pytest.fixture
+def run(evolved_once: Run, tmp_path: Path) -> Run:
+    return Run(evolved_once.id, Path(shutil.copytree(evolved_once.path, tmp_path / "runs" / evolved_once.id)))
+
+
+def test_without_a_word_nothing_is_asked_and_the_price_is_that_of_the_first_number(run: Run) -> None:
+    report, price = effect(run), effect_price(run)
+    assert report.rows and report.left == price and price.questions and price.calls >= price.questions
+    assert not run.reasked.path.exists() and report.made == 0
+    assert all(row.paired and row.paired.points is None and row.coin.points is None for row in report.rows)
+
+
+def test_what_is_asked_again_is_recorded_apart_and_paid_for_once(run: Run) -> None:
+    before, learner = state_of(run, LogReader(run.log_path)).digests(), Watched()
+    first = effect(run, top=5, reask=True, execution=learner)
+    assert first.made == len(learner.asked) > 0 and first.left.questions == first.unclear == 0
+    again = effect(run, top=5, reask=True, execution=learner)
+    assert again.rows == first.rows and again.made == 0 and first.made == len(learner.asked)
+    for row in first.rows:
+        assert (
+            row.paired
+            and row.paired.pairs == row.paired.questions
+            and (row.paired.low is None) == (row.paired.pairs < 30)
+        )
+    reader = LogReader(run.log_path)
+    assert state_of(run, reader).digests() == before and verify(run).ok
+    [event] = reader.of(QuestionsReasked)
+    assert (event.verb, event.calls) == ("effect", first.made)
+    assert (event.head_seq, event.head_chain) == LogReader(run.reasked.log_path).head
+    paired = [row.paired for row in first.rows if row.paired]
+    assert [(each.pairs, each.won, each.lost) for each in event.without] == [(p.pairs, p.won, p.lost) for p in paired]
+
+
+def test_a_prompt_is_asked_again_with_everything_but_the_memory(run: Run) -> None:
+    name = effect(run, top=1).rows[0].name
+    effect(run, memory=name[:12], reask=True)
+    log, own = LogReader(run.log_path), LogReader(run.reasked.log_path)
+    asked = {(plan.iteration, plan.purpose, plan.question_id): plan for plan in log.of(QuestionPlanned)}
+    again = list(own.of(QuestionPlanned))
+    assert again
+    for plan in again:
+        was = asked[plan.iteration, plan.purpose, plan.question_id]
+        assert [hit for hit in was.memories if hit.memory_id != name] == list(plan.memories)
+        same = {each: getattr(was, each) for each in ("memories", "prompt_sha256", "spans", "seen", "principles")}
+        assert msgspec.structs.replace(plan, **same) == was
+    for call in own.of(ModelCalled):
+        request = Requests(own).request(call.sent)
+        assert request is not None and request.sha256 == call.request_sha256
+
+
+def test_a_reply_that_the_run_has_for_the_same_request_is_not_asked_for(run: Run) -> None:
+    learner = Watched()
+    effect(run, reask=True, execution=learner)
+    had = {call.request_sha256 for call in LogReader(run.log_path).of(ModelCalled)}
+    asked = [request.sha256 for request in learner.asked]
+    assert had.isdisjoint(asked) and len(asked) == len(set(asked))
+
+
+def test_a_budget_stops_it_and_the_same_call_goes_on(run: Run) -> None:
+    other = Run(run.id, Path(shutil.copytree(run.path, run.path.parent.parent / "other" / run.id)))
+    whole = effect(other, reask=True)
+    with pytest.raises(BudgetReached):
+        effect(run, reask=True, runtime=mage_es.Runtime(limits=mage_es.Limits(max_calls=3)))
+    assert sum(1 for _ in LogReader(run.reasked.log_path).of(ModelCalled)) == 3 < whole.made
+    stopped = [event.calls for event in LogReader(run.log_path).of(QuestionsReasked)]
+    rest = effect(run, reask=True)
+    assert (
+        [event.calls for event in LogReader(run.log_path).of(QuestionsReasked)]
+        == [*stopped, rest.made]
+        == [3, rest.made]
+    )
+    assert rest.rows == whole.rows and 3 + rest.made == whole.made
+
+
+def test_what_cannot_be_measured_is_refused_with_what_can(run: Run) -> None:
+    class Other(Watched):
+        name = "builtin/reader"
+
+    with pytest.raises(UsageError, match="not the model that answered, builtin/analogist"):
+        effect(run, reask=True, execution=Other())
+    with pytest.raises(UsageError, match="name a memory, a kind or a task type"):
+        effect(run, kind="principle", memory="abcd")
+    with pytest.raises(UsageError, match=r"no memory of the kind 'principal'.*principle"):
+        effect(run, kind="principal")
+    with pytest.raises(UsageError, match="learned nothing with the id zzzz"):
+        effect(run, memory="zzzz")
+
+
+def test_a_kind_is_left_out_as_one(run: Run) -> None:
+    report = effect(run, kind="success_memory", reask=True)
+    [row] = report.rows
+    assert row.paired and row.paired.pairs == row.paired.questions > 0
+    names = {item.memory_id for item in memories(run, at="latest").items if item.kind == "success_memory"}
+    for plan in LogReader(run.reasked.log_path).of(QuestionPlanned):
+        assert names.isdisjoint(hit.memory_id for hit in plan.memories)
+
+
+def test_each_toss_of_the_coin_counts_on_its_side(tmp_path: Path, start: Callable[..., Run]) -> None:
+    tossing = start(tmp_path, msgspec.structs.replace(SMALL, coin=0.5))
+    [row] = effect(tossing, kind="success_memory").rows
+    names = {item.memory_id for item in memories(tossing, at="latest").items if item.kind == "success_memory"}
+    log = LogReader(tossing.log_path)
+    plans = [plan for plan in log.of(QuestionPlanned) if plan.coin and not plan.is_bare]
+    kept, left = (
+        sum(hit.memory_id in names for side in sides for hit in side)
+        for sides in ([plan.memories for plan in plans], [plan.left_out for plan in plans])
+    )
+    assert (row.coin.with_it, row.coin.without) == (kept, left) and kept > 1 and left > 1
+    assert effect(tossing).pooled
+
+
+def test_a_backup_has_what_was_asked_again_and_a_deleted_run_leaves_nothing(run: Run, tmp_path: Path) -> None:
+    rows = effect(run, top=2, reask=True).rows
+    assert backup(run, str(tmp_path / "kept")).exams == 0
+    assert restore(str(tmp_path / "kept"), runs_dir=tmp_path / "back", name="back").exams == 0
+    back = Run("back", tmp_path / "back" / "back")
+    assert effect(back, top=2, reask=True).made == 0 and effect(back, top=2).rows == rows
+    delete_run(run)
+    assert not run.path.exists()
+
+
+@pytest.mark.slow
+def test_texts_of_subjects_are_sealed_there_too_and_go_with_their_key(tmp_path: Path) -> None:
+    run = stopped(tmp_path / "runs", Echo())
+    mage_es.resume(run, models=models_with(Echo()))
+    assert effect(run, reask=True, execution=Echo()).made
+    assert not in_clear(run.path)
+    before = [call.text for call in LogReader(run.reasked.log_path).of(ModelCalled)]
+    erase(run, subject="customer-1")
+    after = [call.text for call in LogReader(run.reasked.log_path).of(ModelCalled)]
+    assert len(before) == len(after) and before != after and verify(run).ok
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [2, 4])
+def test_of_memories_with_a_known_effect_sign_and_interval_are_right(seed: int, tmp_path: Path) -> None:
+    found = measured(tmp_path, seed, questions=120, top=6)
+    clear = [one for one in found if abs(one.truth) > 10]
+    assert clear and all(one.is_sign_right for one in clear)
+    covered = [one.is_covered for one in found if one.is_covered is not None]
+    assert covered and all(covered)

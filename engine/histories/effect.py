@@ -35,7 +35,6 @@ from mage_es.engine.session.reasking import (
     AskingAgain,
     AskingPrice,
     asking_again,
-    calls_again,
     less,
     models_again,
     price_again,
@@ -156,7 +155,6 @@ async def ask_again(
     require_scoring(world, "asking again")
     models = models_again(world, first_event(learned.reader), execution, judge)
     runtime.require_prices(models.names())
-    before = calls_again(run)
 
     def found() -> QuestionsReasked:
         answers = reasked_in(run, learned.askings)
@@ -165,7 +163,7 @@ async def ask_again(
 
     async with asking_again(run, learned.reader, world, models, runtime, found) as asking:
         await _ask(asking, learned.reader, wanted)
-    return learned._replace(reasked=reasked_in(run, learned.askings)), calls_again(run) - before
+    return learned._replace(reasked=reasked_in(run, learned.askings)), asking.book.calls
 
 
 def _measured(learned: OnRecord, memory: str, kind: str, task_type: str, top: int) -> list[MemoryGroup]:

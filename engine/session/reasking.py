@@ -175,13 +175,6 @@ def names_again(started: RunStarted, judge: str) -> dict[Tier, str]:
     return {"execution": started.execution_model, **({"judge": judge} if judge else {})}
 
 
-def calls_again(run: Run) -> int:
-    """Return how many calls were made to ask again."""
-    if not run.reasked.events:
-        return 0
-    return sum(1 for _ in LogReader(run.reasked.log_path).events({ModelCalled: ("iteration",)}))
-
-
 def replies_of(run: Run, reader: LogReader, names: Mapping[Tier, str]) -> dict[tuple[Tier, str], ModelCalled]:
     """Return every reply of these models that a log within the run has."""
     logs = [reader, *_exam_logs(run, reader), *([LogReader(run.reasked.log_path)] if run.reasked.events else [])]
@@ -282,10 +275,10 @@ def _on_record(run: Run, reader: LogReader, found: Callable[[], QuestionsReasked
     """Yield the log of what is asked again. If anything was, the run's own log then names its head and what was
     `found`: whatever stopped the asking, it was paid for."""
     part = run.reasked
-    part.path.mkdir(parents=True, exist_ok=True)
     named = max((event.head_seq for event in reader.of(QuestionsReasked)), default=0)
     # From the beginning, so that nothing is paid for that could not be recorded.
     with Log.open(run.log_path, clock=clock) as whole:
+        part.path.mkdir(parents=True, exist_ok=True)
         own = Log.open(part.log_path, clock=clock) if part.events else part.begin()
         began = own.head.seq
         try:

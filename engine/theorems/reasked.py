@@ -48,14 +48,10 @@ def check_reasked(run: Run, reader: LogReader) -> Iterator[Check]:
     own = LogReader(run.reasked.log_path)
     found = askings(reader.records({QuestionPlanned, BundleTrimmed, AnswerJudged}))
     problem, seq = _problem(reader, own, found)
-    if (
-        not problem
-        and verdict.search
-        and (not verdict.search.found or verdict.search.found.seq != named[-1][1].head_seq)
-    ):
-        problem, seq = f"it never had the head that event {named[-1][0]} of the run names", 0
-    if not problem:
-        problem = _unfounded(own, found, named)
+    head = verdict.search.found if verdict.search else None
+    if not problem and named and (head is None or head.seq != named[-1][1].head_seq):
+        problem = f"it never had the head that event {named[-1][0]} of the run names"
+    problem = problem or _unfounded(own, found, named)
     # What a repair cut had been asked all the same, and pairs with it are in no number any more.
     is_cut = bool(problem) and next(reader.of(LogRepaired), None) is not None
     plans, calls = list(own.of(QuestionPlanned)), sum(1 for _ in own.of(ModelCalled))

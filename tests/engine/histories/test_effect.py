@@ -12,7 +12,7 @@ import pytest
 import mage_es
 from mage_es.engine.histories.effect import effect, effect_price
 from mage_es.engine.models.registry import open_model
-from mage_es.engine.run.directory import Run, delete_run
+from mage_es.engine.run.directory import Run, clock, delete_run
 from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.world import state_of
 from mage_es.engine.seams.model import Completion, Request
@@ -20,8 +20,8 @@ from mage_es.engine.verbs.backup import backup, restore
 from mage_es.engine.verbs.erase import erase
 from mage_es.engine.verbs.memory import memories
 from mage_es.engine.verbs.verify import verify
-from mage_es.events.errors import BudgetReached, UsageError
-from mage_es.events.log import LogReader
+from mage_es.events.errors import BudgetReached, RunLocked, UsageError
+from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import ModelCalled, QuestionPlanned, QuestionsReasked
 from tests.bench.effect import measured
 from tests.engine.conftest import SMALL
@@ -72,6 +72,13 @@ def test_what_is_asked_again_is_recorded_apart_and_paid_for_once(run: Run) -> No
     assert (event.head_seq, event.head_chain) == LogReader(run.reasked.log_path).head
     paired = [row.paired for row in first.rows if row.paired]
     assert [(each.pairs, each.won, each.lost) for each in event.without] == [(p.pairs, p.won, p.lost) for p in paired]
+
+
+def test_nothing_is_paid_for_while_another_process_writes_the_run(run: Run) -> None:
+    learner = Watched()
+    with Log.open(run.log_path, clock=clock), pytest.raises(RunLocked):
+        effect(run, top=1, reask=True, execution=learner)
+    assert not learner.asked and not run.reasked.path.exists()
 
 
 def test_a_prompt_is_asked_again_with_everything_but_the_memory(run: Run) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,6 +11,7 @@ from mage_es.cli.completion import benchmarks
 from mage_es.cli.options import CONFIG, SPENDING, RunIdOption, examples, takes
 from mage_es.cli.output import Output, TextTable
 from mage_es.cli.own_tasks import with_learner
+from mage_es.cli.paying import going_on
 from mage_es.cli.prune import in_words
 from mage_es.cli.registering import (
     ExamsOption,
@@ -95,6 +97,7 @@ def evolve(
     Every step is recorded; the run can be stopped, resumed, replayed and audited.
     """
     from mage_es.engine.verbs.evolve import evolve as start
+    from mage_es.engine.verbs.evolve import evolve_price
     from mage_es.engine.verbs.prune import prune as take_out
 
     if at != "latest" and not from_run:
@@ -105,7 +108,8 @@ def evolve(
     for caution in cautions(config):
         out.say(f"Caution: {caution}")
     if dry_run:
-        _estimate(out, config, settings)
+        again = ("--from", from_run, "--at", at) if from_run else (config.benchmark,)
+        _estimate(out, config, settings, again)
         return
     config = with_learner(config)
     parent = settings.find_run(from_run) if from_run else None
@@ -121,6 +125,8 @@ def evolve(
     )
     if prune and parent:  # after all that may refuse, since it writes to the parent
         out.say(in_words(take_out(parent)))
+    if parent and (price := evolve_price(config, from_run=parent, prices=settings.prices())):
+        out.say(going_on(price, parent.id, config.iterations))
     with session(out, settings) as runtime:
         summary = start(
             config,
@@ -135,7 +141,7 @@ def evolve(
     conclude(out, summary, settings)
 
 
-def _estimate(out: Output, config: Config, settings: Settings) -> None:
+def _estimate(out: Output, config: Config, settings: Settings, again: Sequence[str]) -> None:
     from mage_es.engine.verbs.estimate import estimate
 
     out.say("Rehearsing with embedded models, which cost nothing.")
@@ -145,7 +151,7 @@ def _estimate(out: Output, config: Config, settings: Settings) -> None:
     prices = (f"{tier.tier}: {tier.price or 'no known price for ' + tier.model}" for tier in found.tiers)
     out.report(found, _estimates(found), "Prices: " + "; ".join(prices))
     options = tuple(name for name in settings.flags() if name != "benchmark")  # which is an argument
-    out.next(settings.again("evolve", config.benchmark, names=options))
+    out.next(settings.again("evolve", *again, names=options))
 
 
 def _estimates(estimate: Estimate) -> TextTable:

@@ -142,9 +142,9 @@ def test_the_page_on_production_works_from_top_to_bottom(folder: Path, monkeypat
             stop.set()
         assert served.result().runs[0].run_id == "first-served"
     assert {"/v1/chat/completions", "/v1/messages"} <= {asked.target for asked in server.asked}
-    for command in ("publish", "gain", "verify"):
+    for words in (("publish", "first-served", "--yes"), ("gain", "first-served"), ("verify", "first-served")):
         with pytest.raises(SystemExit) as exited:
-            main([command, "first-served"])
+            main([*words])
         assert not exited.value.code
     assert len(list(LogReader(Path("runs/first-served/log")).of(ProposalSettled))) == 1
 

@@ -46,14 +46,16 @@ if TYPE_CHECKING:
     from mage_es.engine.served.frozen import BundleReport, FrozenRun
     from mage_es.engine.serving.clients import OpenedRun, inference_of
     from mage_es.engine.serving.open_run import aopen_run, open_run
+    from mage_es.engine.serving.publish import PublishReport, apublish, publish, publish_price
     from mage_es.engine.session.reasking import AskingPrice
     from mage_es.engine.verbs.ask import AskReport, aask, ask
     from mage_es.engine.verbs.baseline import BaselineReport, abaseline, aresume_baseline, resume_baseline
     from mage_es.engine.verbs.baseline import run_baseline as baseline
     from mage_es.engine.verbs.erase import ErasureReceipt, aerase, erase
-    from mage_es.engine.verbs.evolve import aevolve, evolve
+    from mage_es.engine.verbs.evolve import aevolve, evolve, evolve_price
     from mage_es.engine.verbs.exam import aexamine, examine
     from mage_es.engine.verbs.exam_report import ExamReport
+    from mage_es.engine.verbs.memory import CascadeReceipt, acascade, acurate, cascade, curate
     from mage_es.engine.verbs.prune import PruneReport, aprune, prune
     from mage_es.engine.verbs.replay import ReplayReport, areplay, replay
     from mage_es.engine.verbs.reproduce import ReproduceReport, areproduce, reproduce
@@ -82,6 +84,7 @@ __all__ = [
     "BisectReport",
     "BudgetReached",
     "BundleReport",
+    "CascadeReceipt",
     "Completion",
     "Config",
     "DiffReport",
@@ -106,6 +109,7 @@ __all__ = [
     "Prices",
     "ProgressNote",
     "PruneReport",
+    "PublishReport",
     "Question",
     "QuestionReport",
     "ReplayReport",
@@ -128,6 +132,8 @@ __all__ = [
     "aask",
     "abaseline",
     "abisect",
+    "acascade",
+    "acurate",
     "adiff",
     "adiff_inspect",
     "aeffect",
@@ -140,6 +146,7 @@ __all__ = [
     "amerge",
     "aopen_run",
     "aprune",
+    "apublish",
     "areplay",
     "areproduce",
     "aresume",
@@ -151,12 +158,15 @@ __all__ = [
     "baseline",
     "bisect",
     "bisect_price",
+    "cascade",
+    "curate",
     "diff",
     "diff_inspect",
     "effect",
     "effect_price",
     "erase",
     "evolve",
+    "evolve_price",
     "examine",
     "export_hf",
     "export_inspect",
@@ -168,6 +178,8 @@ __all__ = [
     "open_model",
     "open_run",
     "prune",
+    "publish",
+    "publish_price",
     "read_prices",
     "replay",
     "reproduce",

@@ -9,6 +9,7 @@ Rules
       answer by appearing or by going away, or what else changed does.
     - The price is known before; replies on record cost nothing, and decide nothing twice. What is asked is recorded as
       what `effect` asks again is (session/reasking.py), so that the same call goes on after a stop, and is free later.
+      A flip that had to be asked for is recorded with the two prompts between which it lies.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ from mage_es.events.log import LogReader
 from mage_es.events.log.markers import Marker
 from mage_es.events.log.markers import parse as parse_marker
 from mage_es.events.segments import Reads
-from mage_es.events.vocabulary import QuestionPlanned
+from mage_es.events.vocabulary import AnswerFlipped, QuestionPlanned, QuestionsReasked
 from mage_es.projections.fold import State, fold
 
 METRICS = ("anchors", "accuracy", "mastery")
@@ -167,14 +168,21 @@ async def abisect(
     if link := search.wanted():
         models = models_again(search.world, first_event(search.reader), execution, judge)
         runtime.require_prices(models.names())
-        async with asking_again(run, search.reader, search.world, models, runtime) as asking:
+        async with asking_again(run, search.reader, search.world, models, runtime, search.found) as asking:
+
+            async def ask(link: _Link) -> Finish | None:
+                again, total = [as_examined(link.planned, link.seq)], asks + search.most()
+                [end] = await asking.answer(search.state(link.seq), again, done=asks, total=total)
+                return end
+
             while link:
-                again = [as_examined(link.planned, link.seq)]
-                [end] = await asking.answer(search.state(link.seq), again, done=asks, total=asks + search.most())
-                search.hear(link, end)
+                search.hear(link, await ask(link))
                 asks += 1
                 link = search.wanted()
             calls = asking.book.calls
+            # Replies on record, but what was found is checked by what was asked: so both answers are there.
+            for end in search.ends():
+                await ask(end)
     return search.report(asks=asks, calls=calls)
 
 
@@ -423,6 +431,26 @@ class _Search:
                 "The same command tries again; --good and --bad choose other moments."
             )
         self._known[link.name] = verdict.correct
+
+    def ends(self) -> tuple[_Link, ...]:
+        """Return the two prompts between which the answer flips, once they are found."""
+        found = bracket(self._row, self._known) if self.wanted() is None else None
+        return tuple(self._links[place] for place in found or ())
+
+    def found(self) -> QuestionsReasked:
+        """Return what a run's log records of the search: the flip, if it is found."""
+        if not (ends := self.ends()):
+            return QuestionsReasked(verb="bisect")
+        report, (before, after) = self.report(asks=0, calls=0), ends
+        flip = AnswerFlipped(
+            question_id=self.question,
+            before=report.before,
+            after=report.after,
+            memory_id=report.cause,
+            prompt_before=before.planned.prompt_sha256,
+            prompt_after=after.planned.prompt_sha256,
+        )
+        return QuestionsReasked(verb="bisect", flips=(flip,))
 
     def report(self, *, asks: int, calls: int) -> BisectReport:
         moments = [

@@ -3,7 +3,8 @@
 Rules
     - Only the pairs cost calls. Their price is known before, and none is made unless the caller says so.
     - What is asked again is recorded in a log of its own within the run: the plan without the memories, the calls, the
-      verdict. Another `effect` pays nothing for it. The run's own log and its digests stay as they are.
+      verdict. Another `effect` pays nothing for it. The run's own log records what was found, and its digests stay as
+      they are.
     - A reply that a log of the run has for the same request, by its hash, is not asked for again (session/reasking.py).
     - A prompt is made on the state of the moment at which it was planned. One that this program would word otherwise
       than it was asked is left out, as its pair would differ in more than the memories.
@@ -20,7 +21,7 @@ import msgspec
 from mage_es.engine.agents.learner import course_of
 from mage_es.engine.config import parse
 from mage_es.engine.courses import Ask, begin
-from mage_es.engine.rules.effect import Without, to_ask
+from mage_es.engine.rules.effect import Without, asked_without, to_ask
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.memories import MemoryItem, named
 from mage_es.engine.run.pricing import Prices
@@ -34,7 +35,6 @@ from mage_es.engine.session.reasking import (
     AskingAgain,
     AskingPrice,
     asking_again,
-    calls_again,
     less,
     models_again,
     price_again,
@@ -43,6 +43,7 @@ from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import QuestionsReasked
 from mage_es.projections.fold import State, fold
 
 TOP = 20
@@ -111,6 +112,8 @@ async def aeffect(
             run,
             learned,
             wanted,
+            verb="effect",
+            groups=[each.names for each in measured],
             data_dir=data_dir,
             benchmark=benchmark,
             runtime=runtime,
@@ -138,22 +141,29 @@ async def ask_again(
     learned: OnRecord,
     wanted: Sequence[Without],
     *,
+    verb: str,
+    groups: Sequence[frozenset[str]],
     data_dir: Path | str | None,
     benchmark: Benchmark | None,
     runtime: Runtime,
     execution: Model | None,
     judge: Model | None,
 ) -> tuple[OnRecord, int]:
-    """Ask prompts of a run again, in the order of its log; return what is on record then, and how many calls that took.
-    Raises as `effect`."""
+    """Ask prompts of a run again, in the order of its log, and record what a verb finds of groups of memories; return
+    what is on record then, and how many calls that took. Raises as `effect`."""
     world = reopen_world(learned.reader, data_dir=data_dir, benchmark=benchmark, frozen=True)
     require_scoring(world, "asking again")
     models = models_again(world, first_event(learned.reader), execution, judge)
     runtime.require_prices(models.names())
-    before = calls_again(run)
-    async with asking_again(run, learned.reader, world, models, runtime) as asking:
+
+    def found() -> QuestionsReasked:
+        answers = reasked_in(run, learned.askings)
+        told = [asked_without(verb, learned.askings, names, answers) for names in groups]
+        return QuestionsReasked(verb=verb, without=tuple(told))
+
+    async with asking_again(run, learned.reader, world, models, runtime, found) as asking:
         await _ask(asking, learned.reader, wanted)
-    return learned._replace(reasked=reasked_in(run, learned.askings)), calls_again(run) - before
+    return learned._replace(reasked=reasked_in(run, learned.askings)), asking.book.calls
 
 
 def _measured(learned: OnRecord, memory: str, kind: str, task_type: str, top: int) -> list[MemoryGroup]:

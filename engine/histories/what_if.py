@@ -46,7 +46,7 @@ from mage_es.engine.histories.rules.what_if import (
 )
 from mage_es.engine.rules.bandits import posterior_of
 from mage_es.engine.rules.choice import Choosing, Chosen
-from mage_es.engine.rules.effect import Without
+from mage_es.engine.rules.effect import Without, to_ask_all
 from mage_es.engine.rules.forms import ENOUGH, USUAL, is_due
 from mage_es.engine.rules.retrieval import SEARCH_ARMS
 from mage_es.engine.rules.routes import RECALL, ROUTING_ARMS
@@ -247,6 +247,8 @@ async def awhat_if(
         if reask and (wanted := _wanted(learned, names)):
             learned, made = await ask_again(
                 *(run, learned, wanted),
+                verb="what-if",
+                groups=[names],
                 data_dir=data_dir,
                 benchmark=benchmark,
                 runtime=runtime,
@@ -371,23 +373,14 @@ def _names(learned: OnRecord, without: Sequence[str]) -> frozenset[str]:
     return frozenset(named(name, learned.items) for name in without)
 
 
-def _showing(learned: OnRecord, names: frozenset[str]) -> list[Without]:
-    """Return the prompts of EVALUATE that showed any of the memories, without those."""
-    return [
-        Without(asking, asking.shown & names)
-        for asking in learned.askings
-        if asking.phase == "evaluate" and not names.isdisjoint(asking.shown)
-    ]
-
-
 def _wanted(learned: OnRecord, names: frozenset[str]) -> list[Without]:
-    return [each for each in _showing(learned, names) if each.name not in learned.reasked]
+    return [each for each in to_ask_all(learned.askings, names) if each.name not in learned.reasked]
 
 
 def _without(learned: OnRecord, names: frozenset[str]) -> WhatIfAnswers:
     found = [each for each in _evaluated(learned.reader) if each.right is not None]
     asked = {asking.key: asking for asking in learned.askings if asking.phase == "evaluate"}
-    showing = {each.asking.key: each for each in _showing(learned, names)}
+    showing = {each.asking.key: each for each in to_ask_all(learned.askings, names)}
     exact, blind = list[bool](), 0
     for _, planned, right in found:
         key = (planned.iteration, planned.purpose, planned.question_id)

@@ -26,7 +26,16 @@ from mage_es.engine.rules.distributions import fisher_exact
 from mage_es.engine.rules.live_gain import Difference, compared
 from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.rules.step_prompt import STEP_TEMPLATES
-from mage_es.events.vocabulary import AnswerJudged, BundleTrimmed, Phase, QuestionPlanned, Record, Retrieved
+from mage_es.events.vocabulary import (
+    AnswerJudged,
+    AnswerUndecided,
+    AskedWithout,
+    BundleTrimmed,
+    Phase,
+    QuestionPlanned,
+    Record,
+    Retrieved,
+)
 
 LEAST_PAIRS = 30
 """How many pairs an interval needs: with this many, the standard error is 6 points if one pair in nine differs."""
@@ -38,13 +47,15 @@ PromptKey = tuple[int, str, str]
 
 
 class Prompted(NamedTuple):
-    """A question as it was planned, at event `seq`, and whether its answer was right; `trimmed` is what did not fit."""
+    """A question as it was planned, at event `seq`, and whether its answer was right, as event `judged` says; `trimmed`
+    is what did not fit."""
 
     seq: int
     phase: Phase
     planned: QuestionPlanned
     trimmed: frozenset[str]
     right: bool
+    judged: int
 
     @property
     def key(self) -> PromptKey:
@@ -85,7 +96,7 @@ def askings(records: Iterable[Record]) -> list[Prompted]:
                 key = (judged.iteration, judged.purpose, judged.question_id)
                 if (plan := plans.pop(key, None)) and isinstance(plan.event, QuestionPlanned):
                     out = frozenset(trimmed.get(key, ()))
-                    found.append(Prompted(plan.seq, plan.phase, plan.event, out, judged.correct))
+                    found.append(Prompted(plan.seq, plan.phase, plan.event, out, judged.correct, record.seq))
     return sorted(found)
 
 
@@ -94,6 +105,54 @@ def to_ask(found: Sequence[Prompted], names: frozenset[str]) -> list[Without]:
     with it."""
     last = _last(found, lambda asking: not names.isdisjoint(asking.shown))
     return [Without(asking, asking.shown & names) for asking in last.values()]
+
+
+def to_ask_all(found: Sequence[Prompted], names: frozenset[str]) -> list[Without]:
+    """Return every prompt of EVALUATE that showed any of these memories, to ask again what they had changed."""
+    return [
+        Without(asking, asking.shown & names)
+        for asking in found
+        if asking.phase == "evaluate" and not names.isdisjoint(asking.shown)
+    ]
+
+
+WANTED: Mapping[str, Callable[[Sequence[Prompted], frozenset[str]], list[Without]]] = {
+    "effect": to_ask,
+    "what-if": to_ask_all,
+}
+"""What each verb asks again about memories."""
+
+
+def reasked(records: Iterable[Record], found: Sequence[Prompted]) -> Reasked:
+    """Return how the prompts `found` in a run were answered again; `records` are plans and verdicts of what was."""
+    shown = {asking.key: asking.shown for asking in found}
+    removed = dict[tuple[PromptKey, int], frozenset[str]]()
+    answers = dict[tuple[PromptKey, frozenset[str]], bool | None]()
+    for record in records:
+        match record.event:
+            case QuestionPlanned() as planned:
+                key: PromptKey = (planned.iteration, planned.purpose, planned.question_id)
+                left = {*planned.principles, *(hit.memory_id for hit in planned.memories)}
+                if key in shown:  # what `bisect` asked is no prompt of the run
+                    removed[key, record.ordinal] = shown[key] - left
+            case AnswerJudged() | AnswerUndecided() as event:
+                key = (event.iteration, event.purpose, event.question_id)
+                right = event.correct if isinstance(event, AnswerJudged) else None
+                if key in shown:
+                    answers[key, removed[key, record.ordinal]] = right
+    return answers
+
+
+def asked_without(verb: str, found: Sequence[Prompted], names: frozenset[str], answers: Reasked) -> AskedWithout:
+    """Return what a verb finds of memories, as a run records it."""
+    wanted = WANTED[verb](found, names)
+    pairs = pairs_of(wanted, answers)
+    return AskedWithout(
+        memories=tuple(sorted(frozenset().union(*(each.removed for each in wanted)))),
+        pairs=len(pairs),
+        won=pairs.count((True, False)),
+        lost=pairs.count((False, True)),
+    )
 
 
 def pairs_of(wanted: Iterable[Without], reasked: Reasked) -> list[tuple[bool, bool]]:

@@ -6,7 +6,7 @@
 <runs-dir>/<run>/keys              of subjects whose texts are encrypted, for the owner alone; never in a backup
 <runs-dir>/<run>/erasures/         a receipt for each subject whose key was destroyed; the run's log has them too
 <runs-dir>/<run>/exams/<n>/        one log for each exam; the run's own log names them all
-<runs-dir>/<run>/effects/reasked/  what `effect`, `bisect`, `mage_es.gepa` asked; without it the same calls are made
+<runs-dir>/<run>/effects/reasked/  what `effect`, `bisect` and others asked again; the run's log names its head
 <runs-dir>/<run>/beginning         how to start the run; may be deleted once the log has an event
 <runs-dir>/<run>/examining         the lock of an exam under way; may be deleted when there is none
 <runs-dir>/<run>/in-flight         how many calls are under way; may be deleted
@@ -93,7 +93,7 @@ class Run(NamedTuple):
 
     @property
     def reasked(self) -> Run:
-        """What `effect` and `bisect` asked again, as a run whose log has it; the log need not exist."""
+        """What was asked again, as a run whose log has it; the log need not exist."""
         return Run(f"{self.id}/reasked", self.path / "effects" / "reasked")
 
     def parts(self) -> list[Run]:

@@ -14,7 +14,6 @@ import msgspec
 from mage_es.engine.rules.effect import (
     LEAST_PAIRS,
     Prompted,
-    PromptKey,
     Reasked,
     Without,
     askings,
@@ -22,6 +21,7 @@ from mage_es.engine.rules.effect import (
     chance_of,
     coin_of,
     pairs_of,
+    reasked,
     to_ask,
 )
 from mage_es.engine.rules.live_gain import LEAST, Difference
@@ -168,22 +168,8 @@ def on_record(run: Run) -> OnRecord:
 def reasked_in(run: Run, found: Sequence[Prompted]) -> Reasked:
     if not run.reasked.events:
         return {}
-    shown, reader = {asking.key: asking.shown for asking in found}, LogReader(run.reasked.log_path)
-    removed = dict[tuple[PromptKey, int], frozenset[str]]()
-    answers = dict[tuple[PromptKey, frozenset[str]], bool | None]()
-    for record in reader.records({QuestionPlanned, AnswerJudged, AnswerUndecided}):
-        match record.event:
-            case QuestionPlanned() as planned:
-                key: PromptKey = (planned.iteration, planned.purpose, planned.question_id)
-                left = {*planned.principles, *(hit.memory_id for hit in planned.memories)}
-                if key in shown:  # what `bisect` asked is no prompt of the run
-                    removed[key, record.ordinal] = shown[key] - left
-            case AnswerJudged() | AnswerUndecided() as event:
-                key = (event.iteration, event.purpose, event.question_id)
-                right = event.correct if isinstance(event, AnswerJudged) else None
-                if key in shown:
-                    answers[key, removed[key, record.ordinal]] = right
-    return answers
+    records = LogReader(run.reasked.log_path).records({QuestionPlanned, AnswerJudged, AnswerUndecided})
+    return reasked(records, found)
 
 
 def _paired(wanted: Sequence[Without], reasked: Reasked) -> PairedEffect:

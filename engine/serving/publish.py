@@ -11,18 +11,21 @@ import msgspec
 from mage_es.engine.config import Config, parse
 from mage_es.engine.models.registry import Models, open_model, require_model
 from mage_es.engine.run.directory import Run, as_run
+from mage_es.engine.run.inheriting import inheritance, last_inherited
+from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.run.world import first_event, require_scoring
+from mage_es.engine.run.world import first_event, reopen_world, require_scoring, state_of
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.model import Model
-from mage_es.engine.serving.publishing import Published
+from mage_es.engine.serving.publishing import Published, turns_of
 from mage_es.engine.serving.publishing import publish as publish_all
+from mage_es.engine.session.reasking import AskingPrice, price_again
 from mage_es.engine.session.resuming import reopened
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.events.errors import RunLocked, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import ServingStarted
+from mage_es.events.vocabulary import QuestionPlanned, ServingStarted
 
 
 class PublishReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +34,35 @@ class PublishReport(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str
     marker: str
     keys: tuple[Published, ...]
+
+
+@typed
+def publish_price(
+    run: Run | Path | str,
+    *,
+    data_dir: Path | str | None = None,
+    benchmark: Benchmark | None = None,
+    prices: Prices | None = None,
+) -> AskingPrice:
+    """Return what `publish` can take at most: the anchors, once for each part of a key that has something new, and once
+    before the first. Estimated by what they took here, or in the run that is served. No model is called.
+
+    Raises `UsageError` if the run is not a served one.
+    """
+    run = as_run(run)
+    reader = _served(run)
+    world, state = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, frozen=True), state_of(run, reader)
+    rounds = len(turns_of(world.setting, state, reader))
+    rounds += bool(rounds and not state.scores.accepted())
+    rounds += state.progress.is_completed(state.progress.closed + 1, "update")
+    begun, sources = inheritance(reader), [reader]
+    if begun and (parent := run.path.parent / begun.path / "log").exists():
+        sources.append(LogReader(parent))
+    for source in sources:
+        own = source.of(QuestionPlanned, since=last_inherited(source) + 1)
+        if like := [planned for planned in own if planned.purpose == "anchor"]:
+            return price_again(source, rounds * len(world.setting.anchors), like, prices or Prices())
+    return price_again(reader, rounds * len(world.setting.anchors), (), prices or Prices())
 
 
 @typed
@@ -55,10 +87,7 @@ async def apublish(
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached.
     """
     run = as_run(run)
-    reader = LogReader(run.log_path)
-    config = parse(first_event(reader).config)
-    if next(reader.of(ServingStarted), None) is None:
-        raise UsageError(f"{run.id} was never served, so it has no feedback: `mage-es serve {run.id}` serves it.")
+    config = parse(first_event(_served(run)).config)
     if isinstance(execution, str):
         execution = open_model(execution, "execution")
     elif execution is not None:
@@ -84,6 +113,14 @@ async def apublish(
 
 
 publish = blocking(apublish)
+
+
+def _served(run: Run) -> LogReader:
+    reader = LogReader(run.log_path)
+    first_event(reader)
+    if next(reader.of(ServingStarted), None) is None:
+        raise UsageError(f"{run.id} was never served, so it has no feedback: `mage-es serve {run.id}` serves it.")
+    return reader
 
 
 @contextmanager

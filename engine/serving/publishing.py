@@ -24,6 +24,7 @@ from mage_es.engine.decide import decide
 from mage_es.engine.loop import close, compare, snapshot
 from mage_es.engine.models.registry import Models
 from mage_es.engine.rules.publishing import may_reward, tried
+from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.trials import near_enough
 from mage_es.engine.run.directory import require_free_space
 from mage_es.engine.run.inheriting import last_inherited
@@ -47,6 +48,7 @@ from mage_es.events.vocabulary import (
     ProposalSettled,
     QuestionPlanned,
 )
+from mage_es.projections.fold import State
 
 
 class Published(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,7 +121,7 @@ async def publish(session: Session) -> list[Published]:
     if progress.is_completed(progress.closed + 1, "update"):
         done.append(await _finish(session, progress.closed + 1))
     _require_same_model(session)
-    for turn in _turns(session):
+    for turn in turns_of(session.world.setting, session.state, LogReader(session.run.log_path)):
         if not session.state.scores.accepted():
             require_free_space(session.run.path)
             await snapshot(session, progress.closed + 1)
@@ -144,12 +146,10 @@ async def publish_beside(
         return await publish(session)
 
 
-def _turns(session: Session) -> list[_Turn]:
+def turns_of(setting: Setting, state: State, reader: LogReader) -> list[_Turn]:
     """Return the turns with something new."""
-    reader = LogReader(session.run.log_path)
-    heard = _read_feedback(reader)
-    k = session.state.progress.closed + 1
-    return [turn for turn in heard.turns() if len(decide(session.world.setting, session.state, heard.of(turn, k))) > 1]
+    heard, k = _read_feedback(reader), state.progress.closed + 1
+    return [turn for turn in heard.turns() if len(decide(setting, state, heard.of(turn, k))) > 1]
 
 
 def _drafts(session: Session, turn: _Turn, k: int) -> list[Draft]:

@@ -2,7 +2,8 @@
 with another instruction (`mage_es.gepa`).
 
 Rules
-    - Plans, calls and verdicts are recorded in a log of their own within the run. The run's own log and its digests
+    - Plans, calls and verdicts are recorded in a log of their own within the run. The run's own log is only told, at
+      the end or after a stop, what that cost and found, and the head of the other (`questions.reasked`); its digests
       stay as they are.
     - A reply that the run's log, an exam's or this one has for the same request, by its hash, is not asked for again.
     - Who answers is the model that answered in the run.
@@ -11,8 +12,8 @@ Rules
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +23,7 @@ import msgspec
 from mage_es.engine.agents.critic import judgement
 from mage_es.engine.agents.learner import course_of, plan_answers
 from mage_es.engine.commands import Call, Command, RecordFact
+from mage_es.engine.config import Config, parse
 from mage_es.engine.courses import Ask, Fact, Finish, Move, begin, catch_up
 from mage_es.engine.decide import decide
 from mage_es.engine.models.registry import Models, open_model, require_models
@@ -30,6 +32,7 @@ from mage_es.engine.rules.ingredients import without
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.exam_plan import exam_plan
 from mage_es.engine.run.exams import exam_records, ledger_of
+from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import ACCURACY, ProgressNote, Runtime
 from mage_es.engine.run.world import World, first_event
@@ -48,9 +51,11 @@ from mage_es.events.vocabulary import (
     AnswerUndecided,
     CallFailed,
     Draft,
+    IterationClosed,
     ModelCalled,
     Phase,
     QuestionPlanned,
+    QuestionsReasked,
     RunStarted,
     Tier,
 )
@@ -107,6 +112,36 @@ def price_again(reader: LogReader, questions: int, like: Iterable[QuestionPlanne
     )
 
 
+def price_on(reader: LogReader, config: Config, prices: Prices) -> AskingPrice | None:
+    """Return what a run takes that goes on from another, if its opening and each question of an iteration take what
+    those of the other took, in the mean; None if that has closed no iteration of its own."""
+    opening, *closed = [each.iteration for each in reader.of(IterationClosed, since=last_inherited(reader) + 1)] or [-1]
+    if not closed:
+        return None
+    share = config.iterations * config.pool / (len(closed) * parse(first_event(reader).config).pool)
+    calls, tokens_in, tokens_out, minutes, dollars = 0.0, 0.0, 0.0, 0.0, list[float | None]()
+    accounts = ledger_of(reader).accounts()
+    for account, use in accounts:
+        # At its own start a run asks its anchors in one way, as nothing was learned; one that goes on asks both ways.
+        first = 2.0 if opening < 0 else 1.0
+        times = share if account.iteration > opening else first
+        calls += times * use.calls
+        tokens_in += times * use.input_tokens
+        tokens_out += times * use.output_tokens
+        minutes += times * use.latency_us / 60e6
+        rate = prices.rate(account.model)
+        dollars.append(times * rate.paid(use, batched=account.batched) if rate else None)
+    return AskingPrice(
+        execution=" and ".join(sorted({account.model for account, _ in accounts})),
+        questions=config.iterations * config.pool,
+        calls=round(calls),
+        input_tokens=round(tokens_in),
+        output_tokens=round(tokens_out),
+        minutes=minutes,
+        usd=None if None in dollars else sum(filter(None, dollars)),
+    )
+
+
 class Again(NamedTuple):
     """A plan to ask, and the phase and event of the run that it belongs to. `name` tells it from other plans to ask the
     same question again."""
@@ -137,13 +172,6 @@ def models_again(world: World, started: RunStarted, execution: Model | None, jud
 def names_again(started: RunStarted, judge: str) -> dict[Tier, str]:
     """Return the names of a run's models by tier."""
     return {"execution": started.execution_model, **({"judge": judge} if judge else {})}
-
-
-def calls_again(run: Run) -> int:
-    """Return how many calls were made to ask again."""
-    if not run.reasked.events:
-        return 0
-    return sum(1 for _ in LogReader(run.reasked.log_path).events({ModelCalled: ("iteration",)}))
 
 
 def replies_of(run: Run, reader: LogReader, names: Mapping[Tier, str]) -> dict[tuple[Tier, str], ModelCalled]:
@@ -211,13 +239,15 @@ def pending_course(world: World, state: State, again: Again, replies: Replies, *
 
 @asynccontextmanager
 async def asking_again(
-    run: Run, reader: LogReader, world: World, models: Models, runtime: Runtime
+    run: Run, reader: LogReader, world: World, models: Models, runtime: Runtime, found: Callable[[], QuestionsReasked]
 ) -> AsyncIterator[AskingAgain]:
     """Open the log of what is asked again, and clients for the models; one budget covers all that was ever asked
-    again."""
+    again. At the end, or after a stop, the run's own log records what was `found`.
+
+    Raises `RunLocked` if another process is writing the run.
+    """
     part = run.reasked
-    part.path.mkdir(parents=True, exist_ok=True)
-    with Log.open(part.log_path, clock=clock) if part.events else part.begin() as log:
+    with _on_record(run, reader, found) as log:
         log.seal_texts_of(set(world.setting.subjects.values()))
         names: dict[Tier, str] = {tier: model.name for tier, model in models.by_tier().items()}
         book = _Book(log, part.log_path, replies_of(run, reader, names))
@@ -234,6 +264,29 @@ async def asking_again(
                 )
                 closing.push_async_callback(clients[tier].aclose)
             yield AskingAgain(run, world, runtime, clients, book)
+
+
+@contextmanager
+def _on_record(run: Run, reader: LogReader, found: Callable[[], QuestionsReasked]) -> Iterator[Log]:
+    """Yield the log of what is asked again. If anything was, the run's own log then names its head and what was
+    `found`: whatever stopped the asking, it was paid for."""
+    part = run.reasked
+    named = max((event.head_seq for event in reader.of(QuestionsReasked)), default=0)
+    # From the beginning, so that nothing is paid for that could not be recorded.
+    with Log.open(run.log_path, clock=clock) as whole:
+        part.path.mkdir(parents=True, exist_ok=True)
+        own = Log.open(part.log_path, clock=clock) if part.events else part.begin()
+        began = own.head.seq
+        try:
+            with own:
+                yield own
+        finally:
+            if own.head.seq > began:  # only now is the head final, as closing a log seals it
+                made = LogReader(part.log_path).events({ModelCalled: ("iteration",)}, since=named + 1)
+                event = msgspec.structs.replace(
+                    found(), calls=sum(1 for _ in made), head_seq=own.head.seq, head_chain=own.head.chain
+                )
+                whole.append([Draft(event=event, iteration=-1, phase="exam", ordinal=own.head.seq)])
 
 
 class AskingAgain(NamedTuple):

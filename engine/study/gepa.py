@@ -15,7 +15,7 @@ Rules
     - An instruction that quotes a guarded question is wrong everywhere, and no question is asked with it.
     - What is asked, answered and written is in the log of what is asked again (session/reasking.py), and a request that
       any log of the run has the reply to is not made again. So the same optimization, begun again after a stop, costs
-      only what is left. The run's own log and its digests stay as they are.
+      only what is left. The run's digests stay as they are.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from mage_es.engine.study.baselines.optimizing import INSTRUCTION, PLAIN, Instru
 from mage_es.engine.verbs.baseline import writer_of
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import AnswerJudged, SplitCommitted
+from mage_es.events.vocabulary import AnswerJudged, QuestionsReasked, SplitCommitted
 
 try:
     from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -129,7 +129,7 @@ class RunAdapter(InstructionAdapter):
         self._runtime.require_prices(models.names())
         with ExitStack() as opening:
             portal = opening.enter_context(start_blocking_portal())
-            asking = asking_again(self.run, self._reader, self._world, models, self._runtime)
+            asking = asking_again(self.run, self._reader, self._world, models, self._runtime, _asked)
             self._open = portal, opening.enter_context(portal.wrap_async_context_manager(asking))
             self._closing = opening.pop_all()
         return self
@@ -197,6 +197,10 @@ class RunAdapter(InstructionAdapter):
         if self._open is None:
             raise UsageError("The adapter is not open: call `gepa.optimize` within `with mage_es.gepa.Adapter(...)`.")
         return self._open
+
+
+def _asked() -> QuestionsReasked:
+    return QuestionsReasked(verb="gepa")
 
 
 def _end_of(reader: LogReader, at: str) -> tuple[int, int]:

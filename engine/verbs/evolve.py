@@ -21,10 +21,12 @@ from mage_es.engine.run.budget import UNLIMITED
 from mage_es.engine.run.cutoffs import columns_told, cutoffs, gone_on, left_out
 from mage_es.engine.run.directory import RUNS_DIR, Beginning, Run, as_run, create_run
 from mage_es.engine.run.inheriting import read_parent
+from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.target_leaks import target_leaks
-from mage_es.engine.run.world import open_world, registered_in
+from mage_es.engine.run.world import first_event, open_world, registered_in
 from mage_es.engine.seams.benchmark import Benchmark, column_roles_of
+from mage_es.engine.session.reasking import AskingPrice, price_on
 from mage_es.engine.session.session import Session
 from mage_es.engine.telemetry.extra import followed_by
 from mage_es.engine.verbs.forms import blocking, typed
@@ -34,6 +36,7 @@ from mage_es.engine.verbs.summary import RunSummary
 from mage_es.engine.verbs.trials import require_room
 from mage_es.events.disk import FileSystem
 from mage_es.events.errors import UsageError
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import RunRegistered
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
@@ -89,6 +92,15 @@ async def aevolve(
 
 
 evolve = blocking(aevolve)
+
+
+@typed
+def evolve_price(config: Config, *, from_run: Run | Path | str, prices: Prices | None = None) -> AskingPrice | None:
+    """Return what `evolve` from another run takes, by what that run took; None if it has closed no iteration of its
+    own. No model is called. Raises `UsageError` for a run without events."""
+    reader = LogReader(as_run(from_run).log_path)
+    first_event(reader)
+    return price_on(reader, config, prices or Prices())
 
 
 async def begin(

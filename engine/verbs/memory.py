@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from mage_es.engine.commands import Curate, Curation
 from mage_es.engine.decide import decide
 from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
-from mage_es.engine.run.directory import Run, clock
+from mage_es.engine.run.directory import Run, as_run, clock
 from mage_es.engine.run.lineage import lineage_of
 from mage_es.engine.run.memories import (
     MemoryItem,
@@ -26,6 +27,7 @@ from mage_es.engine.run.memories import (
 )
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.served.opening import is_served
+from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.events.errors import RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.projections.fold import State
@@ -72,17 +74,22 @@ def memory(run: Run, name: str, *, at: str) -> MemoryReport:
     return report_of(run.id, at, reader, state, name)
 
 
-def curate(run: Run, name: str, *, action: Curation, reason: str, by: str) -> MemoryReport:
+@typed
+def curate(run: Run | Path | str, name: str, *, action: Curation, reason: str, by: str = "user") -> MemoryReport:
     """Quarantine or release an item, approve or reject a proposal, by an event at the end of the run's log.
 
     Raises:
         UsageError: `name` is not an id, or the item's current status does not allow it.
         RunLocked: Another process is writing the run.
     """
+    run = as_run(run)
     with _writing(run, name, action) as log:
         reader, state = _folded(run, "latest")
         command = _decided(run, log, reader, state, [(name, reason)], action=action, by=by)
     return memory(run, command.memory_id, at="latest")
+
+
+acurate = in_thread(curate)
 
 
 def quarantine_all(run: Run, items: Sequence[tuple[str, str]], *, by: str) -> None:
@@ -92,11 +99,13 @@ def quarantine_all(run: Run, items: Sequence[tuple[str, str]], *, by: str) -> No
         _decided(run, log, reader, state, items, action="quarantine", by=by)
 
 
-def cascade(run: Run, name: str, *, reason: str, by: str) -> CascadeReceipt:
+@typed
+def cascade(run: Run | Path | str, name: str, *, reason: str, by: str = "user") -> CascadeReceipt:
     """Quarantine an item and everything in use that was derived from it (run/lineage.py), all or nothing.
 
     Raises as `curate`.
     """
+    run = as_run(run)
     with _writing(run, name, "quarantine") as log:
         reader, state = _folded(run, "latest")
         whole = named(name, dict(things_of(state)))
@@ -114,6 +123,9 @@ def cascade(run: Run, name: str, *, reason: str, by: str) -> CascadeReceipt:
         together=tuple(Together(item=after[each], prompts=count) for each, count in found.together.items()),
         further=found.further,
     )
+
+
+acascade = in_thread(cascade)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ Rules
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,8 @@ EXACT = 100_000
 _STOPS = frozenset[type[Event]]({v.PhaseCompleted, v.IterationClosed, v.ExamOpened, v.ExamClosed})
 _MARKED: tuple[type[Event], ...] = (
     *(v.PhaseCompleted, v.IterationClosed, v.SlotsRolledBack, v.MemoryQuarantined, v.MemoryReleased, v.SkillSplit),
-    *(v.ExamOpened, v.ExamClosed, v.ExamRejudged, v.RunResumed, v.LogRepaired, v.RunFinished),
+    *(v.ExamOpened, v.ExamClosed, v.ExamRejudged, v.QuestionsReasked, v.KeyDestroyed),
+    *(v.RunResumed, v.LogRepaired, v.RunFinished),
 )
 _MADE_OF = frozenset[type[Event]]({v.AnswerJudged, v.ModelCalled})
 """The kinds of facts that something learned can name as its origin."""
@@ -46,6 +47,7 @@ _CLOSED = (
 )
 _NONE = (-1, "")
 """The value in an event for an unknown count or text."""
+_DIGITS = 12
 
 
 class Life:
@@ -190,6 +192,10 @@ def _marked(event: Event) -> tuple[str, str]:
             return "exam", f"{event.exam or 'exam'}: {event.correct} of {event.total} right"
         case v.ExamRejudged():
             return "exam", f"{event.exam}, scored again: {event.correct} of {event.total} right"
+        case v.QuestionsReasked():
+            return "asked again", f"{event.verb}, {event.calls} calls: {'; '.join(_found(event)) or 'nothing found'}"
+        case v.KeyDestroyed():
+            return "erased", f"subject {event.subject_id} by {event.by}: {event.reason}"
         case v.RunResumed():
             return "resumed", f"resumption {event.attempt}, by release {event.package_version}"
         case v.LogRepaired():
@@ -197,6 +203,16 @@ def _marked(event: Event) -> tuple[str, str]:
         case v.RunFinished():
             return "finished", f"after {event.iterations} iterations"
     raise TypeError(f"{type(event).__name__} is on no timeline")
+
+
+def _found(event: v.QuestionsReasked) -> Iterator[str]:
+    """Yield what was found by asking again, in words."""
+    for each in event.without:
+        named = each.memories[0][:_DIGITS] if len(each.memories) == 1 else f"{len(each.memories)} memories"
+        yield f"{named} {each.won} won, {each.lost} lost of {each.pairs}"
+    for flip in event.flips:
+        by = f", by {flip.memory_id[:_DIGITS]}" if flip.memory_id else ""
+        yield f"{flip.question_id} flips from {flip.before} to {flip.after}{by}"
 
 
 def _short(fact: bytes) -> int:

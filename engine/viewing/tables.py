@@ -33,7 +33,7 @@ index
     run, "" unknown), exact (bool), copy (bool: an export, not a server), stamp (changes with the run: a server's chunk
     that is asked for with it, after a "?", may be kept; "" of a copy), markers (a table: seq, iteration, phase ("" for
     the end of an iteration)), anchors [[seq, share right from there on, at the last closed iteration]],
-    marks [{seq, kind: rollback|quarantine|release|split|exam|resumed|repaired|finished, text}],
+    marks [{seq, kind: rollback|quarantine|release|split|exam|asked again|erased|resumed|repaired|finished, text}],
     types [event type], chunks {table: [rows of each chunk but the last, number of chunks]}, counts {table: rows},
     version. While a server still reads a long log it is {reading: share of it that was read}.
     Tables of one run below; a table without rows has no chunk.

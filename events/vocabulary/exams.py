@@ -1,4 +1,4 @@
-"""Exams: a run's log says how each began and ended, and a separate log has its answers."""
+"""Exams, and what is asked again: a run's log says how each ended, and a separate log has the answers."""
 
 from __future__ import annotations
 
@@ -101,6 +101,53 @@ class ExamRejudged(Event, frozen=True, kw_only=True, tag="exam.rejudged"):
     """SHA-256 of the file of a scorer from outside the package; empty for its own, or without a source file."""
     probes_sha256: str
     """SHA-256 of the scorer's verdicts on fixed replies; empty if the scoring rule is not the package's."""
+
+
+class AskedWithout(Part, frozen=True, kw_only=True):
+    """Answers to questions that saw some memories, beside those that the same prompts get without them."""
+
+    memories: tuple[str, ...]
+    """Ids of the memories that were left out, as far as a prompt showed them."""
+    pairs: int
+    """Questions with both answers decided, each as it was last asked with them."""
+    won: int
+    """Pairs in which only the answer with the memories is right."""
+    lost: int
+    """Pairs in which only the answer without them is right."""
+
+
+class AnswerFlipped(Part, frozen=True, kw_only=True):
+    """The answer to a question is otherwise from one state of the run to the next, and from one prompt to the next."""
+
+    question_id: str
+    before: str
+    """Marker of the last state before it."""
+    after: str
+    """Marker of the first state after it."""
+    memory_id: str
+    """Memory that only one of the two prompts shows; empty if no memory flips it."""
+    prompt_before: str
+    """SHA-256 of the last prompt before the flip; empty for an answer without one."""
+    prompt_after: str
+    """SHA-256 of the first prompt after it."""
+
+
+class QuestionsReasked(Event, frozen=True, kw_only=True, tag="questions.reasked"):
+    """Questions were asked again, apart from the run, in a log of its own: what that cost, and what was found."""
+
+    stream: ClassVar[str] = "reasked"
+    verb: str
+    """Who asked: `effect`, `what-if`, `bisect` or `gepa`."""
+    calls: int = 0
+    """Model calls that were made since the last such event; replies on record are not among them."""
+    without: tuple[AskedWithout, ...] = ()
+    """What was found of memories, by all that was ever asked again."""
+    flips: tuple[AnswerFlipped, ...] = ()
+    """What was found of a question."""
+    head_seq: int = 0
+    """Last seq of the log of what was asked again."""
+    head_chain: str = ""
+    """Chain value there, which vouches for every answer."""
 
 
 class NoteWritten(Event, frozen=True, kw_only=True, tag="note.written"):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import mage_es
 from tests.bench.effect import measured
 from tests.cli.conftest import Command
 
@@ -79,4 +80,9 @@ def test_prune_needs_a_record_to_go_by(mage: Command, runs_dir: Path) -> None:
         refused = mage("evolve", *words, "--prune")
         assert refused.code == 2 and "--prune goes by the record of the run that --from names" in refused.err
     went_on = mage("evolve", "--from", "first", "--prune", "--iterations", "1", "--pool", "4")
+    price = mage_es.evolve_price(
+        mage_es.Config(benchmark="wordmath", iterations=1, pool=4), from_run=runs_dir / "first"
+    )
+    assert price and price.questions == 4 and price.calls > 10
+    assert f"Going on with 1 iteration of 4 questions in all takes about {price.calls} calls" in went_on.err
     assert went_on.code == 0 and "Nothing is proved harmful in first: 0 memories looked at" in went_on.err

@@ -169,7 +169,7 @@ def planted(runs_dir: Path, mage: Command) -> str:
     about = {"idempotency_key": "1", "inference_id": prepared.opened.inference}
     told = asyncio.run(live.give_feedback(Feedback(metric="fix", value=value, **about), key="mallory"))
     live.close()
-    assert "1 proposal waits" in mage("publish", "first-served").err
+    assert "1 proposal waits" in mage("publish", "first-served", "--yes").err
     return told.memory_id
 
 
@@ -194,7 +194,7 @@ def test_a_proposal_is_approved_published_or_rejected_with_a_reason(mage: Comman
     assert f"Approved {planted[:12]} in the run first-served." in done.out and "approved by bob" in done.out
     assert "mage-es publish first-served" in done.err
     assert "first-served: 0 waiting, 1 approved, 0 not tried yet" in mage("memory", "review", "first-served").out
-    assert mage("publish", "first-served").code == 0
+    assert mage("publish", "first-served", "--yes").code == 0
     [item] = (item for item in listed(mage, "first-served") if item["memory_id"] == planted)
     assert item["status"] == "active"
     assert mage("verify", "first-served").code == 0

@@ -40,7 +40,9 @@ def served(runs_dir: Path) -> LiveRun:
 
 
 def test_a_served_run_is_published_and_its_gain_told(mage: Command, served: LiveRun) -> None:
-    outcome = mage("publish", "first-served")
+    refused = mage("publish", "first-served")
+    assert refused.code == 2 and "--yes" in refused.err and "Asking 20 prompts of anchors at most" in refused.err
+    outcome = mage("publish", "first-served", "--yes")
     assert outcome.code == 0 and "new sessions see iter-3" in outcome.out and "accepted" in outcome.out
     assert "nothing to publish" in mage("publish", "first-served").out
     told = mage("gain", "first-served")

@@ -9,10 +9,10 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
+from mage_es.cli.paying import priced, require_agreement
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.engine.histories.commands.diff import parts
-from mage_es.engine.histories.commands.paying import priced, require_agreement
 
 if TYPE_CHECKING:
     from mage_es.engine.histories.bisect import BisectReport, PromptChange

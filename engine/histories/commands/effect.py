@@ -8,10 +8,10 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
+from mage_es.cli.paying import agrees, priced
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.engine.config import MOST
-from mage_es.engine.histories.commands.paying import agrees, priced
 
 if TYPE_CHECKING:
     from mage_es.engine.histories.effect import EffectReport

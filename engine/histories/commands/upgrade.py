@@ -10,11 +10,11 @@ import typer
 
 from mage_es.cli.options import RunArgument, RunIdOption, examples, takes
 from mage_es.cli.output import Output, TextTable, percent
+from mage_es.cli.paying import require_agreement
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import benefit
 from mage_es.engine.config import MOST
-from mage_es.engine.histories.commands.paying import require_agreement
 
 if TYPE_CHECKING:
     from mage_es.engine.config import Config

@@ -8,6 +8,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
+from mage_es.cli.paying import priced, require_agreement
 from mage_es.cli.progress import ProgressDisplay
 from mage_es.cli.session import watched
 from mage_es.cli.settings import Settings
@@ -16,7 +17,7 @@ from mage_es.events.errors import Interrupted
 if TYPE_CHECKING:
     from mage_es.engine.serving.publish import PublishReport
 
-EXAMPLES = examples("mage-es publish RUN-served", "mage-es publish RUN-served --max-calls 500")
+EXAMPLES = examples("mage-es publish RUN-served --yes", "mage-es publish RUN-served --max-calls 500")
 
 
 @takes("workers", "max_connections", "runs_dir", "data_dir", "max_usd", "max_calls", "prices")
@@ -29,17 +30,26 @@ def publish(
         str | None,
         typer.Option("--execution", metavar="MODEL", help="Address at which the run's execution model is served now."),
     ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Ask the anchors at the printed price without a question.")
+    ] = False,
 ) -> None:
     """Publish what clients said about a served run: proposed memories, and rewards of the ways to search them.
 
     Each key's part is tried on the anchors, with and without it. What the guard passes is in the next marker, which new
     sessions see; what it refuses goes into quarantine, and what no anchor can judge waits for `mage-es memory review`.
-    The same command continues a publish that was stopped.
+    The price is printed first: nothing is spent without `--yes`, a limit, or a yes at the terminal. The same command
+    continues a publish that was stopped.
     """
     from mage_es.engine.serving.publish import publish as publish_run
+    from mage_es.engine.serving.publish import publish_price
 
     found, progress = settings.find_run(run), ProgressDisplay(is_publish=True)
-    again = f"Everything recorded is kept. Go on with: {settings.again('publish', found.id)}"
+    price = publish_price(found, data_dir=settings.data_dir, prices=settings.prices())
+    out.say(priced(price, "of anchors at most", "as anchors took before"))
+    if price.questions:
+        require_agreement(settings, yes=yes)
+    again = f"Everything recorded is kept. Go on with: {settings.again('publish', found.id, '--yes')}"
     try:
         with watched(out, settings, progress, way_back=lambda: again) as runtime:
             report = publish_run(found, data_dir=settings.data_dir, runtime=runtime, execution=model)

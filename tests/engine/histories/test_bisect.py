@@ -25,7 +25,7 @@ from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import BudgetReached, PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import ModelCalled, QuestionPlanned
+from mage_es.events.vocabulary import ModelCalled, QuestionPlanned, QuestionsReasked
 from tests.engine.conftest import SMALL, begin
 
 LONG = msgspec.structs.replace(SMALL, iterations=6, pool=14, bandits=False, retrieval="nearest")
@@ -133,8 +133,12 @@ def flip_of(run: Run) -> tuple[str, BisectReport]:
 
 @pytest.mark.slow
 def test_a_search_is_on_record_and_the_same_call_makes_no_other(run: Run) -> None:
-    before = LogReader(run.log_path).head
     question, first = flip_of(run)
+    [*_, event] = LogReader(run.log_path).of(QuestionsReasked)
+    [flip] = event.flips
+    assert (flip.question_id, flip.before, flip.after) == (question, first.before, first.after)
+    assert event.verb == "bisect" and flip.memory_id == first.cause and flip.prompt_before != flip.prompt_after
+    before = LogReader(run.log_path).head
     assert first.asks and bisect_price(run, question=question).questions == 0
     again = bisect(run, question=question)
     assert again.asks == again.calls == 0 and again.cause == first.cause and again.prompt == first.prompt

@@ -12,16 +12,17 @@ import pytest
 import mage_es
 from mage_es.engine.histories.effect import effect, effect_price
 from mage_es.engine.models.registry import open_model
-from mage_es.engine.run.directory import Run, delete_run
+from mage_es.engine.run.directory import Run, clock, delete_run
 from mage_es.engine.run.requests import Requests
+from mage_es.engine.run.world import state_of
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.verbs.backup import backup, restore
 from mage_es.engine.verbs.erase import erase
 from mage_es.engine.verbs.memory import memories
 from mage_es.engine.verbs.verify import verify
-from mage_es.events.errors import BudgetReached, UsageError
-from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import ModelCalled, QuestionPlanned
+from mage_es.events.errors import BudgetReached, RunLocked, UsageError
+from mage_es.events.log import Log, LogReader
+from mage_es.events.vocabulary import ModelCalled, QuestionPlanned, QuestionsReasked
 from tests.bench.effect import measured
 from tests.engine.conftest import SMALL
 from tests.engine.verbs.pears import Echo, in_clear, models_with, stopped
@@ -53,7 +54,7 @@ def test_without_a_word_nothing_is_asked_and_the_price_is_that_of_the_first_numb
 
 
 def test_what_is_asked_again_is_recorded_apart_and_paid_for_once(run: Run) -> None:
-    before, learner = LogReader(run.log_path).head, Watched()
+    before, learner = state_of(run, LogReader(run.log_path)).digests(), Watched()
     first = effect(run, top=5, reask=True, execution=learner)
     assert first.made == len(learner.asked) > 0 and first.left.questions == first.unclear == 0
     again = effect(run, top=5, reask=True, execution=learner)
@@ -64,7 +65,20 @@ def test_what_is_asked_again_is_recorded_apart_and_paid_for_once(run: Run) -> No
             and row.paired.pairs == row.paired.questions
             and (row.paired.low is None) == (row.paired.pairs < 30)
         )
-    assert LogReader(run.log_path).head == before and verify(run).ok
+    reader = LogReader(run.log_path)
+    assert state_of(run, reader).digests() == before and verify(run).ok
+    [event] = reader.of(QuestionsReasked)
+    assert (event.verb, event.calls) == ("effect", first.made)
+    assert (event.head_seq, event.head_chain) == LogReader(run.reasked.log_path).head
+    paired = [row.paired for row in first.rows if row.paired]
+    assert [(each.pairs, each.won, each.lost) for each in event.without] == [(p.pairs, p.won, p.lost) for p in paired]
+
+
+def test_nothing_is_paid_for_while_another_process_writes_the_run(run: Run) -> None:
+    learner = Watched()
+    with Log.open(run.log_path, clock=clock), pytest.raises(RunLocked):
+        effect(run, top=1, reask=True, execution=learner)
+    assert not learner.asked and not run.reasked.path.exists()
 
 
 def test_a_prompt_is_asked_again_with_everything_but_the_memory(run: Run) -> None:
@@ -98,7 +112,13 @@ def test_a_budget_stops_it_and_the_same_call_goes_on(run: Run) -> None:
     with pytest.raises(BudgetReached):
         effect(run, reask=True, runtime=mage_es.Runtime(limits=mage_es.Limits(max_calls=3)))
     assert sum(1 for _ in LogReader(run.reasked.log_path).of(ModelCalled)) == 3 < whole.made
+    stopped = [event.calls for event in LogReader(run.log_path).of(QuestionsReasked)]
     rest = effect(run, reask=True)
+    assert (
+        [event.calls for event in LogReader(run.log_path).of(QuestionsReasked)]
+        == [*stopped, rest.made]
+        == [3, rest.made]
+    )
     assert rest.rows == whole.rows and 3 + rest.made == whole.made
 
 

@@ -26,6 +26,7 @@ from mage_es.events.vocabulary import (
     MemoryAppended,
     ModelCalled,
     QuestionPlanned,
+    QuestionsReasked,
 )
 from tests.engine.conftest import SMALL, begin
 
@@ -198,7 +199,7 @@ def shown(run: Run, name: str) -> list[bool]:
 
 
 def test_prompts_that_showed_it_are_asked_again_once_and_all_others_stay(asking: Run) -> None:
-    name, head = most_shown(asking), LogReader(asking.log_path).head
+    name = most_shown(asking)
     bounds = answers(what_if(asking, without=[name]))
     report = what_if(asking, without=[name], reask=True)
     found = answers(report)
@@ -208,7 +209,10 @@ def test_prompts_that_showed_it_are_asked_again_once_and_all_others_stay(asking:
     # What `effect` has on record of the same prompts is not asked again, and the other way round.
     again = what_if(asking, without=[name], reask=True)
     assert again.answers == found and again.made == 0
-    assert LogReader(asking.log_path).head == head and verify(asking).ok
+    [event] = LogReader(asking.log_path).of(QuestionsReasked)
+    [told] = event.without
+    assert (event.verb, event.calls, told.memories, told.pairs) == ("what-if", report.made, (name,), found.again)
+    assert verify(asking).ok
 
 
 def test_a_budget_stops_it_and_what_was_asked_by_then_narrows_the_bounds(asking: Run) -> None:

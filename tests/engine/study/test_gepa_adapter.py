@@ -21,12 +21,12 @@ from mage_es.engine.run.budget import Limits
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.exams import ledger_of
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.run.world import reopen_world
+from mage_es.engine.run.world import reopen_world, state_of
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import BudgetReached, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import AnswerJudged, ModelCalled, QuestionPlanned
+from mage_es.events.vocabulary import AnswerJudged, ModelCalled, QuestionPlanned, QuestionsReasked
 from tests.cli.conftest import Command, empty_folder, mage
 from tests.engine.models.provider import provider
 from tests.engine.study.test_gepa import Obedient, Reflecting
@@ -105,7 +105,7 @@ def asked_again(run: Run, kind: type) -> list[Any]:
 
 @needs_gepa
 def test_an_instruction_is_found_on_the_runs_questions_and_holds_for_those_it_never_saw(run: Run) -> None:
-    before = LogReader(run.log_path).head
+    before = state_of(run, LogReader(run.log_path)).digests()
     with adapter(run, Obedient(), Reflecting()) as opened:
         found = optimized(opened)
     scores = found.val_aggregate_scores
@@ -113,7 +113,10 @@ def test_an_instruction_is_found_on_the_runs_questions_and_holds_for_those_it_ne
     taught, unseen = found.best_candidate["instruction"], held_out(run).values()
     right = [f"{thing} means {task.gold}" in taught for task in unseen for thing in THINGS if thing in task.question]
     assert sum(right) > 9
-    assert LogReader(run.log_path).head == before
+    reader = LogReader(run.log_path)
+    [event] = reader.of(QuestionsReasked)
+    assert event.verb == "gepa" and event.head_seq == LogReader(run.reasked.log_path).head.seq
+    assert state_of(run, reader).digests() == before
 
 
 @needs_gepa

@@ -1,4 +1,4 @@
-"""What was asked again is checked as the rest of a run is: its bytes, whose it is, and what it asked."""
+"""What was asked again is checked as the rest of a run is: its bytes, whose it is, what it asked, and what it found."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mage_es.engine.theorems.check import Check
 from mage_es.engine.theorems.reasked import NAME, check_reasked
 from mage_es.engine.verbs.verify import verify
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import AnswerJudged, Draft, Event, ModelCalled, QuestionPlanned, Record
+from mage_es.events.vocabulary import AnswerJudged, Draft, Event, ModelCalled, QuestionPlanned, QuestionsReasked, Record
 from tests.engine.forgery import Change, replace
 
 
@@ -42,12 +42,20 @@ def forge(run: Run, change: Change) -> dict[str, Check]:
     return checked(run)
 
 
-def test_what_was_asked_again_is_counted_and_a_run_that_asked_nothing_again_has_no_such_check(run: Run) -> None:
+def test_what_was_asked_again_is_counted_and_cannot_be_removed_and_a_run_that_asked_nothing_has_no_such_check(
+    run: Run, evolved_once: Run
+) -> None:
     own = LogReader(run.reasked.log_path)
     check, calls = checked(run)[NAME], sum(1 for _ in own.of(ModelCalled))
-    assert check.ok and f"{calls} calls" in check.detail and own.head.chain[:16] in check.measured
+    assert (
+        check.ok
+        and f"{calls} calls, 2 results follow from it" in check.detail
+        and own.head.chain[:16] in check.measured
+    )
     shutil.rmtree(run.reasked.path)
-    assert verify(run).ok and NAME not in checked(run)
+    check = checked(run)[NAME]
+    assert not check.ok and check.damaged and "is missing" in check.detail and "from a backup" in check.detail
+    assert NAME not in checked(evolved_once)
 
 
 def test_a_changed_byte_is_named_with_its_file_and_with_the_way_out(run: Run) -> None:
@@ -57,7 +65,7 @@ def test_a_changed_byte_is_named_with_its_file_and_with_the_way_out(run: Run) ->
     file.write_bytes(data)
     found = checked(run)
     check = found[NAME]
-    assert not check.ok and check.damaged and file.name in check.detail and "ask again" in check.detail
+    assert not check.ok and check.damaged and file.name in check.detail and "from a backup" in check.detail
     assert found["log"].ok and found["requests"].ok
 
 
@@ -134,7 +142,7 @@ def test_a_question_asked_on_a_state_is_one_of_the_run_and_shows_what_that_state
 
         return change
 
-    check = checked_after(altered())
+    [check] = check_reasked(run, LogReader(run.log_path))
     assert check.ok and "0 prompts of the run" in check.detail and "on states of its iterations" in check.detail
     for change, words in (
         (altered(question_id="nobody"), "nobody is no question of the run"),
@@ -143,3 +151,51 @@ def test_a_question_asked_on_a_state_is_one_of_the_run_and_shows_what_that_state
     ):
         check = checked_after(change)
         assert not check.ok and words in check.detail, check.detail
+
+
+def test_what_a_run_says_of_what_it_asked_again_follows_from_it(run: Run) -> None:
+    whole = Path(shutil.copytree(run.log_path, run.path.parent / "whole"))
+
+    def says(**fields: object) -> str:
+        def change(record: Record) -> Event:
+            event = record.event
+            return msgspec.structs.replace(event, **fields) if isinstance(event, QuestionsReasked) else event
+
+        replace(run.log_path, run.path, change)
+        [check] = check_reasked(run, LogReader(run.log_path))
+        shutil.rmtree(run.log_path)
+        shutil.copytree(whole, run.log_path)
+        assert check.ok == (not fields)
+        return check.detail
+
+    [event] = LogReader(run.log_path).of(QuestionsReasked)
+    first, second = event.without
+    assert says().endswith("2 results follow from it")
+    better = msgspec.structs.replace(first, won=first.won + 1)
+    assert f"says {better.won} won" in says(without=(better, second))
+    assert f"says {event.calls + 1} calls, and {event.calls} are there" in says(calls=event.calls + 1)
+    assert "it never had the head" in says(head_chain="0" * 64)
+    assert "says what memories are worth, which it does not ask" in says(verb="bisect")
+
+
+@pytest.mark.slow
+def test_a_flip_lies_between_two_answers_on_record(evolved_once: Run, tmp_path: Path) -> None:
+    run = Run(evolved_once.id, Path(shutil.copytree(evolved_once.path, tmp_path / evolved_once.id)))
+    names = (question.id for question in LogReader(run.log_path).questions()[0])
+    assert any((found := bisect(run, question=name)).asks and found.cause for name in names)
+    [check] = check_reasked(run, LogReader(run.log_path))
+    assert check.ok and "1 result follows from it" in check.detail
+    whole = Path(shutil.copytree(run.log_path, tmp_path / "whole"))
+    for fields in ({"memory_id": "ffff"}, {"prompt_after": "0" * 64}, {"question_id": "nobody"}):
+
+        def change(record: Record, fields: dict[str, str] = fields) -> Event:
+            event = record.event
+            if not isinstance(event, QuestionsReasked) or not event.flips:
+                return event
+            return msgspec.structs.replace(event, flips=(msgspec.structs.replace(event.flips[0], **fields),))
+
+        replace(run.log_path, run.path, change)
+        [check] = check_reasked(run, LogReader(run.log_path))
+        assert not check.ok and "flips from" in check.detail and "no two answers do" in check.detail
+        shutil.rmtree(run.log_path)
+        shutil.copytree(whole, run.log_path)

@@ -16,14 +16,24 @@ def priced(price: AskingPrice, how: str, basis: str) -> str:
     """Return in one sentence what asking some prompts takes; `basis` says by what that was estimated."""
     if not price.questions:
         return "Every answer that is needed is on record: no model is called."
-    usd = "dollars unknown, no price is on record" if price.usd is None else f"${price.usd:.2f}"
     asked = "1 prompt" if price.questions == 1 else f"{price.questions} prompts"
+    return (
+        f"Asking {asked} {how} takes about {_taken(price, f'{price.execution} and the judge, if there is one', basis)}"
+    )
+
+
+def going_on(price: AskingPrice, run_id: str, iterations: int) -> str:
+    """Return in one sentence what going on from a run takes."""
+    taken = _taken(price, price.execution, f"as its own took in {run_id}")
+    noun = "1 iteration" if iterations == 1 else f"{iterations} iterations"
+    return f"Going on with {noun} of {price.questions} questions in all takes about {taken}"
+
+
+def _taken(price: AskingPrice, models: str, basis: str) -> str:
+    usd = "dollars unknown, no price is on record" if price.usd is None else f"${price.usd:.2f}"
     calls = "1 call" if price.calls == 1 else f"{price.calls} calls"
     time = "under a minute" if price.minutes < 1 else f"{price.minutes:.0f} minutes one after another"
-    return (
-        f"Asking {asked} {how} takes about {calls} of {price.execution} and the judge, if there is one, "
-        f"{price.input_tokens} tokens in and {price.output_tokens} out, {time}, {basis}; {usd}."
-    )
+    return f"{calls} of {models}, {price.input_tokens} tokens in and {price.output_tokens} out, {time}, {basis}; {usd}."
 
 
 def agrees(settings: Settings, *, yes: bool) -> bool:

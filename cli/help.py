@@ -1,7 +1,7 @@
 """Help texts in panels, one name for each kind of value, and Ctrl-C as an error of ours.
 
-Typer draws panels only with rich, which is too slow to load for a help text. It also reads the options of all commands at
-each start, which takes as long as all the rest: here a command's are read when it is called for.
+Typer draws panels only with rich, which is too slow to load for a help text. It also reads the options of every command
+at each start, which takes as long as all the rest: here a command's are read when it is called for.
 """
 
 import re

@@ -39,6 +39,7 @@ def served(runs_dir: Path) -> LiveRun:
     return live
 
 
+@pytest.mark.slow
 def test_a_served_run_is_published_and_its_gain_told(mage: Command, served: LiveRun) -> None:
     outcome = mage("publish", "first-served")
     assert outcome.code == 0 and "new sessions see iter-3" in outcome.out and "accepted" in outcome.out

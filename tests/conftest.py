@@ -48,8 +48,9 @@ def whole_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Look for garbage from here on, but never again among the tests themselves."""
+    """Look for garbage from here on, but seldom, and never again among the tests themselves."""
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
     gc.enable()
 
 

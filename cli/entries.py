@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import typer
 
-from mage_es.cli.help import PanelledCommand, PanelledGroup
+from mage_es.cli.help import COMMANDS, PanelledCommand, PanelledGroup
 
 
 class CommandEntry(NamedTuple):
@@ -21,8 +21,9 @@ class CommandEntry(NamedTuple):
     name: str | None = None
 
     def add_to(self, app: typer.Typer) -> None:
-        made = app.command(self.name, cls=PanelledCommand, epilog=self.examples, rich_help_panel=self.panel)
-        made(self.function)
+        name, about = self.name or self.function.__name__, self.function.__doc__
+        made = app.command(name, cls=PanelledCommand, help=about, epilog=self.examples, rich_help_panel=self.panel)
+        made(lambda: self.function)
 
 
 class GroupEntry:
@@ -35,6 +36,6 @@ class GroupEntry:
 
     def add_to(self, app: typer.Typer) -> None:
         group = typer.Typer(cls=PanelledGroup, help=self.help, no_args_is_help=True)
-        for word, (function, epilog) in self.commands.items():
-            group.command(word, cls=PanelledCommand, epilog=epilog)(function)
+        for word, (function, examples) in self.commands.items():
+            CommandEntry(COMMANDS[-1], self.rank, function, examples, word).add_to(group)
         app.add_typer(group, name=self.name, rich_help_panel=self.panel)

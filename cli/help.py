@@ -1,6 +1,7 @@
 """Help texts in panels, one name for each kind of value, and Ctrl-C as an error of ours.
 
-Typer draws panels only with rich, which is too slow to load for a help text.
+Typer draws panels only with rich, which is too slow to load for a help text. It also reads the options of every command
+at each start, which takes as long as all the rest: here a command's are read when it is called for.
 """
 
 import re
@@ -8,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command_from_info
+from typer.models import CommandInfo
 
 from mage_es.cli.interrupts import SecondTermination
 from mage_es.events.errors import Interrupted, Terminated
@@ -23,6 +26,15 @@ _Records = Iterable[tuple[str, str]]
 
 
 class PanelledCommand(TyperCommand):
+    """A command whose callback, until its options are asked for, has none itself and returns the function that has."""
+
+    def get_params(self, ctx: Any) -> Any:
+        if not self.params and self.callback:
+            function = CommandInfo(callback=self.callback())
+            whole = get_command_from_info(function, pretty_exceptions_short=False, rich_markup_mode=None)
+            self.params, self.callback = whole.params, whole.callback
+        return super().get_params(ctx)
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         arguments = [parameter for parameter in self.get_params(ctx) if parameter.param_type_name == "argument"]
         return [self.options_metavar or "", *map(_argument, arguments)]

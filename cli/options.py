@@ -149,6 +149,7 @@ def similarity(given: str) -> "MinSimilarity":
         raise UsageError(f"--min-similarity is {given!r}: give auto, or a cosine between 0 (off) and 1.") from None
 
 
+@functools.cache
 def _parameter(name: str, *, is_listed: bool) -> inspect.Parameter:
     flag, is_switch = flag_of(name), kind(name) is bool
     option = typer.Option(

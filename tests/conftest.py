@@ -5,6 +5,7 @@ Properties are tried on the same examples each time; `python -m pytest --hypothe
 
 from __future__ import annotations
 
+import gc
 import random
 import signal
 from importlib.util import find_spec
@@ -17,6 +18,9 @@ if find_spec("mage_es.engine.players"):  # the kernel is tested without it, too 
     WHOLE = dict(wordmath.SIZES)
     # Still far more than a small run asks: opening the whole benchmark would take most of its time.
     wordmath.SIZES.update(evolution=1_000, test=200)
+
+# A third of the time of collecting thousands of tests would be the search for garbage among them: there is none.
+gc.disable()
 
 # A job in a shell's background ignores Ctrl-C, and so would each command that a test starts and interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -41,6 +45,13 @@ def whole_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
     """Word problems as processes of their own have them, for tests that go on with the runs of such processes."""
     for split, size in WHOLE.items():
         monkeypatch.setitem(wordmath.SIZES, split, size)
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage from here on, but seldom, and never again among the tests themselves."""
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+    gc.enable()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -14,13 +14,13 @@ import msgspec
 
 from mage_es.engine.benchmarks.tasks import names_tasks
 from mage_es.engine.config import BENCHMARK, Config
-from mage_es.engine.seams.benchmark import Benchmark, Question
 from mage_es.engine.seams.plugins import Group, faulty, load, open_plugin, plugins
 from mage_es.engine.seams.spec import is_embedded
 from mage_es.events.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from mage_es.engine.benchmarks.dataset import Definition
+    from mage_es.engine.seams.benchmark import Benchmark, Question
 
 _GROUPS: tuple[Group, ...] = ("mage_es.benchmarks", "mage_es.environments")
 

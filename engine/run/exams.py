@@ -13,13 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-import polars as pl
 
 from mage_es.engine.rules.distributions import beta_cdf, beta_quantile, wilson
 from mage_es.engine.rules.distributions import sign_test as one_sided
 from mage_es.engine.rules.randomness import stream
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.frames import frames
 from mage_es.events.errors import LogDamaged
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads
@@ -41,6 +39,7 @@ from mage_es.projections.ledger import Ledger
 
 if TYPE_CHECKING:
     import numpy as np
+    import polars as pl
     from numpy.typing import NDArray
 
 RULE = "rule"
@@ -174,6 +173,8 @@ def repair_that_cut(number: int, reader: LogReader) -> int:
 
 def read_exam(reader: LogReader, told: ExamRecord | None = None) -> RecordedExam:
     """Return the exam in a log: one that the run's log records as `told`, or a baseline's own. Raises `LogDamaged`."""
+    from mage_es.engine.run.frames import frames
+
     found = frames(reader, _READS)
     answers = asked(found).filter(purpose="exam")
     if told and told.rejudged:
@@ -195,6 +196,8 @@ def read_exam(reader: LogReader, told: ExamRecord | None = None) -> RecordedExam
 
 def _anew(answers: pl.DataFrame, rejudged: ExamRejudged) -> pl.DataFrame:
     """Return answers with the verdicts of the scorer that rescored them."""
+    import polars as pl
+
     verdicts = {each.question_id: each for each in rejudged.verdicts}
     now = [verdicts.get(name) for name in answers["question_id"]]  # no verdict, as the question has no answer
     right = pl.Series([bool(each and each.correct) for each in now], dtype=pl.Boolean)
@@ -210,6 +213,8 @@ def asked(found: Mapping[type[Event], pl.DataFrame]) -> pl.DataFrame:
     answer whose reply was cut, refused or empty has a `problem` too; for all others it is "". The number of rows is the
     denominator of every accuracy.
     """
+    import polars as pl
+
     judged = found[AnswerJudged].with_columns(problem=pl.when(pl.col("correct")).then(pl.lit("")).otherwise("reason"))
     wrong = {"score_micro": 0, "correct": False, "strict": False, "judge": RULE, "reason": ""}
     types = {name: judged.schema[name] for name in wrong}
@@ -222,6 +227,8 @@ def asked(found: Mapping[type[Event], pl.DataFrame]) -> pl.DataFrame:
 
 def reasons(answers: pl.DataFrame) -> dict[str, int]:
     """Return how many rows have a `problem`, by kind; for answers, the kind of fault (engine/seams/faults.py)."""
+    import polars as pl
+
     problems = answers.filter(pl.col("problem") != "")["problem"]
     return dict(sorted(Counter(problem.partition(":")[0] for problem in problems).items()))
 
@@ -354,6 +361,8 @@ def ledger_of(reader: LogReader) -> Ledger:
 
 
 def _seconds(calls: pl.DataFrame, questions: pl.Series) -> float:
+    import polars as pl
+
     if questions.is_empty():
         return 0.0
     # One of several calls is about `question/part`; a question's id may have slashes of its own.

@@ -128,12 +128,20 @@ def _by_value(
 ) -> Told:
     """Return what a value of a question reveals, learned on evolution, or else on the other side."""
     there = _tried(what, known, guarded, value_of)
-    back = _tried(what, guarded, known, value_of)._replace(on="anchors and held-out", tried="evolution")
-    return there if there.is_leak or not back.is_leak else back
+    # What texts suggest only makes less of a leak: where there is none without it, texts need not be compared.
+    if there.is_leak or not _tried(what, guarded, known, value_of, is_text_compared=False).is_leak:
+        return there
+    back = _tried(what, guarded, known, value_of)
+    return back._replace(on="anchors and held-out", tried="evolution") if back.is_leak else there
 
 
 def _tried(
-    what: str, known: Sequence[Question], asked: Sequence[Question], value_of: Callable[[Question], str]
+    what: str,
+    known: Sequence[Question],
+    asked: Sequence[Question],
+    value_of: Callable[[Question], str],
+    *,
+    is_text_compared: bool = True,
 ) -> Told:
     answers: dict[str, Counter[str]] = {}
     for question in known:
@@ -141,10 +149,11 @@ def _tried(
     commonest = {value: _commonest(counted) for value, counted in answers.items()}
     usual = _commonest(sum(answers.values(), Counter()))
     suggested = [usual] * len(asked)
-    if len(commonest) > 1:
-        typer = Typer([msgspec.structs.replace(q, task_type=value_of(q)) for q in known], HashEmbedder())
+    if is_text_compared and len(commonest) > 1:
+        embedder = HashEmbedder()
+        typer = Typer([msgspec.structs.replace(q, task_type=value_of(q)) for q in known], embedder)
         texts = [question.question for question in asked]
-        suggested = [commonest[value] for value in typer.predict(texts, HashEmbedder().encode(texts))]
+        suggested = [commonest[value] for value in typer.predict(texts, embedder.encode(texts))]
     right = plain = better = worse = 0
     example = ""
     for question, from_text in zip(asked, suggested, strict=True):

@@ -147,7 +147,8 @@ def _require_packages() -> None:
 @contextmanager
 def _settled() -> Iterator[None]:
     """Exempt the current states from garbage collection, which would hold up every stream, and return the memory used
-    to open them."""
+    to open them. What a program of the user's own had exempted before stays so afterwards."""
+    is_ours = not gc.get_freeze_count()  # Python unfreezes all or nothing
     gc.collect()
     gc.freeze()
     give_back_freed()
@@ -155,7 +156,8 @@ def _settled() -> Iterator[None]:
     try:
         yield
     finally:
-        gc.unfreeze()
+        if is_ours:
+            gc.unfreeze()
 
 
 _Wanted = tuple[str, str, str | None]

@@ -92,11 +92,11 @@ def curate(run: Run | Path | str, name: str, *, action: Curation, reason: str, b
 acurate = in_thread(curate)
 
 
-def quarantine_all(run: Run, items: Sequence[tuple[str, str]], *, by: str) -> None:
-    """Quarantine items (id, reason), all or none, by one commit at the end of the run's log. Raises as `curate`."""
-    with _writing(run, items[0][0], "quarantine") as log:
+def curate_all(run: Run, items: Sequence[tuple[str, str]], *, action: Curation, by: str) -> None:
+    """Decide on items (id, reason), all or none, by one commit at the end of the run's log. Raises as `curate`."""
+    with _writing(run, items[0][0], action) as log:
         reader, state = _folded(run, "latest")
-        _decided(run, log, reader, state, items, action="quarantine", by=by)
+        _decided(run, log, reader, state, items, action=action, by=by)
 
 
 @typed

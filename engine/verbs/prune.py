@@ -23,7 +23,7 @@ from mage_es.engine.rules.pruning import ProvedHarm, Suspect, proved_harmful
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.worth import EffectRow, OnRecord, PairedNumbers, on_record, paired_numbers
 from mage_es.engine.verbs.forms import in_thread, typed
-from mage_es.engine.verbs.memory import quarantine_all
+from mage_es.engine.verbs.memory import curate_all
 from mage_es.events.vocabulary import MemoryReleased
 
 BY = "prune"
@@ -84,7 +84,8 @@ def prune(run: Run | Path | str, *, only_look: bool = False) -> PruneReport:
     found = proved_harmful(trials)
     pruned = tuple(_pruned(rows[each.trial.memory_id], each) for each in found)
     if pruned and not only_look:
-        quarantine_all(run, [(each.memory_id, _reason(each, len(trials))) for each in pruned], by=BY)
+        reasons = [(each.memory_id, _reason(each, len(trials))) for each in pruned]
+        curate_all(run, reasons, action="quarantine", by=BY)
     return PruneReport(
         run_id=run.id,
         only_look=only_look,

@@ -48,7 +48,7 @@ from mage_es.engine.run.world import state_of
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.served.frozen import freeze, question_of
 from mage_es.engine.verbs.evolve import evolve
-from mage_es.engine.verbs.memory import quarantine_all
+from mage_es.engine.verbs.memory import curate_all
 from mage_es.events.log import LogReader
 from tests.bench.tables import print_machine, print_table
 
@@ -181,7 +181,7 @@ def cast_out(run: Run, evil: set[str]) -> None:
     """Quarantine all that a client's tickets have become."""
     rows = state_of(run, LogReader(run.log_path)).memory.rows()
     names = [row.memory_id for row in rows if row.question in evil and row.status == "active"]
-    quarantine_all(run, [(name, "its client gives wrong answers") for name in names], by="bench")
+    curate_all(run, [(name, "its client gives wrong answers") for name in names], action="quarantine", by="bench")
 
 
 def answers(run: Run, learner: Nearest, asked: Sequence[Ticket], evil: set[str]) -> Iterator[Answered]:

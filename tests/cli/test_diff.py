@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 Command = Callable[..., Any]
 
 
@@ -27,6 +29,7 @@ def test_two_moments_are_compared_in_the_order_in_which_they_are_named(mage: Com
     assert ": the same state\n" in mage("diff", "first", "first").out
 
 
+@pytest.mark.slow
 def test_a_question_shows_how_the_prompt_changed(mage: Command, runs_dir: Path) -> None:
     names = (f"wordmath-test-{number}" for number in range(40))
     question = next(name for name in names if json.loads(mage("diff", "--question", name, "--json").out)["prompt"])

@@ -16,12 +16,14 @@ from tests.engine.models.provider import provider
 Command = Callable[..., Any]
 
 
+@pytest.mark.slow
 def test_a_machine_that_can_run_gives_zero(mage: Command) -> None:
     outcome = mage("doctor", "--json")
     assert outcome.code == 0
     assert {"mage-es", "disk space"} <= {finding["name"] for finding in json.loads(outcome.out)["checks"]}
 
 
+@pytest.mark.slow
 def test_what_would_stop_a_run_gives_four_and_the_remedy(mage: Command) -> None:
     outcome = mage("doctor", "--execution", "builtin/nothing")
     assert outcome.code == 4
@@ -29,6 +31,7 @@ def test_what_would_stop_a_run_gives_four_and_the_remedy(mage: Command) -> None:
     assert "execution model: Choose another with --execution." in outcome.err
 
 
+@pytest.mark.slow
 def test_it_says_whom_it_asks_and_how_to_leave_that(mage: Command) -> None:
     with provider(answer=lambda body: "hello") as server:
         spec = f"openai/exec?base_url={server.openai_url}"
@@ -41,6 +44,7 @@ def test_it_says_whom_it_asks_and_how_to_leave_that(mage: Command) -> None:
     assert (outcome.code, quiet.code) == (0, 0)
 
 
+@pytest.mark.slow
 def test_the_command_that_checks_again_asks_about_the_same_models(mage: Command) -> None:
     outcome = mage("doctor", "--execution", "openai/exec?base_url=http://127.0.0.1:9/v1")
     assert outcome.code == 4

@@ -28,6 +28,7 @@ def test_with_a_yes_it_asks_once_and_says_too_few_where_there_is_no_interval(mag
     assert report["made"] == 0 and all(row["paired"]["pairs"] == row["paired"]["questions"] for row in report["rows"])
 
 
+@pytest.mark.slow
 def test_a_budget_that_is_reached_says_that_the_same_command_goes_on(mage: Command, runs_dir: Path) -> None:
     stopped = mage("effect", "first", "--max-calls", "2")
     assert stopped.code == 3 and "The same command goes on" in stopped.err
@@ -75,6 +76,7 @@ def test_what_is_proved_harmful_goes_out_of_use_once_and_a_dry_run_only_says_so(
     assert "Nothing is proved harmful" in mage("memory", "prune", "2-asked").out
 
 
+@pytest.mark.slow
 def test_prune_needs_a_record_to_go_by(mage: Command, runs_dir: Path) -> None:
     for words in (("wordmath",), ("--from", "first", "--at", "iter-0")):
         refused = mage("evolve", *words, "--prune")

@@ -78,6 +78,7 @@ def test_what_cannot_be_examined_is_a_usage_error(mage: Command, runs_dir: Path,
     assert part in outcome.err
 
 
+@pytest.mark.slow
 def test_what_comes_next_is_the_exam_that_is_missing_and_then_the_report(mage: Command, runs_dir: Path) -> None:
     few = ("--questions", "2")
     assert mage("exam", *few).err.endswith("Next: mage-es exam first --at start\n")
@@ -86,6 +87,7 @@ def test_what_comes_next_is_the_exam_that_is_missing_and_then_the_report(mage: C
     assert mage("exam", "--at", "iter-0", *few).err.endswith("Next: mage-es exam first\n")
 
 
+@pytest.mark.slow
 def test_another_model_takes_the_exam_where_the_command_line_names_it_and_is_recorded(
     mage: Command, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +107,7 @@ def test_another_model_takes_the_exam_where_the_command_line_names_it_and_is_rec
     ), "the run's own exam of the start is still to come"
 
 
+@pytest.mark.slow
 def test_a_control_says_what_it_showed_and_is_compared_with_its_state_first_and_then_with_the_start(
     mage: Command, runs_dir: Path
 ) -> None:

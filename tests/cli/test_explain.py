@@ -29,6 +29,7 @@ def test_without_a_word_all_are_shown_and_an_unknown_one_has_near_matches(mage: 
     assert (outcome.code, "Did you mean anchor?" in outcome.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_every_word_of_the_first_screens_is_common_or_explained(mage: Command, runs_dir: Path) -> None:
     shown = {part.splitlines()[0]: part.splitlines()[1:] for part in mage("runs", "show").out.split("\n\n")}
     words = {*shown["Accuracy per iteration"][0].split()}

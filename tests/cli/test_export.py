@@ -66,6 +66,7 @@ def test_what_belongs_to_traces_is_refused_with_other_formats(mage: Command, run
     assert (nowhere.code, "--to FOLDER" in nowhere.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_run_is_a_data_set_with_a_card(mage: Command, runs_dir: Path) -> None:
     outcome = mage("export", "first", "--format", "hf", "--to", "out", "--json")
     report = json.loads(outcome.out)

@@ -86,6 +86,7 @@ def test_every_command_is_tried() -> None:
     assert {*DONE, *REFUSED, *IN_LINES} == {" ".join(names) for names in LEAVES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", DONE)
 def test_what_is_done_is_one_document(command: str, mage: Command, runs_dir: Path) -> None:
     Path("matrix.toml").write_text(MATRIX)

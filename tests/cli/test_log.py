@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import MemoryAppended
 from tests.events.samples import clock, judged
@@ -62,6 +64,7 @@ def hear_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+@pytest.mark.slow
 def test_following_goes_on_with_a_writer_and_ends_with_ctrl_c(tmp_path: Path) -> None:
     words = ["log", "first", "-f", "-n", "1", "--json"]
     program = [sys.executable, "-c", "from mage_es.cli import main; main()", *words]

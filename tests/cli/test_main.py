@@ -101,6 +101,7 @@ def test_with_json_an_error_is_a_document_on_stdout_too(
     assert document["error"] and "\x1b" not in written.out and written.err
 
 
+@pytest.mark.slow
 def test_a_closed_stream_takes_nothing_to_the_other_one(finished: Path) -> None:
     command = f"{sys.executable} -c 'from mage_es.cli import main; main()' runs list --runs-dir {finished}"
     without_stdout = subprocess.run(f"{command} >&-", shell=True, capture_output=True, text=True, check=True)

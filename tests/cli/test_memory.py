@@ -49,6 +49,7 @@ def test_a_memory_is_taken_out_of_use_shown_and_brought_back(mage: Command, runs
     assert mage("verify").code == 0
 
 
+@pytest.mark.slow
 def test_who_decided_is_in_the_list_in_the_log_and_in_the_memory_however_long_the_reason(
     mage: Command, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,6 +100,7 @@ def test_a_kind_holds_the_kinds_within_it_and_one_of_which_there_is_nothing_is_e
     assert mage("memory", "list", "--kind", "abstracted_pattern").err == "\nNext: mage-es memory list first\n"
 
 
+@pytest.mark.slow
 def test_what_stands_in_quarantine_is_counted_where_the_run_is_shown(mage: Command, runs_dir: Path) -> None:
     name = listed(mage)[0]["memory_id"]
     assert "quarantine" not in mage("runs", "show").out
@@ -187,6 +189,7 @@ def test_a_review_shows_what_is_hidden_and_cannot_be_faked_by_what_it_shows(mage
     assert told["answer"] == HOSTILE.strip() and told["status"] == "waiting" and len(told["anchors"]) == 3
 
 
+@pytest.mark.slow
 def test_a_proposal_is_approved_published_or_rejected_with_a_reason(mage: Command, planted: str) -> None:
     assert listed(mage, "first-served", "--status", "waiting")[0]["memory_id"] == planted
     assert mage("memory", "approve", planted[:8], "first-served").code == 2, "a reason is required"

@@ -6,6 +6,8 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Command
 
 
@@ -23,6 +25,7 @@ def test_two_runs_become_one_and_what_was_taken_is_printed(mage: Command, runs_d
     assert "goes on from the memories of first + second" in mage("runs", "show", "both").out
 
 
+@pytest.mark.slow
 def test_as_json_it_is_a_report(mage: Command, runs_dir: Path) -> None:
     shutil.copytree(runs_dir / "first", runs_dir / "second")
     report = json.loads(mage("merge", "first@iter-0", "second", "--json").out)
@@ -31,6 +34,7 @@ def test_as_json_it_is_a_report(mage: Command, runs_dir: Path) -> None:
     assert report["memories"] == report["parents"][1]["taken"] > report["parents"][0]["taken"]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_merged_is_named(mage: Command, runs_dir: Path) -> None:
     shutil.copytree(runs_dir / "first", runs_dir / "second")
     for words, why in (

@@ -165,6 +165,7 @@ def test_a_phase_without_questions_has_no_line(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 def test_where_questions_are_episodes_the_mean_score_is_told_and_no_accuracy(mage: Command) -> None:
     sizes = ("--iterations", "1", "--pool", "4", "--held-out", "2", "--anchors", "2", "--explore-episodes", "2")
     said = mage("evolve", "workshop", *sizes, "--run-id", "w").err

@@ -39,6 +39,7 @@ def served(runs_dir: Path) -> LiveRun:
     return live
 
 
+@pytest.mark.slow
 def test_a_served_run_is_published_and_its_gain_told(mage: Command, served: LiveRun) -> None:
     refused = mage("publish", "first-served")
     assert refused.code == 2 and "--yes" in refused.err and "Asking 20 prompts of anchors at most" in refused.err

@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import typer
+
 from mage_es.events.errors import MageError
 from tests.cli.test_examples import LEAVES
 
 README = (Path(__file__).resolve().parents[2] / "cli" / "README.md").read_text(encoding="utf-8")
 COMMANDS = README.partition("## Commands")[2].partition("`mage-es COMMAND --help`")[0]
 FLAGS = {
-    option for command in LEAVES.values() for each in command.params for option in [*each.opts, *each.secondary_opts]
+    option
+    for command in LEAVES.values()
+    for each in command.get_params(typer.Context(command))
+    for option in [*each.opts, *each.secondary_opts]
 }
 
 

@@ -32,6 +32,7 @@ def test_the_rebuilt_state_goes_where_it_is_asked_to(mage: Command, runs_dir: Pa
     assert (again.code, "rebuilt is not empty" in again.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_tables_are_written_for_lancedb_on_request(mage: Command, runs_dir: Path, tmp_path: Path) -> None:
     assert mage("replay", "--until", "iter-0", "--into", "without").code == 0
     assert not (tmp_path / "without" / "memory").exists()
@@ -47,6 +48,7 @@ def test_a_marker_that_does_not_exist_is_a_usage_error(mage: Command, runs_dir: 
     assert any(way_out in outcome.err for way_out in ("iter-1", "latest", "events 1 to"))
 
 
+@pytest.mark.slow
 def test_a_digest_that_differs_gives_exit_code_one(mage: Command, runs_dir: Path) -> None:
     path = runs_dir / "first" / "log"
     closed = list(LogReader(path).of(IterationClosed))[-1]

@@ -33,6 +33,7 @@ def damage(runs_dir: Path, name: str) -> None:
             path.write_bytes(b"\x00" * path.stat().st_size)
 
 
+@pytest.mark.slow
 def test_a_damaged_run_is_listed_as_such_beside_the_others(mage: Command, runs_dir: Path) -> None:
     damage(runs_dir, "second")
     shutil.copytree(runs_dir / "first", runs_dir / "third")
@@ -73,6 +74,7 @@ def test_the_folder_of_the_runs_may_come_from_the_environment(mage: Command, fin
     assert "first" in mage("runs", "list").out
 
 
+@pytest.mark.slow
 def test_of_episodes_the_mean_score_is_listed_and_shown(mage: Command) -> None:
     sizes = ("--iterations", "1", "--pool", "4", "--held-out", "2", "--anchors", "2", "--explore-episodes", "1")
     mage("evolve", "workshop", *sizes, "--run-id", "w")
@@ -87,6 +89,7 @@ def test_of_episodes_the_mean_score_is_listed_and_shown(mage: Command) -> None:
     assert "ccuracy" not in shown
 
 
+@pytest.mark.slow
 def test_what_there_is_less_of_than_was_asked_for_is_said_at_the_start_and_where_the_run_is_shown(
     mage: Command,
 ) -> None:

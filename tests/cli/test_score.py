@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mage_es.engine.bench.webshop.benchmark import PAPER, WebShop
 from mage_es.engine.bench.webshop.reference import solution
 from mage_es.engine.benchmarks.registry import open_benchmark
@@ -57,6 +59,7 @@ def test_help_says_that_in_a_run_the_rule_decides_first(mage: Callable[..., Any]
     assert "the rule decides first" in " ".join(mage("score", "--help").out.split())
 
 
+@pytest.mark.slow
 def test_a_list_of_actions_is_played_as_an_episode_and_one_of_numbers_as_a_rollout_of_the_simulator(
     mage: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -70,6 +73,7 @@ def test_a_list_of_actions_is_played_as_an_episode_and_one_of_numbers_as_a_rollo
     assert reached == [1.0, 1.0, 0.0]
 
 
+@pytest.mark.slow
 @needs_data
 def test_a_list_of_actions_in_the_shop_is_a_visit_and_the_totals_are_upstreams(
     mage: Callable[..., Any], tmp_path: Path

@@ -56,6 +56,7 @@ def test_every_call_of_a_chain_is_shown_with_its_prompt_and_sources(mage: Comman
     assert "DOES NOT MATCH" not in shown
 
 
+@pytest.mark.slow
 def test_an_episode_is_shown_step_by_step_to_its_end_and_leads_to_an_exam(mage: Command) -> None:
     small = ("--iterations", "1", "--pool", "4", "--held-out", "2", "--anchors", "2", "--explore-episodes", "1")
     assert mage("evolve", "workshop", *small, "--run-id", "w").code == 0

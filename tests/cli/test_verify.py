@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import MasteryUpdated, MemoryQuarantined
 from tests.engine.forgery import after, forged
@@ -34,6 +36,7 @@ def test_a_changed_byte_is_found_named_and_gives_exit_code_five(mage: Command, r
     assert path.name in failed[0]["detail"]
 
 
+@pytest.mark.slow
 def test_each_check_prints_its_margin(mage: Command, runs_dir: Path) -> None:
     outcome = mage("verify", "--json")
     checks = {check["name"]: check for check in json.loads(outcome.out)["checks"]}
@@ -61,6 +64,7 @@ def test_each_check_prints_its_margin(mage: Command, runs_dir: Path) -> None:
     assert "VACUOUS" in checks["coverage"]["detail"]
 
 
+@pytest.mark.slow
 def test_a_broken_theorem_gives_exit_code_one_and_the_first_event_that_breaks_it(mage: Command, runs_dir: Path) -> None:
     source = runs_dir / "first"
     events = (MemoryQuarantined(memory_id="nobody", reason="", by="user"),)
@@ -72,6 +76,7 @@ def test_a_broken_theorem_gives_exit_code_one_and_the_first_event_that_breaks_it
     assert [(check["name"], check["seq"]) for check in broken] == [("growth", named.seq)]
 
 
+@pytest.mark.slow
 def test_a_damaged_snapshot_and_a_file_of_an_exam_are_named(mage: Command, runs_dir: Path) -> None:
     mage("exam", "--questions", "2")
     [*_, snapshot] = sorted((runs_dir / "first" / "snapshots").iterdir())
@@ -85,6 +90,7 @@ def test_a_damaged_snapshot_and_a_file_of_an_exam_are_named(mage: Command, runs_
     assert outcome.code == 5 and f"{tail.name}, events from" in outcome.out
 
 
+@pytest.mark.slow
 def test_a_type_that_is_the_label_fails_by_name_and_a_copy_without_gold_says_unchecked(
     mage: Command, tmp_path: Path
 ) -> None:

@@ -22,6 +22,7 @@ from tests.engine.viewing.conftest import opened
 from tests.events.bucket import bucket
 
 
+@pytest.mark.slow
 def test_a_run_becomes_one_file_or_a_folder_and_nothing_is_overwritten(
     mage: Command, finished: Path, tmp_path: Path
 ) -> None:

@@ -46,6 +46,7 @@ def test_an_arm_is_estimated_or_has_bounds_and_says_what_it_rests_on(mage: Comma
     assert ("not known" in done.out) == (report["share"] is None)
 
 
+@pytest.mark.slow
 def test_without_a_yes_a_memory_has_bounds_and_nothing_is_asked(mage: Command, runs_dir: Path) -> None:
     name = most_shown(mage)
     done = mage("what-if", "first", "--without", name[:12])
@@ -59,6 +60,7 @@ def test_without_a_yes_a_memory_has_bounds_and_nothing_is_asked(mage: Command, r
     assert not (runs_dir / "first" / "effects").exists()
 
 
+@pytest.mark.slow
 def test_with_a_yes_it_is_asked_again_once_and_there_is_one_number(mage: Command, runs_dir: Path) -> None:
     name = most_shown(mage)
     done = mage("what-if", "first", "--without", name, "--yes")

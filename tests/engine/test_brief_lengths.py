@@ -32,7 +32,7 @@ def test_every_kind_of_brief_fits_on_every_benchmark(name: str, budget: int) -> 
 
 @pytest.mark.slow
 def test_own_tasks_with_a_book_for_a_context_fit() -> None:
-    book = "The mill at Oxbow stood by the river, and nobody had seen the miller since the flood. " * 6_000
+    book = "The mill at Oxbow stood by the river, and nobody had seen the miller since the flood. " * 2_000
     fields = {"context": book, "gold": "Ada " * 200, "solution": "So. " * 3_000}
     questions = [
         Question(

@@ -220,6 +220,7 @@ def test_guidance_whose_prompts_are_refused_ends_nothing_and_is_told_apart_from_
     assert summarise(small_run).unguided is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [0, 1, 13, 40])
 def test_a_run_stopped_after_any_number_of_answers_resumes_to_the_same_digests(
     tmp_path: Path, small_run: Run, after: int
@@ -238,6 +239,7 @@ def test_a_run_stopped_after_any_number_of_answers_resumes_to_the_same_digests(
     assert final_digests(run) == final_digests(small_run)
 
 
+@pytest.mark.slow
 def test_switches_turn_off_exactly_what_they_name(tmp_path: Path) -> None:
     def outcomes(**switches: bool) -> set[str]:
         config = msgspec.structs.replace(CONFIG, iterations=1, **switches)

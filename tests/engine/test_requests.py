@@ -97,6 +97,7 @@ def test_every_request_is_put_together_again_from_the_log_and_each_text_is_there
     assert templates_of(first_event(reader)) == prompt.packaged()
 
 
+@pytest.mark.slow
 def test_show_says_what_was_sent_whatever_templates_and_headings_are_by_now(
     small_run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,6 +114,7 @@ def test_show_says_what_was_sent_whatever_templates_and_headings_are_by_now(
     assert verify(small_run).ok
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phase", ["evaluate", "snapshot"])
 def test_an_unfinished_run_goes_on_in_its_own_words_when_the_templates_have_changed(
     tmp_path: Path, small_run: Run, monkeypatch: pytest.MonkeyPatch, phase: str
@@ -128,6 +130,7 @@ def test_an_unfinished_run_goes_on_in_its_own_words_when_the_templates_have_chan
     assert verify(run).ok
 
 
+@pytest.mark.slow
 def test_a_run_whose_other_words_have_changed_says_so_goes_on_and_makes_no_recorded_call_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

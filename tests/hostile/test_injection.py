@@ -278,6 +278,7 @@ def test_breaking_up_once_is_enough_and_only_spaces_come_in(text: str) -> None:
     assert once.replace(" ", "") == text.replace(" ", "")
 
 
+@pytest.mark.slow
 @given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8))
 def test_a_json_document_means_the_same_afterwards(document: object) -> None:
     encoded = msgspec.json.encode(document).decode()

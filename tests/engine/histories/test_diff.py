@@ -76,6 +76,7 @@ def test_what_a_newer_memory_replaced_is_superseded(tmp_path: Path) -> None:
     assert (found.fate, found.was, found.now) == ("superseded", "active", "superseded")
 
 
+@pytest.mark.slow
 def test_answers_are_paired_by_question_and_exams_by_the_state_that_was_examined(run: Run) -> None:
     assert [each.what for each in diff(run, run, at=("start", "latest")).answers] == ["anchors"]
     first, last = (examine(run, at=at, questions=12, data_dir=None) for at in ("start", "latest"))
@@ -90,6 +91,7 @@ def test_answers_are_paired_by_question_and_exams_by_the_state_that_was_examined
     assert "exam" not in {each.what for each in diff(run, run, at=("iter-0", "latest")).answers}
 
 
+@pytest.mark.slow
 def test_the_prompt_is_the_same_but_for_the_cases_that_were_learned(small_run: Run) -> None:
     question = next(iter(dict(examine(small_run, at="latest", questions=3, data_dir=None).answers)))
     report = diff(small_run, small_run, at=("start", "latest"), question=question)
@@ -102,6 +104,7 @@ def test_the_prompt_is_the_same_but_for_the_cases_that_were_learned(small_run: R
         diff(small_run, small_run, question="wordmath-test-x")
 
 
+@pytest.mark.slow
 def test_two_runs_differ_in_settings_and_share_what_says_the_same(small_run: Run, tmp_path: Path) -> None:
     other = begin(tmp_path / "runs", msgspec.structs.replace(SMALL, guard="off"), run_id="other")
     report = diff(small_run, other)

@@ -53,6 +53,7 @@ def test_without_a_word_nothing_is_asked_and_the_price_is_that_of_the_first_numb
     assert all(row.paired and row.paired.points is None and row.coin.points is None for row in report.rows)
 
 
+@pytest.mark.slow
 def test_what_is_asked_again_is_recorded_apart_and_paid_for_once(run: Run) -> None:
     before, learner = state_of(run, LogReader(run.log_path)).digests(), Watched()
     first = effect(run, top=5, reask=True, execution=learner)
@@ -145,6 +146,7 @@ def test_a_kind_is_left_out_as_one(run: Run) -> None:
         assert names.isdisjoint(hit.memory_id for hit in plan.memories)
 
 
+@pytest.mark.slow
 def test_each_toss_of_the_coin_counts_on_its_side(tmp_path: Path, start: Callable[..., Run]) -> None:
     tossing = start(tmp_path, msgspec.structs.replace(SMALL, coin=0.5))
     [row] = effect(tossing, kind="success_memory").rows

@@ -125,6 +125,7 @@ def test_the_order_of_the_runs_makes_no_difference(halves: tuple[Run, Run], merg
     assert one and two and one.digests == two.digests
 
 
+@pytest.mark.slow
 def test_of_three_runs_any_two_may_be_merged_first(halves: tuple[Run, Run], tmp_path: Path) -> None:
     third = evolved(tmp_path, "three", [*rows(30, 40), *rows(80, 100)])
     left = merge(made(merge(*halves, runs_dir=tmp_path)), third, name="left", runs_dir=tmp_path)
@@ -310,6 +311,7 @@ def test_what_was_quarantined_in_one_run_stays_so(halves: tuple[Run, Run], tmp_p
     assert [event.reason for event in LogReader(run.log_path).of(MemoryQuarantined)] == ["it misleads"]
 
 
+@pytest.mark.slow
 def test_either_parent_is_found_again_and_another_run_is_not(
     halves: tuple[Run, Run], merged: Run, tmp_path: Path
 ) -> None:
@@ -386,6 +388,7 @@ def test_a_baseline_has_no_memories_to_merge(halves: tuple[Run, Run], tmp_path: 
         merge(halves[0], tmp_path / "plain", runs_dir=tmp_path)
 
 
+@pytest.mark.slow
 def test_a_benchmarks_runs_are_merged_too(small_run: Run, tmp_path: Path) -> None:
     report = merge(small_run, copied(small_run, tmp_path, "copy"), runs_dir=tmp_path)
     assert report.memories == report.both > 0

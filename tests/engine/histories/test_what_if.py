@@ -86,6 +86,7 @@ def asked(run: Run, iterations: int) -> list[tuple[int, str, str]]:
 # ------------------------------------------------------------ guard and gate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings", [{"guard": "paper"}, {"guard": "off"}, {"guard_drop": 0.3}, {"guard_drop": 0.0, "guard_p": 1.0}]
 )
@@ -198,6 +199,7 @@ def shown(run: Run, name: str) -> list[bool]:
     return [right for plan, right in evaluated(run) if name in {hit.memory_id for hit in plan.memories}]
 
 
+@pytest.mark.slow
 def test_prompts_that_showed_it_are_asked_again_once_and_all_others_stay(asking: Run) -> None:
     name = most_shown(asking)
     bounds = answers(what_if(asking, without=[name]))
@@ -229,6 +231,7 @@ def test_a_budget_stops_it_and_what_was_asked_by_then_narrows_the_bounds(asking:
     assert not answers(what_if(asking, without=[name], reask=True)).open
 
 
+@pytest.mark.slow
 def test_where_a_coin_left_them_out_those_prompts_speak_for_the_others(
     tmp_path: Path, start: Callable[..., Run]
 ) -> None:
@@ -243,6 +246,7 @@ def test_where_a_coin_left_them_out_those_prompts_speak_for_the_others(
     assert found.exact == found.answers - found.estimated and found.share is not None
 
 
+@pytest.mark.slow
 def test_a_run_that_goes_on_from_another_is_judged_by_its_own_snapshots(run: Run) -> None:
     config = msgspec.structs.replace(SMALL, iterations=1)
     mage_es.evolve(config, runs_dir=run.path.parent, run_id="child", from_run=run)

@@ -194,6 +194,7 @@ def test_right_answers_of_questions_are_there_only_if_asked_for(
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.slow
 def test_the_same_run_gives_the_same_bytes_and_until_a_marker_only_what_there_was(run: Run, tmp_path: Path) -> None:
     for name in ("one", "two"):
         export_hf(run, tmp_path / name)

@@ -145,6 +145,7 @@ def test_without_texts_none_is_exported_and_with_texts_prompts_replies_and_memor
     assert {each["content"].get("question", "") for each in records} == {known[each["id"]].question for each in records}
 
 
+@pytest.mark.slow
 def test_the_same_run_gives_the_same_bytes_and_until_a_marker_only_what_there_was(run: Run, tmp_path: Path) -> None:
     for name in ("one", "two"):
         export_otlp(run, tmp_path / name)

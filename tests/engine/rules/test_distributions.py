@@ -31,6 +31,7 @@ def test_the_distribution_function_of_a_beta_is_that_of_scipy(a: float, b: float
     assert beta_cdf(a, b, points) == pytest.approx(special.betainc(a, b, points), abs=CLOSE)
 
 
+@pytest.mark.slow
 @given(parameters, parameters, st.lists(shares, min_size=1, max_size=4))
 def test_the_quantiles_of_a_beta_are_those_of_scipy(a: float, b: float, p: list[float]) -> None:
     assert beta_quantile(a, b, np.array(p)) == pytest.approx(special.betaincinv(a, b, p), abs=CLOSE)

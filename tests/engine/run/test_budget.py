@@ -86,6 +86,7 @@ def calls(run: Run) -> int:
     return sum(row.calls for row in summarise(run).ledger)
 
 
+@pytest.mark.slow
 def test_a_run_makes_exactly_as_many_calls_as_it_may_over_all_its_sessions(tmp_path: Path) -> None:
     run = begin(tmp_path, Limits(max_calls=30), paid())
     assert calls(run) == 30
@@ -114,6 +115,7 @@ def test_a_run_never_costs_more_than_it_may(tmp_path: Path) -> None:
     assert {row.usd for row in rows if row.tier == "guidance"} == {0.0}
 
 
+@pytest.mark.slow
 def test_a_run_pauses_after_as_many_iterations_as_it_may_have(tmp_path: Path) -> None:
     run = begin(tmp_path, Limits(max_iterations=1), paid())
     summary = summarise(run)

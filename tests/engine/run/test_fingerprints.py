@@ -91,6 +91,7 @@ def examined_right(run: Run) -> list[int]:
     return [closed.correct for closed in LogReader(run.log_path).of(ExamClosed)]
 
 
+@pytest.mark.slow
 def test_two_exams_by_two_scorers_are_found(evolved_once: Run, tmp_path: Path) -> None:
     run = Run(evolved_once.id, tmp_path / "copy")
     shutil.copytree(evolved_once.log_path, run.log_path)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pytest
+
 from mage_es.engine.benchmarks.tasks.spec import TaskSpec
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
@@ -41,6 +43,7 @@ def shown(frozen: FrozenRun) -> Sequence[Sequence[str]]:
     return [[hit.memory_id for hit in frozen.planned(question_of(each.text)).memories] for each in ASKED]
 
 
+@pytest.mark.slow
 def test_cases_of_right_and_of_missed_answers_alike_remember_who_gave_them(tmp_path: Path) -> None:
     run = learned(tmp_path, lambda one: one.client)
     frozen = freeze(run, "latest")
@@ -57,6 +60,7 @@ def test_cases_of_right_and_of_missed_answers_alike_remember_who_gave_them(tmp_p
     assert not [check for check in verify(run).checks if not check.ok]
 
 
+@pytest.mark.slow
 def test_with_a_single_client_or_none_every_prompt_is_the_same(tmp_path: Path) -> None:
     single, nameless = (
         freeze(learned(tmp_path / name, lambda one, name=name: name), "latest") for name in ("acme", "")

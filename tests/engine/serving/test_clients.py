@@ -230,6 +230,7 @@ def test_an_id_that_a_server_gives_twice_names_no_inference(server: Api, frozen:
         mage_es.inference_of(7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_what_became_of_a_reply_is_recorded_as_feedback_to_the_proxy_is(
@@ -306,6 +307,7 @@ def test_headers_of_a_request_say_what_those_to_the_proxy_say(server: Api, froze
     assert [(event.session, event.treatment) for event in opened(frozen, name)] == [("s-1", "off")]
 
 
+@pytest.mark.slow
 def test_what_is_late_or_cannot_be_recorded_goes_on_as_it_came_and_the_run_verifies(server: Api, parent: Run) -> None:
     run = open_run(parent)
     late = run.wrap(clients(server)["chat"], patience_s=0.0, holdback=0.0)

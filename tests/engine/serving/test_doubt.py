@@ -39,6 +39,7 @@ def approved(desk: Desk, waiting: Sequence[ProposalSettled]) -> None:
     desk.live.publish(desk.models, Runtime())
 
 
+@pytest.mark.slow
 def test_what_a_client_in_doubt_demonstrates_waits_and_what_a_person_lets_in_of_it_only_it_is_shown(desk: Desk) -> None:
     numbers = range(len(desk.asked) - 20)
     taught(desk, [number for number in numbers if desk.asked[number].client == "honest-1"])

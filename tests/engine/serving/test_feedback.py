@@ -59,6 +59,7 @@ def test_of_many_at_once_under_one_idempotency_key_one_is_recorded(serve: Serve)
     assert sum(isinstance(each, Conflict) for each in found) == 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("remembered", [1, 1000])
 def test_what_there_is_not_and_what_is_anothers_is_not_found(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, remembered: int
@@ -75,6 +76,7 @@ def test_what_there_is_not_and_what_is_anothers_is_not_found(
         give(live, 0.5)
 
 
+@pytest.mark.slow
 def test_after_a_restart_and_a_publish_feedback_is_still_of_its_inference(serve: Serve) -> None:
     live = serve(learn="propose")
     name = asked(live)
@@ -87,6 +89,7 @@ def test_after_a_restart_and_a_publish_feedback_is_still_of_its_inference(serve:
         give(live, 0.7, inference_id=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("learn", "trust"), [("log", "none"), ("propose", "full")])
 def test_feedback_may_only_do_what_the_server_lets_it(serve: Serve, learn: str, trust: str) -> None:
     live = serve(learn=learn)
@@ -100,6 +103,7 @@ def test_a_server_that_takes_no_feedback_says_so(serve: Serve) -> None:
         give(live, 0.5, inference_id=asked(live))
 
 
+@pytest.mark.slow
 def test_an_edited_reply_proposes_its_answer_and_what_leads_to_it(serve: Serve) -> None:
     live = serve(learn="propose")
     edited = Feedback(
@@ -115,6 +119,7 @@ def test_an_edited_reply_proposes_its_answer_and_what_leads_to_it(serve: Serve) 
     assert proposed.question == QUESTION
 
 
+@pytest.mark.slow
 def test_what_is_published_while_requests_go_on_is_seen_by_new_sessions_only(serve: Serve) -> None:
     live = serve(learn="propose", holdback=0)
     name = asked(live)

@@ -15,7 +15,7 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.served.tenants import Door, Key, KeyRing
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.publish import publish
-from mage_es.engine.verbs.memory import curate
+from mage_es.engine.verbs.memory import curate_all
 from mage_es.engine.verbs.review import review
 from mage_es.engine.verbs.verify import verify
 from tests.engine.serving.behind import PATIENCE_S, serving
@@ -43,8 +43,8 @@ def test_what_a_hostile_client_demonstrates_lies_quoted_before_its_own_type_and_
     [done] = publish(live.run).keys
     waiting = review(live.run).proposals
     assert (done.published, done.waiting) == (0, len(waiting)) and len(waiting) > len(INJECTIONS) / 2
-    for proposal in waiting:
-        curate(live.run, proposal.memory_id, action="approve", reason="to see what it can do", by="alice")
+    approved = [(proposal.memory_id, "to see what it can do") for proposal in waiting]
+    curate_all(live.run, approved, action="approve", by="alice")
     [done] = publish(live.run).keys
     assert done.published == len(waiting), done
     again = LiveRun.open(live.run, learn="log", holdback=0)

@@ -64,6 +64,7 @@ def test_a_question_gets_a_note_that_is_on_record_when_the_request_goes_on(serve
     assert prepared.notes[0].text.endswith("\n\n## Question\n\n") and not prepared.notes[0].turns
 
 
+@pytest.mark.slow
 def test_cases_are_turns_before_the_first_turn_alone_and_the_next_ones_get_notes(serve: Serve) -> None:
     live = serve(holdback=0, bounds=NoteBounds(layout="turns"))
     first = asyncio.run(asked(live, QUESTION))
@@ -87,6 +88,7 @@ def test_cases_are_turns_before_the_first_turn_alone_and_the_next_ones_get_notes
     assert {place: again.notes[place] for place in (0, 1)} == second.notes
 
 
+@pytest.mark.slow
 def test_the_layout_is_that_of_the_served_run_from_its_begin_on(serve: Serve, parent: Run) -> None:
     live = serve(name="as-turns", bounds=NoteBounds(layout="turns"))
     own = serve()
@@ -118,6 +120,7 @@ def test_what_a_client_sends_fills_no_memory_and_the_end_of_a_long_turn_is_looke
     assert long.memories == short.memories != () and len(long.model) == 128
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("before", "unused"), [("", ""), ("." * 8_000, "The question is not known")])
 def test_the_question_of_a_demonstration_is_known_unless_it_is_long(serve: Serve, before: str, unused: str) -> None:
     live = serve(learn="propose")
@@ -141,6 +144,7 @@ def test_a_conversation_is_known_as_long_as_it_is_used_and_forgotten_after_many_
     assert left.notes and not known
 
 
+@pytest.mark.slow
 def test_a_first_turn_that_is_sent_again_stays_in_its_session_and_on_its_side_of_the_coin(serve: Serve) -> None:
     live = serve(holdback=0.5)
     firsts = [asyncio.run(asked(live, f"{QUESTION} Box {number}.")).opened for number in range(8)]
@@ -157,6 +161,7 @@ async def asked(live: LiveRun, *turns: str, session: str = "", **options: Any) -
     return prepared
 
 
+@pytest.mark.slow
 def test_earlier_turns_get_their_bytes_again_and_also_in_another_process(serve: Serve) -> None:
     live = serve(holdback=0)
     first = asyncio.run(asked(live, QUESTION))
@@ -179,6 +184,7 @@ def test_a_turn_that_comes_again_gets_what_it_got_whatever_was_learned_since(ser
     assert follow_up.notes == first.notes and follow_up.opened.treatment == "none"
 
 
+@pytest.mark.slow
 def test_a_session_goes_on_from_a_reply_that_it_names(serve: Serve) -> None:
     live = serve(holdback=0)
     first = live.prepare(said(QUESTION), "responses", key="a")
@@ -199,6 +205,7 @@ def test_what_a_client_wishes_is_kept_for_the_turn(serve: Serve) -> None:
     assert set(on.notes) == {2}, "what went without a note goes without it for good"
 
 
+@pytest.mark.slow
 def test_a_share_of_sessions_is_held_back_and_stays_so_in_another_process(serve: Serve) -> None:
     live = serve(holdback=0.5)
     names = [f"s{number}" for number in range(40)]
@@ -218,6 +225,7 @@ def test_a_share_of_sessions_is_held_back_and_stays_so_in_another_process(serve:
     assert check.ok, check.detail
 
 
+@pytest.mark.slow
 def test_a_task_type_that_a_client_names_is_used_and_an_unknown_one_refused(serve: Serve) -> None:
     live = serve(holdback=0)
     opened = live.prepare(said(QUESTION), "chat", task_type="wordmath_average").opened
@@ -259,6 +267,7 @@ def test_a_question_with_other_words_around_it_gets_its_memories_and_what_was_re
     assert asyncio.run(asked(live, desk.format(known.question), key="other")).opened.read_from == 0
 
 
+@pytest.mark.slow
 def test_where_most_traffic_is_about_something_else_it_is_told_once_there_is_enough_of_it(serve: Serve) -> None:
     live = serve(bounds=NoteBounds(min_similarity=0.9))
     for number in range(50):
@@ -286,6 +295,7 @@ def test_each_memory_must_be_near_enough_and_not_the_nearest_alone(serve: Serve)
     assert shown, "the case itself is shown, and what only comes with it is not"
 
 
+@pytest.mark.slow
 def test_only_named_task_types_get_notes_and_no_note_is_longer_than_it_may_be(serve: Serve) -> None:
     whole = asyncio.run(asked(serve(holdback=0), QUESTION))
     task_type, size = whole.opened.task_type, estimated_tokens(whole.notes[0].text)
@@ -305,6 +315,7 @@ def test_only_named_task_types_get_notes_and_no_note_is_longer_than_it_may_be(se
         serve(name="typo", bounds=NoteBounds(task_types=("wordmath_averag",)))
 
 
+@pytest.mark.slow
 def test_texts_are_recorded_only_where_that_was_asked_for(serve: Serve) -> None:
     for has_texts, question, reply in ((False, "", ""), (True, QUESTION, "97")):
         live = serve(name=f"texts-{has_texts}", record_texts=has_texts)
@@ -316,6 +327,7 @@ def test_texts_are_recorded_only_where_that_was_asked_for(serve: Serve) -> None:
         assert [event.reply for event in reader.of(InferenceClosed)] == [reply]
 
 
+@pytest.mark.slow
 def test_an_inference_is_explained_and_what_is_quarantined_since_is_put_in_no_more(serve: Serve) -> None:
     live = serve(holdback=0)
     prepared = asyncio.run(asked(live, QUESTION))
@@ -337,6 +349,7 @@ def test_an_inference_is_explained_and_what_is_quarantined_since_is_put_in_no_mo
     assert again.memory(prepared.opened.memories[0]).item.memory_id == prepared.opened.memories[0]
 
 
+@pytest.mark.slow
 def test_what_is_taken_out_of_use_while_a_run_is_served_goes_into_no_new_turn(serve: Serve) -> None:
     live = serve(holdback=0)
     first = asyncio.run(asked(live, QUESTION))
@@ -401,6 +414,7 @@ def test_on_a_full_disk_requests_go_on_without_notes_and_what_was_acknowledged_s
     assert again.notes[0] == kept.notes[0] and 1 not in again.notes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refused", ["write", "sync"])
 def test_a_log_that_refused_is_opened_again_by_itself_and_the_log_and_the_console_say_so(
     serve: Serve, refused: str
@@ -437,6 +451,7 @@ def test_a_log_that_refused_is_opened_again_by_itself_and_the_log_and_the_consol
     assert 1 not in serve(run=live.run).prepare(said(QUESTION, OTHER, QUESTION), "chat", session="s").notes
 
 
+@pytest.mark.slow
 def test_while_the_disk_still_refuses_nothing_is_said_twice(serve: Serve) -> None:
     disk, lines = RefusingDisk(), list[str]()
     live = serve(holdback=0, fs=disk, say=lines.append, retry_s=0.01)

@@ -305,6 +305,7 @@ def recorded(opening: Opening, request: pytest.FixtureRequest) -> Iterator[Calla
         live.close()
 
 
+@pytest.mark.slow
 def test_a_search_its_outcome_and_a_proposal_are_on_record_and_the_run_verifies(
     recorded: Callable[..., LiveRun],
 ) -> None:
@@ -349,6 +350,7 @@ def test_after_a_restart_a_search_still_has_an_outcome_and_a_proposal(recorded: 
     assert memory.question == "How much are 7 pens at $2?"
 
 
+@pytest.mark.slow
 def test_tools_that_nothing_would_come_of_are_not_offered_and_what_is_anothers_is_not_there(
     recorded: Callable[..., LiveRun],
 ) -> None:

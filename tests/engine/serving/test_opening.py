@@ -33,6 +33,7 @@ Serve = Callable[..., LiveRun]
 QUESTION = "A baker brings six boxes of rolls to the market, with 12 rolls in every box. How many are there?"
 
 
+@pytest.mark.slow
 def test_it_has_what_its_parent_had_learned_and_needs_it_no_more(serve: Serve, parent: Run) -> None:
     live = serve(at="iter-0")
     live.submit(live.prepare(said(QUESTION), "chat")).result()
@@ -73,6 +74,7 @@ def test_two_processes_do_not_serve_one_run(serve: Serve) -> None:
     assert serve(name="beside").run.id == "beside"
 
 
+@pytest.mark.slow
 def test_a_name_that_is_taken_by_something_else_is_refused(serve: Serve, parent: Run) -> None:
     serve(at="iter-0").close()
     with pytest.raises(UsageError, match=r"was started at iter-0 of small, not at iter-1: omit `--at`"):
@@ -98,6 +100,7 @@ def test_what_cannot_be_served_is_refused_and_leaves_nothing(tmp_path: Path) -> 
     assert [path.name for path in tmp_path.iterdir()] == ["base"]
 
 
+@pytest.mark.slow
 def test_a_served_run_is_signed_when_it_opens_and_when_it_ends(serve: Serve, tmp_path: Path) -> None:
     key = str(make_key(tmp_path / "key", name="example.org/audit"))
     for process in (1, 2):

@@ -260,6 +260,7 @@ def test_no_method_or_target_leads_to_another_host(proxy: str, server: Upstream)
     assert len(server.asked) == before
 
 
+@pytest.mark.slow
 def test_what_is_not_ready_in_time_goes_on_without_memories_and_is_recorded_as_that(
     server: Upstream, opening: Opening
 ) -> None:
@@ -298,6 +299,7 @@ def test_on_a_full_disk_earlier_turns_keep_their_notes_and_the_new_one_gets_none
     assert noted != first and json.loads(server.asked[-1].body)["messages"] == [noted, *later[1:]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_slow", [False, True], ids=["fails", "takes too long"])
 def test_where_the_sync_fails_or_is_late_the_reply_is_dropped_and_the_request_goes_on_without_a_new_note(
     server: Upstream, opening: Opening, *, is_slow: bool
@@ -350,6 +352,7 @@ def test_where_the_sync_fails_a_request_without_a_note_goes_on_once(server: Upst
         assert reply.headers["x-mage-memories"] == "bypassed" and len(server.asked) == before + 1
 
 
+@pytest.mark.slow
 def test_it_is_not_ready_while_its_upstream_fails_and_finds_out_by_itself_when_it_answers_again(
     server: Upstream, opening: Opening
 ) -> None:
@@ -368,6 +371,7 @@ def test_it_is_not_ready_while_its_upstream_fails_and_finds_out_by_itself_when_i
         assert {(probe.target, probe.header("authorization")) for probe in probes} == {("/v1/models", "")}
 
 
+@pytest.mark.slow
 def test_it_is_not_ready_while_its_upstream_is_away_or_nothing_is_recorded(server: Upstream, opening: Opening) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -83,6 +83,7 @@ def digests(run: Run) -> list[tuple[int, Any]]:
     return [(event.iteration, event.digests) for event in LogReader(run.log_path).of(IterationClosed)]
 
 
+@pytest.mark.slow
 def test_each_key_has_an_iteration_and_what_it_said_is_in_the_next_marker(live: LiveRun, say: Say) -> None:
     before = live.marker
     say({"answer": "37", "reasoning": "72 - 35 = 37"}, key="b")
@@ -106,6 +107,7 @@ def approve(run: Run) -> None:
         curate(run, each.memory_id, action="approve", reason="read", by="alice")
 
 
+@pytest.mark.slow
 def test_anchors_are_asked_as_clients_questions_are_and_by_one_model_for_good(live: LiveRun, say: Say) -> None:
     say({"answer": "37"}, key="a")
     live.close()
@@ -120,6 +122,7 @@ def test_anchors_are_asked_as_clients_questions_are_and_by_one_model_for_good(li
         publish(live.run)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("live", ["sections", "turns"], indirect=True)
 def test_an_anchor_and_an_exam_of_a_served_run_read_what_a_clients_question_reads_to_the_byte(
     live: LiveRun, say: Say
@@ -174,6 +177,7 @@ def test_a_run_that_was_never_served_is_refused_with_what_to_do(parent: Run) -> 
         publish(parent)
 
 
+@pytest.mark.slow
 def test_what_the_guard_refuses_is_in_no_prompt_and_takes_no_other_key_with_it(live: LiveRun, say: Say) -> None:
     say({"answer": "99"}, key="a")
     say(RIGHT, key="a", once="2")

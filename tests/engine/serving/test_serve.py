@@ -136,6 +136,7 @@ def test_a_server_needs_no_flag_where_its_settings_are_in_the_environment_and_th
     assert {each.name for each in parent.path.parent.iterdir()} >= {parent.id, "from-a-variable"}
 
 
+@pytest.mark.slow
 def test_a_server_without_an_upstream_says_the_three_ways_to_name_it(parent: Run) -> None:
     command = [sys.executable, "-m", "mage_es", "serve", str(parent.path)]
     told = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
@@ -165,6 +166,7 @@ def test_no_piece_of_a_reply_waits_for_the_client_to_confirm_the_one_before() ->
             assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
+@pytest.mark.slow
 def test_a_second_proxy_is_refused_or_takes_a_name_of_its_own(parent: Run) -> None:
     settings = Serving(upstream="http://u/v1/", port=0)
     begin = partial(serve, str(parent.path), runs_dir=parent.path.parent, stop=lambda: True)

@@ -106,6 +106,7 @@ def streamed(shape: RequestShape, text: str) -> bytes:
     return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @settings(max_examples=150, deadline=None)
 @given(seed=st.integers(0, 2**64))

@@ -37,6 +37,7 @@ def changed(before: Any, after: Any) -> list[tuple[Any, Any]]:
     return [] if before == after and type(before) is type(after) else [(before, after)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @settings(max_examples=700)
 @given(seed=st.integers(0, 2**64))

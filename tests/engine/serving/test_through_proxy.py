@@ -223,6 +223,7 @@ def test_a_client_that_tries_again_sends_the_same_note_again(
     assert first.inference != second.inference and first.session == second.session
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_cases_go_as_turns_before_the_conversation_and_its_later_requests_begin_with_the_same_bytes(
     server: Upstream, opening: Opening, shape: RequestShape

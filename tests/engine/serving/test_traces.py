@@ -129,6 +129,7 @@ def test_texts_are_sent_if_that_is_asked_for(opening: Opening, server: Upstream)
         assert said(chat)["gen_ai.output.messages"][0]["parts"][0]["content"] == "It is 7."
 
 
+@pytest.mark.slow
 def test_a_search_by_mcp_is_in_its_clients_trace_and_its_outcome_is_a_verdict_on_it(
     opening: Opening, server: Upstream
 ) -> None:
@@ -184,6 +185,7 @@ def test_requests_do_not_wait_for_a_collector_that_says_nothing_or_is_away(
     assert problem.startswith(endpoint) and "lost" in problem
 
 
+@pytest.mark.slow
 def test_the_command_sends_what_its_settings_name(parent: Run, server: Upstream) -> None:
     stop, told = threading.Event(), list[str]()
     with receiving() as received:

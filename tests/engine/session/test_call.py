@@ -104,6 +104,7 @@ def hash_of(prompt: str) -> int:
     return sum(map(ord, question))
 
 
+@pytest.mark.slow
 def test_a_question_whose_call_fails_for_good_is_settled_apart_and_nothing_is_learned_from_it(tmp_path: Path) -> None:
     def filtered(number: int, request: Request) -> Fault | None:
         return Fault("rejected", "withheld") if poison(request) else None
@@ -124,6 +125,7 @@ def test_a_question_whose_call_fails_for_good_is_settled_apart_and_nothing_is_le
     assert sum(row.fresh_total for row in rows) == sum(purpose == "fresh" for _, purpose, _ in planned) > fresh
 
 
+@pytest.mark.slow
 def test_every_failed_attempt_is_on_record_before_the_next_and_none_twice(tmp_path: Path) -> None:
     fallen: list[str] = []
 
@@ -146,6 +148,7 @@ def test_every_failed_attempt_is_on_record_before_the_next_and_none_twice(tmp_pa
     assert not events(run, AnswerUnanswered)
 
 
+@pytest.mark.slow
 def test_a_guidance_call_that_fails_for_good_is_recorded_and_the_run_goes_on(tmp_path: Path) -> None:
     run = begin(tmp_path, models(fine, lambda number, request: Fault("rejected", "no") if number > 2 else None))
     failed = events(run, CallFailed)
@@ -153,6 +156,7 @@ def test_a_guidance_call_that_fails_for_good_is_recorded_and_the_run_goes_on(tmp
     assert summarise(run).state == "finished"
 
 
+@pytest.mark.slow
 def test_a_provider_that_goes_down_stops_the_run_which_resumes_with_nothing_lost(tmp_path: Path) -> None:
     down = models(lambda number, request: Fault("connection", "refused") if number > 30 else None, fine)
     said: list[str] = []
@@ -243,6 +247,7 @@ def test_an_episode_whose_call_fails_for_good_is_left_out_of_what_is_explored(tm
     assert summarise(run).state == "finished"
 
 
+@pytest.mark.slow
 def test_a_judge_that_fails_for_good_leaves_the_question_unanswered_and_not_wrong(tmp_path: Path) -> None:
     class NoJudge:
         name = "scripted/judge"

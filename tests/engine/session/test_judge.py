@@ -221,6 +221,7 @@ def digests(run: Run) -> object:
     return fold(LogReader(run.log_path)).digests()
 
 
+@pytest.mark.slow
 @pytest.mark.paper("agents, Critic")
 def test_in_a_run_the_judge_is_asked_about_exactly_what_the_rule_left_open(tmp_path: Path) -> None:
     found = events(run_with(tmp_path, open_model("builtin/truthjudge", "judge")))
@@ -230,6 +231,7 @@ def test_in_a_run_the_judge_is_asked_about_exactly_what_the_rule_left_open(tmp_p
     assert {e.judge for e in found if isinstance(e, AnswerJudged)} == {"rule", "builtin/truthjudge"}
 
 
+@pytest.mark.slow
 def test_every_bad_reply_is_a_fact_and_ends_nothing(tmp_path: Path) -> None:
     found = events(run_with(tmp_path, Garbling()))
     rejected = [event for event in found if isinstance(event, ReplyRejected)]
@@ -271,6 +273,7 @@ def test_a_run_stopped_after_an_attempt_asks_the_judge_nothing_twice_and_ends_th
     assert digests(run) == digests(whole)
 
 
+@pytest.mark.slow
 def test_an_exam_may_ask_the_judge_and_has_no_guidance_calls(tmp_path: Path) -> None:
     run = run_with(tmp_path, open_model("builtin/truthjudge", "judge"))
     report = examine(run, at="latest", questions=None, control="none", data_dir=None, runtime=Runtime(workers=4))
@@ -279,6 +282,7 @@ def test_an_exam_may_ask_the_judge_and_has_no_guidance_calls(tmp_path: Path) -> 
     assert report.undecided == {}
 
 
+@pytest.mark.slow
 def test_an_inspected_question_shows_the_learners_reply_and_who_decided(tmp_path: Path) -> None:
     run = run_with(tmp_path, open_model("builtin/truthjudge", "judge"))
     decided = next(e for e in events(run) if isinstance(e, AnswerJudged) and e.judge == "builtin/truthjudge")
@@ -288,6 +292,7 @@ def test_an_inspected_question_shows_the_learners_reply_and_who_decided(tmp_path
     assert report.prompt_verified
 
 
+@pytest.mark.slow
 def test_an_exam_without_a_judge_counts_undecided_answers_apart(tmp_path: Path) -> None:
     config = msgspec.structs.replace(SMALL, judge="")
     evolve(config, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=4), run_id="r")

@@ -87,6 +87,7 @@ def round_robin(signal: Signal) -> Curriculum:
     return select
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signal", ["rate", "window", "open"])
 @settings(deadline=None, max_examples=30)
 @given(history=failures())

@@ -16,6 +16,7 @@ def examples() -> list[str]:
     return [textwrap.dedent(block).strip() for block in blocks]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", examples(), ids=["projection", "bandit", "curriculum", "benchmark"])
 def test_an_example_is_a_test_of_about_ten_lines_that_passes(source: str) -> None:
     assert sum(bool(line.strip()) for line in source.splitlines()) <= 12

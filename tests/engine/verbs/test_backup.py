@@ -149,6 +149,7 @@ def head_of(path: Path) -> str:
     return verify_log(path / "log").head.chain
 
 
+@pytest.mark.slow
 def test_a_mirror_has_every_run_of_a_bucket_and_follows_those_that_grow(place: str, grown: Run, tmp_path: Path) -> None:
     here = tmp_path / "here"
     backup(grown, f"{place}/team/anna")
@@ -179,6 +180,7 @@ def test_a_mirror_keeps_what_is_no_longer_backed_up_and_what_is_ahead(grown: Run
     assert (here / "anna" / "log" / "FORMAT").exists() and head_of(here / "bob") == ahead
 
 
+@pytest.mark.slow
 def test_a_mirror_leaves_out_another_run_and_an_incomplete_backup_and_says_why(grown: Run, tmp_path: Path) -> None:
     here, team = tmp_path / "here", tmp_path / "team"
     backup(grown, str(team / "same"))

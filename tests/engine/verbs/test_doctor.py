@@ -15,6 +15,7 @@ from mage_es.engine.verbs import doctor
 NOW = int(datetime(2026, 11, 20, tzinfo=UTC).timestamp() * 1e6)
 
 
+@pytest.mark.slow
 def test_a_healthy_machine_has_no_failed_check(tmp_path: Path) -> None:
     found = doctor.diagnose(
         Config(benchmark="wordmath"), runs_dir=tmp_path / "runs", data_dir=None, clock=lambda: NOW, prices=Prices()
@@ -36,6 +37,7 @@ def test_whatever_is_not_in_order_says_how_to_mend_it(tmp_path: Path) -> None:
     assert f"mage-es fetch gsm8k --data-dir {tmp_path}" in wrong["tasks"].remedy
 
 
+@pytest.mark.slow
 def test_what_is_configured_comes_first(tmp_path: Path) -> None:
     config = Config(benchmark="wordmath", execution="openai/exec?base_url=http://127.0.0.1:9/v1")
     found = doctor.diagnose(config, runs_dir=tmp_path, data_dir=None, clock=lambda: NOW, prices=Prices()).checks

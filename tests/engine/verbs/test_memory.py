@@ -44,6 +44,7 @@ def used_in_exam(run: Run) -> set[str]:
     return {member.memory_id for plan in planned for member in plan.memories}
 
 
+@pytest.mark.slow
 def test_everything_learned_is_listed_and_each_can_be_shown_by_the_beginning_of_its_id(run: Run) -> None:
     found = memories(run, at="latest")
     assert {"success_memory", "principle"} <= {item.kind for item in found.items}
@@ -57,6 +58,7 @@ def test_everything_learned_is_listed_and_each_can_be_shown_by_the_beginning_of_
         assert report.origin[0].startswith("Written by builtin/") and len(report.origin) > 1
 
 
+@pytest.mark.slow
 def test_a_quarantined_memory_is_in_no_exam_until_it_is_released(run: Run) -> None:
     before = used_in_exam(run)
     name = min(before)
@@ -130,6 +132,7 @@ def test_a_run_that_is_being_written_is_left_alone(run: Run) -> None:
         curate(run, first, action="quarantine", reason="", by="alice")
 
 
+@pytest.mark.slow
 def test_in_the_middle_of_episodes_nothing_is_taken_out_and_the_run_goes_on(tmp_path: Path) -> None:
     looks: list[int] = []
 
@@ -156,6 +159,7 @@ def test_in_the_middle_of_episodes_nothing_is_taken_out_and_the_run_goes_on(tmp_
     assert curate(run, first, action="quarantine", reason="", by="alice").item.status == "quarantined"
 
 
+@pytest.mark.slow
 def test_a_memory_quarantined_between_two_iterations_is_in_no_prompt_after_it(tmp_path: Path) -> None:
     interrupted = []
 
@@ -184,6 +188,7 @@ def test_a_memory_quarantined_between_two_iterations_is_in_no_prompt_after_it(tm
     assert fold(reader).progress.finished and verify(run).ok
 
 
+@pytest.mark.slow
 def test_the_coin_leaves_out_its_share_of_what_evolution_retrieves_and_each_memory_says_what_became_of_it(
     tmp_path: Path, start: Callable[..., Run]
 ) -> None:
@@ -212,6 +217,7 @@ def dropped(plan: QuestionPlanned) -> Sequence[Retrieved]:
     return plan.left_out
 
 
+@pytest.mark.slow
 def test_a_cascade_takes_out_what_was_derived_and_lists_what_was_shown_beside(course_run: Run, tmp_path: Path) -> None:
     run = Run(course_run.id, Path(shutil.copytree(course_run.path, tmp_path / course_run.id)))
     reader = LogReader(run.log_path)
@@ -274,6 +280,7 @@ def test_a_cascade_over_what_is_out_already_is_refused_whole(run: Run) -> None:
     assert not list(LogReader(run.log_path).of(MemoryQuarantined, since=before + 1))
 
 
+@pytest.mark.slow
 def test_the_case_of_a_missed_question_is_not_derived_since_it_says_what_the_data_set_says(
     start: Callable[..., Run], tmp_path: Path
 ) -> None:

@@ -54,6 +54,7 @@ def asked(
         return {finding.name.removeprefix(f"{tier} "): finding for finding in found}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])
 def test_a_server_that_does_all_that_is_needed_has_no_finding_but_good_ones(kind: str) -> None:
     found = asked(healthy, kind=kind)

@@ -110,6 +110,7 @@ def test_splits_that_share_a_question_are_found(small_run: Run, tmp_path: Path) 
     assert checks(Run(small_run.id, tmp_path))["splits"][0] is False
 
 
+@pytest.mark.slow
 def test_a_flipped_byte_in_an_exams_log_is_named_and_the_other_checks_go_on(examined: Run) -> None:
     exam = next(examined.exams_path.glob("*"))
     segment = next((exam / "log" / "seg").glob("*.parquet"))

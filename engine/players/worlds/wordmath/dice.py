@@ -38,4 +38,4 @@ class Dice:
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
         rest = list(items)
-        return [rest.pop(self.below(len(rest))) for _ in range(len(rest))]
+        return [rest.pop(self.below(left)) for left in range(len(rest), 0, -1)]

@@ -9,7 +9,7 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
 from functools import lru_cache
 from itertools import groupby
 from zlib import crc32
@@ -28,6 +28,7 @@ _TRIES = 2_000
 _DISTRACTOR = 35
 _SPARE = range(11, 70)
 """Numbers for the distractor sentences; one is taken that the problem does not use."""
+_OPERATIONS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.floordiv}
 _TEST_SHARE = 4
 """One text in this many belongs to the test split."""
 
@@ -66,7 +67,7 @@ def _values(task_type: ProblemType, family: Family, key: str, dice: Dice) -> dic
             if isinstance(rule, int):
                 values[name] = rule
             else:
-                values[name] = dice.pick(rule) if isinstance(rule, Sequence) else rule(values)
+                values[name] = rule(values) if callable(rule) else dice.pick(rule)
         if min(values.values()) >= 2 and all(_apply(step, values) for step in variant.steps):
             return values
     raise AssertionError(f"{task_type.name}/{family.name}/{key}: the rules for its numbers leave nothing to draw")
@@ -77,8 +78,7 @@ def _apply(step: ProblemStep, values: dict[str, int]) -> bool:
     left, right = operand(step.left, values), operand(step.right, values)
     if step.operator == "/" and (right == 0 or left % right):
         return False
-    results = {"+": left + right, "-": left - right, "*": left * right, "/": left // right if right else 0}
-    values[step.result] = results[step.operator]
+    values[step.result] = _OPERATIONS[step.operator](left, right)
     return 0 < values[step.result] <= _LARGEST
 
 
@@ -93,7 +93,8 @@ def _text(task_type: ProblemType, family: Family, key: str, values: dict[str, in
     if dice.percent(_DISTRACTOR):
         line = dice.pick(_distractors(task_type.avoid, is_personal=has_person(family)))
         sentences.insert(dice.pick((0, len(sentences))), line)  # elsewhere it would separate "them" from their noun
-        spare = dice.pick([number for number in _SPARE if number not in values.values()])
+        used = set(values.values())
+        spare = dice.pick([number for number in _SPARE if number not in used])
     sentences = [ask, *sentences] if family.ask_first else [*sentences, ask]
     story = Storyteller(family, values, dice)
     return " ".join(story.tell(sentence, d=spare) for sentence in sentences)

@@ -63,15 +63,14 @@ class Storyteller:
             self._nouns["y"] = dice.pick([noun for noun in NOUNS[family.y] if noun != self._nouns.get("x")])
 
     def tell(self, template: str, **extra: int) -> str:
-        text = "".join(self._filled(piece, extra) for piece in _pieces(template))
+        pieces = _pieces(template)
+        text = "".join([value if kind == "text" else self._filled(kind, value, extra) for kind, value in pieces])
         return text[:1].upper() + text[1:]
 
-    def _filled(self, piece: _Piece, extra: Values) -> str:
-        if piece.kind == "text":
-            return piece.value
-        if piece.kind == "either":
-            return self._dice.pick(piece.value.split("|"))
-        name, _, form = piece.value.partition(":")
+    def _filled(self, kind: str, value: str, extra: Values) -> str:
+        if kind == "either":
+            return self._dice.pick(value.split("|"))
+        name, _, form = value.partition(":")
         number = extra.get(name, self._values.get(name))
         return self._number(number, form) if number is not None else self._word(name)
 

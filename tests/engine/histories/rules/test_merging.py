@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -82,12 +83,14 @@ def digest(found: Memories) -> str:
     return state.memory.digest()
 
 
+@pytest.mark.slow
 @given(learned(), learned())
 def test_the_order_of_two_runs_makes_no_difference(one: Memories, other: Memories) -> None:
     assert merged(one, other) == merged(other, one)
     assert digest(merged(one, other)) == digest(merged(other, one))
 
 
+@pytest.mark.slow
 @given(learned(), learned(), learned())
 def test_of_three_runs_any_two_may_be_merged_first(one: Memories, other: Memories, third: Memories) -> None:
     assert merged(merged(one, other), third) == merged(one, merged(other, third))

@@ -4,8 +4,8 @@ cases.
 Rules
     - The usual form is turns of the nearest cases, whatever they show: a plain nearest-neighbour prompt. `worked`, the
       same of those alone that show how their answer was reached, is its rival at the first snapshot at which questions
-      are reasoned about and at least FEWEST anchors have cases of both kinds among the nearest. Either can be better: a
-      few lucky guesses at long questions teach nothing, and bare results of calculations nothing either.
+      are reasoned about and at least FEWEST anchors have cases of both kinds among the nearest. Either can be better:
+      bare results of calculations teach nothing, but where an answer is known, not worked out, nearer cases do more.
     - With `auto`, plain `lines` are the rival at the first snapshot of a run's own iterations, if `worked` is not.
     - Anchors for which the two differ, at most MOST of them, are asked again in the other form. Their answers with
       turns are the snapshot's own, so each pair costs one call. For that the snapshot asks at least ENOUGH anchors, if

@@ -11,8 +11,11 @@ import pytest
 
 import mage_es
 from mage_es.engine.config import Config
+from mage_es.engine.rules.forms import rival_of
 from mage_es.engine.run.directory import Run, find_run
+from mage_es.engine.run.memories import bare_setting
 from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.world import first_event
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.theorems.forms import check_forms
 from mage_es.engine.verbs.exam import examine
@@ -28,6 +31,7 @@ from mage_es.events.vocabulary import (
     ModelCalled,
     QuestionPlanned,
 )
+from mage_es.projections.fold import fold
 from tests.engine.forgery import forged, instead
 from tests.engine.serving.talking import said
 
@@ -147,6 +151,18 @@ def test_all_cases_are_shown_where_those_that_show_how_win_nothing(tmp_path: Pat
     run = begin(tmp_path, reads_turns, config=CONFIG)
     [decided] = LogReader(run.log_path).of(FormDecided)
     assert (decided.form, decided.rival, decided.won, of(run, 1)) == ("turns", "worked", 0, {"turns"})
+
+
+def test_there_is_one_trial_and_none_where_too_little_or_nothing_would_follow_from_it(worked: Run) -> None:
+    reader = LogReader(worked.log_path)
+    [(seq, _)] = reader.numbered(FormDecided)
+    asked = next(at for at, event in reader.numbered(QuestionPlanned) if event.purpose == "form")
+    setting, state = bare_setting(first_event(reader)), fold(reader, until=asked)
+    assert rival_of(setting, state) == "worked"
+    assert not rival_of(setting._replace(first=-1), state), "the last snapshot of several"
+    assert not rival_of(setting._replace(is_served=True), state)
+    assert not rival_of(setting._replace(is_labelled=True), state), "asked for the answer alone"
+    assert not rival_of(setting, fold(reader, until=seq)), "it is decided"
 
 
 def test_the_usual_form_stays_where_it_is_read_and_where_nothing_is_to_be_chosen_no_call_is_made(

@@ -173,7 +173,11 @@ def form_in_words(decided: FormDecided | None) -> list[str]:
     """Return the sentence on the form that a trial chose; none if there was no trial."""
     if decided is None:
         return []
-    names = {"turns": "turns of the chat", "lines": "plain lines"}
+    names = {
+        "turns": "turns of the chat",
+        "worked": "turns of those alone that show how their answer was reached",
+        "lines": "plain lines",
+    }
     chosen, rival = names[decided.form], names[decided.rival]
     return [
         f"Cases are shown as {chosen}: of {decided.pairs} anchors asked in both forms {decided.turns} were right with "

@@ -100,10 +100,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What is retrieved if no bandit chooses: the nearest cases, right or missed alike, or the paper's quotas of
     success and failure memories (`balanced`), section 3.5. `nearest` is by a metric that is learned from the cases
     where answers are labels or short and it was shown to be better, else by the cosine, as `cosine` always is."""
-    form: Literal["turns", "lines", "sections", "auto"] = "turns"
-    """How a prompt shows cases: as turns of the chat, each a question and its right answer, as plain `Q:` and `A:`
-    lines in one message, or quoted under headings, as the paper has them; `auto`: lines if a trial of at most 30 calls
-    on anchors shows that they are better, else turns. Episodes always have sections."""
+    form: Literal["usual", "turns", "worked", "lines", "sections", "auto"] = "usual"
+    """How a prompt shows cases: as turns of the chat, each a question and its right answer; `worked`, as turns of those
+    cases alone that show how their answer was reached; as plain `Q:` and `A:` lines in one message; or quoted under
+    headings, as the paper has them. `usual`: turns, and worked where a trial of at most 30 calls on anchors shows that
+    it is better; `auto`: where there is no such trial, one of lines. Episodes always have sections."""
     route: Literal["auto", "direct", "cot"] = "auto"
     """How a question is asked if no bandit chooses: for the answer alone, or with reasoning; `auto`: for the answer
     alone if answers are labels, or short answers by a rule of your own that no worked solution states."""

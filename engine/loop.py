@@ -54,7 +54,7 @@ from mage_es.engine.commands import (
 )
 from mage_es.engine.rules.authoring import sources_of
 from mage_es.engine.rules.benefit import to_ask_more
-from mage_es.engine.rules.forms import is_due, to_try
+from mage_es.engine.rules.forms import rival_of, to_try
 from mage_es.engine.rules.snapshot import is_decided, is_mastered, looks
 from mage_es.engine.rules.task_types import BATCH, BATCHES, settled, task_types_brief, with_reply
 from mage_es.engine.run.directory import require_free_space
@@ -320,8 +320,9 @@ async def ask_more(session: Session, k: int) -> None:
 async def try_form(session: Session, k: int, asked: Sequence[str]) -> None:
     """Have the snapshot's anchors answered in the other form as well, if the run is to choose one."""
     setting, state = session.world.setting, session.state
-    if is_due(setting, k) and not is_sequential(session.world.benchmark):
-        purposes: dict[str, Purpose] = dict.fromkeys(to_try(state, asked), "form")
+    rival = rival_of(setting, state)
+    if rival and not is_sequential(session.world.benchmark):
+        purposes: dict[str, Purpose] = dict.fromkeys(to_try(state, asked, rival), "form")
         await session.ask(k, "form", purposes, frozen=True)
 
 

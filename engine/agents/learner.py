@@ -13,7 +13,7 @@ import msgspec
 from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.courses import Ask, Course, begin
 from mage_es.engine.rules.choice import Choosing, Chosen
-from mage_es.engine.rules.forms import RIVAL, form_of
+from mage_es.engine.rules.forms import form_of
 from mage_es.engine.rules.ingredients import sections_of, sections_of_step
 from mage_es.engine.rules.probation import PROBATION
 from mage_es.engine.rules.prompt import Prompt
@@ -134,7 +134,7 @@ def _plan(
 def _form(setting: Setting, state: State, asked: Asked) -> str:
     if asked.opening is not None:
         return "sections"
-    return RIVAL if asked.purpose == "form" else form_of(setting, state)
+    return form_of(setting, state, asked.purpose)
 
 
 def _seen(state: State, planned: QuestionPlanned, prompt: str) -> str:

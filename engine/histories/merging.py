@@ -62,6 +62,8 @@ _ASKED = (
     *("revisit_self", "answer_temperature", "max_tokens"),
 )
 """The settings by which a question is asked and its answer read."""
+_ALIKE = {"usual", "turns"}
+"""Forms that differ in a trial alone: a served run has the second where its parent had the first."""
 _RECORDED = ("embedder_sha256", "task_type_source", "scorer_sha256", "templates", "data_sha256")
 """The same, of what a run recorded when it began."""
 
@@ -132,7 +134,7 @@ def _differences(one: Parent, other: Parent) -> Iterator[str]:
     if (benchmarks := [_kind(started.benchmark) for started in runs])[0] != benchmarks[1]:
         yield f"benchmark {benchmarks[0]} and {benchmarks[1]}"
     for name, before, after in difference(*(parse(started.config) for started in runs)):
-        if name in _ASKED:
+        if name in _ASKED and {before, after} != _ALIKE:
             yield f"{name} {before} and {after}"
     # The tasks of a user may be two files; what else is in a data set is the same for both.
     is_own = runs[0].benchmark.startswith(OWN_TASKS)

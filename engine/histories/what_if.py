@@ -47,7 +47,7 @@ from mage_es.engine.histories.rules.what_if import (
 from mage_es.engine.rules.bandits import posterior_of
 from mage_es.engine.rules.choice import Choosing, Chosen
 from mage_es.engine.rules.effect import Without, to_ask_all
-from mage_es.engine.rules.forms import ENOUGH, USUAL, is_due
+from mage_es.engine.rules.forms import ENOUGH, USUAL
 from mage_es.engine.rules.retrieval import SEARCH_ARMS
 from mage_es.engine.rules.routes import RECALL, ROUTING_ARMS
 from mage_es.engine.run.directory import Run, as_run
@@ -600,6 +600,7 @@ def _snapshots(reader: LogReader, begun: Config) -> tuple[list[int], list[Judged
             planned.setdefault(event.iteration, []).append(event.question_id)
         elif event.purpose == "anchor":
             asked.setdefault(event.iteration, set()).add(event.question_id)
+    tried = {event.iteration for seq, event in reader.numbered(FormDecided) if seq > own}
     restored = {event.iteration: event.to_iteration for event in reader.of(SlotsRolledBack)}
     accepted, found = list[int](), list[Judged]()
     for seq, decided in reader.numbered(GuardDecided):
@@ -610,7 +611,7 @@ def _snapshots(reader: LogReader, begun: Config) -> tuple[list[int], list[Judged
         there = sorted(planned.get(k, ()))
         # In the last iteration the gate has all anchors asked, and a trial of forms needs some.
         is_last = k == setting.end - 1 and begun.gate == "paired"
-        least = len(there) if is_last else ENOUGH if is_due(setting, k) else 0
+        least = len(there) if is_last else ENOUGH if k in tried else 0
         found.append(Judged(decided, restored.get(k), tuple(there), frozenset(asked.get(k, ())), least))
     return accepted, found
 

@@ -19,6 +19,7 @@ from typing import Literal, NamedTuple
 from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.rules.bandits import Choice, choose, choose_frozen, posterior_of
 from mage_es.engine.rules.cascade import Cascade, active_principles, cascade, is_offered
+from mage_es.engine.rules.forms import WORKED, form_of
 from mage_es.engine.rules.own import examples_of_others, is_own_principle
 from mage_es.engine.rules.randomness import stream
 from mage_es.engine.rules.retrieval import (
@@ -76,7 +77,8 @@ class Choosing:
     def __init__(
         self, setting: Setting, state: State, command: PlanAnswers, cascades: dict[str, Cascade] | None = None
     ) -> None:
-        self._setting, self._state, self._command, self._terms = setting, state, command, setting.terms
+        self._setting, self._state, self._command = setting, state, command
+        self._terms = setting.terms._replace(is_reasoned=form_of(setting, state, command.phase) == WORKED)
         # Without this, every question of an iteration would see the same warm-up, and pull far more than it needs.
         self._planned = defaultdict[tuple[str, str, str], int](int)
         self._cascades = {} if cascades is None else cascades

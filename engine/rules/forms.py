@@ -2,9 +2,16 @@
 cases.
 
 Rules
-    - At the first snapshot of a run's own iterations, anchors that it asked with cases, at most MOST of them, are asked
-      again with the same cases in the other form. Their answers with turns are the snapshot's own, so each pair costs
-      one call. For that the snapshot asks at least ENOUGH anchors, if there are that many.
+    - The usual form is turns of the nearest cases, whatever they show: a plain nearest-neighbour prompt. `worked`, the
+      same of those alone that show how their answer was reached, is its rival at the first snapshot at which questions
+      are reasoned about and at least FEWEST anchors have cases of both kinds among the nearest. Either can be better:
+      bare results of calculations teach nothing, but where an answer is known, not worked out, nearer cases do more.
+    - With `auto`, plain `lines` are the rival at the first snapshot of a run's own iterations, if `worked` is not.
+    - Anchors for which the two differ, at most MOST of them, are asked again in the other form. Their answers with
+      turns are the snapshot's own, so each pair costs one call. For that the snapshot asks at least ENOUGH anchors, if
+      there are that many.
+    - A run has one trial; one that continues another's has its own. After the first snapshot the last has none, as what
+      is served depends on its anchors, which were asked with turns.
     - The usual form stays unless the other is better: more pairs won than lost, one-sided exact sign test at P.
     - So if both are equally good, the usual one stays in at least 93 of 100 trials. With 25 pairs, a form that gets 82
       instead of 46 right of 100 is chosen in 87 of 100 trials, one that gets 70 instead of 50 in 45
@@ -17,48 +24,65 @@ Rules
 
 from collections.abc import Mapping, Sequence
 
+from mage_es.engine.rules.benefit import is_last
 from mage_es.engine.rules.distributions import sign_test
+from mage_es.engine.rules.retrieval import shows_how
 from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.rules.setting import Setting
 from mage_es.events.vocabulary import FormDecided, QuestionPlanned
 from mage_es.projections.fold import State
+from mage_es.projections.memory import MemoryRow
 
-USUAL, RIVAL = "turns", "lines"
-MOST, ENOUGH = 30, 20
+USUAL, WORKED, LINES = "turns", "worked", "lines"
+CHOOSING = ("usual", "auto")
+"""The settings by which a run chooses."""
+MOST, ENOUGH, FEWEST = 30, 20, 4
 P = 0.1
 
 
-def form_of(setting: Setting, state: State) -> str:
-    """Return how prompts of questions show cases."""
-    if setting.config.form != "auto":
+def form_of(setting: Setting, state: State, phase: str = "") -> str:
+    """Return how prompts of questions show cases; those of the phase `form` try the other one."""
+    if phase == "form":
+        return rival_of(setting, state)
+    if setting.config.form not in CHOOSING:
         return setting.config.form
     return state.benefit.form.form if state.benefit.form else USUAL
 
 
-def is_due(setting: Setting, iteration: int) -> bool:
-    """Return whether a snapshot is to try the other form."""
-    return setting.config.form == "auto" and iteration == setting.first and not setting.is_served
+def rival_of(setting: Setting, state: State) -> str:
+    """Return the form that the snapshot under way is to try, "" for none."""
+    iteration = state.progress.closed + 1
+    is_first = iteration == setting.first
+    if setting.config.form not in CHOOSING or setting.is_served or _is_tried(setting, state):
+        return ""
+    if is_last(setting, iteration) and not is_first:
+        return ""
+    shown = (_cases(state, planned) for planned in state.progress.plans("snapshot"))
+    mixed = sum({*map(shows_how, cases)} == {True, False} for cases in shown)
+    if setting.route == "cot" and mixed >= FEWEST:
+        return WORKED
+    return LINES if setting.config.form == "auto" and is_first else ""
 
 
-def to_try(state: State, asked: Sequence[str]) -> list[str]:
+def to_try(state: State, asked: Sequence[str], rival: str) -> list[str]:
     """Return the anchors to ask again in the other form, in order, from those that a snapshot asked."""
     progress = state.progress
     # By plan, not by what was asked since, so that a resumed snapshot arrives at the same questions.
     plans = (progress.plan("snapshot", name) for name in asked if progress.is_judged("snapshot", name))
-    return [planned.question_id for planned in plans if _has_cases(state, planned)][:MOST]
+    return [planned.question_id for planned in plans if _differs(_cases(state, planned), rival)][:MOST]
 
 
-def decided(setting: Setting, state: State, iteration: int) -> list[FormDecided]:
-    """Return what the trial of an iteration shows; nothing if none was due, or nothing could be tried."""
+def decided(state: State, iteration: int) -> list[FormDecided]:
+    """Return what the trial of an iteration shows; nothing if nothing was tried."""
     progress = state.progress
-    if not is_due(setting, iteration) or not progress.plans("form"):
+    if not (plans := progress.plans("form")):
         return []
     usual = {each.question_id: each.correct for each in progress.verdicts("snapshot")}
     tried = {each.question_id: each.correct for each in progress.verdicts("form")}
-    return [decide_form(iteration, usual, tried)]
+    return [decide_form(iteration, usual, tried, rival=plans[0].form)]
 
 
-def decide_form(iteration: int, usual: Mapping[str, bool], tried: Mapping[str, bool]) -> FormDecided:
+def decide_form(iteration: int, usual: Mapping[str, bool], tried: Mapping[str, bool], *, rival: str) -> FormDecided:
     """Return the form that the answers to the same questions in both forms favour."""
     # A question that lacks one of the answers, because its call failed for good, is not a pair.
     names = usual.keys() & tried.keys()
@@ -67,8 +91,8 @@ def decide_form(iteration: int, usual: Mapping[str, bool], tried: Mapping[str, b
     p = sign_test(won, won + lost) if won + lost else 1.0
     return FormDecided(
         iteration=iteration,
-        form=RIVAL if won > lost and p <= P else USUAL,
-        rival=RIVAL,
+        form=rival if won > lost and p <= P else USUAL,
+        rival=rival,
         pairs=len(names),
         turns=sum(usual[name] for name in names),
         tried=sum(tried[name] for name in names),
@@ -78,7 +102,15 @@ def decide_form(iteration: int, usual: Mapping[str, bool], tried: Mapping[str, b
     )
 
 
-def _has_cases(state: State, planned: QuestionPlanned) -> bool:
-    # A strategy is quoted in either form.
-    kinds = (state.memory.row(hit.memory_id).kind for hit in planned.memories)
-    return planned.routing_arm != RECALL and any(kind != "type_strategy" for kind in kinds)
+def _is_tried(setting: Setting, state: State) -> bool:
+    return state.benefit.form is not None and state.benefit.form.iteration >= setting.first
+
+
+def _cases(state: State, planned: QuestionPlanned) -> list[MemoryRow]:
+    """Return the cases that a prompt shows, none if there is no prompt. A strategy is quoted in any form."""
+    rows = [state.memory.row(hit.memory_id) for hit in planned.memories if planned.routing_arm != RECALL]
+    return [row for row in rows if row.kind != "type_strategy"]
+
+
+def _differs(cases: Sequence[MemoryRow], rival: str) -> bool:
+    return not all(map(shows_how, cases)) if rival == WORKED else bool(cases)

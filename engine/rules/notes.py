@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Literal, NamedTuple, cast, get_args
 
-from mage_es.engine.rules.forms import form_of
+from mage_es.engine.rules.forms import USUAL, WORKED, form_of
 from mage_es.engine.rules.ingredients import (
     ASKS,
     CASES,
@@ -48,7 +48,9 @@ class CaseLayout(NamedTuple):
 
 
 def layout_of(setting: Setting, state: State) -> CaseLayout:
-    form = cast(ServedLayout, form_of(setting, state))
+    form = form_of(setting, state)
+    # Which cases there are is settled when they are retrieved.
+    form = cast(ServedLayout, USUAL if form == WORKED else form)
     return CaseLayout(form, setting.route == "direct", setting.templates.get(NOTES, ""))
 
 

@@ -14,7 +14,8 @@ Rules
     - Where a metric may be learned, cases that are out of date (rules/drift.py) are shown with no question.
     - Cases of a client in doubt (rules/doubt.py) are shown with no question but its own.
     - `nearest` has no quotas: of the cases of both indexes it takes the K nearest, those of one question text once, and
-      with `is_reasoned` only those that show how their answer was reached, or are a reply that a client gave. If its
+      with `is_reasoned` only those that show how their answer was reached, or are a reply that a client gave
+      (rules/forms.py says when). If its
       type has fewer, the nearest of all other types follow: for a type with little learned, nothing else shows the form
       of an answer and what the data is about. In an episode they do not: what was done elsewhere cannot be done here.
     - No arm takes more than K memories. `cascade` takes those of `balanced`: its four parts (rules/cascade.py) come
@@ -315,7 +316,7 @@ def _eligible(
             # Unless the run has a floor of its own, strategies do not compete with the others; see `_strategies`.
             if is_strategy and not terms.strategy_floor:
                 continue
-            if terms.is_reasoned and not is_strategy and not _is_told(memory.row(rows.ids[row])):
+            if terms.is_reasoned and not is_strategy and not shows_how(memory.row(rows.ids[row])):
                 continue
             floor = max(terms.least_similarity, terms.strategy_floor) if is_strategy else terms.least_similarity
             if pool.cosine[row] < floor or (rows.ids[row] in query.apart and not is_strategy):
@@ -331,7 +332,7 @@ def _eligible(
         wanted *= 4
 
 
-def _is_told(row: MemoryRow) -> bool:
+def shows_how(row: MemoryRow) -> bool:
     """Return whether a case shows how its answer was reached; a client's demonstration is a reply as it should be."""
     return bool(row.reasoning) or row.phase == "serve"
 

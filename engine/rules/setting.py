@@ -118,8 +118,6 @@ class Setting(NamedTuple):
             config.long_context,
             config.strategy_floor,
             config.revisit_self == "exclude",
-            # A worked solution beside bare answers, or the other way round, contradicts how the question is asked.
-            is_reasoned=self.config.form != "sections" and self.route == "cot",
             is_measured=self.config.retrieval == "nearest" and (self.is_labelled or self.is_short),
         )
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from mage_es.engine.commands import TakeSnapshot
 from mage_es.engine.config import Config
 from mage_es.engine.rules.benefit import benefit_of
-from mage_es.engine.rules.forms import ENOUGH, decided, is_due
+from mage_es.engine.rules.forms import ENOUGH, decided, rival_of
 from mage_es.engine.rules.guard import (
     Accepted,
     Accuracy,
@@ -73,7 +73,7 @@ def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list
         if decision.restore is None
         else SlotsRolledBack(iteration=iteration, to_iteration=decision.restore)
     )
-    learned = (*benefit_of(setting, state, iteration), *decided(setting, state, iteration))
+    learned = (*benefit_of(setting, state, iteration), *decided(state, iteration))
     drafts = marked(iteration, "snapshot", (*carried, verdict, *learned, consequence))
     known = state.benefit.last
     if known is None or known.iteration != iteration:
@@ -106,7 +106,7 @@ def is_decided(setting: Setting, state: State, iteration: int, asked: Sequence[s
     """
     if iteration == setting.end - 1 and setting.config.gate == "paired":
         return False
-    if is_due(setting, iteration) and len(asked) < ENOUGH:  # a trial needs their answers
+    if rival_of(setting, state) and len(asked) < ENOUGH:  # a trial needs their answers
         return False
     answers, accepted = state.scores.anchor_answers(iteration), _accepted(state, iteration)
     now = {name: answers[name] for name in asked if name in answers}

@@ -18,7 +18,7 @@ import msgspec
 
 from mage_es.engine.benchmarks.registry import title
 from mage_es.engine.config import Config, parse
-from mage_es.engine.rules.forms import USUAL
+from mage_es.engine.rules.forms import CHOOSING, USUAL
 from mage_es.engine.run.directory import Run, clock, create_run
 from mage_es.engine.run.inheriting import Parent, inheritance, read_parent
 from mage_es.engine.run.pricing import Prices
@@ -194,4 +194,4 @@ def _parent(
 def _form(config: Config, parent: Parent) -> str:
     """Return how a run shows cases at a marker; the choice of a trial becomes the served run's own setting."""
     tried = [draft.event.form for draft in parent.drafts if isinstance(draft.event, FormDecided)]
-    return (tried or [USUAL])[-1] if config.form == "auto" else config.form
+    return (tried or [USUAL])[-1] if config.form in CHOOSING else config.form

@@ -5,7 +5,7 @@ From the log alone: the answers to the anchors in both forms are counted again, 
 
 from collections.abc import Iterator
 
-from mage_es.engine.rules.forms import RIVAL, decide_form
+from mage_es.engine.rules.forms import decide_form
 from mage_es.engine.theorems.check import Check
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, FormDecided, QuestionPlanned
@@ -18,6 +18,7 @@ def check_forms(reader: LogReader, *, since: int) -> Iterator[Check]:
     """Yield the check of a run that chose a form in its own trial, after event `since`; nothing for any other."""
     answers: dict[tuple[str, int], dict[str, bool]] = {}
     chosen: FormDecided | None = None
+    forms: dict[str, str] = {}
     for seq, event in reader.numbered(AnswerJudged, FormDecided, QuestionPlanned, since=since + 1):
         problem = ""
         match event:
@@ -26,11 +27,13 @@ def check_forms(reader: LogReader, *, since: int) -> Iterator[Check]:
             case FormDecided():
                 usual, tried = (answers.get((purpose, event.iteration), {}) for purpose in ("anchor", "form"))
                 chosen = event
-                if event != decide_form(event.iteration, usual, tried):
+                if event != decide_form(event.iteration, usual, tried, rival=event.rival):
                     problem = f"iteration {event.iteration} chose another form than the anchors' answers speak for"
-            case QuestionPlanned(purpose="form") if event.form != RIVAL:
-                problem = f"{event.question_id} was to try {RIVAL}, and was asked with {event.form}"
-            case QuestionPlanned() if chosen and event.purpose != "form" and event.form != chosen.form:
+                if other := next((name for name, form in forms.items() if form != event.rival), ""):
+                    problem = f"{other} was to try {event.rival}, and was asked with {forms[other]}"
+            case QuestionPlanned(purpose="form"):
+                forms[event.question_id] = event.form
+            case QuestionPlanned() if chosen and event.form != chosen.form:
                 problem = f"{event.question_id} was asked with {event.form}, where {chosen.form} had been chosen"
         if problem:
             yield Check(name=NAME, ok=False, detail=problem, bound=BOUND, seq=seq)

@@ -78,11 +78,11 @@ class FormDecided(Event, frozen=True, kw_only=True, tag="form.decided"):
 
     iteration: int
     form: str
-    """The form that was chosen: `turns` of the chat, or plain `lines`."""
+    """The form that was chosen: `turns` of the chat, `worked` (turns of reasoned cases alone), or plain `lines`."""
     rival: str
     """The form that was tried beside `turns`."""
     pairs: int
-    """Anchors that were answered in both forms, with the same cases."""
+    """Anchors that were answered in both forms."""
     turns: int
     """Right with turns."""
     tried: int

@@ -11,15 +11,27 @@ import pytest
 
 import mage_es
 from mage_es.engine.config import Config
+from mage_es.engine.rules.forms import rival_of
 from mage_es.engine.run.directory import Run, find_run
+from mage_es.engine.run.memories import bare_setting
 from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.world import first_event
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.theorems.forms import check_forms
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.verify import verify
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import AnswerJudged, Event, FormDecided, IterationClosed, ModelCalled, QuestionPlanned
+from mage_es.events.vocabulary import (
+    AnswerJudged,
+    Event,
+    FormDecided,
+    IterationClosed,
+    MemoryAppended,
+    ModelCalled,
+    QuestionPlanned,
+)
+from mage_es.projections.fold import fold
 from tests.engine.forgery import forged, instead
 from tests.engine.serving.talking import said
 
@@ -32,6 +44,7 @@ TASKS = [
     for b, who in enumerate(WHO)
 ]
 CONFIG = Config(benchmark="sums", iterations=2, pool=20, held_out=12, anchors=12, form="auto", coin=0.0)
+LINES = msgspec.structs.replace(CONFIG, route="direct")
 
 
 def right(reply: str, task: mage_es.Question) -> bool:
@@ -63,12 +76,17 @@ def reads_turns(request: mage_es.Request) -> bool:
     return bool(request.turns)
 
 
+def reads_worked(request: mage_es.Request) -> bool:
+    """Reads turns of which each shows how its answer was reached."""
+    return reads_turns(request) and request.prompt.count("I add.") == len(request.turns) // 2
+
+
 def models(reads: Callable[[mage_es.Request], bool], most: int = 10**9) -> mage_es.Models:
     return mage_es.Models(execution=Reader(reads, most), guidance=mage_es.open_model("builtin/reference", "guidance"))
 
 
 def begin(
-    folder: Path, reads: Callable[[mage_es.Request], bool], workers: int = 1, config: Config = CONFIG, most: int = 10**9
+    folder: Path, reads: Callable[[mage_es.Request], bool], workers: int = 1, config: Config = LINES, most: int = 10**9
 ) -> Run:
     own = models(reads, most)
     runtime = Runtime(workers=workers)
@@ -79,6 +97,11 @@ def begin(
 @pytest.fixture(scope="module")
 def lined(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return begin(tmp_path_factory.mktemp("lined"), reads_lines)
+
+
+@pytest.fixture(scope="module")
+def worked(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return begin(tmp_path_factory.mktemp("worked"), reads_worked, config=msgspec.structs.replace(CONFIG, form="usual"))
 
 
 def of(run: Run, iteration: int) -> set[str]:
@@ -102,18 +125,60 @@ def test_the_form_that_a_model_reads_is_chosen_once_there_are_cases_and_holds_fr
     )
 
 
+def test_where_questions_are_reasoned_about_cases_that_show_how_are_shown_alone_if_that_wins(worked: Run) -> None:
+    [decided] = LogReader(worked.log_path).of(FormDecided)
+    assert (decided.form, decided.rival, decided.iteration) == ("worked", "worked", 0)
+    assert decided.won >= 4 > decided.lost and of(worked, 0) == {"turns"} and of(worked, 1) == {"worked"}
+    rows = {row.memory_id: row for row in LogReader(worked.log_path).of(MemoryAppended)}
+    plans = [plan for plan in LogReader(worked.log_path).of(QuestionPlanned) if plan.memories]
+    told = {
+        form: [bool(rows[hit.memory_id].reasoning) for plan in plans if plan.form == form for hit in plan.memories]
+        for form in ("turns", "worked")
+    }
+    assert all(told["worked"]) and {*told["turns"]} == {True, False}
+    report = examine(worked, execution=Reader(reads_worked))
+    assert report.form == decided and report.correct == report.total == 12 and verify(worked).ok
+    live = LiveRun.open(worked, holdback=0)
+    prepared = live.prepare(said("Ada asks: How much is 11 plus 3?"), "chat")
+    live.submit(prepared).result()
+    live.close()
+    assert (prepared.opened.layout, live.world.setting.config.form) == ("turns", "worked")
+    assert prepared.notes[0].turns and all("I add." in reply for _, reply in prepared.notes[0].turns)
+    assert verify(live.run).ok
+
+
+def test_all_cases_are_shown_where_those_that_show_how_win_nothing(tmp_path: Path) -> None:
+    run = begin(tmp_path, reads_turns, config=CONFIG)
+    [decided] = LogReader(run.log_path).of(FormDecided)
+    assert (decided.form, decided.rival, decided.won, of(run, 1)) == ("turns", "worked", 0, {"turns"})
+
+
+def test_there_is_one_trial_and_none_where_too_little_or_nothing_would_follow_from_it(worked: Run) -> None:
+    reader = LogReader(worked.log_path)
+    [(seq, _)] = reader.numbered(FormDecided)
+    asked = next(at for at, event in reader.numbered(QuestionPlanned) if event.purpose == "form")
+    setting, state = bare_setting(first_event(reader)), fold(reader, until=asked)
+    assert rival_of(setting, state) == "worked"
+    assert not rival_of(setting._replace(first=-1), state), "the last snapshot of several"
+    assert not rival_of(setting._replace(is_served=True), state)
+    assert not rival_of(setting._replace(is_labelled=True), state), "asked for the answer alone"
+    assert not rival_of(setting, fold(reader, until=seq)), "it is decided"
+
+
 def test_the_usual_form_stays_where_it_is_read_and_where_nothing_is_to_be_chosen_no_call_is_made(
     tmp_path: Path,
 ) -> None:
     run = begin(tmp_path / "auto", reads_turns)
     [decided] = LogReader(run.log_path).of(FormDecided)
     assert decided.form == "turns" and decided.lost > decided.won and of(run, 1) == {"turns"}
-    for name, config in (
-        ("set", msgspec.structs.replace(CONFIG, form="turns")),
-        ("none", msgspec.structs.replace(CONFIG, anchors=0)),
-        ("no-case", msgspec.structs.replace(CONFIG, cases=False, success_memories=False)),
+    for name, reads, config in (
+        ("set", reads_turns, msgspec.structs.replace(CONFIG, form="turns")),
+        ("usual", reads_turns, msgspec.structs.replace(LINES, form="usual")),
+        ("none", reads_turns, msgspec.structs.replace(LINES, anchors=0)),
+        # All answers are right, so none is corrected.
+        ("no-case", bool, msgspec.structs.replace(LINES, cases=False, success_memories=False)),
     ):
-        run = begin(tmp_path / name, reads_turns, config=config)
+        run = begin(tmp_path / name, reads, config=config)
         assert not [event for event in LogReader(run.log_path).of(AnswerJudged) if event.purpose == "form"], name
         assert not list(LogReader(run.log_path).of(FormDecided)) and verify(run).ok
 

@@ -61,7 +61,7 @@ def test_the_papers_preset_has_its_bandits_quotas_sections_and_revisits() -> Non
 
 def test_by_default_the_nearest_cases_are_shown_as_turns() -> None:
     setting = Setting(configured("default", benchmark="wordmath"), (), (), (), ("t",), "")
-    assert (setting.route, setting.config.form, default_arm(setting, "search")) == ("cot", "turns", "nearest")
+    assert (setting.route, setting.config.form, default_arm(setting, "search")) == ("cot", "usual", "nearest")
     assert not PAPER_PARTS.items() & msgspec.to_builtins(setting.config).items()
 
 

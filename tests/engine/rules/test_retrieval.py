@@ -348,7 +348,7 @@ def test_the_nearest_case_is_never_the_question_itself() -> None:
     assert nearest(memory) == ["other"]
 
 
-def test_where_questions_are_reasoned_about_only_cases_with_reasoning_are_near() -> None:
+def test_all_cases_are_near_or_only_those_with_reasoning() -> None:
     bare, reasoned = remembered("bare", NEAR, ordinal=0, reasoning=""), remembered("reasoned", FAR, ordinal=1)
     assert nearest(memory_of(bare, reasoned)) == ["bare", "reasoned"]
     assert nearest(memory_of(bare, reasoned), TERMS._replace(is_reasoned=True)) == ["reasoned"]

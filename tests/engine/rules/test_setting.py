@@ -92,11 +92,3 @@ def plain(*, is_labelled: bool = False, is_served: bool = False, **changes: Any)
 def test_labels_are_asked_for_directly_and_everything_else_is_reasoned_about_unless_the_route_is_set() -> None:
     assert (plain(is_labelled=True).route, plain().route) == ("direct", "cot")
     assert (plain(is_labelled=True, route="cot").route, plain(route="direct").route) == ("cot", "direct")
-
-
-def test_cases_without_reasoning_are_left_out_only_where_cases_reason() -> None:
-    assert plain().terms.is_reasoned and plain(form="lines").terms.is_reasoned
-    assert not plain(is_labelled=True).terms.is_reasoned
-    assert not plain(form="sections").terms.is_reasoned
-    assert plain(is_served=True).terms.is_reasoned, "a served run goes by its own layout"
-    assert not plain(is_served=True, form="sections").terms.is_reasoned

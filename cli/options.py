@@ -76,8 +76,15 @@ _PANELS: Mapping[str, tuple[str, ...]] = {
     "Options": SERVING,
     "Machine": tuple(name for name in Machine.__struct_fields__ if name not in SPENDING),
     "Parts to leave out": (
-        *("success_memories", "failure_memories", "principles", "tools", "prompt_refinement", "skill_splitting"),
-        *("retrieval_recipes", "bandits", "guard", *(name for name in CONFIG if name.startswith("cascade_"))),
+        *("success_memories", "failure_memories", "strategies", "principles", "tools", "prompt_refinement"),
+        *(
+            "skill_splitting",
+            "retrieval_recipes",
+            "unread",
+            "bandits",
+            "guard",
+            *(name for name in CONFIG if name.startswith("cascade_")),
+        ),
     ),
 }
 """The panels of a help text and the order of their options; all others come last."""

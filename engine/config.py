@@ -193,6 +193,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     effect, and is kept for the preset `paper`."""
     failure_memories: bool = True
     """Author failure memories from wrong answers, section 3.2."""
+    strategies: bool = False
+    """Author failure memories of whole task types, too, which prompts show as notes, section 3.2; they had no
+    measurable effect, and are kept for the preset `paper`."""
     principles: bool = True
     """Extract principles in EVOLVE; off: the route `cot_principles` is not offered."""
     tools: bool = True
@@ -204,6 +207,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Split skills in EVOLVE."""
     retrieval_recipes: bool = True
     """Author retrieval recipes in EVOLVE; off: the search arm `recipe` is never offered."""
+    unread: bool = False
+    """Have guidance write also what nothing in the run reads (rules/writings.py), so that calls are the paper's."""
 
 
 def canonical(config: Config) -> str:
@@ -315,6 +320,8 @@ PAPER: Mapping[str, object] = {
     "success_memories": True,
     "decompositions": True,
     "failure_memories": True,
+    "strategies": True,
+    "unread": True,
     "principles": True,
     "tools": True,
     "prompt_refinement": True,

@@ -5,7 +5,8 @@ Theory of operation
     phase      what it asks of the world                    command                decided in
     OPEN       task types if there are none, and the     OpenRun                decide.py
                ontology (guidance model)                    InduceOntology         rules/ontology.py
-    PLAN       exploration briefs (guidance model)          PlanIteration          agents/navigator.py
+    PLAN       exploration briefs (guidance model),         PlanIteration          agents/navigator.py
+               if there is something to explore
     EXPLORE    episodes (execution model, environment)      PlanAnswers            agents/learner.py
                                                             LearnFromEpisodes      agents/explorer.py
     EVALUATE   answers (execution model), verdicts          PlanAnswers            agents/learner.py
@@ -57,6 +58,7 @@ from mage_es.engine.rules.benefit import to_ask_more
 from mage_es.engine.rules.forms import rival_of, to_try
 from mage_es.engine.rules.snapshot import is_decided, is_mastered, looks
 from mage_es.engine.rules.task_types import BATCH, BATCHES, settled, task_types_brief, with_reply
+from mage_es.engine.rules.writings import BRIEFS, ONTOLOGY, writings
 from mage_es.engine.run.directory import require_free_space
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.environment import SequentialBenchmark, is_sequential
@@ -145,9 +147,11 @@ async def open_run(session: Session) -> None:
         types = session.world.typing.types_of(evolution, {each.task_type: each for each in induced if each.examples})
         typed = list(zip(evolution, types, strict=True))
         names = [each.task_type for each in induced] or session.world.setting.task_types
-        brief, cut = ontology_brief(session.world.setting, title(session.world.benchmark.name), names, typed)
-        call = TypedCall(START, "open", "SkillDiscovery", "ontology_v1", "run", brief, cut)
-        reply, _ = await session.guide(call, OntologyReply)
+        reply: OntologyReply | None = None
+        if ONTOLOGY in writings(setting, types=len(names)):
+            brief, cut = ontology_brief(setting, title(session.world.benchmark.name), names, typed)
+            call = TypedCall(START, "open", "SkillDiscovery", "ontology_v1", "run", brief, cut)
+            reply, _ = await session.guide(call, OntologyReply)
         session.do(InduceOntology(session.world.setting.task_types, reply, induced))
     if session.state.progress.closed < setting.first - 1:
         if setting.reproof:
@@ -175,6 +179,12 @@ async def induce_types(session: Session, evolution: Sequence[Question]) -> Seque
 async def plan(session: Session, k: int) -> None:
     if session.state.progress.is_completed(k, "plan"):
         return
+    is_briefed = BRIEFS in writings(session.world.setting, types=len(session.state.graph.task_types()))
+    session.do(PlanIteration(k, await refine(session, k) if is_briefed else None))
+
+
+async def refine(session: Session, k: int) -> NavigatorReply | None:
+    """Return what guidance says of each skill of the frontier; None without a frontier, or if it cannot be read."""
     world, state = session.world, session.state
     questions = [world.questions[name] for name in latest_failures(state)]
     failed: dict[str, list[Question]] = {}
@@ -182,11 +192,12 @@ async def plan(session: Session, k: int) -> None:
         failed.setdefault(name, []).append(question)
     last = briefs_of(session.last_plan) if session.last_plan else {}
     brief, cut = navigator_brief(world.setting, state, k, failed=failed, last=last)
-    refined: NavigatorReply | None = None
-    if brief.frontier:
-        call = TypedCall(k, "plan", "Navigator", "navigator_v1", "frontier", brief, cut)
-        refined, _ = await session.guide(call, NavigatorReply)
-    session.do(PlanIteration(k, refined))
+    if not brief.frontier:
+        return None
+    reply, _ = await session.guide(
+        TypedCall(k, "plan", "Navigator", "navigator_v1", "frontier", brief, cut), NavigatorReply
+    )
+    return reply
 
 
 async def explore(session: Session, k: int) -> None:

@@ -13,6 +13,8 @@ PAPER_PARTS: dict[str, Any] = {
     "cases": False,
     "revisit_cap": 100,
     "prompt_refinement": True,
+    "strategies": True,
+    "unread": True,
 }
 """Settings of the preset `paper`: what is learned is chosen by bandits under quotas and shown in sections."""
 

@@ -2,6 +2,7 @@
 
 Stage 1 needs no model: frontier, fresh questions from the seeded pool, and earlier failures again. Stage 2 is one call
 of the guidance tier, which orders the frontier and says what to look for; if its reply is bad, stage 1's result stands.
+It is made where the Explorer plays and reads it (rules/writings.py).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -104,7 +105,8 @@ def latest_failures(state: State) -> list[str]:
 def refined_frontier(frontier: Sequence[str], reply: NavigatorReply | None) -> tuple[list[str], dict[str, str]]:
     """Return the frontier in the reply's order and the brief of each skill; skills that it leaves out come last.
 
-    [agents, Navigator] Stage 1, the frontier, needs no model; an unreadable reply does not change it.
+    [agents, Navigator] Stage 1, the frontier, needs no model; an unreadable reply does not change it. Stage 2 is left
+    out where nothing is explored: its briefs are read in the Explorer's prompts, and the order of the frontier nowhere.
     """
     briefs: dict[str, str] = {}
     for each in reply.briefs if reply else ():

@@ -8,6 +8,7 @@ Rules
     - Whatever EVOLVE asks follows from the state at its start, before any reply: a resumed run asks the same.
     - Only evolution questions are shown, those that this iteration asked; wrong ones first, the others as question and
       answer.
+    - Nothing is asked for that the run does not read (rules/writings.py).
     - Nothing is asked that the evidence cannot answer: no principle from one question, no recipe for an empty pool.
 """
 
@@ -65,6 +66,7 @@ from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.splitting import LEAST_CHILDREN, hindrance, room
 from mage_es.engine.rules.tools import TOOLS_PER_TARGET
 from mage_es.engine.rules.trajectories import account_of, steps_of
+from mage_es.engine.rules.writings import CORRECTIONS, STRATEGIES, writings
 from mage_es.engine.seams.benchmark import Question
 from mage_es.events.vocabulary import AnswerJudged, BriefCut
 from mage_es.projections.fold import State
@@ -149,20 +151,19 @@ class _Asking:
         doubtful = state.questions.doubtful
         self.verdicts = [each for each in state.progress.verdicts("evaluate") if each.question_id not in doubtful]
         self.done: set[str] = set()
-        config = setting.config
-        is_chosen = config.bandits  # principles, tools and recipes are only read by their arms
-        self.actions: dict[str, tuple[bool, type[Brief], Callable[[str, str], BriefOf | None]]] = {
-            WRITE_FAILURES: (config.failure_memories, FailureBrief, self._failures),
-            EXTRACT_PRINCIPLES: (config.principles and is_chosen, PrinciplesBrief, self._principles),
-            AUTHOR_TOOLS: (config.tools and is_chosen, ToolsBrief, self._tools),
-            AUTHOR_RECIPES: (config.retrieval_recipes and is_chosen, RetrievalBrief, self._recipe),
-            REFINE_PROMPTS: (config.prompt_refinement, RefinementBrief, self._refinement),
-            SPLIT_SKILLS: (config.skill_splitting, SplittingBrief, self._splitting),
+        self.writings = writings(setting, types=len(state.graph.task_types()))
+        self.actions: dict[str, tuple[type[Brief], Callable[[str, str], BriefOf | None]]] = {
+            WRITE_FAILURES: (FailureBrief, self._failures),
+            EXTRACT_PRINCIPLES: (PrinciplesBrief, self._principles),
+            AUTHOR_TOOLS: (ToolsBrief, self._tools),
+            AUTHOR_RECIPES: (RetrievalBrief, self._recipe),
+            REFINE_PROMPTS: (RefinementBrief, self._refinement),
+            SPLIT_SKILLS: (SplittingBrief, self._splitting),
         }
 
     def assignment(self, task_type: str, action: str) -> Assignment:
-        is_on, kind, asked = self.actions[action]
-        if not is_on:
+        kind, asked = self.actions[action]
+        if action not in self.writings:
             return Assignment(task_type, action, None, SWITCHED_OFF)
         skill = self.state.graph.skill_for_task(task_type)
         if action in (REFINE_PROMPTS, SPLIT_SKILLS):
@@ -183,8 +184,10 @@ class _Asking:
         due = due[: config.failure_memories_per_target]
         others = [each for each in wrong if each not in due]
         # One failure is not a pattern.
-        wants_strategy = len(due) >= LEAST_SUPPORT and self._is_due(memory.latest_strategy(task_type))
-        if not due:
+        is_strategy_due = len(due) >= LEAST_SUPPORT and self._is_due(memory.latest_strategy(task_type))
+        wants_strategy = STRATEGIES in self.writings and is_strategy_due
+        limit = len(due) if CORRECTIONS in self.writings else 0
+        if not limit and not wants_strategy:
             return None
         right = self._right(task_type)
         return lambda detail: FailureBrief(
@@ -195,7 +198,7 @@ class _Asking:
             others=self._plainly(others[: min(MOST_KNOWN, detail.solved)], detail, solution=""),
             existing=self._existing(task_type, skill, detail),
             wants_strategy=wants_strategy,
-            limit=len(due),
+            limit=limit,
         )
 
     def _principles(self, task_type: str, skill: str) -> BriefOf | None:

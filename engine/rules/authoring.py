@@ -27,6 +27,7 @@ from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.splitting import split
 from mage_es.engine.rules.tools import author_tools
 from mage_es.engine.rules.trajectories import fact_of
+from mage_es.engine.rules.writings import CORRECTIONS, STRATEGIES, writings
 from mage_es.engine.seams.benchmark import Question, giver_of
 from mage_es.engine.seams.embedder import to_bytes
 from mage_es.events.vocabulary import (
@@ -52,7 +53,7 @@ LEAST_SUPPORT = 2  # questions that a principle must name: what a single questio
 def source_of(item: AuthoredFailure, question: Question) -> str:
     """Return the text that represents a failure memory in its embedding: its question and, for a strategy, how to
     recognise its questions."""
-    return f"{item.recognise}\n{question.question}" if item.kind == "type_strategy" else question.question
+    return f"{item.recognise}\n{question.question}" if item.kind == STRATEGIES else question.question
 
 
 def sources_of(authored: Authored, questions: Mapping[str, Question]) -> list[str]:
@@ -146,11 +147,12 @@ class _Writing:
     def _failures(self, task_type: str, items: Sequence[AuthoredFailure], call: str) -> Written:
         # One for each question: a second memory about it would only supersede the first at once. A strategy is about no
         # question, and counts separately.
+        wanted = writings(self.setting, types=len(self.state.graph.task_types()))
         usable: dict[str, AuthoredFailure] = {}
         for item in items:
             verdict = self.verdicts.get(item.question_id)
-            if _is_usable(item, verdict, task_type):
-                usable.setdefault("" if item.kind == "type_strategy" else item.question_id, item)
+            if item.kind in wanted and _is_usable(item, verdict, task_type):
+                usable.setdefault("" if item.kind == STRATEGIES else item.question_id, item)
         strategy = [usable.pop("")] if "" in usable else []
         kept = [*strategy, *list(usable.values())[: self.setting.config.failure_memories_per_target]]
         return Written([event for item in kept for event in self._failure(task_type, item, call)], len(kept))
@@ -178,7 +180,7 @@ class _Writing:
     def _failure(self, task_type: str, item: AuthoredFailure, call: str) -> Iterable[Event]:
         question = self.command.questions[item.question_id]
         verdict = self.verdicts[item.question_id]
-        is_strategy = item.kind == "type_strategy"
+        is_strategy = item.kind == STRATEGIES
         # If the teacher may not see right answers, its own belief must not be corrected by one either.
         answer = item.answer if self.setting.config.teacher_sees == "errors" else question.gold
         lesson = "" if tells_nothing(item.reasoning, verdict.answer, answer) else item.reasoning
@@ -245,7 +247,7 @@ class _Writing:
 
 def _is_usable(item: AuthoredFailure, verdict: AnswerJudged | None, task_type: str) -> bool:
     is_wrong = verdict is not None and not verdict.correct and verdict.task_type == task_type
-    is_told = item.kind == "specific" or (item.kind == "type_strategy" and not tells_nothing(item.reasoning))
+    is_told = item.kind == CORRECTIONS or not tells_nothing(item.reasoning)
     return is_wrong and is_told and bool(item.reasoning.strip())
 
 

@@ -70,6 +70,8 @@ class Setting(NamedTuple):
     """Whether a rule of the user's or of the seed is to be learned, from short answers without worked solutions."""
     templates: Templates = MappingProxyType({})
     """The templates that the run began with."""
+    has_episodes: bool = False
+    """Whether questions are tasks in a sequential environment."""
     is_served: bool = False
     """Whether anchors and exams are asked as clients' questions are: with memories and nothing else."""
 

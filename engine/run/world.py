@@ -385,6 +385,7 @@ def _open(
         # General knowledge can be reasoned about; someone's private rule can only be learned from its cases.
         is_short=is_own and are_short(golds) and not any(each.solution or options_of(each) for each in known),
         templates=templates,
+        has_episodes=is_sequential(benchmark),
         is_served=begun is not None and begun.is_served,
         reproof=begun.reproof if begun else 0,
     )

@@ -35,8 +35,7 @@ from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.embedders.served import Embedded, ServedEmbedder, request_of
 from mage_es.engine.models.registry import Models, check_models, open_model
-from mage_es.engine.rules.rotation import ACTIONS, with_companions
-from mage_es.engine.rules.task_types import BATCHES
+from mage_es.engine.rules.rotation import ACTIONS, SWITCHED_OFF, with_companions
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
@@ -45,7 +44,15 @@ from mage_es.engine.seams.spec import parse_spec
 from mage_es.engine.session.call import MOST_REPAIRS
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import AnswerJudged, EmbeddingCalled, ModelCalled, Purpose, QuestionPlanned, Tier
+from mage_es.events.vocabulary import (
+    ActionTaken,
+    AnswerJudged,
+    EmbeddingCalled,
+    ModelCalled,
+    Purpose,
+    QuestionPlanned,
+    Tier,
+)
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,6 +101,7 @@ _REPLY_TOKENS, _DIRECT_TOKENS = 250, 10
 _THOUGHT_TOKENS = 900
 """Median tokens that a small model thinks about such a problem."""
 _LEARNED_FROM: frozenset[Purpose] = frozenset({"fresh", "revisit"})
+_IN_EVOLVE = frozenset(template for template, _ in TEMPLATES.values())
 _JUDGE_REPLY = Bounds(low=20, expected=80, high=RAISE * MAX_TOKENS)
 
 
@@ -155,6 +163,8 @@ class _Rehearsal:
         self.calls = {tier: [call for call in calls if call.tier == tier] for tier in get_args(Tier)}
         self.planned, self.judged = list(reader.of(QuestionPlanned)), list(reader.of(AnswerJudged))
         self.embedded = list(reader.of(EmbeddingCalled))
+        # The actions of EVOLVE that guidance can be asked for.
+        self.actions = {taken.action for taken in reader.of(ActionTaken) if taken.outcome != SWITCHED_OFF}
 
     def total(self, events: Iterable[_Counted], amount: Callable[[_Counted], float] = lambda event: 1.0) -> float:
         """Return an amount of these events, by default their number, in the whole run."""
@@ -198,6 +208,8 @@ def estimate(config: Config, *, data_dir: Path | None, workers: int, prices: Pri
         ServedEmbedder(config.embedder, _MeasuredEmbedder(sizes)) if metered(config.embedder) else None,
     )
     short = {"iterations": rehearsed, "early_stopping": False, "judge": "", "teacher_sees": "solutions"}
+    # Whether corrections are asked for depends on what the real teacher sees.
+    short["cases"] = config.cases and config.teacher_sees != "errors"
     with TemporaryDirectory() as folder:
         evolve(
             msgspec.structs.replace(models.named_in(config), **short),
@@ -234,19 +246,18 @@ def _question(call: ModelCalled) -> tuple[int, str, str]:
 
 
 def _guidance_calls(rehearsal: _Rehearsal, config: Config) -> Bounds:
-    """Return at least the ontology and plans, at most every request of EVOLVE with all its repairs."""
-    plans = 1 + config.iterations
-    actions = sum(len(with_companions(ACTIONS[k % len(ACTIONS)])) for k in range(config.iterations))
-    # Most calls in which task types are induced.
-    most = (1 + MOST_REPAIRS) * (BATCHES + plans + config.targets * actions)
-    return Bounds.of(plans, rehearsal.total(rehearsal.calls["guidance"]), most)
+    """Return at least what is asked outside EVOLVE, at most every request of EVOLVE too, all with all their repairs."""
+    calls = rehearsal.calls["guidance"]
+    sure = rehearsal.total(call for call in calls if call.purpose not in _IN_EVOLVE)
+    turns = (name for k in range(config.iterations) for name in with_companions(ACTIONS[k % len(ACTIONS)]))
+    actions = sum(name in rehearsal.actions for name in turns)
+    return Bounds.of(sure, rehearsal.total(calls), (1 + MOST_REPAIRS) * (sure + config.targets * actions))
 
 
 def _batched_share(rehearsal: _Rehearsal) -> float:
     """Return EVOLVE's share of the guidance tokens: its calls go in batches."""
-    purposes = {template for template, _ in TEMPLATES.values()}
     guidance = rehearsal.calls["guidance"]
-    evolve = [call for call in guidance if call.purpose in purposes]
+    evolve = [call for call in guidance if call.purpose in _IN_EVOLVE]
     part, whole = (rehearsal.total(calls, lambda c: c.input_tokens + c.output_tokens) for calls in (evolve, guidance))
     return part / whole if whole else 0.0
 

@@ -41,8 +41,6 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
     "tools": {"tools": False},
     "retrieval recipes": {"retrieval_recipes": False},
     "skill splitting": {"skill_splitting": False},
-    "type strategies": {"strategy_floor": 1.0},
-    "a strategy's own floor, not 0.55": {"strategy_floor": 0.55},
     "revisits": {"revisit_cap": 0},
     "round-robin over types": {"recency_weight": "0"},
     "mastery ratchet": {"frontier_estimator": "lower_bound"},
@@ -51,6 +49,7 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
 """What is set where a part is left out. Truthworld has its own types; action recipes are quoted in episodes only."""
 ADDED: Mapping[str, Mapping[str, Any]] = {
     "guard": {"guard": "paired", "anchors": 40},
+    "type strategies": {"strategies": True},
     "step decompositions": {"decompositions": True},
     "prompt refinement": {"prompt_refinement": True},
     "bandits": {"bandits": True},
@@ -114,7 +113,8 @@ def run_cell(options: argparse.Namespace, world: str, part: str, seed: int) -> f
     """Evolve the system without a part and examine it. The run is not kept: there are hundreds."""
     sizes = {name: getattr(options, name) for name in ("iterations", "pool", "held_out")}
     benchmark = world if world != "own" else own_tasks(options.runs_dir, seed)
-    config = Config(benchmark=benchmark, seed=seed, **{**sizes, "guard": "off", "anchors": 0, **SYSTEMS[part]})
+    fixed = {"guard": "off", "anchors": 0, "execution": "builtin/analogist" if world == "own" else "benchmark"}
+    config = Config(benchmark=benchmark, seed=seed, **{**sizes, **fixed, **SYSTEMS[part]})
     name, runtime = f"{world}-s{seed}-{'-'.join(part.replace(',', '').split())}", Runtime(workers=8)
     shutil.rmtree(options.runs_dir / name, ignore_errors=True)
     evolve(config, runs_dir=options.runs_dir, data_dir=None, runtime=runtime, run_id=name)

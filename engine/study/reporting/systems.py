@@ -21,6 +21,7 @@ NO_GUARD = "no guard"
 PARTS: Mapping[str, tuple[str, object, object]] = {
     "success_memories": (NO_SUCCESS, True, False),
     "failure_memories": ("no failure memories", True, False),
+    "strategies": ("no strategies", True, False),
     "principles": ("no principles", True, False),
     "tools": ("no tools", True, False),
     "prompt_refinement": ("no prompt refinement", True, False),

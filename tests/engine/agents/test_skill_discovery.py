@@ -391,7 +391,33 @@ def test_guidance_corrects_a_case_at_once_and_its_own_corrections_only_when_they
     assert [case.question_id for case in later.cases] == ["t1", "t2"]
 
 
+DIRECT = msgspec.structs.replace(
+    CONFIG, bandits=False, cases=True, form="turns", route="direct", strategies=False, unread=False
+)
+"""A run whose prompts show cases with the answer alone."""
+
+
+def test_no_correction_is_asked_for_whose_reasoning_no_prompt_shows(state: State) -> None:
+    for changes in ({"route": "cot"}, {"form": "sections"}, {"cases": False}, {"teacher_sees": "errors"}):
+        config = msgspec.structs.replace(DIRECT, **changes)
+        assert isinstance(asked(state, "t", iteration=0, config=config)[0].brief, FailureBrief), changes
+    assert asked(state, "t", iteration=0, config=DIRECT)[0].idle == "switched off"
+
+
+def test_where_only_a_strategy_is_read_it_is_asked_for_without_corrections_once_it_is_due(state: State) -> None:
+    config = msgspec.structs.replace(DIRECT, strategies=True)
+    brief = asked(state, "t", iteration=0, config=config)[0].brief
+    assert isinstance(brief, FailureBrief) and (brief.wants_strategy, brief.limit) == (True, 0)
+    strategy = MemoryAppended(
+        memory_id="s", outcome="failure_memory", kind="type_strategy", task_type="t", skill="sums", question_id="t1",
+        question="?", recognise="", reasoning="r", answer="", wrong_answer="", steps=(), origin=Origin(), iteration=0,
+        phase="evolve", ordinal=0, embedding=b"\x00\x00\x80?",
+    )  # fmt: skip
+    state.apply(strategy)
+    assert asked(state, "t", iteration=0, config=config)[0].idle == "nothing to author"
+
+
 def test_what_only_arms_of_bandits_read_is_not_written_without_them(state: State) -> None:
-    plain = msgspec.structs.replace(CONFIG, bandits=False)
+    plain = msgspec.structs.replace(CONFIG, bandits=False, unread=False)
     idle = {each.action for k in range(2) for each in asked(state, "t", iteration=k, config=plain) if not each.brief}
     assert idle == {"principle_extraction", "dynamic_tool_authoring", "retrieval_recipes"}

@@ -209,7 +209,7 @@ def test_where_learning_goes_on_a_coin_is_tossed_for_what_was_brought(merged: Ru
 
 
 def test_the_probation_of_a_run_is_over_when_its_memories_do_no_harm(merged: Run, tmp_path: Path) -> None:
-    child = goes_on(merged, tmp_path, 3)
+    child = goes_on(merged, tmp_path, 3, bundle=8)  # more memories in a prompt, more tosses
     counts = list(LogReader(child.log_path).of(ProbationCounted))
     last = {count.parent: count for count in counts}
     assert last.keys() == {"one", "two"} and any(count.is_over for count in last.values())

@@ -30,7 +30,7 @@ from mage_es.events.vocabulary import (
 )
 from mage_es.projections.fold import State
 
-SETTING = Setting(Config(benchmark="b"), ("q1", "q2"), (), (), ("t",), "")
+SETTING = Setting(Config(benchmark="b", strategies=True), ("q1", "q2"), (), (), ("t",), "")
 QUESTIONS = {
     name: Question(id=name, benchmark="b", split="evolution", task_type="t", question=f"What of {name}?", gold="4")
     for name in ("q1", "q2", "q3", "q4")
@@ -197,6 +197,18 @@ def test_a_strategy_counts_apart_from_the_corrections(state: State) -> None:
     events = written(state, *(specific(f"for {name}", name) for name in QUESTIONS), strategy("one"))
     kinds_written = [event.kind for event in events if isinstance(event, MemoryAppended)]
     assert kinds_written == ["type_strategy", "specific", "specific", "specific"]
+
+
+def test_a_strategy_that_was_not_asked_for_is_not_kept(state: State) -> None:
+    plain = SETTING._replace(config=msgspec.structs.replace(SETTING.config, strategies=False))
+    told = Authored("t", WRITE_FAILURES, FailureReply(memories=(strategy("one"), specific("so"))))
+    assert [memory.kind for memory in kinds(evolved(state, told, setting=plain), MemoryAppended)] == ["specific"]
+
+
+def test_a_correction_of_which_only_the_answer_would_be_shown_is_not_kept(state: State) -> None:
+    direct = SETTING._replace(config=msgspec.structs.replace(SETTING.config, route="direct"))
+    told = Authored("t", WRITE_FAILURES, FailureReply(memories=(strategy("one"), specific("so"))))
+    assert [memory.kind for memory in kinds(evolved(state, told, setting=direct), MemoryAppended)] == ["type_strategy"]
 
 
 def test_a_teacher_that_sees_no_right_answers_leaves_none_in_its_memories(state: State) -> None:

@@ -33,6 +33,7 @@ from mage_es.events.errors import Interrupted, PrerequisiteError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     ActionTaken,
+    AnswerJudged,
     Event,
     IterationClosed,
     IterationPlanned,
@@ -134,6 +135,18 @@ def test_every_iteration_is_planned_with_a_brief_for_each_skill_of_its_frontier(
     assert all(plan.frontier and set(briefs_of(plan)) == set(plan.frontier) for plan in plans)
     calls = [e for e in events(grown_run, ModelCalled) if isinstance(e, ModelCalled) and e.agent == "Navigator"]
     assert [call.iteration for call in calls] == [0, 1, 2, 3]
+
+
+DEFAULT = Config(benchmark="wordmath", seed=7, iterations=2, pool=20, held_out=20, anchors=6)
+
+
+def test_guidance_that_nothing_reads_changes_no_answer(tmp_path: Path) -> None:
+    plain, unread = (
+        begin(tmp_path / str(flag), Counting(), msgspec.structs.replace(DEFAULT, unread=flag)) for flag in (False, True)
+    )
+    called = [Counter(e.purpose for e in LogReader(run.log_path).of(ModelCalled)) for run in (plain, unread)]
+    assert (called[1] - called[0]).keys() == {"navigator_v1", "principles_v1"}  # of too few questions no tool is made
+    assert events(plain, AnswerJudged) == events(unread, AnswerJudged)
 
 
 def test_the_summary_of_a_run_shows_what_every_action_came_to_and_the_latest_briefs(grown_run: Run) -> None:

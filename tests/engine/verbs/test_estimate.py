@@ -63,6 +63,14 @@ def test_a_run_that_is_rehearsed_as_a_whole_is_told_exactly(tmp_path: Path, conf
         assert tier(known, name).calls.expected == sum(row.calls for row in rows if row.tier == name)
 
 
+def test_guidance_that_would_have_nothing_to_write_is_told_to_cost_nothing() -> None:
+    labels = Config(benchmark="private-labels?difficulty=2", iterations=2, pool=12, held_out=12, anchors=6)
+    blind = msgspec.structs.replace(labels, teacher_sees="errors")
+    named = msgspec.structs.replace(labels, guidance="anthropic/claude-opus-4-8")
+    for config, calls in ((labels, 0), (named, 0), (blind, 2)):  # only guidance has answers for a blind run's cases
+        assert tier(told(config), "guidance").calls.expected == calls
+
+
 def test_another_model_is_told_from_lengths_without_being_called(tmp_path: Path) -> None:
     with provider(answer=lambda body: reply(request_of(body))) as server:
         spec = f"openai/exec?base_url={server.openai_url}"

@@ -1,0 +1,58 @@
+"""What guidance writes in a run: only what is read in the same run, in a prompt or in a choice.
+
+    what it writes              what reads it
+    ontology                    bandits, whose keys are skills, and chains; briefs, refined prompts and splits of skills
+    exploration briefs          the Explorer's prompts
+    corrections                 prompts that show how a case was reached; all, if misses are no cases without them
+    type strategies             prompts, as notes
+    principles, tools, recipes  arms of the bandits
+    refined prompts             prompts, as notes
+    splits of skills            prompts, as notes of the parts; bandits. A skill of one type is never split
+
+Rules
+    - What nothing reads is not asked for: no call is made for it. `unread` makes the paper's calls all the same.
+    - Later briefs of guidance count as no reader, nor do people, nor a run that continues this one or serves it.
+    - Besides its text a correction has a date, later than its case's. That alone is no reason to ask for it.
+    - Task types are always read, by retrieval, gate and Eq. 1: guidance induces them where the benchmark has none.
+"""
+
+from mage_es.engine.rules.rotation import (
+    AUTHOR_RECIPES,
+    AUTHOR_TOOLS,
+    EXTRACT_PRINCIPLES,
+    REFINE_PROMPTS,
+    SPLIT_SKILLS,
+    WRITE_FAILURES,
+)
+from mage_es.engine.rules.setting import Setting
+
+ONTOLOGY = "ontology"
+BRIEFS = "exploration_briefs"
+CORRECTIONS, STRATEGIES = "specific", "type_strategy"
+"""The kinds of failure memories that guidance writes."""
+
+
+def writings(setting: Setting, *, types: int) -> frozenset[str]:
+    """Return what guidance is asked for in a run with so many task types: actions of EVOLVE, and the names above."""
+    config, is_all = setting.config, setting.config.unread
+    explores = setting.has_episodes and config.explore_episodes > 0
+    # Turns and lines that ask for the answer alone show cases so, too.
+    is_worked = config.bandits or setting.has_episodes or config.form == "sections" or setting.route == "cot"
+    is_kept = config.cases and config.teacher_sees != "errors"
+    corrects = config.failure_memories and (is_all or is_worked or not is_kept)
+    strategies = config.failure_memories and config.strategies
+    chosen = is_all or config.bandits
+    splits = config.skill_splitting and types > 1
+    wanted = {
+        ONTOLOGY: chosen or explores or config.prompt_refinement or splits,
+        BRIEFS: is_all or explores,
+        WRITE_FAILURES: corrects or strategies,
+        CORRECTIONS: corrects,
+        STRATEGIES: strategies,
+        EXTRACT_PRINCIPLES: chosen and config.principles,
+        AUTHOR_TOOLS: chosen and config.tools,
+        AUTHOR_RECIPES: chosen and config.retrieval_recipes,
+        REFINE_PROMPTS: config.prompt_refinement,
+        SPLIT_SKILLS: splits,
+    }
+    return frozenset(name for name, is_wanted in wanted.items() if is_wanted)

@@ -45,8 +45,8 @@ P = 0.001
 
 
 class Doubt(NamedTuple):
-    """How many of a client's cases agree with the others that they are nearest to, of how many; the same for all others
-    among themselves; and the probability that chance makes such a difference."""
+    """How many of a client's cases agree with the others' that ask them, of how many; the same for all others among
+    themselves; and the probability that chance makes such a difference."""
 
     agreed: int
     asked: int
@@ -56,7 +56,7 @@ class Doubt(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"of its {self.asked} cases that are nearest to others' {self.agreed} agree with them, "
+            f"of its {self.asked} cases that are near to others' {self.agreed} agree with them, "
             f"of the others' own {self.others_agreed} of {self.others_asked} (p {self.p:.2g})"
         )
 

@@ -107,6 +107,7 @@ class Memory:
         self._hashes: dict[str, bytes] = {}
         self._changed: set[str] = set()
         self._clients: set[str] = set()
+        self._taught: dict[tuple[str, str], int] = {}
 
     def apply(self, event: Event) -> None:
         match event:
@@ -173,6 +174,11 @@ class Memory:
         """Return the persons and keys that ever gave a memory."""
         return self._clients  # not a copy: every search asks
 
+    def taught(self, row: MemoryRow) -> int:
+        """Return the iteration in which a memory's question first taught its answer. A question that is asked again
+        brings new memories, but its right answer is as old as it was."""
+        return self._taught[row.question_id, row.answer]
+
     def principles(self, skill: str) -> list[MemoryRow]:
         # A quarantined memory keeps its place by birth, for when it is released.
         rows = (self._rows[memory_id] for _, memory_id in self._principles.get(skill, ()))
@@ -212,6 +218,8 @@ class Memory:
         self._put(row)
         self._counts[row.outcome] += 1
         self._clients.update({row.origin.by} - {""})
+        case = row.question_id, row.answer
+        self._taught[case] = min(row.iteration, self._taught.get(case, row.iteration))
         if row.is_shown:
             self._place(row)
         # By birth, not arrival, since answers of one iteration may be recorded in any order.

@@ -5,7 +5,7 @@ Rules
     - What an action was not asked for (it is off, or there is nothing to write about) is recorded as well.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from mage_es.engine.briefs import (
@@ -163,15 +163,15 @@ class _Writing:
         """Return the first principles that rest on enough questions; one that the skill already has counts as met
         again."""
         asked = self._questions_of(task_type)
-        texts = [text for text, cases in principles_of(replied) if len(cases & asked) >= LEAST_SUPPORT]
-        if replied and not texts:
+        found = [(text, cases & asked) for text, cases in principles_of(replied) if len(cases & asked) >= LEAST_SUPPORT]
+        if replied and not found:
             return Written(refused=f"refused: no principle names {LEAST_SUPPORT} questions that show it")
         # Models repeat themselves with different spacing and case; the same words are one principle met twice.
         said = {normalise(row.reasoning): row.memory_id for row in self.state.memory.principles(skill)}
         events: list[Event] = []
-        for text in texts[:PRINCIPLES_PER_TARGET]:
+        for text, cases in found[:PRINCIPLES_PER_TARGET]:
             known = said.get(normalise(text))
-            event = self.met.reinforced(known) if known else self._principle(task_type, text, authored)
+            event = self.met.reinforced(known) if known else self._principle(task_type, text, authored, cases)
             if isinstance(event, MemoryAppended):
                 said[normalise(text)] = event.memory_id
             events.append(event)
@@ -209,14 +209,15 @@ class _Writing:
         if older is not None and older.status != "superseded" and isinstance(event, MemoryAppended):
             yield MemorySuperseded(memory_id=older.memory_id, by=memory.memory_id)
 
-    def _principle(self, task_type: str, text: str, authored: Authored) -> Event:
+    def _principle(self, task_type: str, text: str, authored: Authored, cases: Collection[str]) -> Event:
+        givers = {giver_of(self.command.questions[name]) for name in cases}
         memory = self._memory(
             outcome="principle",
             task_type=task_type,
             # What a single question taught is not shown to it; a lesson from several belongs to none (rules/own.py).
             question_id=authored.cases[0] if len(authored.cases) == 1 else "",
             reasoning=capped(text, self.setting.config.reasoning_cap),
-            origin=self._taught(authored.call),
+            origin=self._taught(authored.call, by=givers.pop() if len(givers) == 1 else ""),
             source=text,
         )
         return self._append(memory)

@@ -24,9 +24,11 @@ Rules
       gain that a few anchors show would be given up; a run of ten questions has two. This second look, too, passes
       something without effect with a probability of at most `gate_p`. If a rule drifts, the last questions count.
     - In a run that continues another, anchors may be older than the rule that holds now. Those of a task type are out
-      of date if its last questions, asked on what had been learned by then, were right significantly more or less often
-      than these anchors were on the same (`differ`). Then at the last snapshot these questions are asked bare as well,
-      and they alone count.
+      of date if its cases before some iteration are (rules/drift.py), or if its last questions, asked on what had been
+      learned by then, were right significantly more or less often than these anchors were on the same (`differ`). Then
+      at the last snapshot these questions are asked bare as well, and they alone count; the second sign alone misses
+      anchors half of which are of the new rule. Where the change came with this very iteration, its questions were
+      asked on nothing but cases out of date: then nothing counts, and the type is served as before.
     - Questions that a new learner is asked again are pairs too (rules/reproof.py).
     - A rollback takes back no memory, so it does not change the record.
     - Without anchors, questions asked once more are all the pairs there are. Without any pair nothing is tested: what
@@ -40,9 +42,11 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es.engine.rules.distributions import fisher_exact, sign_test
+from mage_es.engine.rules.drift import since
 from mage_es.engine.rules.setting import Setting
 from mage_es.events.vocabulary import BenefitDecided, Paired, Purpose
 from mage_es.projections.fold import State
+from mage_es.projections.memory import Memory
 
 MORE = 60
 """Most questions to ask once more; this many anchors alone show any gain that matters."""
@@ -106,9 +110,15 @@ def to_ask_more(setting: Setting, state: State, iteration: int) -> dict[str, Pur
         return {}
     bare = state.scores.bare_answers()
     # By the anchors alone, so that a resumed snapshot arrives at the same questions.
+    plan = state.progress.iteration_plan
+    repeats = plan.repeats if plan else ()
     fresh = [verdict for verdict in state.progress.verdicts("evaluate") if verdict.purpose == "fresh"]
     if old := outdated(setting, state, iteration):
-        return {each.question_id: "bare" for each in islice((each for each in fresh if each.task_type in old), MORE)}
+        # On cases that are all out of date by now, what a question was answered says nothing of what is served next.
+        counted = {name for name in old if since(state.memory, name).all_answers < iteration}
+        # And one that was asked before may be as old as the anchors.
+        asked = (each.question_id for each in fresh if each.task_type in counted and each.question_id not in repeats)
+        return dict.fromkeys(islice(asked, MORE), "bare")
     last = {name: state.scores.last_asked(name) for name in setting.anchors if name in bare}
     record = _counted("", [Pair(asked.correct, bare[name]) for name, asked in last.items() if asked])
     is_sure = sign_test(max(record.won, record.lost), record.won + record.lost) <= SURE
@@ -140,7 +150,15 @@ def outdated(setting: Setting, state: State, iteration: int) -> frozenset[str]:
             types.setdefault(verdict.task_type, ([], []))[0].append(verdict.correct)
     for name, is_right in state.scores.anchor_answers(iteration - 1).items():
         types.setdefault(state.scores.anchor_type(name), ([], []))[1].append(is_right)
-    return frozenset(name for name, (fresh, anchors) in types.items() if differ(fresh, anchors))
+    return frozenset(
+        name for name, (fresh, anchors) in types.items() if is_outdated(state.memory, name, fresh, anchors)
+    )
+
+
+def is_outdated(memory: Memory, task_type: str, fresh: Sequence[bool], anchors: Sequence[bool]) -> bool:
+    """Return whether a task type's anchors are out of date, by whether its last questions and the anchors were right,
+    and by its cases. Without last questions nothing could take the anchors' place."""
+    return bool(fresh) and (since(memory, task_type).all_answers > 0 or differ(fresh, anchors))
 
 
 def differ(ones: Sequence[bool], others: Sequence[bool]) -> bool:

@@ -6,6 +6,7 @@ Rules
     - An answer is credited to the arm that was named: an arm that coincides with it here has not been tried where they
       differ. If only one arm was offered, nothing was chosen (the probability is 1) and nothing is credited.
     - No question sees what was made from it (rules/own.py); only `revisit_self = include` shows it.
+    - A principle that rests on the cases of one client alone is shown to no other while that one is in doubt.
     - All choices of one phase read the state as it is at the phase's start, in question-id order; earlier pulls planned
       in the same phase count. Every draw is keyed by (seed, bandit, iteration, question).
     - A donor (the shuffled control of an exam) gives memories and principles, except those from a case that the
@@ -19,6 +20,7 @@ from typing import Literal, NamedTuple
 from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.rules.bandits import Choice, choose, choose_frozen, posterior_of
 from mage_es.engine.rules.cascade import Cascade, active_principles, cascade, is_offered
+from mage_es.engine.rules.doubt import why_doubted
 from mage_es.engine.rules.forms import WORKED, form_of
 from mage_es.engine.rules.own import examples_of_others, is_own_principle
 from mage_es.engine.rules.randomness import stream
@@ -260,11 +262,12 @@ class Choosing:
         return added._replace(principles=self._others(question, added.principles), action_recipes=tuple(recipes))
 
     def _others(self, question: Question, principles: Collection[str]) -> tuple[str, ...]:
-        """Return the principles that are not the question's own."""
-        if not self._terms.exclude_self:
-            return tuple(principles)
-        rows = (self._state.memory.row(name) for name in principles)
-        return tuple(row.memory_id for row in rows if not is_own_principle(row, question.id, question.question))
+        """Return the principles that are not the question's own, and of no other client that is in doubt."""
+        memory, client = self._state.memory, self._command.client
+        rows = [row for row in map(memory.row, principles) if row.origin.by == client or not why_doubted(memory, row)]
+        if self._terms.exclude_self:
+            rows = [row for row in rows if not is_own_principle(row, question.id, question.question)]
+        return tuple(row.memory_id for row in rows)
 
     def _is_own_recipe(self, question: Question, name: str) -> bool:
         return self._terms.exclude_self and self._state.recipes.action_recipe(name).question_id == question.id

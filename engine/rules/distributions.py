@@ -46,6 +46,14 @@ def fisher_exact(right: int, wrong: int, other_right: int, other_wrong: int, *, 
     return sum(taken) / sum(ways.values())
 
 
+def halved(right: int, asked: int, other_right: int, other_asked: int) -> float:
+    """Return p of the one-sided exact test that one share of right answers is no less than another; 1 if it is not less
+    than half of it."""
+    if 2 * right * other_asked >= other_right * asked:
+        return 1.0
+    return fisher_exact(asked - right, right, other_asked - other_right, other_right, is_one_sided=True)
+
+
 def wilson(right: float, asked: int, *, level: float) -> tuple[float, float]:
     """Return the score interval of a share, both ends in [0, 1]; `asked` is 1 or more. [Wilson 1927]"""
     z, share = NormalDist().inv_cdf((1 + level) / 2), right / asked

@@ -3,16 +3,16 @@
 A single wrong answer looks like any slip. A client that gives many can be judged, since it has a record.
 
 Rules
-    - Each case asks the nearest case of another client. A case that is asked agrees if it has the answer of at least
-      half of those that ask it. So a client is judged by what the others' questions would get from it, and has no say
-      in its own matter, however many cases it has.
+    - Each case asks the ASKED nearest cases of other clients. A case that is asked agrees if it has the answer of at
+      least half of those that ask it. So a client is judged by what the others' questions would get from it, and has no
+      say in its own matter, however many cases it has.
     - A client is in doubt for a task type if its cases agree less than half as often as the others' do among
       themselves, and chance explains the difference with a probability of at most P (one-sided exact test of Fisher).
       Of several the surest is first; the search goes on without its cases, which spoil the others' record.
-    - What a client in doubt gave is shown with its own questions only, and no metric is learned from it. It stays in
-      the memory, and comes back when the record turns: with more right cases, or when a person takes the wrong ones out
-      of use.
-    - A newcomer has the benefit of the doubt: up to twenty of its cases must have been nearest before a test can tell.
+    - What a client in doubt gave is shown with its own questions only, and so is a principle that rests on its cases
+      alone; no metric is learned from it. It stays in the memory, and comes back when the record turns: with more right
+      cases, or when a person takes the wrong ones out of use.
+    - A newcomer has the benefit of the doubt: some fifteen of its cases must have been asked before a test can tell.
       If newcomers waited until they are known, half of what honest clients gave would wait for days.
     - A client in a field of its own is nearest to no question of others: without evidence there is no doubt.
     - Cases before a change of the rule (rules/drift.py) are compared with one another only, so that a client is not
@@ -31,20 +31,22 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from mage_es.engine.rules.distributions import fisher_exact
+from mage_es.engine.rules.distributions import halved
 from mage_es.engine.rules.drift import plain, since, spread
 from mage_es.projections.memory import Index, Memory, MemoryRow
 from mage_es.projections.slices import computed_of
 
 MOST = 2000
 """How many cases of a task type are looked at: the newest half, and as many of all before them."""
+ASKED = 5
+"""As many cases as a prompt shows."""
 P = 0.001
 """Less than for one look: it is looked at after every iteration, for every client."""
 
 
 class Doubt(NamedTuple):
-    """How many of a client's cases agree with the others that they are nearest to, of how many; the same for all others
-    among themselves; and the probability that chance makes such a difference."""
+    """How many of a client's cases agree with the others' that ask them, of how many; the same for all others among
+    themselves; and the probability that chance makes such a difference."""
 
     agreed: int
     asked: int
@@ -54,7 +56,7 @@ class Doubt(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"of its {self.asked} cases that are nearest to others' {self.agreed} agree with them, "
+            f"of its {self.asked} cases that are near to others' {self.agreed} agree with them, "
             f"of the others' own {self.others_agreed} of {self.others_asked} (p {self.p:.2g})"
         )
 
@@ -77,7 +79,7 @@ def why_doubted(memory: Memory, row: MemoryRow) -> str:
 def _of_memory(memory: Memory, task_type: str) -> Mapping[str, Doubt]:
     start = since(memory, task_type).all_answers
     rows = ((memory.row(name), vector) for _, name, vector in spread(memory, task_type, MOST))
-    return judged([(row.origin.by, row.iteration < start, vector, row.answer) for row, vector in rows])
+    return judged([(row.origin.by, memory.taught(row) < start, vector, row.answer) for row, vector in rows])
 
 
 def judged(cases: Sequence[tuple[str, bool, NDArray[Any], str]]) -> Mapping[str, Doubt]:
@@ -91,13 +93,13 @@ def judged(cases: Sequence[tuple[str, bool, NDArray[Any], str]]) -> Mapping[str,
     # What no client gave is of no one source: each case of it may be asked of another.
     cosines[(clients[:, None] == clients) & (names[clients] != "")] = -2.0
     np.fill_diagonal(cosines, -2.0)
-    nearest = cosines.argmax(axis=1)
-    has_it = answers == answers[nearest]
-    is_asked = cosines.max(axis=1) > -2.0
+    nearest = cosines.argpartition(-min(ASKED, len(cases)), axis=1)[:, -ASKED:]
+    has_it = answers[:, None] == answers[nearest]
+    is_asked = np.take_along_axis(cosines, nearest, axis=1) > -2.0
 
     def record(askers: Sequence[int], givers: Sequence[int]) -> tuple[int, int]:
-        """Return how many cases of some clients are nearest to a case of others, and how many of them agree."""
-        counted = is_asked & np.isin(clients, askers) & np.isin(clients[nearest], givers)
+        """Return how many cases of some clients are asked by cases of others, and how many of them agree."""
+        counted = is_asked & np.isin(clients, askers)[:, None] & np.isin(clients[nearest], givers)
         met = np.bincount(nearest[counted], minlength=len(cases))
         right = np.bincount(nearest[counted & has_it], minlength=len(cases))
         return int(((met > 0) & (2 * right >= met)).sum()), int((met > 0).sum())
@@ -108,9 +110,8 @@ def judged(cases: Sequence[tuple[str, bool, NDArray[Any], str]]) -> Mapping[str,
         for place in left:
             others = [each for each in left if each != place]
             (right, met), (others_right, others_met) = record(others, [place]), record(others, others)
-            if names[place] and 2 * right * others_met < others_right * met:
-                p = fisher_exact(met - right, right, others_met - others_right, others_right, is_one_sided=True)
-                against += [(p, place, Doubt(right, met, others_right, others_met, p))] if p <= P else []
+            if names[place] and (p := halved(right, met, others_right, others_met)) <= P:
+                against.append((p, place, Doubt(right, met, others_right, others_met, p)))
         if not against:
             return doubts
         _, place, surest = min(against)

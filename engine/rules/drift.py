@@ -1,18 +1,23 @@
 """Which cases are out of date: what was right has changed since, as the cases themselves show.
 
 Rules
-    - A case is asked of its nearest earlier case and of its nearest case since: it has changed sides if only the later
-      one has its answer, and kept them if only the earlier one has. Cases before an iteration are out of date if so
-      many more changed sides than kept them that chance explains it with a probability of at most P (one-sided exact
-      sign test), and if more changed sides than have the answer of their earlier one. Of several such iterations the
-      surest counts, and the search goes on in what is left.
-    - First all answers of a type together: another rule. Then for each answer: a rule that changed in part makes out of
-      date what has the answers that it took away.
-    - The later side never has more cases to be near to than the earlier one: more cases alone find more right answers.
+    - Every case asks its nearest case from before an iteration, and agrees if that has its answer. Cases before an
+      iteration are out of date if those since agree with them less than half as often as they do among themselves, and
+      chance explains the difference with a probability of at most P (one-sided exact test of Fisher). Of several such
+      iterations the surest counts, and the search goes on in what is left.
+    - A later case that is farther from its nearest than any earlier case is from its own is not counted: what was never
+      asked about before contradicts nothing.
+    - First all answers of a type together: another rule. Then for each answer, by the cases whose nearest has it: a
+      rule that changed in part makes out of date what has the answers that it took away.
+    - Both sides ask the same cases, so more cases alone make nothing out of date.
+    - What a single client says is no change of the rule: of several clients the one with the most later cases that
+      do not agree is left out. (If it gives wrong answers, rules/doubt.py is about it.)
+    - A case is as old as the first one of its question with the same answer: a question that is asked again has the
+      right answer that it had.
     - What is out of date is shown with no question, and no metric is learned from it. It stays in the memory, and comes
       back if what came later is taken out of use.
-    - Answers that no two questions share change no sides. The newest half of MOST cases of a type are looked at, and as
-      many of all before them.
+    - Answers that no two questions share agree with nothing, early or late. The newest half of MOST cases of a type are
+      looked at, and as many of all before them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +27,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from mage_es.engine.rules.distributions import sign_test
+from mage_es.engine.rules.distributions import halved
 from mage_es.engine.seams.embedder import Vector
 from mage_es.projections.memory import Index, Memory
 from mage_es.projections.slices import Birth, computed_of
@@ -32,6 +37,15 @@ MOST, LEAST = 600, 10
 P = 0.001
 """Less than for one look: it is looked at after every iteration, for every iteration before."""
 _Codes = NDArray[np.intp]
+
+
+class Dated(NamedTuple):
+    """A case: the iteration that it is of, a unit vector, its answer, and its client, "" for none."""
+
+    iteration: int
+    vector: NDArray[Any]
+    answer: str
+    client: str = ""
 
 
 class Since(NamedTuple):
@@ -51,8 +65,8 @@ def since(memory: Memory, task_type: str) -> Since:
 
 
 def _of_memory(memory: Memory, task_type: str) -> Since:
-    kept = spread(memory, task_type, MOST)
-    return changes([(birth[0], vector, memory.row(name).answer) for birth, name, vector in kept])
+    rows = ((memory.row(name), vector) for _, name, vector in spread(memory, task_type, MOST))
+    return changes([Dated(memory.taught(row), vector, row.answer, row.origin.by) for row, vector in rows])
 
 
 def spread(memory: Memory, task_type: str, most: int) -> list[tuple[Birth, str, Vector]]:
@@ -67,28 +81,36 @@ def spread(memory: Memory, task_type: str, most: int) -> list[tuple[Birth, str, 
     return [*before[:: max(1, -(-len(before) // (most // 2)))], *newest]
 
 
-def changes(cases: Sequence[tuple[int, NDArray[Any], str]]) -> Since:
-    """Return from when on cases are up to date; each is an iteration, a unit vector and an answer, oldest first."""
+def changes(cases: Sequence[Dated]) -> Since:
+    """Return from when on cases are up to date."""
     if len(cases) < 2 * LEAST:
         return Since()
-    iterations = np.array([iteration for iteration, _, _ in cases])
-    names, codes = np.unique([plain(answer) for _, _, answer in cases], return_inverse=True)
-    vectors = np.array([vector for _, vector, _ in cases])
+    iterations = np.array([case.iteration for case in cases])
+    names, codes = np.unique([plain(case.answer) for case in cases], return_inverse=True)
+    clients, givers = np.unique([case.client for case in cases], return_inverse=True)
+    # -1 is of no one client.
+    givers = np.where((clients[givers] == "") | (len(clients) == 1), -1, givers)
+    vectors = np.array([case.vector for case in cases])
     cosines = vectors @ vectors.T
     np.fill_diagonal(cosines, -2.0)  # no case is near to itself
     first = 0
-    while found := min(_cuts(iterations, codes, cosines, first), default=None):
+    while found := min(_cuts(iterations, codes, givers, cosines, first), default=None):
         first = found[1]
     # Answers one by one, among the cases that are up to date.
     surest = dict[str, tuple[float, int]]()
     for answer in range(len(names)):
-        if cut := min(_cuts(iterations, codes, cosines, first, answer), default=None):
+        if cut := min(_cuts(iterations, codes, givers, cosines, first, answer), default=None):
             surest[str(names[answer])] = cut
     return Since(first, {name: cut for name, (_, cut) in surest.items()})
 
 
 def _cuts(
-    iterations: NDArray[Any], codes: _Codes, cosines: NDArray[Any], first: int, answer: int | None = None
+    iterations: NDArray[Any],
+    codes: _Codes,
+    givers: _Codes,
+    cosines: NDArray[Any],
+    first: int,
+    answer: int | None = None,
 ) -> Iterator[tuple[float, int]]:
     """Yield (p, iteration) of each iteration since the first before which cases are out of date; with an answer, those
     that have it."""
@@ -97,14 +119,19 @@ def _cuts(
         before, later = places[iterations[places] < cut], places[iterations[places] >= cut]
         if min(len(before), len(later)) < LEAST:
             continue
-        earlier = codes[before[cosines[np.ix_(later, before)].argmax(axis=1)]]
-        near = later[: len(before)]
-        since_then = codes[near[cosines[np.ix_(later, near)].argmax(axis=1)]]
-        is_meant = True if answer is None else earlier == answer
-        own = codes[later]
-        changed = int(((since_then == own) & (earlier != own) & is_meant).sum())
-        agreed, kept = (int(((earlier == own) & each & is_meant).sum()) for each in (True, since_then != own))
-        if changed > agreed and (p := sign_test(changed, changed + kept)) <= P:
+        found = cosines[np.ix_(places, before)]
+        nearest, closeness = codes[before[found.argmax(axis=1)]], found.max(axis=1)
+        agrees, is_later = nearest == codes[places], iterations[places] >= cut
+        is_meant = closeness >= closeness[~is_later].min()
+        if answer is not None:
+            is_meant &= nearest == answer
+        against = givers[places[is_later & is_meant & ~agrees]]
+        if (counts := np.bincount(against[against >= 0])).size:
+            is_meant &= ~is_later | (givers[places] != counts.argmax())
+        (right, asked), (old_right, old_asked) = (
+            (int((agrees & side).sum()), int(side.sum())) for side in (is_later & is_meant, ~is_later & is_meant)
+        )
+        if (p := halved(right, asked, old_right, old_asked)) <= P:
             yield p, int(cut)
 
 

@@ -115,7 +115,7 @@ def _of_cases(memory: Memory, slices: Sequence[Slice]) -> Mapping[str, Metric]:
     cases = (
         _Case(row.task_type, vector, row.answer)
         for _, name, vector in sorted(found, key=itemgetter(0, 1))
-        if not up_to_date[(row := memory.row(name)).task_type].is_outdated(row.iteration, row.answer)
+        if not up_to_date[(row := memory.row(name)).task_type].is_outdated(memory.taught(row), row.answer)
         and row.origin.by not in in_doubt[row.task_type]
     )
     return shown(list(cases)[-MOST:])

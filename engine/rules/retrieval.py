@@ -12,7 +12,8 @@ Rules
     - A question that was missed and later solved is shown once, by its correction.
     - If a metric was learned from the cases (rules/metric.py) it ranks them; floors are always cosines.
     - Where a metric may be learned, cases that are out of date (rules/drift.py) are shown with no question.
-    - Cases of a client in doubt (rules/doubt.py) are shown with no question but its own.
+    - Cases of a client in doubt (rules/doubt.py) are shown with no question but its own; nor is a type strategy that
+      names one of them as its case.
     - `nearest` has no quotas: of the cases of both indexes it takes the K nearest, those of one question text once, and
       with `is_reasoned` only those that show how their answer was reached, or are a reply that a client gave
       (rules/forms.py says when). If its
@@ -148,7 +149,9 @@ class Candidates:
             eligible = _eligible(self._memory, pool, self.query, terms, most, up_to_date, in_doubt) if rows.ids else ()
             nearest = sorted(islice(eligible, most), key=lambda row: rows.kinds[row] == GUESS)
             if not self._terms.strategy_floor and task_type == self.query.task_type:
-                nearest = [*_strategies(rows, cosine, self.query, self._terms), *nearest]
+                strategies = _strategies(rows, cosine, self.query, self._terms)
+                givers = {row: self._memory.row(rows.ids[row]).origin.by for row in strategies}
+                nearest = [*(row for row in strategies if givers[row] not in in_doubt), *nearest]
             self._pools[index, task_type] = pool._replace(nearest=nearest)
         return self._pools[index, task_type]
 
@@ -309,21 +312,22 @@ def _eligible(
                 continue
             yielded.add(row)
             is_strategy = not _is_case(rows, row)
-            if not is_strategy and up_to_date.is_outdated(rows.births[row][0], memory.row(rows.ids[row]).answer):
+            case = memory.row(rows.ids[row])
+            if not is_strategy and up_to_date.is_outdated(memory.taught(case), case.answer):
                 continue
-            if in_doubt and not is_strategy and memory.row(rows.ids[row]).origin.by in in_doubt:
+            if case.origin.by in in_doubt:
                 continue
             # Unless the run has a floor of its own, strategies do not compete with the others; see `_strategies`.
             if is_strategy and not terms.strategy_floor:
                 continue
-            if terms.is_reasoned and not is_strategy and not shows_how(memory.row(rows.ids[row])):
+            if terms.is_reasoned and not is_strategy and not shows_how(case):
                 continue
             floor = max(terms.least_similarity, terms.strategy_floor) if is_strategy else terms.least_similarity
             if pool.cosine[row] < floor or (rows.ids[row] in query.apart and not is_strategy):
                 continue
             is_own = terms.exclude_self and (
                 rows.question_ids[row] == query.question_id
-                or (own_text != "" and normal_form(memory.row(rows.ids[row]).question) == own_text)
+                or (own_text != "" and normal_form(case.question) == own_text)
             )
             if not is_own:
                 yield row

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from mage_es.engine.config import Config
-from mage_es.engine.rules.benefit import Pair, decide_benefit, differ
+from mage_es.engine.rules.benefit import Pair, decide_benefit, is_outdated
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import exam_records
 from mage_es.engine.run.inheriting import inheritance, last_inherited
@@ -19,6 +19,8 @@ from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerCarried, AnswerJudged, BenefitDecided, Event, QuestionPlanned
 from mage_es.projections.benefit import Benefit
+from mage_es.projections.fold import fold
+from mage_es.projections.memory import Memory
 
 NAME = "never worse"
 BOUND = "0 against the record"
@@ -32,6 +34,8 @@ def check_benefit(run: Run, reader: LogReader, config: Config) -> Check:
     last = begun.iteration + config.iterations if begun and is_going_on else -1
     record = _Record(config, last)
     for seq, event in reader.numbered(AnswerCarried, AnswerJudged, BenefitDecided, QuestionPlanned):
+        if isinstance(event, BenefitDecided) and event.iteration == last:
+            record.memory = fold(reader, until=seq - 1).memory
         if seq > inherited and (problem := record.problem_of(event)):
             return Check(name=NAME, ok=False, detail=problem, bound=BOUND, seq=seq)
         if isinstance(event, BenefitDecided):
@@ -60,6 +64,8 @@ class _Record:
         self._fresh = defaultdict[str, list[bool]](list)
         self._bare, self._learned, self._types = dict[str, bool](), dict[str, bool](), dict[str, str]()
         self._first = dict[str, bool]()  # asked when nothing had been learned
+        self.memory = Memory()
+        """What had been learned by the last decision."""
 
     def problem_of(self, event: Event) -> str:
         match event:
@@ -95,7 +101,9 @@ class _Record:
         old = {
             task_type
             for task_type, fresh in self._fresh.items()
-            if differ(fresh, [right for name, right in anchors.items() if self._types[name] == task_type])
+            if is_outdated(
+                self.memory, task_type, fresh, [r for q, r in anchors.items() if self._types[q] == task_type]
+            )
         }
         for name in sorted(self._bare.keys() & self._learned.keys()):
             if name in known and self._types[name] in old:

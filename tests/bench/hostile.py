@@ -21,6 +21,10 @@ The learner gives the answer of the nearest case that it is shown, and alone is 
 takes up poison if it shows a case from that client; a recalled answer counts as a prompt. The lower bound is that of a
 confidence sequence, which holds at all times together (95 %) and whatever changes: Robbins' normal mixture (Howard,
 Ramdas, McAuliffe and Sekhon 2021) on the differences of a ticket's two answers.
+
+Whether accuracy is back after a change is said twice. "Back after" is the first day of 50 tickets within 2 points of
+the 200 before; such a difference has a standard deviation of 6 points, so that day is early or late by luck. The other
+compares the tickets 100 to 200 after the change with these 200: in points, with the p that chance made them worse.
 """
 
 from __future__ import annotations
@@ -43,6 +47,7 @@ from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.players.prompts import read_question_prompt
 from mage_es.engine.players.worlds.private.labels import KIND, LabelRule
 from mage_es.engine.players.worlds.wordmath.dice import Dice
+from mage_es.engine.rules.distributions import fisher_exact
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.world import state_of
 from mage_es.engine.seams.model import Completion, Request
@@ -220,6 +225,16 @@ def until_back(found: Sequence[Answered], at: int) -> int | None:
     return None
 
 
+def second_hundred(found: Sequence[Answered], at: int) -> tuple[float, float]:
+    """Return by how many points the tickets 100 to 200 after `at` are above the 200 before it, and the probability that
+    chance makes them so much worse (one-sided exact test of Fisher)."""
+    begun = at - DAY  # the first day is not asked
+    before, after = found[begun - 200 : begun], found[begun + 100 : begun + 200]
+    right, old = (sum(each.learned for each in side) for side in (after, before))
+    points = 100 * (right / len(after) - old / len(before))
+    return points, fisher_exact(len(after) - right, right, len(before) - old, old, is_one_sided=True)
+
+
 SINCE = {"wrong": DAY, "changed": CHANGE, "poisoned": CHANGE, "league": CHANGE, "cascade": CASCADE}
 """The ticket from which on a stream is judged."""
 
@@ -237,6 +252,7 @@ def judged(seed: int, found: Sequence[Answered], since: int) -> tuple[str, ...]:
         _percent([each.took_poison for each in shown]),
         _percent([each.took_poison for each in found if each.is_shown]),
         "never" if back is None else str(back),
+        "{:+.1f} (p {:.2g})".format(*second_hundred(found, since)) if since > DAY else "-",
     )
 
 
@@ -276,7 +292,8 @@ def main() -> None:
 
         head = "with minus without"
         columns = ("seed", head, "lower bound", "least lower bound of all so far", "poisoned prompts", "on all days")
-        print_table(f"{name}, from ticket {SINCE[name]} on", (*columns, "back after"), rows())
+        columns = (*columns, "back after", "second hundred minus before")
+        print_table(f"{name}, from ticket {SINCE[name]} on", columns, rows())
         print_windows(name, seeds)
     print_machine("python -m tests.bench.hostile", ("numpy",))
 

@@ -193,6 +193,16 @@ def test_a_principle_says_when_and_what_and_rests_on_two_questions_that_were_ask
     assert told == ["When a share is taken twice, take it of the rest.", "Add first."]
 
 
+def test_a_principle_that_rests_on_the_cases_of_one_client_alone_is_of_that_client(
+    state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, client in (("q1", "mal"), ("q2", "mal"), ("q3", "ann")):
+        monkeypatch.setitem(QUESTIONS, name, msgspec.structs.replace(QUESTIONS[name], meta={"by": client}))
+    principles = (rule("Add."), rule("Take.", "q1", "q3"), rule("Share.", "q2", "q4"))
+    written_down = kinds(written(state, principles=principles), MemoryAppended)
+    assert [event.origin.by for event in written_down] == ["mal", "", ""]
+
+
 def test_a_strategy_counts_apart_from_the_corrections(state: State) -> None:
     events = written(state, *(specific(f"for {name}", name) for name in QUESTIONS), strategy("one"))
     kinds_written = [event.kind for event in events if isinstance(event, MemoryAppended)]

@@ -11,9 +11,17 @@ from mage_es.engine.config import PAPER, Config
 from mage_es.engine.rules.benefit import FEW, Pair, decide_benefit, differ, outdated, to_ask_more
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.snapshot import is_decided, take_snapshot
-from mage_es.events.vocabulary import AnswerJudged, BenefitDecided, IterationClosed, Purpose
+from mage_es.events.vocabulary import (
+    AnswerJudged,
+    BenefitDecided,
+    IterationClosed,
+    IterationPlanned,
+    Purpose,
+)
 from mage_es.projections.fold import State
 from tests.engine.rules.test_curriculum import judged
+from tests.engine.rules.test_drift import FIRST as FIRST_RULE
+from tests.engine.rules.test_drift import OTHER, appended, stream
 
 WON, LOST = Pair(learned=True, bare=False), Pair(learned=False, bare=True)
 BOTH, NEITHER = Pair(learned=True, bare=True), Pair(learned=False, bare=False)
@@ -242,6 +250,35 @@ def test_anchors_that_the_last_questions_agree_with_count_and_nothing_more_is_as
     assert to_ask_more(many, state, 5) == {}
     found = decided(many, state, 5)
     assert found is not None and (found.pooled.pairs, found.pooled.served) == (20, "learned")
+
+
+def with_cases(*moves: tuple[int, ...]) -> tuple[Setting, State]:
+    """Return such a run, half of whose anchors are of the new rule, with the cases of one iteration after another."""
+    many, state = out_of_date(12)
+    for event in appended(stream(*moves)):
+        state.apply(event)
+    return many, state
+
+
+def test_anchors_older_than_the_cases_that_are_up_to_date_do_not_count_even_if_no_share_shows_it() -> None:
+    many, state = with_cases(FIRST_RULE, FIRST_RULE, FIRST_RULE, FIRST_RULE, OTHER)
+    assert outdated(many, state, 5) == {"t"}
+    assert to_ask_more(many, state, 5) == {f"g{place}": "bare" for place in range(20)}
+    answered(state, 5, 4, purpose="bare", total=20, letter="g")
+    found = decided(many, state, 5)
+    assert found is not None and (found.pooled.pairs, found.pooled.won, found.pooled.served) == (20, 8, "learned")
+
+
+def test_answers_on_cases_that_are_all_out_of_date_by_now_say_nothing() -> None:
+    many, state = with_cases(FIRST_RULE, FIRST_RULE, FIRST_RULE, FIRST_RULE, FIRST_RULE, OTHER)
+    assert to_ask_more(many, state, 5) == {} and decided(many, state, 5) is None
+
+
+def test_a_question_that_was_asked_before_is_as_old_as_the_anchors() -> None:
+    many, state = with_cases(FIRST_RULE, FIRST_RULE, FIRST_RULE, FIRST_RULE, OTHER)
+    old = ("g0", "g1")
+    state.apply(IterationPlanned(iteration=5, frontier=(), brief="", epoch=1, fresh=old, revisits=(), repeats=old))
+    assert to_ask_more(many, state, 5) == {f"g{place}": "bare" for place in range(2, 20)}
 
 
 def test_in_a_run_that_begins_with_nothing_no_anchor_is_out_of_date() -> None:

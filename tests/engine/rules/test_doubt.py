@@ -9,11 +9,16 @@ import msgspec
 import numpy as np
 import pytest
 
+from mage_es.engine.commands import Asked, PlanAnswers
+from mage_es.engine.rules.choice import Choosing
 from mage_es.engine.rules.doubt import P, doubted, judged, why_doubted
 from mage_es.engine.rules.metric import metric_of
-from mage_es.engine.rules.retrieval import Query, Terms, retrieve
+from mage_es.engine.rules.retrieval import SEARCH_ARMS, Query, Terms, retrieve
+from mage_es.engine.rules.routes import ROUTING_ARMS
+from mage_es.engine.seams.benchmark import Question
 from mage_es.events.vocabulary import MemoryAppended, MemoryQuarantined, Origin
 from mage_es.projections.memory import Memory
+from tests.engine.rules.states import Built, setting_of
 from tests.engine.rules.test_retrieval import memory_of, remembered, unit
 
 Case = tuple[str, bool, Any, str]
@@ -45,13 +50,17 @@ def honest(*names: str) -> dict[str, Sequence[int]]:
     return dict.fromkeys(names or HONEST, RULE)
 
 
-def remember(cases: Sequence[Case]) -> Memory:
+def appended(cases: Sequence[Case]) -> list[MemoryAppended]:
     def case(place: int) -> MemoryAppended:
         client, _, vector, answer = cases[place]
         event = remembered(f"{place:03}", vector, ordinal=place, question=f"case {place}", answer=answer)
         return msgspec.structs.replace(event, origin=Origin(by=client))
 
-    return memory_of(*map(case, range(len(cases))))
+    return [case(place) for place in range(len(cases))]
+
+
+def remember(cases: Sequence[Case]) -> Memory:
+    return memory_of(*appended(cases))
 
 
 def shown(memory: Memory, topic: int, client: str = "") -> set[str]:
@@ -60,8 +69,8 @@ def shown(memory: Memory, topic: int, client: str = "") -> set[str]:
     return {memory.row(hit.memory_id).origin.by for hit in (*bundle.success, *bundle.failure)}
 
 
-def test_a_client_that_contradicts_all_others_is_in_doubt_after_some_ten_cases() -> None:
-    doubts = judged(given(honest() | {"mal": EVIL}, 12))
+def test_a_client_that_contradicts_all_others_is_in_doubt_after_some_six_cases() -> None:
+    doubts = judged(given(honest() | {"mal": EVIL}, 6))
     assert list(doubts) == ["mal"] and doubts["mal"].p <= P
     assert doubts["mal"].agreed == 0 < doubts["mal"].asked
     assert judged(given(honest() | {"mal": EVIL}, 2)) == {}  # too little is known yet
@@ -120,6 +129,30 @@ def test_what_a_client_in_doubt_gave_is_shown_to_itself_only_until_its_record_tu
     for row in own[1:]:
         memory.apply(MemoryQuarantined(memory_id=row.memory_id, reason="wrong", by="bo"))
     assert doubted(memory, "t") == {} and shown(memory, 0) == {*HONEST, "mal"}
+
+
+def test_a_principle_and_a_type_strategy_of_a_client_in_doubt_are_shown_to_itself_only() -> None:
+    built = Built()
+    for event in appended(given(honest() | {"mal": EVIL}, 18)):
+        built.state.apply(event)
+    query = near(0, np.random.default_rng(5))
+    for client in ("mal", "ann", ""):
+        rule = remembered(f"rule of {client}", query, ordinal=900, skill="goal", outcome="principle")
+        built.state.apply(msgspec.structs.replace(rule, origin=Origin(by=client)))
+    how = remembered("how", query, ordinal=901, outcome="failure_memory", kind="type_strategy")
+    built.state.apply(msgspec.structs.replace(how, origin=Origin(by="mal")))
+    question = Question(id="q", benchmark="", split="test", task_type="t", question="What?", gold="")
+    arms = {"failure_only", "cot_principles"}
+    for arm in (*SEARCH_ARMS, *ROUTING_ARMS):
+        built.reward(arm, alpha=100 if arm in arms else 1, beta=1 if arm in arms else 100, pulls=100)
+
+    def shown_to(client: str) -> set[str]:
+        command = PlanAnswers(0, "exam", [], frozen=True, donors={}, client=client)
+        found = Choosing(setting_of(), built.state, command).choose(Asked(question, "t", query, "ask"), "goal")
+        return {*found.principles, *found.bundle.ids}
+
+    assert shown_to("ann") == shown_to("") == {"rule of ann", "rule of "}
+    assert shown_to("mal") == {"rule of mal", "rule of ann", "rule of ", "how"}
 
 
 def test_a_client_that_is_right_again_comes_back_with_enough_right_cases() -> None:

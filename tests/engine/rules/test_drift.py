@@ -6,9 +6,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from mage_es.engine.rules.drift import LEAST, Since, changes, since
+from mage_es.engine.rules.drift import LEAST, Dated, Since, changes, since
 from mage_es.engine.rules.retrieval import Query, Terms, retrieve
-from mage_es.events.vocabulary import MemoryAppended, MemoryQuarantined
+from mage_es.events.vocabulary import MemoryAppended, MemoryQuarantined, Origin
 from mage_es.projections.memory import Memory
 from tests.engine.rules.test_retrieval import memory_of, remembered, unit
 
@@ -22,7 +22,7 @@ def text(topic: int, draw: np.random.Generator) -> np.ndarray:
     return unit(*vector)
 
 
-def stream(*moves: tuple[int, ...], each: int = EACH, noise: float = 0.0) -> list[tuple[int, np.ndarray, str]]:
+def stream(*moves: tuple[int, ...], each: int = EACH, noise: float = 0.0, clients: str = "") -> list[Dated]:
     """Return cases of one iteration after another; `moves` says which team has each topic in it."""
     draw = np.random.default_rng(3)
     found = []
@@ -30,20 +30,25 @@ def stream(*moves: tuple[int, ...], each: int = EACH, noise: float = 0.0) -> lis
         for place in range(each):
             topic = place % TOPICS
             team = draw.integers(TOPICS) if draw.random() < noise else teams[topic]
-            found.append((iteration, text(topic, draw), f"team {team}"))
+            client = clients[place // TOPICS % len(clients)] if clients else ""
+            found.append(Dated(iteration, text(topic, draw), f"team {team}", client))
     return found
 
 
 FIRST, OTHER, PART = (0, 1, 2, 3), (1, 2, 3, 0), (2, 1, 2, 3)
 
 
-def remember(cases: list[tuple[int, np.ndarray, str]]) -> Memory:
+def appended(cases: list[Dated]) -> list[MemoryAppended]:
     def case(place: int) -> MemoryAppended:
-        iteration, vector, answer = cases[place]
+        iteration, vector, answer, client = cases[place]
         event = remembered(f"{place:03}", vector, ordinal=place, question=f"case {place}", answer=answer)
-        return msgspec.structs.replace(event, iteration=iteration)
+        return msgspec.structs.replace(event, iteration=iteration, origin=Origin(by=client))
 
-    return memory_of(*map(case, range(len(cases))))
+    return [case(place) for place in range(len(cases))]
+
+
+def remember(cases: list[Dated]) -> Memory:
+    return memory_of(*appended(cases))
 
 
 def shown(memory: Memory, topic: int, terms: Terms = TERMS) -> set[str]:
@@ -70,12 +75,41 @@ def test_where_a_part_of_the_rule_changed_only_the_answer_that_it_took_away_is_o
 @pytest.mark.parametrize("noise", [0.0, 0.3, 1.0])
 def test_a_rule_that_stays_makes_nothing_out_of_date_however_noisy_and_many_the_later_cases_are(noise: float) -> None:
     assert changes(stream(*[FIRST] * 12, noise=noise)) == Since()
-    few_before = [*stream(FIRST, each=LEAST), *[(1, vector, said) for _, vector, said in stream(*[FIRST] * 12)]]
+    few_before = [*stream(FIRST, each=LEAST), *[case._replace(iteration=1) for case in stream(*[FIRST] * 12)]]
     assert changes(few_before) == Since()
 
 
+def test_one_days_cases_show_another_rule_though_some_slip() -> None:
+    slips = stream(*[FIRST] * 6, OTHER, noise=0.2)
+    assert changes(slips).all_answers == 6 and changes(slips[:-EACH]) == Since()
+
+
+def test_what_a_single_client_of_several_says_is_no_change_of_the_rule() -> None:
+    known = stream(FIRST, FIRST, FIRST, clients="abc")
+    flood = [case._replace(iteration=3, client="mal") for case in stream(OTHER, OTHER)]
+    assert changes([*known, *flood]) == Since()
+    assert changes([*known, *(case._replace(client="") for case in flood)]) == Since(3)
+    assert changes(stream(FIRST, FIRST, FIRST, OTHER, clients="abc")) == Since(3)
+    assert changes(stream(FIRST, FIRST, FIRST, OTHER, clients="a")) == Since(3)
+
+
+def test_questions_about_something_new_make_nothing_out_of_date() -> None:
+    draw = np.random.default_rng(8)
+    asked = [(iteration, place % 2 + 2 * (iteration == 3)) for iteration in range(4) for place in range(EACH)]
+    assert changes([Dated(iteration, text(topic, draw), f"team {topic}") for iteration, topic in asked]) == Since()
+
+
+def test_a_question_that_is_asked_again_has_the_right_answer_that_it_had() -> None:
+    cases = stream(FIRST, FIRST, FIRST, OTHER)
+    memory = remember(cases)
+    again = memory.row("000")
+    late = remembered("late", cases[0].vector, ordinal=99, question=again.question, answer=again.answer)
+    memory.apply(msgspec.structs.replace(late, question_id=again.question_id, iteration=3, outcome="failure_memory"))
+    assert memory.taught(memory.row("late")) == 0 and shown(memory, 0) == {"team 1"}
+
+
 def test_answers_that_no_two_questions_share_and_few_cases_make_nothing_out_of_date() -> None:
-    alone = [(iteration, vector, str(place)) for place, (iteration, vector, _) in enumerate(stream(FIRST, OTHER))]
+    alone = [case._replace(answer=str(place)) for place, case in enumerate(stream(FIRST, OTHER))]
     assert changes(alone) == Since()
     assert changes(stream(FIRST, OTHER, each=LEAST - 1)) == Since() == changes([])
 

@@ -4,8 +4,8 @@ Rules
     - The same function makes the live state, the replayed state and the state of an exam: an event goes to
       every projection that reads its type.
     - A fold reads only the types and fields that some projection declares; what it skips can change nothing.
-    - What no digest covers whole (slots, ledger, texts) is in no snapshot to be believed. A state from one folds it from
-      the log when it is first asked for, or when an event is applied, whichever comes first.
+    - No digest covers all of slots, ledger and texts, so no snapshot is believed about them. A state from a snapshot
+      folds each from the log when it is first asked for or an event is applied, whichever comes first.
 """
 
 import gc
@@ -42,18 +42,17 @@ from mage_es.projections.texts import Texts
 from mage_es.projections.tools import Tools
 from mage_es.projections.traffic import Traffic
 
-
-V = TypeVar("V", bound="Projection")
+V = TypeVar("V", bound=Projection)
 
 
 class State:
     """Every projection of a run by name. `seq` is the last sequence number folded in (0: none).
 
-    A state that a snapshot is about to fill has the snapshot's `source` and its `seq`.
+    A state that is filled from a snapshot has the `source` that the snapshot is of, and its `seq`.
     """
 
     def __init__(self, source: "Source | None" = None, seq: int = 0) -> None:
-        self._source, self._kept, self.seq = source, seq, seq
+        self._source, self._late_until, self.seq = source, seq, seq
         self.graph = Graph()
         self.memory = Memory()
         self.evidence = Evidence()
@@ -84,7 +83,7 @@ class State:
 
     def _late(self, view: V) -> V:
         if self._source:
-            fold_into((view,), self._source, until=self._kept)
+            fold_into((view,), self._source, until=self._late_until)
         return view
 
     @cached_property
@@ -126,6 +125,15 @@ class State:
         # Half-done work and the numbers of texts differ between a run and its resumed twin, so they are folded but not
         # compared.
         return (*self.digested(), self.progress, self.texts)
+
+    def wanted(self, source: "Source", until: int) -> tuple[Projection, ...]:
+        """Return the projections to fold up to event `until` of a source; those that were not asked for yet follow
+        when they are."""
+        if source is not self._source:
+            return self.projections()
+        self._late_until = until
+        asked = (vars(self)[name] for name in (Slots.name, Ledger.name, Texts.name) if name in vars(self))
+        return (*self.covered(), self.progress, *asked)
 
     def apply(self, event: Event) -> None:
         for apply in self._readers.get(type(event), ()):
@@ -194,7 +202,7 @@ def fold(source: Source, *, until: int | None = None, state: State | None = None
     if state.seq > until:
         raise UsageError(f"The state is at event {state.seq}, past event {until}; fold into a new state.")
     if state.seq < until:
-        fold_into(state.projections(), source, since=state.seq + 1, until=until)
+        fold_into(state.wanted(source, until), source, since=state.seq + 1, until=until)
     # Not the last event read: a fold skips types that no projection reads, and they count as folded.
     state.seq = until
     return state

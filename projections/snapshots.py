@@ -133,7 +133,7 @@ def _read(path: Path, source: Source) -> State | None:
 
 def _loaded(path: Path, content: _Content, closed: IterationClosed, source: Source) -> State | None:
     """Return the state in a snapshot, None if its digests are not those that it claims."""
-    state, keys, claimed = State(source, content.seq), source.keys, {each.projection: each.value for each in content.digests}
+    state, keys = State(source, content.seq), source.keys
     with uncollected():
         try:
             for view in state.covered():
@@ -143,6 +143,7 @@ def _loaded(path: Path, content: _Content, closed: IterationClosed, source: Sour
         except Exception:  # a forged dump may fail in any way; the log has the state
             return None
     state.progress.apply(closed)
+    claimed = {each.projection: each.value for each in closed.digests}
     return state if all(view.digest() == claimed.get(view.name) for view in state.covered()) else None
 
 
@@ -162,10 +163,10 @@ def _contained(path: Path) -> _Content | None:
     try:
         with opened(path, LARGEST) as file:
             magic = file.read(len(_MAGIC))  # first, so that any other file, however large, is not read
-            data = magic + file.readall() if magic == _MAGIC else b""
+            data = memoryview(file.readall() if magic == _MAGIC else b"")
     except OSError:  # another process may have replaced it with a newer one, or it is something else
         return None
-    magic, digest, body = data[:4], data[4:36], memoryview(data)[36:]
+    digest, body = data[:32], data[32:]
     # The hash comes first: what it does not cover is never decoded.
     if magic != _MAGIC or hashlib.sha256(body).digest() != digest:
         return None

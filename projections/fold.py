@@ -4,13 +4,16 @@ Rules
     - The same function makes the live state, the replayed state and the state of an exam: an event goes to
       every projection that reads its type.
     - A fold reads only the types and fields that some projection declares; what it skips can change nothing.
+    - No digest covers all of slots, ledger and texts, so no snapshot is believed about them. A state from a snapshot
+      folds each from the log when it is first asked for or an event is applied, whichever comes first.
 """
 
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import chain
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -39,20 +42,23 @@ from mage_es.projections.texts import Texts
 from mage_es.projections.tools import Tools
 from mage_es.projections.traffic import Traffic
 
+V = TypeVar("V", bound=Projection)
+
 
 class State:
-    """Every projection of a run by name. `seq` is the last sequence number folded in (0: none)."""
+    """Every projection of a run by name. `seq` is the last sequence number folded in (0: none).
 
-    def __init__(self) -> None:
-        self.seq = 0
+    A state that is filled from a snapshot has the `source` that the snapshot is of, and its `seq`.
+    """
+
+    def __init__(self, source: "Source | None" = None, seq: int = 0) -> None:
+        self._source, self._late_until, self.seq = source, seq, seq
         self.graph = Graph()
         self.memory = Memory()
-        self.slots = Slots()
         self.evidence = Evidence()
         self.bandits = Bandits()
         self.coverage = Coverage()
         self.scores = Scores()
-        self.ledger = Ledger()
         self.questions = Questions()
         self.tools = Tools()
         self.recipes = Recipes()
@@ -62,26 +68,43 @@ class State:
         self.recall = RecallRecord()
         self.probation = Probation()
         self.progress = Progress()
-        self.texts = Texts()
+
+    @cached_property
+    def slots(self) -> Slots:
+        return self._late(Slots())
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        return self._late(Ledger())
+
+    @cached_property
+    def texts(self) -> Texts:
+        return self._late(Texts())
+
+    def _late(self, view: V) -> V:
+        if self._source:
+            fold_into((view,), self._source, until=self._late_until)
+        return view
+
+    @cached_property
+    def _readers(self) -> dict[type[Event], list[Callable[[Event], None]]]:
         # Looked up once per type: a live run applies its events one by one, and most are read by two or three
         # projections.
-        self._readers: dict[type[Event], list[Callable[[Event], None]]] = {}
+        readers: dict[type[Event], list[Callable[[Event], None]]] = {}
         for projection in self.projections():
             for event_type in projection.reads:
-                self._readers.setdefault(event_type, []).append(projection.apply)
+                readers.setdefault(event_type, []).append(projection.apply)
+        return readers
 
-    def digested(self) -> tuple[Projection, ...]:
-        """Return the projections by which runs are compared, in the order of their digests."""
-        # The order is that of the digests in every closed iteration: a new projection goes last.
+    def covered(self) -> tuple[Projection, ...]:
+        """Return the projections whose every field a digest covers."""
         return (
             self.graph,
             self.memory,
-            self.slots,
             self.evidence,
             self.bandits,
             self.coverage,
             self.scores,
-            self.ledger,
             self.questions,
             self.tools,
             self.recipes,
@@ -92,10 +115,25 @@ class State:
             self.probation,
         )
 
+    def digested(self) -> tuple[Projection, ...]:
+        """Return the projections by which runs are compared, in the order of their digests."""
+        # The order is that of the digests in every closed iteration: a new projection goes last.
+        graph, memory, evidence, bandits, coverage, scores, *others = self.covered()
+        return (graph, memory, self.slots, evidence, bandits, coverage, scores, self.ledger, *others)
+
     def projections(self) -> tuple[Projection, ...]:
         # Half-done work and the numbers of texts differ between a run and its resumed twin, so they are folded but not
         # compared.
         return (*self.digested(), self.progress, self.texts)
+
+    def wanted(self, source: "Source", until: int) -> tuple[Projection, ...]:
+        """Return the projections to fold up to event `until` of a source; those that were not asked for yet follow
+        when they are."""
+        if source is not self._source:
+            return self.projections()
+        self._late_until = until
+        asked = (vars(self)[name] for name in (Slots.name, Ledger.name, Texts.name) if name in vars(self))
+        return (*self.covered(), self.progress, *asked)
 
     def apply(self, event: Event) -> None:
         for apply in self._readers.get(type(event), ()):
@@ -163,7 +201,8 @@ def fold(source: Source, *, until: int | None = None, state: State | None = None
     until = source.head.seq if until is None else until
     if state.seq > until:
         raise UsageError(f"The state is at event {state.seq}, past event {until}; fold into a new state.")
-    fold_into(state.projections(), source, since=state.seq + 1, until=until)
+    if state.seq < until:
+        fold_into(state.wanted(source, until), source, since=state.seq + 1, until=until)
     # Not the last event read: a fold skips types that no projection reads, and they count as folded.
     state.seq = until
     return state

@@ -8,8 +8,8 @@ Rules
     - It agrees with a log if the event at its sequence number closes an iteration with exactly the digests that the
       state in it has, and, at the log's head, the hash chain is the one it was taken at. The file's own hash only says
       that it is whole: anyone who changes a snapshot can change that too.
-    - What no digest covers is not taken from a snapshot: ledger, slots and texts are folded from the log, and of
-      progress a closed iteration leaves only its number.
+    - What no digest covers is not taken from a snapshot: ledger, slots and texts are folded from the log, once they are
+      asked for, and of progress a closed iteration leaves only its number.
     - A write is atomic and durable: temporary file, sync, rename, sync of the folder. Nothing is compressed:
       compression took longer than all the rest, and the files consist mostly of vectors, which hardly shrink.
 """
@@ -30,8 +30,8 @@ from mage_es.events.disk.documents import UNREADABLE
 from mage_es.events.disk.opening import LARGEST, opened
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Digest, IterationClosed
-from mage_es.projections.fold import Source, State, fold_into, uncollected
-from mage_es.projections.protocol import Projection, Typed
+from mage_es.projections.fold import Source, State, uncollected
+from mage_es.projections.protocol import Typed
 
 KEPT = 3  # newest snapshots to keep, in addition to the first
 
@@ -133,19 +133,18 @@ def _read(path: Path, source: Source) -> State | None:
 
 def _loaded(path: Path, content: _Content, closed: IterationClosed, source: Source) -> State | None:
     """Return the state in a snapshot, None if its digests are not those that it claims."""
-    state, keys = State(), source.keys
+    state, keys = State(source, content.seq), source.keys
     with uncollected():
         try:
-            for view in _covered(state):
+            for view in state.covered():
                 kind = view.dumped if isinstance(view, Typed) else Any
                 dumped = msgspec.msgpack.decode(content.dumps[view.name], type=kind)
                 view.load(keys.opened(dumped) if keys else dumped)
         except Exception:  # a forged dump may fail in any way; the log has the state
             return None
-    fold_into((state.ledger, state.slots, state.texts), source, until=content.seq)
     state.progress.apply(closed)
-    state.seq = content.seq
-    return None if state.differing(closed.digests) else state
+    claimed = {each.projection: each.value for each in closed.digests}
+    return state if all(view.digest() == claimed.get(view.name) for view in state.covered()) else None
 
 
 def _claimed(path: Path, source: Source) -> tuple[_Content, IterationClosed] | None:
@@ -160,19 +159,14 @@ def _claimed(path: Path, source: Source) -> tuple[_Content, IterationClosed] | N
     return None if closed is None or closed.digests != content.digests else (content, closed)
 
 
-def _covered(state: State) -> list[Projection]:
-    """Return the projections whose every field a digest covers; the others are folded again."""
-    return [view for view in state.digested() if view not in (state.ledger, state.slots)]
-
-
 def _contained(path: Path) -> _Content | None:
     try:
         with opened(path, LARGEST) as file:
             magic = file.read(len(_MAGIC))  # first, so that any other file, however large, is not read
-            data = magic + file.readall() if magic == _MAGIC else b""
+            data = memoryview(file.readall() if magic == _MAGIC else b"")
     except OSError:  # another process may have replaced it with a newer one, or it is something else
         return None
-    magic, digest, body = data[:4], data[4:36], memoryview(data)[36:]
+    digest, body = data[:32], data[32:]
     # The hash comes first: what it does not cover is never decoded.
     if magic != _MAGIC or hashlib.sha256(body).digest() != digest:
         return None

@@ -21,9 +21,10 @@ from mage_es.engine.agents.learner import course_of
 from mage_es.engine.config import parse
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.models.clients import chat_of
+from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.run.directory import RUNS_DIR, Run, as_run, find_run
 from mage_es.engine.run.exams import Interval, by_question, exam_records, read_exam
-from mage_es.engine.run.memories import MemoryItem, items_of
+from mage_es.engine.run.memories import MemoryItem, item_in, things_of
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.served.frozen import freeze
 from mage_es.engine.verbs.forms import in_thread, typed
@@ -158,7 +159,10 @@ def diff(
         UsageError: A marker does not exist, or a side does not have the question.
         LogDamaged: A log fails its checksums.
     """
-    was, now = (_side(as_run(run), marker) for run, marker in zip((before, after), at, strict=True))
+    runs = as_run(before), as_run(after)
+    # One for both moments of a run, since a reader checks each hash once.
+    readers = {run.path: LogReader(run.log_path) for run in runs}
+    was, now = (_side(run, marker, readers[run.path]) for run, marker in zip(runs, at, strict=True))
     return DiffReport(
         before=was.moment,
         after=now.moment,
@@ -176,8 +180,7 @@ def diff(
 adiff = in_thread(diff)
 
 
-def _side(run: Run, marker: str) -> _Side:
-    reader = LogReader(run.log_path)
+def _side(run: Run, marker: str, reader: LogReader) -> _Side:
     return _Side(run, marker, reader, state_of(run, reader, until=reader.resolve(marker)))
 
 
@@ -191,13 +194,15 @@ def _settings(was: _Side, now: _Side) -> Iterator[SettingDiff]:
 
 
 def _learned(was: State, now: State) -> list[LearnedDiff]:
-    before, after = ({item.memory_id: item for item in items_of(state)} for state in (was, now))
+    before, after = (dict(things_of(state)) for state in (was, now))
     found = list[LearnedDiff]()
-    for name in {**before, **after}:
-        old, new = before.get(name), after.get(name)
-        then, status = old.status if old else "", new.status if new else ""
-        if (item := new or old) and then != status:
-            found.append(LearnedDiff(item=item, fate=_fate(then, status), was=then, now=status))
+    for name, thing in {**before, **after}.items():
+        if name in before and name in after and status_of(was, name) == status_of(now, name):
+            continue
+        item = item_in(now if name in after else was, name, thing)
+        then = (status_of(was, name) or "") if name in before else ""
+        status = item.status if name in after else ""
+        found.append(LearnedDiff(item=item, fate=_fate(then, status), was=then, now=status))
     return sorted(found, key=lambda each: (each.fate, each.item.iteration, each.item.kind, each.item.memory_id))
 
 

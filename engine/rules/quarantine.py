@@ -84,14 +84,14 @@ def _under_way(state: State) -> int:
 def status_of(state: State, name: str) -> str | None:
     """Return active, superseded, pruned, failed or quarantined, or for a proposal waiting, approved or rejected; None
     if nothing has that id."""
-    if state.memory.count_of(name) and (decided := state.traffic.verdict(name)) in ("waiting", "approved", "rejected"):
-        # What was approved is in use while a publish tries it.
-        return decided if state.memory.row(name).status == QUARANTINED else "active"
+    # Ids are hashes of contents, so each is of one kind only and the order here decides nothing.
+    if status := state.memory.status_of(name):
+        if (decided := state.traffic.verdict(name)) in ("waiting", "approved", "rejected"):
+            # What was approved is in use while a publish tries it.
+            return decided if status == QUARANTINED else "active"
+        return status
     if any(view.is_quarantined(name) for view in (state.tools, state.recipes, state.patterns)):
         return QUARANTINED
-    if state.memory.count_of(name):
-        return state.memory.row(name).status
-    # Ids are hashes of contents, so each is of one kind only and the order here decides nothing.
     if pattern := state.patterns.pattern(name):
         return "pruned" if pattern.pruned else "active"
     if tool := next((tool for tool in state.tools.tools() if tool.tool_id == name), None):

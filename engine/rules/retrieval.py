@@ -146,6 +146,9 @@ class Candidates:
             up_to_date = since(self._memory, task_type) if self._terms.is_measured else Since()
             in_doubt = doubted(self._memory, task_type).keys() - {self.query.client}
             terms = self._terms
+            if task_type in self.query.others and similarity is cosine:
+                # Of these types only cases are shown, and none below the floor: most have none near.
+                terms = terms._replace(least_similarity=max(terms.least_similarity, terms.floor))
             eligible = _eligible(self._memory, pool, self.query, terms, most, up_to_date, in_doubt) if rows.ids else ()
             nearest = sorted(islice(eligible, most), key=lambda row: rows.kinds[row] == GUESS)
             if not self._terms.strategy_floor and task_type == self.query.task_type:
@@ -311,6 +314,8 @@ def _eligible(
             if row in yielded:
                 continue
             yielded.add(row)
+            if pool.similarity is pool.cosine and pool.cosine[row] < terms.least_similarity:
+                return  # and so is every row after it
             is_strategy = not _is_case(rows, row)
             case = memory.row(rows.ids[row])
             if not is_strategy and up_to_date.is_outdated(memory.taught(case), case.answer):

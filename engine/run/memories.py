@@ -231,7 +231,12 @@ def item_in(state: State, name: str, thing: Any) -> MemoryItem:
             kind = "action_recipe"
         case _:
             kind = "retrieval_recipe"
-    line = _SEPARATOR.join(" ".join(each.split()) for each in text_of(thing).splitlines() if each.strip())
+    line = ""
+    for each in text_of(thing).splitlines():
+        if len(line) > _TEXT_WIDTH:  # the rest is cut off
+            break
+        if words := " ".join(each.split()):
+            line = f"{line}{_SEPARATOR}{words}" if line else words
     return MemoryItem(
         memory_id=name,
         kind=kind,

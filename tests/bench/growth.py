@@ -98,6 +98,7 @@ def closed(session: Session, log: Log, draft: Draft, closing: IterationClosed) -
     digests = session.state.digests()
     event = IterationClosed(iteration=closing.iteration, digests=digests)
     log.append([Draft(event=event, iteration=draft.iteration, phase=draft.phase, ordinal=draft.ordinal)])
+    fold(LogReader(session.run.log_path), state=session.state)  # a snapshot is of a closed iteration, or never used
     keep(session, digests)
 
 

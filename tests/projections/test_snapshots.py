@@ -168,6 +168,25 @@ def test_a_snapshot_of_a_live_run_is_found_again_in_its_real_log(tmp_path: Path)
         assert fold(reader, state=found).digests() == live.digests()
 
 
+@pytest.mark.parametrize("asked", ["at once", "after the rest", "as the rest comes"])
+def test_what_no_digest_covers_is_the_logs_whenever_it_is_asked_for(tmp_path: Path, asked: str) -> None:
+    seq, source = closes(EVENTS)[2], ListSource(EVENTS)
+    keep(tmp_path, EVENTS, seq)
+    state, whole = latest_snapshot(tmp_path, source, until=seq), fold(source)
+    assert state is not None and len(EVENTS) > seq
+
+    if asked == "at once":
+        assert state.ledger.accounts() == fold(source, until=seq).ledger.accounts() != whole.ledger.accounts()
+    if asked == "as the rest comes":
+        for event in EVENTS[seq:]:
+            state.apply(event)
+    else:
+        fold(source, state=state)
+
+    for view, other in ((state.slots, whole.slots), (state.ledger, whole.ledger), (state.texts, whole.texts)):
+        assert view.dump() == other.dump()
+
+
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Yield the place of every value that holds no others."""
     items = list(value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ())

@@ -331,8 +331,7 @@ async def ask_more(session: Session, k: int) -> None:
 async def try_form(session: Session, k: int, asked: Sequence[str]) -> None:
     """Have the snapshot's anchors answered in the other form as well, if the run is to choose one."""
     setting, state = session.world.setting, session.state
-    rival = rival_of(setting, state)
-    if rival and not is_sequential(session.world.benchmark):
+    if rival := rival_of(setting, state):
         purposes: dict[str, Purpose] = dict.fromkeys(to_try(state, asked, rival), "form")
         await session.ask(k, "form", purposes, frozen=True)
 

@@ -36,7 +36,7 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.protocol import Order, unread
 from mage_es.projections.slices import Birth, Slice, VectorSlice, birth_of
 
-__all__ = ["INDEXES", "Index", "Memory", "MemoryRow", "Slice", "digest_of_rows", "row_hash"]
+__all__ = ["INDEXES", "Index", "Memory", "MemoryRow", "Slice", "digest_of_rows", "plain", "row_hash"]
 
 Index = Literal["success", "failure"]
 
@@ -177,7 +177,7 @@ class Memory:
     def taught(self, row: MemoryRow) -> int:
         """Return the iteration in which a memory's question first taught its answer. A question that is asked again
         brings new memories, but its right answer is as old as it was."""
-        return self._taught[row.question_id, row.answer]
+        return self._taught[row.question_id, plain(row.answer)]
 
     def principles(self, skill: str) -> list[MemoryRow]:
         # A quarantined memory keeps its place by birth, for when it is released.
@@ -218,7 +218,7 @@ class Memory:
         self._put(row)
         self._counts[row.outcome] += 1
         self._clients.update({row.origin.by} - {""})
-        case = row.question_id, row.answer
+        case = row.question_id, plain(row.answer)
         self._taught[case] = min(row.iteration, self._taught.get(case, row.iteration))
         if row.is_shown:
             self._place(row)
@@ -271,6 +271,11 @@ def _row_of(event: MemoryAppended) -> MemoryRow:
 
 
 _SHARED = [MemoryRow.__struct_fields__.index(name) for name in ("outcome", "kind", "task_type", "skill", "phase")]
+
+
+def plain(answer: str) -> str:
+    """Return an answer as answers are compared: a learner may write it otherwise than the gold answer is written."""
+    return answer.strip().casefold()
 
 
 def row_hash(row: MemoryRow) -> bytes:

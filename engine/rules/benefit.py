@@ -28,7 +28,7 @@ Rules
       learned by then, were right significantly more or less often than these anchors were on the same (`differ`). Then
       at the last snapshot these questions are asked bare as well, and they alone count; the second sign alone misses
       anchors half of which are of the new rule. Where the change came with this very iteration, its questions were
-      asked on nothing but cases out of date: then nothing counts, and the type is served as before.
+      asked on nothing but cases out of date: then no pair of the type counts.
     - Questions that a new learner is asked again are pairs too (rules/reproof.py).
     - A rollback takes back no memory, so it does not change the record.
     - Without anchors, questions asked once more are all the pairs there are. Without any pair nothing is tested: what

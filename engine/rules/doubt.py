@@ -32,8 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mage_es.engine.rules.distributions import halved
-from mage_es.engine.rules.drift import plain, since, spread
-from mage_es.projections.memory import Index, Memory, MemoryRow
+from mage_es.engine.rules.drift import since, spread
+from mage_es.projections.memory import Index, Memory, MemoryRow, plain
 from mage_es.projections.slices import computed_of
 
 MOST = 2000

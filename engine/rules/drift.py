@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from mage_es.engine.rules.distributions import halved
 from mage_es.engine.seams.embedder import Vector
-from mage_es.projections.memory import Index, Memory
+from mage_es.projections.memory import Index, Memory, plain
 from mage_es.projections.slices import Birth, computed_of
 
 MOST, LEAST = 600, 10
@@ -133,7 +133,3 @@ def _cuts(
         )
         if (p := halved(right, asked, old_right, old_asked)) <= P:
             yield p, int(cut)
-
-
-def plain(answer: str) -> str:
-    return answer.strip().casefold()

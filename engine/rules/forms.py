@@ -9,9 +9,10 @@ Rules
     - With `auto`, plain `lines` are the rival at the first snapshot of a run's own iterations, if `worked` is not.
     - Anchors for which the two differ, at most MOST of them, are asked again in the other form. Their answers with
       turns are the snapshot's own, so each pair costs one call. For that the snapshot asks at least ENOUGH anchors, if
-      there are that many.
-    - A run has one trial; one that continues another's has its own. After the first snapshot the last has none, as what
-      is served depends on its anchors, which were asked with turns.
+      there are that many. With fewer than FEWEST pairs no answers could speak for the other form: there is no trial.
+    - A run has one trial, in an iteration of its own. One that continues another keeps the form that was better there,
+      else it has its own trial. After the first snapshot the last has none, as what is served depends on its anchors,
+      which were asked with turns.
     - The usual form stays unless the other is better: more pairs won than lost, one-sided exact sign test at P.
     - So if both are equally good, the usual one stays in at least 93 of 100 trials. With 25 pairs, a form that gets 82
       instead of 46 right of 100 is chosen in 87 of 100 trials, one that gets 70 instead of 50 in 45
@@ -53,7 +54,10 @@ def rival_of(setting: Setting, state: State) -> str:
     """Return the form that the snapshot under way is to try, "" for none."""
     iteration = state.progress.closed + 1
     is_first = iteration == setting.first
-    if setting.config.form not in CHOOSING or setting.is_served or _is_tried(setting, state):
+    if setting.config.form not in CHOOSING or setting.is_served or setting.has_episodes:
+        return ""
+    # With what an earlier run found better the snapshot's own answers would be no answers with turns.
+    if iteration < setting.first or form_of(setting, state) != USUAL or _is_tried(setting, state):
         return ""
     if is_last(setting, iteration) and not is_first:
         return ""
@@ -65,11 +69,13 @@ def rival_of(setting: Setting, state: State) -> str:
 
 
 def to_try(state: State, asked: Sequence[str], rival: str) -> list[str]:
-    """Return the anchors to ask again in the other form, in order, from those that a snapshot asked."""
+    """Return the anchors to ask again in the other form, in order, from those that a snapshot asked; none if they are
+    too few for any answers to speak for it."""
     progress = state.progress
     # By plan, not by what was asked since, so that a resumed snapshot arrives at the same questions.
     plans = (progress.plan("snapshot", name) for name in asked if progress.is_judged("snapshot", name))
-    return [planned.question_id for planned in plans if _differs(_cases(state, planned), rival)][:MOST]
+    found = [planned.question_id for planned in plans if _differs(_cases(state, planned), rival)][:MOST]
+    return found if len(found) >= FEWEST else []
 
 
 def decided(state: State, iteration: int) -> list[FormDecided]:

@@ -63,8 +63,8 @@ def recorded_sample(setting: Setting, state: State) -> list[str]:
 
 
 def showing_of(planned: QuestionPlanned, *, learned: bool, bare: bool) -> Showing:
-    # Turns that ask only for the answer also show only a case's answer; sections quote everything.
-    has_words = (planned.form, planned.routing_arm) != ("turns", "direct")
+    # What asks only for the answer also shows only a case's answer; sections quote everything.
+    has_words = planned.form == "sections" or planned.routing_arm != "direct"
     return Showing(tuple(hit.memory_id for hit in planned.memories), has_words, learned, bare)
 
 

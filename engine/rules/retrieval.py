@@ -40,7 +40,7 @@ from mage_es.engine.rules.harvest import GUESS
 from mage_es.engine.rules.metric import Metric, metric_of
 from mage_es.engine.rules.own import normal_form
 from mage_es.engine.seams.embedder import Vector, Vectors
-from mage_es.events.vocabulary import RetrievalRecipeAuthored
+from mage_es.events.vocabulary import MemoryAppended, RetrievalRecipeAuthored
 from mage_es.projections.memory import INDEXES, Index, Memory, MemoryRow
 from mage_es.projections.slices import Slice
 
@@ -341,7 +341,7 @@ def _eligible(
         wanted *= 4
 
 
-def shows_how(row: MemoryRow) -> bool:
+def shows_how(row: MemoryRow | MemoryAppended) -> bool:
     """Return whether a case shows how its answer was reached; a client's demonstration is a reply as it should be."""
     return bool(row.reasoning) or row.phase == "serve"
 

@@ -37,7 +37,8 @@ def writings(setting: Setting, *, types: int) -> frozenset[str]:
     config, is_all = setting.config, setting.config.unread
     explores = setting.has_episodes and config.explore_episodes > 0
     # Turns and lines that ask for the answer alone show cases so, too.
-    is_worked = config.bandits or setting.has_episodes or config.form == "sections" or setting.route == "cot"
+    shows_it = config.form in ("sections", "worked")
+    is_worked = config.bandits or setting.has_episodes or shows_it or setting.route == "cot"
     is_kept = config.cases and config.teacher_sees != "errors"
     corrects = config.failure_memories and (is_all or is_worked or not is_kept)
     strategies = config.failure_memories and config.strategies

@@ -11,7 +11,7 @@ import pytest
 
 import mage_es
 from mage_es.engine.config import Config
-from mage_es.engine.rules.forms import rival_of
+from mage_es.engine.rules.forms import rival_of, to_try
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.memories import bare_setting
 from mage_es.engine.run.runtime import Runtime
@@ -159,10 +159,41 @@ def test_there_is_one_trial_and_none_where_too_little_or_nothing_would_follow_fr
     asked = next(at for at, event in reader.numbered(QuestionPlanned) if event.purpose == "form")
     setting, state = bare_setting(first_event(reader)), fold(reader, until=asked)
     assert rival_of(setting, state) == "worked"
+    names = [event.question_id for event in reader.of(QuestionPlanned) if event.purpose == "form"]
+    assert to_try(state, names, "worked") == names
+    assert to_try(state, names[:4], "worked") and not to_try(state, names[:3], "worked"), "none of them could win"
     assert not rival_of(setting._replace(first=-1), state), "the last snapshot of several"
     assert not rival_of(setting._replace(is_served=True), state)
     assert not rival_of(setting._replace(is_labelled=True), state), "asked for the answer alone"
+    assert not rival_of(setting._replace(first=1), state), "before the run's own iterations"
+    assert not rival_of(setting._replace(has_episodes=True), state)
     assert not rival_of(setting, fold(reader, until=seq)), "it is decided"
+
+
+def test_a_run_that_continues_another_keeps_the_form_that_was_better_there_and_else_has_a_trial_of_its_own(
+    lined: Run, worked: Run, tmp_path: Path
+) -> None:
+    usual = msgspec.structs.replace(CONFIG, form="usual")
+    for name, parent, reads, config, own in (
+        ("lined", lined, reads_lines, LINES, []),
+        ("worked", worked, reads_worked, usual, []),
+        ("turned", begin(tmp_path / "turned", reads_turns, config=usual), reads_turns, usual, [("turns", 2)]),
+    ):
+        runtime, folder = Runtime(workers=1), tmp_path / "children"
+        mage_es.evolve(
+            config,
+            from_run=parent,
+            tasks=TASKS,
+            scorer=right,
+            models=models(reads),
+            runs_dir=folder,
+            runtime=runtime,
+            run_id=name,
+        )
+        child = find_run(folder, name)
+        [inherited, *found] = LogReader(child.log_path).of(FormDecided)
+        assert [(each.form, each.iteration) for each in found] == own
+        assert of(child, 2) == of(child, 3) == {inherited.form} and verify(child).ok
 
 
 def test_the_usual_form_stays_where_it_is_read_and_where_nothing_is_to_be_chosen_no_call_is_made(
@@ -238,3 +269,17 @@ def test_a_log_that_says_otherwise_is_found_out(
     forged(lined.log_path, tmp_path / "log", change())  # type: ignore[arg-type]
     [check] = check_forms(LogReader(tmp_path / "log"), since=0)
     assert not check.ok and told in check.detail
+
+
+def test_a_prompt_of_worked_cases_that_names_another_is_found_out(worked: Run, tmp_path: Path) -> None:
+    [check] = check_forms(LogReader(worked.log_path), since=0)
+    assert check.ok
+    shown = next(plan for plan in LogReader(worked.log_path).of(QuestionPlanned) if plan.form == "worked")
+    bare = instead(
+        MemoryAppended,
+        lambda event: msgspec.structs.replace(event, reasoning=""),
+        lambda event: isinstance(event, MemoryAppended) and event.memory_id == shown.memories[0].memory_id,
+    )
+    forged(worked.log_path, tmp_path / "log", bare)
+    [check] = check_forms(LogReader(tmp_path / "log"), since=0)
+    assert not check.ok and f"{shown.question_id} was asked with worked" in check.detail

@@ -103,7 +103,8 @@ def test_a_question_that_is_asked_again_has_the_right_answer_that_it_had() -> No
     cases = stream(FIRST, FIRST, FIRST, OTHER)
     memory = remember(cases)
     again = memory.row("000")
-    late = remembered("late", cases[0].vector, ordinal=99, question=again.question, answer=again.answer)
+    # A right answer is kept as the learner wrote it, a missed one as its gold answer is written.
+    late = remembered("late", cases[0].vector, ordinal=99, question=again.question, answer=f" {again.answer.title()}")
     memory.apply(msgspec.structs.replace(late, question_id=again.question_id, iteration=3, outcome="failure_memory"))
     assert memory.taught(memory.row("late")) == 0 and shown(memory, 0) == {"team 1"}
 

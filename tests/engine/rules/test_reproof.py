@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mage_es.engine.rules.reproof import Proof, Showing, harmful, in_others_words, proof_of_words, proofs
-from mage_es.events.vocabulary import MemoryAppended, Origin
+from mage_es.engine.rules.reproof import Proof, Showing, harmful, in_others_words, proof_of_words, proofs, showing_of
+from mage_es.events.vocabulary import MemoryAppended, Origin, QuestionPlanned
 from tests.histories.generate import filled
 
 WON, LOST, SAME = (True, False), (False, True), (True, True)
@@ -52,6 +52,23 @@ def test_cases_in_another_models_words_go_together_where_more_was_lost_than_won(
 def test_words_that_no_prompt_showed_are_not_judged_by_it() -> None:
     found = [shown("old", pair=LOST, has_words=False)] * 3
     assert proof_of_words(found, frozenset({"old"})) == Proof(0, 0, 0) and not harmful(found, frozenset({"old"}))
+
+
+@pytest.mark.parametrize(
+    ("form", "arm", "has_words"),
+    [
+        ("turns", "direct", False),
+        ("worked", "direct", False),
+        ("lines", "direct", False),
+        ("sections", "direct", True),
+        ("worked", "cot", True),
+    ],
+)
+def test_what_asks_for_the_answer_alone_shows_no_words_of_a_case_unless_it_quotes_them(
+    form: str, arm: str, has_words: bool
+) -> None:
+    planned = msgspec.structs.replace(filled(QuestionPlanned, 1), form=form, routing_arm=arm)
+    assert showing_of(planned, learned=True, bare=False).has_words == has_words
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,15 @@ def test_strategies_are_seen_on_each_route() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"cases": False}, {"teacher_sees": "errors"}, {"form": "sections"}, {"route": "cot"}, {"bandits": True}]
+    "changes",
+    [
+        {"cases": False},
+        {"teacher_sees": "errors"},
+        {"form": "sections"},
+        {"form": "worked"},
+        {"route": "cot"},
+        {"bandits": True},
+    ],
 )
 def test_corrections_of_labels_are_written_where_their_reasoning_or_their_answer_is_seen(changes: Any) -> None:
     assert CORRECTIONS in written(with_defaults(**changes), is_labelled=True)

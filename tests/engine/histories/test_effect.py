@@ -75,7 +75,7 @@ def test_what_is_asked_again_is_recorded_apart_and_paid_for_once(run: Run) -> No
     assert [(each.pairs, each.won, each.lost) for each in event.without] == [(p.pairs, p.won, p.lost) for p in paired]
 
 
-def test_while_another_process_writes_the_run_questions_are_asked_again_and_the_next_asking_names_them(run: Run) -> None:
+def test_questions_are_asked_again_while_another_process_writes_the_run(run: Run) -> None:
     with Log.open(run.log_path, clock=clock):
         first = effect(run, top=5, reask=True)
     assert first.made and not list(LogReader(run.log_path).of(QuestionsReasked)) and verify(run).ok
@@ -90,6 +90,14 @@ def test_nothing_is_paid_for_while_another_process_asks_again(run: Run) -> None:
     with Log.open(run.reasked.log_path, clock=clock), pytest.raises(RunLocked):
         effect(run, top=5, reask=True, execution=learner)
     assert not learner.asked
+
+
+def test_verify_names_a_damaged_file_of_what_was_asked_again(run: Run) -> None:
+    effect(run, top=2, reask=True)
+    [file] = (run.reasked.log_path / "seg").iterdir()
+    file.write_bytes(file.read_bytes()[:-40] + bytes(40))
+    [failed] = [check for check in verify(run).checks if not check.ok]
+    assert failed.name == "asked again" and failed.damaged and file.name in failed.detail
 
 
 def test_what_a_renamed_run_asks_again_is_its_own(run: Run) -> None:

@@ -157,8 +157,8 @@ async def ask_again(
     runtime.require_prices(models.names())
 
     def found() -> QuestionsReasked:
-        answers = reasked_in(run, learned.askings)
-        told = [asked_without(verb, learned.askings, names, answers) for names in groups]
+        now = on_record(run)  # a process that wrote the run until a moment ago may have asked more questions
+        told = [asked_without(verb, now.askings, names, now.reasked) for names in groups]
         return QuestionsReasked(verb=verb, without=tuple(told))
 
     async with asking_again(run, learned.reader, world, models, runtime, found) as asking:

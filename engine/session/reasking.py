@@ -5,6 +5,8 @@ Rules
     - Plans, calls and verdicts are recorded in a log of their own within the run. The run's own log is only told, at
       the end or after a stop, what that cost and found, and the head of the other (`questions.reasked`); its digests
       stay as they are.
+    - While another process writes the run, such as a proxy that serves it, that is left to the next asking; so it is
+      after a kill.
     - A reply that the run's log, an exam's or this one has for the same request, by its hash, is not asked for again.
     - Who answers is the model that answered in the run.
 """
@@ -13,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -44,7 +46,7 @@ from mage_es.engine.session.effects import Effects
 from mage_es.engine.session.following import CompletedMove, PendingCourse, answer_all, in_prefix_order
 from mage_es.engine.session.judge import judged
 from mage_es.events.digests import sha256_text
-from mage_es.events.errors import Interrupted, LogError, UsageError
+from mage_es.events.errors import Interrupted, LogError, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (
     AnswerJudged,
@@ -244,10 +246,10 @@ async def asking_again(
     """Open the log of what is asked again, and clients for the models; one budget covers all that was ever asked
     again. At the end, or after a stop, the run's own log records what was `found`.
 
-    Raises `RunLocked` if another process is writing the run.
+    Raises `RunLocked` if another process asks questions of the run again.
     """
     part = run.reasked
-    with _on_record(run, reader, found) as log:
+    with _on_record(run, found) as log:
         log.seal_texts_of(set(world.setting.subjects.values()))
         names: dict[Tier, str] = {tier: model.name for tier, model in models.by_tier().items()}
         book = _Book(log, part.log_path, replies_of(run, reader, names))
@@ -267,21 +269,25 @@ async def asking_again(
 
 
 @contextmanager
-def _on_record(run: Run, reader: LogReader, found: Callable[[], QuestionsReasked]) -> Iterator[Log]:
-    """Yield the log of what is asked again. If anything was, the run's own log then names its head and what was
-    `found`: whatever stopped the asking, it was paid for."""
+def _on_record(run: Run, found: Callable[[], QuestionsReasked]) -> Iterator[Log]:
+    """Yield the log of what is asked again. If the run's own log does not name its head at the end, it then does, with
+    what was `found`: whatever stopped the asking, it was paid for."""
     part = run.reasked
-    named = max((event.head_seq for event in reader.of(QuestionsReasked)), default=0)
-    # From the beginning, so that nothing is paid for that could not be recorded.
-    with Log.open(run.log_path, clock=clock) as whole:
+    with ExitStack() as opened:
+        whole: Log | None = None
+        with suppress(RunLocked):
+            whole = opened.enter_context(Log.open(run.log_path, clock=clock))
         part.path.mkdir(parents=True, exist_ok=True)
-        own = Log.open(part.log_path, clock=clock) if part.events else part.begin()
-        began = own.head.seq
+        if part.events:
+            own = Log.open(part.log_path, clock=clock)
+        else:  # by the name that the run began with, whatever its folder is called by now
+            own = part._replace(id=f"{LogReader(run.log_path).run}/reasked").begin()
         try:
             with own:
                 yield own
         finally:
-            if own.head.seq > began:  # only now is the head final, as closing a log seals it
+            named = max((event.head_seq for event in LogReader(run.log_path).of(QuestionsReasked)), default=0)
+            if whole and own.head.seq > named:  # only now is the head final, as closing a log seals it
                 made = LogReader(part.log_path).events({ModelCalled: ("iteration",)}, since=named + 1)
                 event = msgspec.structs.replace(
                     found(), calls=sum(1 for _ in made), head_seq=own.head.seq, head_chain=own.head.chain

@@ -75,11 +75,35 @@ def test_what_is_asked_again_is_recorded_apart_and_paid_for_once(run: Run) -> No
     assert [(each.pairs, each.won, each.lost) for each in event.without] == [(p.pairs, p.won, p.lost) for p in paired]
 
 
-def test_nothing_is_paid_for_while_another_process_writes_the_run(run: Run) -> None:
+def test_questions_are_asked_again_while_another_process_writes_the_run(run: Run) -> None:
+    with Log.open(run.log_path, clock=clock):
+        first = effect(run, top=5, reask=True)
+    assert first.made and not list(LogReader(run.log_path).of(QuestionsReasked)) and verify(run).ok
+    second = effect(run, top=9, reask=True)
+    [event] = LogReader(run.log_path).of(QuestionsReasked)
+    assert event.calls == first.made + second.made > first.made and verify(run).ok
+
+
+def test_nothing_is_paid_for_while_another_process_asks_again(run: Run) -> None:
     learner = Watched()
-    with Log.open(run.log_path, clock=clock), pytest.raises(RunLocked):
-        effect(run, top=1, reask=True, execution=learner)
-    assert not learner.asked and not run.reasked.path.exists()
+    effect(run, top=1, reask=True)
+    with Log.open(run.reasked.log_path, clock=clock), pytest.raises(RunLocked):
+        effect(run, top=5, reask=True, execution=learner)
+    assert not learner.asked
+
+
+def test_verify_names_a_damaged_file_of_what_was_asked_again(run: Run) -> None:
+    effect(run, top=2, reask=True)
+    [file] = (run.reasked.log_path / "seg").iterdir()
+    file.write_bytes(file.read_bytes()[:-40] + bytes(40))
+    [failed] = [check for check in verify(run).checks if not check.ok]
+    assert failed.name == "asked again" and failed.damaged and file.name in failed.detail
+
+
+def test_what_a_renamed_run_asks_again_is_its_own(run: Run) -> None:
+    renamed = Run("renamed", run.path.rename(run.path.parent / "renamed"))
+    effect(renamed, top=1, reask=True)
+    assert [check.detail for check in verify(renamed).checks if not check.ok] == []
 
 
 def test_a_prompt_is_asked_again_with_everything_but_the_memory(run: Run) -> None:

@@ -51,7 +51,8 @@ def ask(
         report.reply,
         f"Answer: {report.answer or '(none found)'}",
     )
-    out.next(settings.again("ask", text, report.run_id, "--at", "start"))
+    other = "latest" if at == "start" else "start"
+    out.next(settings.again("ask", text, report.run_id, "--at", other))
 
 
 def _question(given: str) -> str:

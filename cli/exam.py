@@ -127,7 +127,7 @@ def examined(report: ExamReport) -> str:
     return (
         f"Answered by {report.execution}: {report.execution_calls} execution calls, "
         f"{report.guidance_calls} guidance calls{judge}{embedder}, "
-        f"{report.seconds:.1f} s; task types from {report.task_type_source}, "
+        f"{report.seconds:.1f} s; task types: {report.task_type_source}, "
         f"the teacher saw {report.teacher_sees}{left}"
     )
 
@@ -135,10 +135,10 @@ def examined(report: ExamReport) -> str:
 def compared(report: ExamReport) -> Iterator[str]:
     """Yield what a control showed, the differences to other exams, and a note if nothing was asked."""
     if report.control in ("shuffled", "permuted"):
-        shown = {"shuffled": "Memories of other questions", "permuted": "Memories with the answers of others"}
+        shown = {"shuffled": "memories of other questions", "permuted": "memories with each other's answers"}
         yield (
-            f"{shown[report.control]} were shown to {report.controlled} of {report.total} questions, "
-            f"and nothing that was learned to {report.bare}."
+            f"{report.controlled} of {report.total} questions were shown {shown[report.control]}, "
+            f"{report.bare} were shown none."
         )
     if report.recalled:
         yield (
@@ -146,7 +146,7 @@ def compared(report: ExamReport) -> Iterator[str]:
             "learning they were right at least as often as the model (evolve --no-recall asks it all the same)."
         )
     if report.control in ("none", "bare") and report.bare and report.marker != "start":
-        yield f"Nothing that was learned was shown to {report.bare} of {report.total} questions."
+        yield f"{report.bare} of {report.total} questions were asked with the bare prompt, without anything learned."
     if beside := report.beside:
         what = "Without the control" if report.control != "none" else f"By the run's own {beside.execution}"
         yield _difference(what, beside)

@@ -118,7 +118,7 @@ def list_all(
 
 def _must_be_known(option: str, given: str | None, known: list[str]) -> None:
     if given is not None and given not in known:
-        raise UsageError(f"{option}: {given!r} does not fit.{nearest(given, known)}")
+        raise UsageError(f"{option}: {given!r} is not valid.{nearest(given, known)}")
 
 
 def _is_of(kind: str, wanted: str | None) -> bool:

@@ -31,7 +31,7 @@ _ASKING = frozenset(("explore", "evaluate", "snapshot", "form", "exam"))
 
 
 class TimeLeft:
-    """The time that an evolution or an exam has left, extrapolated from its progress since its first note."""
+    """The time left in an evolution or an exam, extrapolated from its progress since the first note of it."""
 
     def __init__(self) -> None:
         self._work = ("", False)

@@ -50,8 +50,10 @@ def prune(
 
 def in_words(report: PruneReport) -> str:
     """Return what a prune found, did and gained, without its table."""
-    left = f"{report.too_few} more have too few answers on record and are left alone"
-    left += f", and {report.released} because they were released." if report.released else "."
+    more = " more" if report.looked_at else ""
+    were = "was" if report.too_few == 1 else "were"
+    left = f"{report.too_few}{more} {were} left alone: too few answers on record"
+    left += f"; and {report.released}, since they were released." if report.released else "."
     looked_at = "1 memory" if report.looked_at == 1 else f"{report.looked_at} memories"
     if not report.pruned:
         return f"Nothing is proved harmful in {report.run_id}: {looked_at} looked at. {left}"

@@ -5,7 +5,7 @@ Rules
       alone is `--port` there, and elsewhere `MAGE_ES_SERVE_PORT` and `serve_port`.
     - The first of flag, environment, file, benchmark, preset and default that has a value wins; `config` prints
       which it was. A benchmark brings its own sizes, such as the length of an episode. The preset is itself a setting.
-    - An unknown name or a value that does not fit is an error, wherever it comes from.
+    - An unknown name or an invalid value is an error, wherever it comes from.
 """
 
 from __future__ import annotations
@@ -324,9 +324,9 @@ def _fit(name: str, value: object, place: str) -> object:
     try:
         fitted: object = msgspec.convert(value, type=fields()[name].type, strict=False)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{place}: {value!r} does not fit.{_hint(kind(name), value, str(error))}") from error
+        raise UsageError(f"{place}: {value!r} is not valid.{_hint(kind(name), value, str(error))}") from error
     if isinstance(fitted, float) and not math.isfinite(fitted):
-        raise UsageError(f"{place}: {value!r} does not fit. Give a finite number.")
+        raise UsageError(f"{place}: {value!r} is not valid. Give a finite number.")
     return fitted
 
 

@@ -98,7 +98,7 @@ def _waiting(waiting: CoverageWait, iterations: int) -> str:
     shown = f"a task type waited at most {_counted(waiting.longest, 'iteration')} for EVOLVE"
     if waiting.bound is None:
         return f"{shown}; nothing bounds that (recency_weight 0)"
-    terms = f"n_fail up to {waiting.largest}, {waiting.task_types} types, {waiting.targets} a time"
+    terms = f"n_fail up to {waiting.largest}, {waiting.task_types} task types, {waiting.targets} at a time"
     vacuous = f": VACUOUS in a run of {iterations}" if waiting.bound >= iterations else ""
     return f"{shown}, and can wait {_counted(waiting.bound, 'iteration')}\n    ({terms}){vacuous}"
 

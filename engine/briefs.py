@@ -12,7 +12,7 @@ import msgspec
 
 
 class Brief(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="brief"):
-    """The question to the guidance tier, as data; subclasses carry a tag."""
+    """A question to the guidance tier, as data; each kind is a subclass with a tag."""
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

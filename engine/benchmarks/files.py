@@ -24,7 +24,7 @@ def most_bytes(mib: int = _DEFAULT) -> int:
     `UsageError`."""
     said = os.environ.get(VARIABLE) or str(mib)
     if not (said.isascii() and said.isdigit() and int(said[:9]) > 0 and len(said) < 9):
-        raise UsageError(f"{VARIABLE}: {said!r} does not fit. Give a whole number of MiB, such as 1024.")
+        raise UsageError(f"{VARIABLE}: {said!r} is not valid. Give a whole number of MiB, such as 1024.")
     return int(said) * MIB
 
 

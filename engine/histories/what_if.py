@@ -263,7 +263,7 @@ async def awhat_if(
         return msgspec.structs.replace(report, answers=found)
     other = checked(msgspec.structs.replace(begun, **settings))
     if not difference(begun, other):
-        raise UsageError(f"The run had {_in_words(settings)}: nothing would have been other.")
+        raise UsageError(f"The run had {_in_words(settings)}: nothing would have been different.")
     if settings.keys() & {*GUARD}:
         return msgspec.structs.replace(report, guard=_guard(reader, begun, other))
     return msgspec.structs.replace(report, gate=_gate(reader, begun, other))
@@ -453,7 +453,7 @@ def _with_arm(
             is_taken = getattr(asked.planned, f"{bandit}_arm") == arm
             tosses.append(Toss(offer.chance, is_taken, asked.right, 1 / offer.chance, offer.expected))
     if not tosses and not unknown:
-        raise UsageError(f"The {what} {arm} was never on offer beside another: no answer would have been other.")
+        raise UsageError(f"The {what} {arm} was never on offer beside another: no answer would have been different.")
     right = [each.right for each in found if each.right is not None]
     estimate = _estimate(tosses) if tosses else None
     return _summed(len(right), sum(right), exact=exact, estimate=estimate, unknown=unknown)

@@ -58,7 +58,7 @@ def _value(taken: Callable[[int], bytes], kind: int) -> Any:
 
 
 def trained_context(head: Mapping[str, Any]) -> int:
-    """Return the tokens of the context that a model was trained with, 0 if its file does not say."""
+    """Return the length in tokens of the context that a model was trained with, 0 if its file does not say."""
     return int(head.get(f"{head.get('general.architecture')}.context_length", 0))
 
 

@@ -94,7 +94,7 @@ def readings(text: str, head: int = 0, tail: int = 0) -> list[tuple[int, int]]:
 
 
 def _common(one: str, other: str) -> int:
-    """Return how many characters two texts have in common at the start."""
+    """Return the length of the prefix that two texts share."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

@@ -325,7 +325,7 @@ def freeze(
 
 
 def too_far(nearest: float, floor: float) -> str:
-    """Return a sentence if a question is about something else, or else ""."""
+    """Return a sentence that says so if even the nearest memory is too far, else ""."""
     if not is_far(nearest, floor):
         return ""
     what = f"The nearest memory has the cosine {nearest:.3f}" if nearest > -1 else "There is no memory of its task type"
@@ -340,10 +340,10 @@ def evidence_of(state: State, task_type: str) -> str:
     record = state.benefit.record(task_type)
     if record is None:
         return UNTESTED
-    asked = f"{record.pairs} questions of {task_type if record.task_type else 'all task types'} asked both ways"
-    shown = f"{record.learned} were right with what was learned, {record.bare} with the bare prompt"
+    asked = f"Questions of {task_type if record.task_type else 'all task types'}, asked both ways"
+    shown = f"{record.learned} of {record.pairs} right with what was learned, {record.bare} with the bare prompt"
     what = "what was learned" if record.served == "learned" else "the bare prompt"
-    return f"Of {asked} {shown} ({record.won} won, {record.lost} lost): {what} is served."
+    return f"{asked}: {shown} ({record.won} won, {record.lost} lost), so {what} is served."
 
 
 def _why_none(nearest: float, planned: QuestionPlanned) -> str:

@@ -32,6 +32,11 @@ def test_a_question_may_come_from_stdin(mage: Command, runs_dir: Path, monkeypat
     assert "Task type" in outcome.out and "Answer: " in outcome.out
 
 
+def test_the_next_step_is_the_other_state(mage: Command, runs_dir: Path) -> None:
+    assert "--at start" in mage("ask", QUESTION).err
+    assert "--at latest" in mage("ask", QUESTION, "--at", "start").err
+
+
 def test_nothing_is_recorded(mage: Command, runs_dir: Path) -> None:
     before = {path: path.read_bytes() for path in (runs_dir / "first" / "log").rglob("*") if path.is_file()}
     mage("ask", QUESTION)

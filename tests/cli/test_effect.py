@@ -16,6 +16,7 @@ def test_without_a_yes_nothing_is_asked_and_the_other_numbers_are_printed(mage: 
     done = mage("effect", "first", "--top", "3")
     assert done.code == 0 and "calls of builtin/analogist" in done.err
     assert "association, not effect" in done.out and "never tossed" in done.out and " asked" in done.out
+    assert "Nothing was asked again. --yes asks at the price above" in done.out
     assert not (runs_dir / "first" / "effects").exists()
 
 
@@ -65,7 +66,7 @@ def test_what_does_not_exist_is_refused_by_name(mage: Command, runs_dir: Path) -
 def test_what_is_proved_harmful_goes_out_of_use_once_and_a_dry_run_only_says_so(mage: Command) -> None:
     measured(Path("runs"), 2, questions=120, top=6)
     looked = mage("memory", "prune", "2-asked", "--dry-run")
-    assert looked.code == 0 and "1 would go out of use" in looked.out and "25 of 55 right as they were" in looked.out
+    assert looked.code == 0 and "1 would go out of use" in looked.out and "27 of 64 right as they were" in looked.out
     refused = mage("evolve", "--from", "2-asked", "--prune", "--register-questions", "5")
     assert refused.code == 2 and "add --register" in refused.err
     assert json.loads(mage("memory", "list", "2-asked", "--status", "quarantined", "--json").out)["items"] == []

@@ -117,7 +117,7 @@ def test_a_control_says_what_it_showed_and_is_compared_with_its_state_first_and_
     mage("exam", "--at", "start", *few)
     mage("exam", *few)
     words = " ".join(mage("exam", *few, "--control", "permuted").out.split())
-    assert "Memories with the answers of others were shown to " in words and " of 6 questions, and nothing" in words
+    assert " of 6 questions were shown memories with each other's answers, " in words and " were shown none." in words
     first, then = (
         words.index(text) for text in ("Without the control, in exam 0003-latest: ", "Before, in exam 0002-")
     )

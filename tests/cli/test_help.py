@@ -56,3 +56,8 @@ def test_resume_lists_what_it_takes_and_none_of_what_it_only_compares(mage: Comm
     assert {"workers", "max-usd", "max-iterations", "data-dir"} <= listed
     assert not listed & {name.replace("_", "-") for name in CONFIG}
     assert "only compared" in " ".join(shown.split())
+
+
+def test_a_group_without_a_command_prints_its_help_once(mage: Command) -> None:
+    done = mage("key")
+    assert done.code == 2 and done.err.startswith("Usage: mage-es key") and done.err.count("Usage:") == 1

@@ -130,19 +130,19 @@ def test_the_preset_is_itself_a_setting(
 
 
 def test_an_unknown_preset_is_refused_with_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"--preset: 'papr' does not fit\. Did you mean paper"):
+    with pytest.raises(UsageError, match=r"--preset: 'papr' is not valid\. Did you mean paper"):
         resolve({"preset": "papr"}, environment={}, folder=tmp_path)
 
 
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        ({"pool": "0"}, "--pool: '0' does not fit. Give a whole number of at least 1."),
-        ({"pool": "x"}, "--pool: 'x' does not fit. Give a whole number."),
-        ({"exploration": "1.5"}, "--exploration: '1.5' does not fit. Give a number of at most 1.0."),
+        ({"pool": "0"}, "--pool: '0' is not valid. Give a whole number of at least 1."),
+        ({"pool": "x"}, "--pool: 'x' is not valid. Give a whole number."),
+        ({"exploration": "1.5"}, "--exploration: '1.5' is not valid. Give a number of at most 1.0."),
         (
             {"recency_weight": "0.3"},
-            "--recency-weight: '0.3' does not fit. Give an exact fraction such as 3/10, or a whole number.",
+            "--recency-weight: '0.3' is not valid. Give an exact fraction such as 3/10, or a whole number.",
         ),
     ],
 )

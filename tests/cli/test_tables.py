@@ -248,7 +248,7 @@ def test_a_question_shows_its_bundle_arms_and_verdict() -> None:
 @pytest.mark.parametrize(
     ("bound", "iterations", "parts"),
     [
-        (6, 20, ["waited at most 1 iteration for", "can wait 6 iterations\n    (n_fail up to 5/6, 8 types, 3 a time)"]),
+        (6, 20, ["waited at most 1 iteration for", "can wait 6 iterations\n    (n_fail up to 5/6, 8 task types, 3"]),
         (6, 6, ["can wait 6 iterations", "VACUOUS in a run of 6"]),
         (None, 6, ["nothing bounds that"]),
     ],

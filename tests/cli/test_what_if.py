@@ -78,7 +78,7 @@ def test_with_a_yes_it_is_asked_again_once_and_there_is_one_number(mage: Command
         ((), "Ask for one thing"),
         (("--guard", "off", "--arm", "cot"), "Ask for one thing"),
         (("--arm", "cott"), "'cott'"),
-        (("--guard", "paired"), "nothing would have been other"),
+        (("--guard", "paired"), "nothing would have been different"),
         (("--without", "zzzz"), "zzzz"),
     ],
 )

@@ -117,7 +117,7 @@ def test_the_limit_can_be_raised_and_is_named_where_it_is_no_number(
     monkeypatch.setenv("MAGE_ES_MAX_FILE_MIB", "8")
     assert len(contents(path)) == 3 * MIB
     monkeypatch.setenv("MAGE_ES_MAX_FILE_MIB", "-1")
-    with pytest.raises(UsageError, match="'-1' does not fit"):
+    with pytest.raises(UsageError, match="'-1' is not valid"):
         contents(path)
 
 

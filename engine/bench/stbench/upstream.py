@@ -29,7 +29,7 @@ def require() -> None:
 
 
 def distance(longitude: float, latitude: float, other_longitude: float, other_latitude: float) -> float | None:
-    """Return metres between points in degrees; None if one of them is not on Earth."""
+    """Return the distance in metres of two points given in degrees; None if one of them is not on Earth."""
     from geographiclib.geodesic import Geodesic
 
     values = (longitude, latitude, other_longitude, other_latitude)

@@ -138,7 +138,7 @@ def _learned(report: DiffReport) -> TextTable:
         largest = sorted(of_fate, key=lambda group: -len(groups[group]))[:SHOWN]
         shown += [_group_row(group, groups[group]) for group in largest]
     title = "What was learned" + (
-        f", without {len(groups) - len(shown)} more groups" if len(groups) > len(shown) else ""
+        f", {len(groups) - len(shown)} more groups not shown" if len(groups) > len(shown) else ""
     )
     return TextTable(title, ("", "kind", "task type", "number", "for example", "text"), shown, keys=3)
 
@@ -155,7 +155,7 @@ def _graph(report: DiffReport) -> TextTable:
     names = [(each.kind, each.name, *(("no", "yes") if each.is_new else ("yes", "no"))) for each in report.names]
     edges = [("edges", each.kind, str(each.before), str(each.after)) for each in report.edges]
     left = len(names) - SHOWN
-    title = "Knowledge graph" + (f", without {left} more names" if left > 0 else "")
+    title = "Knowledge graph" + (f", {left} more names not shown" if left > 0 else "")
     return TextTable(title, ("", "name", "before", "after"), [*names[:SHOWN], *edges], keys=2)
 
 

@@ -72,7 +72,10 @@ def effect(
         return
     pooled = [table("Kinds and types, as the coin has too few tosses for single memories", report.pooled)]
     parts = pooled if report.pooled else []
-    out.report(report, table(f"What memories of {found.id} are worth, in points", report.rows), *parts, *_notes(report))
+    notes = _notes(report)
+    if price.calls and not pays:
+        notes.append("Nothing was asked again. --yes asks at the price above; --max-usd or --max-calls sets a limit.")
+    out.report(report, table(f"What memories of {found.id} are worth, in points", report.rows), *parts, *notes)
     first = report.rows[0]
     ahead = ("show", first.name[:_DIGITS], found.id) if first.of == "memory" else ("list", found.id, "--sort", "effect")
     out.next(settings.again("memory", *ahead, names=("runs_dir",)))

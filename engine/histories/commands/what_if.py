@@ -40,10 +40,10 @@ def what_if(
     out: Output,
     without: Annotated[
         list[str] | None,
-        typer.Option("--without", metavar="ID", help="A memory that no prompt had shown; may be given several times."),
+        typer.Option("--without", metavar="ID", help="A memory that no prompt would have shown; may be repeated."),
     ] = None,
     arm: Annotated[
-        str, typer.Option("--arm", metavar="ARM", help="An arm that a bandit always drew, such as balanced or cot.")
+        str, typer.Option("--arm", metavar="ARM", help="The arm that a bandit would always have drawn, such as cot.")
     ] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Ask again at the printed price without a question.")] = False,
 ) -> None:
@@ -196,7 +196,7 @@ def _answered(report: WhatIfReport, found: WhatIfGuard) -> str:
     answered, all_of_them = len(found.verdicts), f"{found.snapshots} snapshots"
     if found.differs is not None:
         did, last = {True: "rolled back", False: "kept"}, found.verdicts[-1]
-        before = f"Before {_mark(found.differs)} nothing would have been other. " if answered > 1 else ""
+        before = f"Before {_mark(found.differs)} nothing would have been different. " if answered > 1 else ""
         return (
             f"{before}{_mark(found.differs)} was {did[last.restored is not None]} and would have been "
             f"{did[last.restores is not None]}: {found.ends}. So the record answers {answered} of {all_of_them}."

@@ -52,7 +52,8 @@ def table(title: str, rows: tuple[GainRow, ...]) -> TextTable:
 def _summary(report: GainReport) -> str:
     if not report.sessions:
         return f"{report.run_id}: no coin was tossed for any session. Serve it with --holdback above 0 to compare."
-    said = f"{report.run_id}: {report.sessions} sessions, {report.held_back} of them held back by the coin"
+    counted = "1 session" if report.sessions == 1 else f"{report.sessions} sessions"
+    said = f"{report.run_id}: {counted}, {report.held_back} of them held back by the coin"
     if report.said.low is not None and report.said.high is not None and not report.said.low <= 0 <= report.said.high:
         return f"{said}. One side gives more feedback than the other, so the gain compares different people."
     return said

@@ -19,18 +19,18 @@ ENVIRONMENTS = {
 }
 """Events with texts of environments, which have no subjects."""
 READABLE = """
-     about achievements action action_recipes agent anchors answer_of arm asked_sha256 baseline batch_id
-     benchmark by chain children common_shingles config config_sha256 context_id control custom_id data_sha256
-     done donor doubtful embedder embedder_sha256 embedding entity_id episode_id evolution exam examples
-     execution execution_model facts family fault form fresh frontier gold_digests golds_sha256 guidance_model
-     guiding_skill head_chain held_out id ids ids_sha256 into judge key kind label learned learner left licence
-     marker memory_id memory_ids metric model name newly_observed outcome package_sha256 package_version parent path
-     place
-     planning principles probes_sha256 projection provider_id purpose quarantined question_hash question_id
-     questions_sha256 reason recipe_id repeats request_sha256 resembling revisits rival role root routing_arm
-     run_id saw scorer_sha256 search search_arm seen served_by sha256 shingles shots skill source split
-     stop_reason store subject_id target task_type task_type_source template text_digests texts_sha256 tool_id
-     type value vectors_sha256 verifier wanted what wording writer
+     about achievements action action_recipes after agent anchors answer_of arm asked_sha256 baseline batch_id
+     before benchmark by chain children common_shingles config config_sha256 context_id control custom_id
+     data_sha256 done donor doubtful embedder embedder_sha256 embedding entity_id episode_id evolution exam
+     examples execution execution_model facts family fault form fresh frontier gold_digests golds_sha256
+     guidance_model guiding_skill head_chain held_out id ids ids_sha256 into judge key kind label learned learner
+     left licence marker memories memory_id memory_ids metric model name newly_observed outcome package_sha256
+     package_version parent path place planning principles probes_sha256 projection prompt_after prompt_before
+     provider_id purpose quarantined question_hash question_id questions_sha256 reason recipe_id repeats
+     request_sha256 resembling revisits rival role root routing_arm run_id saw scorer_sha256 search search_arm seen
+     served_by sha256 shingles shots skill source split stop_reason store subject_id target task_type
+     task_type_source template text_digests texts_sha256 tool_id type value vectors_sha256 verb verifier wanted
+     what wording writer
 """
 """Fields that say nothing of a subject: ids, names, what is counted, hashes that are keyed or of nothing private."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from mage_es.cli.output import agreed
 from mage_es.cli.settings import Settings
@@ -10,6 +12,8 @@ from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:
     from mage_es.engine.session.reasking import AskingPrice
+
+YesOption = Annotated[bool, typer.Option("--yes", help="Proceed at the printed price without asking.")]
 
 
 def priced(price: AskingPrice, how: str, basis: str) -> str:

@@ -114,7 +114,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Least cosine for a type strategy; the paper's is 0.55; 0: relative to how near its own type's questions are to
     it."""
     reasoning_cap: Count = 2000
-    """Characters of the learner's reasoning kept in a success memory, cut at a line border."""
+    """Characters of the learner's reasoning kept in a success memory, cut at a line break."""
 
     cascade_principles: bool = False
     """Cascade part A, appendix "Cascade-Retrieval Components": principles of all prerequisite skills."""

@@ -74,7 +74,7 @@ class UpgradeReport(msgspec.Struct, frozen=True, kw_only=True):
     `benefit` has the paired record by task type, and what is served; the last is for all types. `memories` are those
     that were shown, the most harmful first; `words` are all cases in the old model's words together, None if none was
     shown. `standings` are the exams, old before new, bare before with memories; `kept` is None if one of the four is
-    missing. `calls` were made for the upgrade, `learned_with` for all that the parent had learned.
+    missing. `calls` is how many calls the upgrade took, `learned_with` how many the parent had taken to learn.
     """
 
     run_id: str

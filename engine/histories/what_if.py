@@ -111,7 +111,7 @@ class WhatIfAnswers(msgspec.Struct, frozen=True, kw_only=True):
     (`again_right` of them right), `estimated` are estimated and `open` are unknown; the rest is exactly as recorded.
 
     `share` is the share of right answers there would have been, in percent, and `points` the difference to the recorded
-    one with its interval (95 %): that of the estimate, or, where none is needed, that of other questions like these.
+    one with its interval (95 %): the estimate's, or, if nothing is estimated, the one for other questions like these.
     Where any are open there is neither, and `least_share` and `most_share` are what it is if all of those are wrong, or
     right.
     """

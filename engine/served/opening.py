@@ -149,8 +149,8 @@ def _require_layout(served: Run, world: World, layout: str) -> None:
     """Raise `UsageError` if an existing run shows cases in another way, which its anchors measure."""
     if layout and layout != (now := world.setting.config.form):
         raise UsageError(
-            f"{served.id} was started with --layout {now}, which its anchors and exams measure: omit it, or start "
-            "another one with `--name`."
+            f"{served.id} has shown cases as {now} since it began, and its anchors and exams measure that: omit "
+            "--layout, or start another run with `--name`."
         )
 
 

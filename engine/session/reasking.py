@@ -2,13 +2,13 @@
 with another instruction (`mage_es.gepa`).
 
 Rules
-    - Plans, calls and verdicts are recorded in a log of their own within the run. The run's own log is only told, at
-      the end or after a stop, what that cost and found, and the head of the other (`questions.reasked`); its digests
-      stay as they are.
+    - Plans, calls and verdicts are recorded in a log of their own within the run. At the end, or after a stop, the
+      run's own log gets one event (`questions.reasked`): what that cost and found, and the head of the other log. The
+      run's digests do not change.
     - While another process writes the run, such as a proxy that serves it, that is left to the next asking; so it is
       after a kill.
     - A reply that the run's log, an exam's or this one has for the same request, by its hash, is not asked for again.
-    - Who answers is the model that answered in the run.
+    - The model is the one that answered in the run.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from mage_es.engine.session.effects import Effects
 from mage_es.engine.session.following import CompletedMove, PendingCourse, answer_all, in_prefix_order
 from mage_es.engine.session.judge import judged
 from mage_es.events.digests import sha256_text
-from mage_es.events.errors import Interrupted, LogError, RunLocked, UsageError
+from mage_es.events.errors import Interrupted, LogError, PrerequisiteError, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (
     AnswerJudged,
@@ -246,7 +246,8 @@ async def asking_again(
     """Open the log of what is asked again, and clients for the models; one budget covers all that was ever asked
     again. At the end, or after a stop, the run's own log records what was `found`.
 
-    Raises `RunLocked` if another process asks questions of the run again.
+    Raises `RunLocked` if another process asks questions of the run again, and `PrerequisiteError` if the log of what
+    was asked before is missing.
     """
     part = run.reasked
     with _on_record(run, found) as log:
@@ -277,11 +278,16 @@ def _on_record(run: Run, found: Callable[[], QuestionsReasked]) -> Iterator[Log]
         whole: Log | None = None
         with suppress(RunLocked):
             whole = opened.enter_context(Log.open(run.log_path, clock=clock))
+        reader = LogReader(run.log_path)
         part.path.mkdir(parents=True, exist_ok=True)
         if part.events:
             own = Log.open(part.log_path, clock=clock)
+        elif next(reader.of(QuestionsReasked), None):
+            raise PrerequisiteError(
+                f"{part.log_path} is missing, and its answers were paid for: restore it from a backup of {run.id}."
+            )
         else:  # by the name that the run began with, whatever its folder is called by now
-            own = part._replace(id=f"{LogReader(run.log_path).run}/reasked").begin()
+            own = part._replace(id=f"{reader.run}/reasked").begin()
         try:
             with own:
                 yield own

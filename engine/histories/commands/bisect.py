@@ -9,7 +9,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
-from mage_es.cli.paying import priced, require_agreement
+from mage_es.cli.paying import YesOption, priced, require_agreement
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.engine.histories.commands.diff import parts
@@ -45,7 +45,7 @@ def bisect(
     bad: Annotated[
         str, typer.Option("--bad", metavar="MARKER", help="The later moment. [default: the last with a value]")
     ] = "",
-    yes: Annotated[bool, typer.Option("--yes", help="Ask at the printed price without a question.")] = False,
+    yes: YesOption = False,
 ) -> None:
     """Find the first iteration, then the first memory, that flips a metric or the answer to a question.
 

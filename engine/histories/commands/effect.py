@@ -8,7 +8,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
-from mage_es.cli.paying import agrees, priced
+from mage_es.cli.paying import YesOption, agrees, priced
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.engine.config import MOST
@@ -42,7 +42,7 @@ def effect(
     top: Annotated[
         int, typer.Option("--top", min=1, max=MOST, help="How many of the memories that most questions saw.")
     ] = 20,
-    yes: Annotated[bool, typer.Option("--yes", help="Ask again at the printed price without a question.")] = False,
+    yes: YesOption = False,
 ) -> None:
     """Measure what memories are worth: questions asked again without them, the coin of `--coin`, and an association.
 

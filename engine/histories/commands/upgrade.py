@@ -10,7 +10,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, RunIdOption, examples, takes
 from mage_es.cli.output import Output, TextTable, percent
-from mage_es.cli.paying import require_agreement
+from mage_es.cli.paying import YesOption, require_agreement
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import benefit
@@ -58,7 +58,7 @@ def upgrade(
         ),
     ] = None,
     run_id: RunIdOption = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Proceed at the printed price without asking.")] = False,
+    yes: YesOption = False,
 ) -> None:
     """Give what a run learned to another model, test it again on recorded questions, and see which memories help.
 

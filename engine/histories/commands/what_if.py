@@ -8,7 +8,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
-from mage_es.cli.paying import agrees, priced
+from mage_es.cli.paying import YesOption, agrees, priced
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 
@@ -45,7 +45,7 @@ def what_if(
     arm: Annotated[
         str, typer.Option("--arm", metavar="ARM", help="The arm that a bandit would always have drawn, such as cot.")
     ] = "",
-    yes: Annotated[bool, typer.Option("--yes", help="Ask again at the printed price without a question.")] = False,
+    yes: YesOption = False,
 ) -> None:
     """Say what would have been without some memories, with one arm always, or with another guard or gate.
 

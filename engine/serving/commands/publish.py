@@ -8,7 +8,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
-from mage_es.cli.paying import priced, require_agreement
+from mage_es.cli.paying import YesOption, priced, require_agreement
 from mage_es.cli.progress import ProgressDisplay
 from mage_es.cli.session import watched
 from mage_es.cli.settings import Settings
@@ -30,9 +30,7 @@ def publish(
         str | None,
         typer.Option("--execution", metavar="MODEL", help="Address at which the run's execution model is served now."),
     ] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Ask the anchors at the printed price without a question.")
-    ] = False,
+    yes: YesOption = False,
 ) -> None:
     """Publish what clients said about a served run: proposed memories, and rewards of the ways to search them.
 

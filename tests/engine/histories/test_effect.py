@@ -20,7 +20,7 @@ from mage_es.engine.verbs.backup import backup, restore
 from mage_es.engine.verbs.erase import erase
 from mage_es.engine.verbs.memory import memories
 from mage_es.engine.verbs.verify import verify
-from mage_es.events.errors import BudgetReached, RunLocked, UsageError
+from mage_es.events.errors import BudgetReached, PrerequisiteError, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import ModelCalled, QuestionPlanned, QuestionsReasked
 from tests.bench.effect import measured
@@ -98,6 +98,15 @@ def test_verify_names_a_damaged_file_of_what_was_asked_again(run: Run) -> None:
     file.write_bytes(file.read_bytes()[:-40] + bytes(40))
     [failed] = [check for check in verify(run).checks if not check.ok]
     assert failed.name == "asked again" and failed.damaged and file.name in failed.detail
+
+
+def test_nothing_is_paid_for_twice_where_the_answers_that_the_run_names_are_missing(run: Run) -> None:
+    learner = Watched()
+    effect(run, top=1, reask=True)
+    shutil.rmtree(run.reasked.log_path)
+    with pytest.raises(PrerequisiteError, match=r"missing.* restore it from a backup"):
+        effect(run, top=1, reask=True, execution=learner)
+    assert not learner.asked and not run.reasked.log_path.exists()
 
 
 def test_what_a_renamed_run_asks_again_is_its_own(run: Run) -> None:

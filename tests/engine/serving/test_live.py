@@ -96,7 +96,7 @@ def test_the_layout_is_that_of_the_served_run_from_its_begin_on(serve: Serve, pa
     live.close(), own.close()
     assert [event.layout for event in LogReader(live.run.log_path).of(ServingStarted)] == ["turns"]
     assert serve(name="as-turns").layout.form == "turns"
-    with pytest.raises(UsageError, match=r"started with --layout sections.* omit it"):
+    with pytest.raises(UsageError, match=r"has shown cases as sections since it began.* omit --layout"):
         serve(run=parent, bounds=NoteBounds(layout="turns"))
 
 

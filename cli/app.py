@@ -17,19 +17,14 @@ from mage_es.cli import (
     evolve,
     exam,
     explain,
-    key,
     log,
     memory,
     new,
     prune,
-    receipt,
     replay,
-    reproduce,
     resume,
     runs,
-    score,
     show,
-    verify,
 )
 from mage_es.cli.completion import InstallOption, ShowOption
 from mage_es.cli.entries import CommandEntry, GroupEntry
@@ -74,7 +69,6 @@ KERNEL = (
     CommandEntry("Learn", 20, resume.resume, resume.EXAMPLES),
     CommandEntry("Measure", 10, exam.exam, exam.EXAMPLES),
     CommandEntry("Measure", 20, baseline.baseline, baseline.EXAMPLES),
-    CommandEntry("Measure", 50, score.score, score.EXAMPLES),
     GroupEntry(
         *("Look", 10, "runs", "List the runs, show one, delete one."),
         list=(runs.list_all, runs.LIST_EXAMPLES),
@@ -98,15 +92,6 @@ KERNEL = (
     ),
     CommandEntry("Look", 80, log.log, log.EXAMPLES),
     CommandEntry("Check and keep", 10, replay.replay, replay.EXAMPLES),
-    CommandEntry("Check and keep", 20, verify.verify, verify.EXAMPLES),
-    CommandEntry("Check and keep", 30, receipt.receipt, receipt.EXAMPLES),
-    GroupEntry(
-        *("Check and keep", 40, "key", "Make a key, sign a run's head, witness one."),
-        new=(key.new, key.NEW_EXAMPLES),
-        sign=(key.sign, key.SIGN_EXAMPLES),
-        cosign=(key.cosign, key.COSIGN_EXAMPLES),
-    ),
-    CommandEntry("Check and keep", 50, reproduce.reproduce, reproduce.EXAMPLES),
     CommandEntry("Check and keep", 70, backup.backup, backup.BACKUP_EXAMPLES),
     CommandEntry("Check and keep", 80, backup.restore, backup.RESTORE_EXAMPLES),
     CommandEntry("Check and keep", 90, erase.erase, erase.EXAMPLES),

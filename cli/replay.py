@@ -62,7 +62,7 @@ def replay(
 
 
 def _check(run: Run, settings: Settings, out: Output) -> None:
-    from mage_es.engine.theorems.recheck import recheck
+    from mage_es.engine.verbs.recheck import recheck
     from mage_es.events.log import LogReader
 
     checks = recheck(LogReader(run.log_path), run.snapshots_path)

@@ -9,12 +9,10 @@ from mage_es.cli.output import TextTable, percent
 
 if TYPE_CHECKING:
     from mage_es.engine.served.frozen import BundleMember
-    from mage_es.engine.theorems.check import Check
-    from mage_es.engine.theorems.grounds import Ground
-    from mage_es.engine.theorems.recheck import IterationCheck
     from mage_es.engine.verbs.agents import MissingGuidance
     from mage_es.engine.verbs.baseline import BaselineReport
     from mage_es.engine.verbs.exam_report import ExamReport, GroupScore
+    from mage_es.engine.verbs.recheck import IterationCheck
     from mage_es.engine.verbs.replay import ReplayReport
     from mage_es.engine.verbs.show import QuestionReport
     from mage_es.engine.verbs.summary import (
@@ -393,28 +391,6 @@ def rechecked(checks: Iterable[IterationCheck]) -> TextTable:
         for check in checks
     ]
     return TextTable("Every iteration folded again", ("iteration", "equal", "first difference", "field"), rows)
-
-
-def checks(title: str, found: Iterable[Check]) -> TextTable:
-    rows = [
-        (
-            *(check.name, check.result, check.measured, check.bound),
-            *(str(check.seq) if check.seq else "", check.detail),
-        )
-        for check in found
-    ]
-    return TextTable(title, ("check", "result", "measured", "allowed", "breaks at event", "detail"), rows)
-
-
-def grounds(rows: Iterable[Ground]) -> list[TextTable]:
-    """Return what each claim rests on; [] for a damaged log, which supports no claim."""
-    words = {
-        "recomputed": "proved by recomputing",
-        "a head you kept": "proved if you kept the head",
-        "belief": "must be believed",
-    }
-    lines = [(words[row.rests_on], row.claim, row.state) for row in rows]
-    return [TextTable("What this rests on", ("how", "claim", "this run"), lines)] if lines else []
 
 
 def bundle(members: tuple[BundleMember, ...]) -> TextTable | str:

@@ -20,13 +20,13 @@ ROOMED = ("engine", "events")
 HOUSE: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "wings": (
         (
-            *("engine.bench", "engine.histories", "engine.neighbours", "engine.players"),
+            *("engine.auditing", "engine.bench", "engine.histories", "engine.neighbours", "engine.players"),
             *("engine.serving", "engine.study", "engine.testing", "engine.viewing"),
         ),
     ),
     "commands": (("cli",),),
     "verbs": (("engine.verbs",), ("engine.served", "engine.telemetry")),
-    "work": (("engine.loop",), ("engine.theorems",), ("engine.session",), ("engine.run",)),
+    "work": (("engine.loop",), ("engine.session",), ("engine.run",)),
     "agents": (
         ("engine.embedders",),
         ("engine.decide", "engine.models"),
@@ -70,6 +70,7 @@ SHELL = {
     "cli": "reads the environment of its user and shows how long things take",
     "events.disk.keys": "keys and nonces are dice that cannot be guessed",
     "events.errors": "knows which values of the environment are secrets",
+    "engine.auditing.reproduce": "reports how long it took",
     "engine.benchmarks.files": "a user may raise how much of a file is read",
     "engine.embedders.served": "measures the latency of a server's reply",
     "engine.study.commands": "as cli",
@@ -90,7 +91,6 @@ SHELL = {
     "engine.session.batches": "a provider's batch is polled for",
     "engine.verbs.exam": "reports how long an exam took",
     "engine.verbs.replay": "reports how long a replay took",
-    "engine.verbs.reproduce": "reports how long it took",
     "engine.viewing.access": "a link expires, and the secret that signs it is dice that cannot be guessed",
 }
 """The rooms and modules that read a clock, the environment or unseeded dice, each with its reason."""
@@ -156,10 +156,10 @@ def test_the_house_has_eight_floors_at_most_and_every_room_imports_only_rows_bel
 
 def test_an_import_that_climbs_or_goes_next_door_is_found() -> None:
     upwards = ast.parse("from mage_es.engine.loop import run_iterations")
-    beside = ast.parse("def f():\n    import mage_es.engine.theorems.log")
+    beside = ast.parse("def f():\n    import mage_es.engine.models.registry")
     down = ast.parse("from mage_es.events.log import Log")
     assert list(climbs({"engine.rules.mastery": upwards})) == ["engine.rules.mastery -> engine.loop"]
-    assert list(climbs({"engine.session.call": beside})) == ["engine.session.call -> engine.theorems.log"]
+    assert list(climbs({"engine.decide": beside})) == ["engine.decide -> engine.models.registry"]
     assert not list(climbs({"engine.session.call": down}))
     vocabulary = ast.parse("from mage_es.events.vocabulary import MAGE_ES")
     for log in ("care.verify", "log.writer", "segments.reader", "wal.bodies", "disk.keys", "facts.vocabulary"):

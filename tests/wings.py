@@ -3,7 +3,7 @@
 Rules
     - The copy is the package as it is installed, without the wing's folder and entry points, first on the path.
     - Every module of it but those of the front door is imported, the command line starts, and a model of Python learns
-      from own tasks, is examined, and its run is replayed and verified.
+      from own tasks, is examined, and its run is replayed, and verified unless that is what was deleted.
     - Then quick tests of the kernel run: those that name no module of the wing.
 """
 
@@ -20,12 +20,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-WINGS = ("bench", "histories", "neighbours", "players", "serving", "study", "testing", "viewing")
+WINGS = ("auditing", "bench", "histories", "neighbours", "players", "serving", "study", "testing", "viewing")
 TESTS = ("tests/projections",)
 
 LEFT = """
 import importlib, json, pkgutil, tempfile
 import mage_es
+from mage_es.engine.seams.plugins import plugins
 
 for module in pkgutil.walk_packages(mage_es.__path__, "mage_es."):
     if not module.ispkg and module.name.count(".") == 1:  # the front door, whose names may be the wing's
@@ -62,8 +63,8 @@ with tempfile.TemporaryDirectory() as folder:
     found = mage_es.find_run(folder, run)
     assert mage_es.examine(found, execution=Adder()).total == 5
     assert all(check.equal for check in mage_es.replay(found).checks)
-    assert mage_es.verify(found).ok
-print("own tasks are learned, examined, replayed and verified")
+    assert "verify" not in plugins("mage_es.verbs") or mage_es.verify(found).ok
+print("own tasks are learned, examined and replayed")
 """
 
 

@@ -19,6 +19,8 @@ from __future__ import annotations
 TYPE_CHECKING = False  # type checkers know it by name; typing's own would take most of the time of this import
 
 if TYPE_CHECKING:
+    from mage_es.engine.auditing.reproduce import ReproduceReport, areproduce, reproduce
+    from mage_es.engine.auditing.verify import VerifyReport, averify, verify
     from mage_es.engine.benchmarks.tasks.benchmark import TaskRow as Task
     from mage_es.engine.benchmarks.tasks.scorers import Scoring as Scorer
     from mage_es.engine.benchmarks.tasks.scorers import TaskScore as Score
@@ -58,12 +60,10 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.memory import CascadeReceipt, acascade, acurate, cascade, curate
     from mage_es.engine.verbs.prune import PruneReport, aprune, prune
     from mage_es.engine.verbs.replay import ReplayReport, areplay, replay
-    from mage_es.engine.verbs.reproduce import ReproduceReport, areproduce, reproduce
     from mage_es.engine.verbs.resume import aresume, resume
     from mage_es.engine.verbs.runs import summarise
     from mage_es.engine.verbs.show import QuestionReport, show
     from mage_es.engine.verbs.summary import RunSummary
-    from mage_es.engine.verbs.verify import VerifyReport, averify, verify
     from mage_es.events.errors import (
         BudgetReached,
         Interrupted,

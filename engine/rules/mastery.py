@@ -15,8 +15,8 @@ def ratchet(mastery: float, evidence: float, *, increase: float, decay: float) -
     [Eq. 2] Without evidence there is no step.
     """
     # Two cases, not one formula: with gamma < alpha a bad iteration costs less than a good one brings, so mastery that
-    # was reached is not lost to noise. `config.mastery_increase` is alpha and `config.mastery_decay` gamma; Theorem 3's
-    # check (theorems/ratchet.py) reads both from the run and holds for any values in [0, 1].
+    # was reached is not lost to noise. `config.mastery_increase` is alpha and `config.mastery_decay` gamma; `verify`
+    # checks Theorem 3 with those of the run, for any values in [0, 1].
     if evidence >= mastery:
         return increase * evidence + (1 - increase) * mastery
     return mastery - decay * (mastery - evidence)

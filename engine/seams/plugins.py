@@ -10,6 +10,7 @@
     mage_es.methods        a function of the `RunView` of a run that returns a `Method`
     mage_es.baselines      a `Baseline` (engine/baselines/table.py)
     mage_es.commands       a sequence of `CommandEntry`s (cli/entries.py); its name is the wing's
+    mage_es.verbs          a function of a wing that others need: `verify`, `rejudge`
 
 An entry point may also name a table of such things, in which each has the name of its entry point.
 
@@ -43,6 +44,7 @@ Group = Literal[
     "mage_es.methods",
     "mage_es.baselines",
     "mage_es.commands",
+    "mage_es.verbs",
 ]
 
 _ENDINGS = (".dist-info", ".egg-info")
@@ -130,6 +132,13 @@ def load(group: Group, name: str) -> Any:
         if entry.is_ours:
             raise
         raise faulty(group, name, f"cannot be imported: {type(error).__name__}: {error}") from error
+
+
+def verb(name: str) -> Any:
+    """Return the function of a wing. Raises `PrerequisiteError` where that wing is not installed."""
+    if name not in plugins("mage_es.verbs"):
+        raise PrerequisiteError(f"{name} is not installed here, as its wing was deleted: install mage-es again.")
+    return load("mage_es.verbs", name)
 
 
 def open_plugin(group: Group, name: str, function: Callable[..., Any], *arguments: object) -> Any:

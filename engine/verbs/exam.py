@@ -48,11 +48,11 @@ from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.model import Model
+from mage_es.engine.seams.plugins import verb
 from mage_es.engine.session.session import Session
 from mage_es.engine.telemetry.extra import followed_by
 from mage_es.engine.verbs.exam_report import ExamReport, report_of
 from mage_es.engine.verbs.forms import blocking, typed
-from mage_es.engine.verbs.rejudge import judged_anew
 from mage_es.engine.verbs.trials import require_room
 from mage_es.events.care import root_of
 from mage_es.events.digests import sha256_text
@@ -176,7 +176,7 @@ def _require_scorer(reader: LogReader, wanted: ExamOpened) -> None:
 
 def _rejudge(run: Run, world: World) -> None:
     with Log.open(run.log_path, clock=clock) as log:
-        if drafts := list(judged_anew(run, LogReader(run.log_path), world)):
+        if drafts := list(verb("rejudge")(run, LogReader(run.log_path), world)):
             log.append(drafts)
 
 

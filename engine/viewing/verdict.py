@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from mage_es.engine.run.directory import Run
-from mage_es.engine.theorems.check import Check
-from mage_es.engine.verbs.verify import verify
-from mage_es.events.errors import MageError
+from mage_es.engine.seams.check import Check
+from mage_es.engine.seams.plugins import verb
+from mage_es.events.errors import MageError, PrerequisiteError
 
 
 def beside(run: Run) -> Future[dict[str, Any]]:
@@ -30,9 +30,10 @@ def beside(run: Run) -> Future[dict[str, Any]]:
 def verdict(run: Run) -> dict[str, Any]:
     """Return the row of `verify`."""
     try:
-        checks = verify(run).checks
+        checks: tuple[Check, ...] = verb("verify")(run).checks
     except (MageError, OSError) as error:
-        checks = (Check(name="log", ok=False, detail=str(error), damaged=True),)
+        is_damaged = not isinstance(error, PrerequisiteError)
+        checks = (Check(name="log", ok=False, detail=str(error), damaged=is_damaged),)
     broken = [check for check in checks if not check.ok]
     return {
         "ok": not broken,

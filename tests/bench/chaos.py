@@ -27,9 +27,9 @@ from unittest.mock import patch
 
 from msgspec.structs import replace
 
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.players.worlds.wordmath import benchmark as wordmath
 from mage_es.engine.run.directory import Run
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     Digest,

@@ -8,8 +8,9 @@ import pytest
 from mage_es.cli import tables
 from mage_es.cli.exam import examined
 from mage_es.cli.output import TextTable
+from mage_es.engine.auditing.commands.tables import checks
+from mage_es.engine.seams.check import Check
 from mage_es.engine.served.frozen import BundleMember
-from mage_es.engine.theorems.check import Check
 from mage_es.engine.verbs.agents import MissingGuidance
 from mage_es.engine.verbs.exam_report import ExamReport, GroupScore
 from mage_es.engine.verbs.replay import DigestCheck, ReplayReport
@@ -203,7 +204,7 @@ def test_the_share_of_cached_input_is_shown_where_the_provider_told_of_any() -> 
 def test_a_failed_check_stands_out() -> None:
     broken = Check(name="splits", ok=False, detail="overlap", measured="2 shared", bound="0 shared", seq=17)
     found = (Check(name="hashes", ok=True, detail="9 files"), broken)
-    assert tables.checks("", found).rows == [
+    assert checks("", found).rows == [
         ("hashes", "ok", "", "", "", "9 files"),
         ("splits", "FAILED", "2 shared", "0 shared", "17", "overlap"),
     ]

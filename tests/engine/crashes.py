@@ -30,16 +30,16 @@ from random import Random
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
+from mage_es.engine.auditing.theorems.growth import check_growth
+from mage_es.engine.auditing.theorems.leaks import check_leaks
+from mage_es.engine.auditing.theorems.ratchet import check_ratchet
+from mage_es.engine.auditing.theorems.replay import check_replay
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.players.worlds.wordmath import benchmark as wordmath
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.model import Completion, Model, Request
-from mage_es.engine.theorems.growth import check_growth
-from mage_es.engine.theorems.leaks import check_leaks
-from mage_es.engine.theorems.ratchet import check_ratchet
-from mage_es.engine.theorems.recheck import check_replay
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.resume import resume
 from mage_es.events.care import verify_log

@@ -10,6 +10,8 @@ import msgspec
 import pytest
 
 import mage_es
+from mage_es.engine.auditing.theorems.forms import check_forms
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.rules.forms import rival_of, to_try
 from mage_es.engine.run.directory import Run, find_run
@@ -17,10 +19,8 @@ from mage_es.engine.run.memories import bare_setting
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import first_event
 from mage_es.engine.serving.live import LiveRun
-from mage_es.engine.theorems.forms import check_forms
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.runs import summarise
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     AnswerJudged,

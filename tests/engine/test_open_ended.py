@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.models.registry import Models, open_model
@@ -20,7 +21,6 @@ from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.show import show
 from mage_es.engine.verbs.transcript import CallReport
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,

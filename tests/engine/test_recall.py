@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.players.prompts import json_block
@@ -22,7 +23,6 @@ from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import ExamReport, examine
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.show import show
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, ModelCalled, QuestionPlanned, RecallCompared
 

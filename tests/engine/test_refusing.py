@@ -7,13 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import open_world
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.verbs.evolve import evolve
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import MemoryAppended, MemoryRefused, ModelCalled
 from tests.engine.conftest import SMALL

@@ -8,6 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mage_es.engine.auditing.theorems.requests import check_requests
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.rules import prompt
 from mage_es.engine.run.directory import Run
@@ -16,12 +18,10 @@ from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.run.world import first_event, templates_of
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.seams.pieces import in_pieces, together
-from mage_es.engine.theorems.requests import check_requests
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.show import show
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import Interrupted
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import Event, IterationClosed, ModelCalled, QuestionPlanned, Record, Sent, Span

@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.verbs.evolve import evolve
-from mage_es.engine.verbs.verify import verify
 from tests.hostile.attacks import INJECTIONS, TERMINAL
 
 WORDS = [

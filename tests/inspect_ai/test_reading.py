@@ -15,7 +15,7 @@ from inspect_ai.solver import multiple_choice
 from mage_es import PrerequisiteError, Run
 from mage_es.engine.benchmarks.files import VARIABLE
 from mage_es.engine.benchmarks.registry import open_benchmark
-from mage_es.engine.verbs.score import score
+from mage_es.engine.study.score import score
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ExamClosed
 from tests.cli.conftest import Command, mage

@@ -19,6 +19,7 @@ import pytest
 
 pytest.importorskip("sentence_transformers", reason="needs the extra sentence-transformers")
 
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.embedders.registry import open_embedder
@@ -28,7 +29,6 @@ from mage_es.engine.run.world import reopen_world
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.replay import replay
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.log import LogReader
 from tests.minilm.paraphrases import PARAPHRASES

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mage_es.engine.auditing.theorems.inference import learning_types
 from mage_es.engine.commands import PlanAnswers
 from mage_es.engine.courses import Ask, Finish, Use, advance, begin
 from mage_es.engine.decide import decide
 from mage_es.engine.session.course_choice import planned_course
-from mage_es.engine.theorems.inference import learning_types
 from mage_es.events.vocabulary import Purpose, QuestionPlanned
 from tests.properties.machine import Life
 from tests.properties.test_machine import RunMachine

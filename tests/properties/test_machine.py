@@ -7,11 +7,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from mage_es.engine.theorems.coverage import check_coverage
-from mage_es.engine.theorems.growth import check_growth
-from mage_es.engine.theorems.leaks import check_leaks
-from mage_es.engine.theorems.ratchet import check_ratchet
-from mage_es.engine.theorems.recheck import check_replay
+from mage_es.engine.auditing.theorems.coverage import check_coverage
+from mage_es.engine.auditing.theorems.growth import check_growth
+from mage_es.engine.auditing.theorems.leaks import check_leaks
+from mage_es.engine.auditing.theorems.ratchet import check_ratchet
+from mage_es.engine.auditing.theorems.replay import check_replay
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import Phase
 from tests.properties.machine import CONFIG, PATH, START, Life, world_of

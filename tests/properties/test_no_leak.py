@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
+from mage_es.engine.auditing.theorems.leaks import WRITTEN
 from mage_es.engine.briefs import AuthoredChild, AuthoredSkill, OntologyReply, SplittingReply
 from mage_es.engine.commands import InduceOntology
 from mage_es.engine.decide import decide
@@ -18,7 +19,6 @@ from mage_es.engine.rules.rotation import ActionTurn
 from mage_es.engine.rules.splitting import split
 from mage_es.engine.testing.stages import flat
 from mage_es.engine.testing.strategies import history
-from mage_es.engine.theorems.leaks import WRITTEN
 from mage_es.events.vocabulary import (
     Draft,
     Event,

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mage_es.engine.auditing.theorems.replay import check_replay
 from mage_es.engine.testing.stages import Stage, drafts_of, folded, shuffled
 from mage_es.engine.testing.strategies import histories
-from mage_es.engine.theorems.recheck import check_replay
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import IterationClosed
 from mage_es.projections.fold import State, fold

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import mage_es
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.histories.bisect import BisectReport, bisect, bisect_price
 from mage_es.engine.histories.diff import diff
 from mage_es.engine.histories.effect import effect
@@ -22,7 +23,6 @@ from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.memory import curate
 from mage_es.engine.verbs.runs import summarise
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import BudgetReached, PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ModelCalled, QuestionPlanned, QuestionsReasked

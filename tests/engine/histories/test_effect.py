@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 import mage_es
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.histories.effect import effect, effect_price
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.run.directory import Run, clock, delete_run
@@ -19,7 +20,6 @@ from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.verbs.backup import backup, restore
 from mage_es.engine.verbs.erase import erase
 from mage_es.engine.verbs.memory import memories
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import BudgetReached, PrerequisiteError, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import ModelCalled, QuestionPlanned, QuestionsReasked

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.histories.merge import MergeReport, merge
 from mage_es.engine.rules.leaks import Guarded, hashes_of, texts_of
@@ -27,7 +28,6 @@ from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.memory import curate, memories, memory
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.runs import summarise
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import Interrupted, PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (

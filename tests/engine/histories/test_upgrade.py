@@ -10,6 +10,9 @@ from typing import TypeVar
 import msgspec
 import pytest
 
+from mage_es.engine.auditing.theorems.benefit import check_benefit
+from mage_es.engine.auditing.theorems.reproof import check_reproof
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config, parse
 from mage_es.engine.histories.commands.upgrade import priced, verdict
 from mage_es.engine.histories.upgrade import upgrade, upgrade_price
@@ -21,13 +24,10 @@ from mage_es.engine.run.pricing import Price, Prices
 from mage_es.engine.run.runtime import Limits, Runtime
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.seams.model import Completion, Request
-from mage_es.engine.theorems.benefit import check_benefit
-from mage_es.engine.theorems.reproof import check_reproof
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import BudgetReached, Interrupted, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (

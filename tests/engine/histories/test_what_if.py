@@ -12,11 +12,11 @@ import pytest
 from pytest import approx
 
 import mage_es
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.histories.effect import effect
 from mage_es.engine.histories.what_if import WhatIfAnswers, WhatIfReport, what_if, what_if_price
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.inheriting import first_iteration
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import BudgetReached, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (

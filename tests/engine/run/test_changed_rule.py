@@ -7,6 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mage_es.engine.auditing.theorems.benefit import check_benefit
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.benchmarks.tasks.spec import TaskSpec
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
@@ -16,9 +18,7 @@ from mage_es.engine.rules.drift import since
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.world import state_of
 from mage_es.engine.served.frozen import freeze, question_of
-from mage_es.engine.theorems.benefit import check_benefit
 from mage_es.engine.verbs.evolve import evolve
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import BenefitDecided, Event, MemoryAppended, Record
 from tests.bench.hostile import Hostility, Nearest, Ticket, tickets

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.benchmarks.tasks.spec import TaskSpec
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
@@ -17,7 +18,6 @@ from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.served.frozen import FrozenRun, freeze, question_of
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.memory import memory
-from mage_es.engine.verbs.verify import verify
 from tests.bench.hostile import Hostility, Nearest, Ticket, tickets
 
 RULE = LabelRule(Dice("hostile/2"), KIND.levels[1])

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mage_es.engine.auditing.theorems.replay import check_replay
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.inheriting import OWN_ACCOUNTS, inheritance, last_inherited, learned_by
 from mage_es.engine.run.runtime import Limits, Runtime
 from mage_es.engine.testing.stages import Stage, drafts_of
 from mage_es.engine.testing.strategies import histories
-from mage_es.engine.theorems.recheck import check_replay
 from mage_es.engine.verbs.backup import backup, restore
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
@@ -26,7 +27,6 @@ from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.show import show
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import Interrupted, PrerequisiteError, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (

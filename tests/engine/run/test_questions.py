@@ -11,6 +11,7 @@ import msgspec
 import pyarrow.parquet as pq
 import pytest
 
+from mage_es.engine.auditing.verify import VerifyReport, verify
 from mage_es.engine.benchmarks.tasks import scorers
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run, find_run
@@ -25,7 +26,6 @@ from mage_es.engine.verbs.memory import memories
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.show import show
-from mage_es.engine.verbs.verify import VerifyReport, verify
 from mage_es.events.errors import Interrupted, LogDamaged, PrerequisiteError, SequenceConflict, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import QuestionPlanned

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+import mage_es
 from mage_es.cli import app
 from mage_es.engine.bench.fetching import fetch
 from mage_es.engine.benchmarks import registry
@@ -22,7 +23,7 @@ from mage_es.engine.run.pricing import read_prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import reopen_world
 from mage_es.engine.seams.benchmark import Question
-from mage_es.engine.seams.plugins import installed, load
+from mage_es.engine.seams.plugins import installed, load, verb
 from mage_es.engine.search.registry import Searches
 from mage_es.engine.verbs.doctor import models, tasks
 from mage_es.engine.verbs.evolve import evolve
@@ -152,6 +153,12 @@ def test_a_plugin_that_cannot_be_imported_is_named_with_its_package(install: Ins
     install("raise RuntimeError('no luck')", broken="my_plugin:X")
     with pytest.raises(PrerequisiteError, match=r"broken \(my_plugin:X, of my-plugin\).*no luck.*uninstall my-plugin"):
         load("mage_es.benchmarks", "broken")
+
+
+def test_a_verb_of_a_wing_that_is_not_there_is_refused_by_its_name() -> None:
+    assert verb("verify") is mage_es.verify
+    with pytest.raises(PrerequisiteError, match="fly is not installed here, as its wing was deleted"):
+        verb("fly")
 
 
 FAULTY = """

@@ -21,9 +21,9 @@ import httpx2
 import pytest
 import yaml
 
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.run.directory import Run
 from mage_es.engine.serving.live import LiveRun
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import FeedbackGiven, InferenceOpened
 from tests.engine.serving.api import Api, api

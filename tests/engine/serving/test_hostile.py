@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.commands import Feedback
 from mage_es.engine.run.directory import Run
 from mage_es.engine.served.tenants import Door, Key, KeyRing
@@ -17,7 +18,6 @@ from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.publish import publish
 from mage_es.engine.verbs.memory import curate_all
 from mage_es.engine.verbs.review import review
-from mage_es.engine.verbs.verify import verify
 from tests.engine.serving.behind import PATIENCE_S, serving
 from tests.engine.serving.talking import said
 from tests.engine.serving.upstream import upstream

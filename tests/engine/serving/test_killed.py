@@ -8,9 +8,9 @@ from itertools import islice
 
 import pytest
 
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.run.directory import Run
 from mage_es.engine.serving.live import LiveRun
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import InferenceOpened, ServingStarted
 

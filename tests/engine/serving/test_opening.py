@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.inheriting import inheritance
 from mage_es.engine.serving.live import LiveRun
@@ -20,7 +21,6 @@ from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.care.heads import kept_heads
 from mage_es.events.care.notes import make_key, read_signer
 from mage_es.events.errors import RunLocked, UsageError

@@ -14,6 +14,8 @@ import msgspec
 import pytest
 
 from mage_es.engine.agents.learner import course_of
+from mage_es.engine.auditing.theorems.serving import check_injections
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.commands import Feedback
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.rules.notes import NoteBounds, in_order, note_of
@@ -25,11 +27,9 @@ from mage_es.engine.run.world import state_of
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.open_run import open_run
 from mage_es.engine.serving.publish import PublishReport, publish
-from mage_es.engine.theorems.serving import check_injections
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.memory import curate
 from mage_es.engine.verbs.review import review
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import UsageError
 from mage_es.events.log import Appended, Log, LogReader
 from mage_es.events.vocabulary import (

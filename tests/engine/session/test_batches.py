@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from mage_es.engine.auditing.theorems.inference import check_inference
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.models.retrying import DEFAULT_RETRIES, ProviderDown
@@ -26,7 +27,6 @@ from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.pricing import read_prices
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.seams.model import Completion, Request
-from mage_es.engine.theorems.inference import check_inference
 from mage_es.engine.verbs.baseline import run_baseline
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine

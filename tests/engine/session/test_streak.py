@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.benchmarks.tasks.scorers import Scoring
 from mage_es.engine.config import Config, parse
 from mage_es.engine.courses import Finish
@@ -24,7 +25,6 @@ from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.show import show
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models
 from mage_es.engine.run.directory import Run, find_run
@@ -23,7 +24,6 @@ from mage_es.engine.study.ring import ring
 from mage_es.engine.verbs.baseline import read_baseline, resume_baseline, run_baseline
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.show import show
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import Interrupted, PrerequisiteError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (

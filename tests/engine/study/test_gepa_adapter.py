@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import mage_es
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.budget import Limits
@@ -23,7 +24,6 @@ from mage_es.engine.run.exams import ledger_of
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import reopen_world, state_of
 from mage_es.engine.verbs.evolve import evolve
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import BudgetReached, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, ModelCalled, QuestionPlanned, QuestionsReasked

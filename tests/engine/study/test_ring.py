@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
@@ -23,7 +24,6 @@ from mage_es.engine.seams.plugins import EntryPoint, installed
 from mage_es.engine.study.ring import RingReport, ring
 from mage_es.engine.verbs.baseline import read_baseline, resume_baseline, run_baseline
 from mage_es.engine.verbs.show import show
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import Interrupted, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (

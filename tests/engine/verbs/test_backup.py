@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run, find_run, list_runs
 from mage_es.engine.run.runtime import ProgressNote, Runtime
@@ -17,7 +18,6 @@ from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.memory import curate, memories
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.care import complete, item_of, verify_log
 from mage_es.events.disk.keys import make_keys
 from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.config import Config, parse
 from mage_es.engine.models.registry import Models
@@ -22,7 +23,6 @@ from mage_es.engine.study.baselines.entries import BASELINES
 from mage_es.engine.verbs.baseline import is_baseline, read_baseline, resume_baseline, run_baseline
 from mage_es.engine.verbs.show import show
 from mage_es.engine.verbs.transcript import CallReport
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import Interrupted, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (

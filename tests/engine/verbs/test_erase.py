@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.memories import things_of
 from mage_es.engine.run.world import state_of
@@ -18,7 +19,6 @@ from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.memory import memories
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
-from mage_es.engine.verbs.verify import verify
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.engine.viewing.export import export as export_page
 from mage_es.events.care.export import export

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run import directory
@@ -17,7 +18,6 @@ from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.resume import resume
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import IterationClosed, RunFinished, RunResumed

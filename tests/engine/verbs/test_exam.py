@@ -13,6 +13,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from mage_es.engine.auditing.repair import repair
+from mage_es.engine.auditing.theorems.inference import check_inference
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.rules.splits import recorded_splits
@@ -23,15 +26,12 @@ from mage_es.engine.run.questions import stored_questions
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.study.reporting.recorded import RecordedRun
-from mage_es.engine.theorems.inference import check_inference
 from mage_es.engine.verbs.baseline import run_baseline
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import aexamine, examine
 from mage_es.engine.verbs.exam_report import ExamReport
-from mage_es.engine.verbs.repair import repair
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.show import show
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.disk import LocalFileSystem
 from mage_es.events.errors import BudgetReached, Interrupted, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run, clock, find_run
 from mage_es.engine.run.lineage import lineage_of
@@ -21,7 +22,6 @@ from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.memory import cascade, curate, memories, memory
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import Interrupted, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import MemoryQuarantined, MemoryReleased, ModelCalled, QuestionPlanned, Retrieved

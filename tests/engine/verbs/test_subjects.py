@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.rules.harvest import memory_id
 from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.run.directory import Run
@@ -16,7 +17,6 @@ from mage_es.engine.verbs.memory import memories
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.show import show
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.care.export import export
 from mage_es.events.disk.keys import destroy_key
 from mage_es.events.errors import PrerequisiteError

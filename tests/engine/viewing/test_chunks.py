@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.histories.effect import effect
 from mage_es.engine.run.directory import Run
@@ -21,7 +22,6 @@ from mage_es.engine.run.world import state_of
 from mage_es.engine.verbs.memory import curate
 from mage_es.engine.verbs.show import show
 from mage_es.engine.verbs.transcript import CallReport
-from mage_es.engine.verbs.verify import verify
 from mage_es.engine.viewing import chunks
 from mage_es.engine.viewing.askings import DECIDED, SAME
 from mage_es.engine.viewing.chunks import Viewed

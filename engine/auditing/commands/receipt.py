@@ -1,0 +1,49 @@
+"""`mage-es receipt`: what a signed head proves about one question or exam, as one JSON document."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mage_es.cli.options import RunArgument, examples, takes
+from mage_es.cli.output import Output
+from mage_es.cli.settings import Settings
+from mage_es.engine.config import MOST
+
+EXAMPLES = examples("mage-es receipt wordmath-test-4", "mage-es receipt wordmath-test-4 RUN --exam 1 --to receipt.json")
+
+
+@takes("runs_dir")
+def receipt(
+    about: Annotated[
+        str, typer.Argument(metavar="QUESTION|EXAM", help="Id of a question, or name or number of an exam.")
+    ],
+    run: RunArgument = None,
+    *,
+    settings: Settings,
+    out: Output,
+    exam: Annotated[
+        int | None,
+        typer.Option("--exam", metavar="N", min=1, max=MOST, help="Exam that asked the question."),
+    ] = None,
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="FILE", help="Write the document to this file instead.")
+    ] = None,
+) -> None:
+    """Prove one answer, or the result of an exam, to someone who has neither the run nor this package.
+
+    The document has the events as they are recorded, the hashes that lead from each to a head, and the head with its
+    signatures. `check_receipt.py` checks it, in plain Python (`python -m mage_es.events.care.check_receipt`), and the
+    page `check_receipt.html` next to it does so in a browser.
+    """
+    import msgspec
+
+    from mage_es.engine.auditing.heads import receipt as prove
+
+    found = prove(settings.find_run(run), about, exam=exam)
+    text = msgspec.json.format(msgspec.json.encode(found)).decode()
+    if to:
+        to.write_text(f"{text}\n", encoding="utf-8")
+        out.report(found, f"{to}: {len(found.events) + len(found.exam_events)} events of {about}.")
+    else:
+        out.report(found, text)

@@ -1,0 +1,204 @@
+"""The verb `reproduce`: compute a run's numbers again from its folder, and repeat some of its calls.
+
+Rules
+    - Everything that `verify` checks: the state is folded again, each request made again and matched with its recorded
+      reply, each answer scored again.
+    - A share of the execution model's calls, drawn by a seed, is repeated, as far as their models can be reached.
+    - A stand-in must give the same replies. A served model need not, not even at temperature 0; but if it is right less
+      often than the recorded replies, beyond what chance explains, the recorded replies are not its own.
+    - Nothing is recorded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from inspect import isawaitable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from mage_es.engine.auditing.theorems.recount import Heard
+from mage_es.engine.auditing.verify import verified
+from mage_es.engine.models.registry import open_model
+from mage_es.engine.rules.randomness import ranked
+from mage_es.engine.run.directory import Run, as_run
+from mage_es.engine.run.exams import sign_test
+from mage_es.engine.seams.benchmark import Benchmark, scored
+from mage_es.engine.seams.check import Check
+from mage_es.engine.seams.environment import is_sequential
+from mage_es.engine.seams.extraction import without_reasoning
+from mage_es.engine.seams.faults import ModelFault
+from mage_es.engine.seams.model import Model, reply_of
+from mage_es.engine.seams.spec import is_embedded
+from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.events.errors import MageError, PrerequisiteError, UsageError
+
+SHARE = 0.05
+"""The share of the calls to repeat."""
+AT_ONCE = 8
+"""Most calls in flight."""
+NAME = "asked again"
+_P = 0.001
+"""Below this p value a model counts as worse than its recorded replies."""
+
+
+class AskedAgain(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model replied to `asked` of its `calls`: `same` counts those equal word for word; of `scored` answers
+    `right` are right now, and `recorded_right` were on record. `problem` says why nothing was asked, "" if something
+    was."""
+
+    model: str
+    calls: int
+    asked: int = 0
+    same: int = 0
+    scored: int = 0
+    right: int = 0
+    recorded_right: int = 0
+    problem: str = ""
+
+
+class ReproduceReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Every check of a run, what was `asked` again of each model that answered, the `seed` of the draw, and the
+    `seconds` taken."""
+
+    run_id: str
+    head: str
+    checks: tuple[Check, ...]
+    asked: tuple[AskedAgain, ...]
+    seed: int
+    share: float
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        return all(check.ok for check in self.checks)
+
+
+@typed
+async def areproduce(
+    run: Run | Path | str,
+    *,
+    share: float = SHARE,
+    seed: int = 0,
+    data_dir: Path | str | None = None,
+    benchmark: Benchmark | None = None,
+    execution: Model | None = None,
+) -> ReproduceReport:
+    """Check a run as `verify` does, and repeat a `share` (0 to 1) of its calls, drawn by `seed`. `execution` answers in
+    place of the model with its name, if Python gave that one to the run. Raises `UsageError` for an invalid share."""
+    if not 0 <= share <= 1:
+        raise UsageError(f"share is {share}: give the share of the calls to repeat, from 0 to 1.")
+    run, began, heard = as_run(run), time.perf_counter(), list[Heard]()
+    report = await asyncio.to_thread(verified, run, data_dir=data_dir, benchmark=benchmark, heard=heard)
+    asked, given = list[AskedAgain](), {execution.name: execution} if execution else {}
+    for name, calls in sorted(_drawn(heard, share, seed).items()) if share else ():
+        asked.append(_compared(await _asked_again(name, calls, given)))
+    return ReproduceReport(
+        run_id=run.id,
+        head=report.head,
+        checks=(*report.checks, *map(_check, asked)),
+        asked=tuple(asked),
+        seed=seed,
+        share=share,
+        seconds=time.perf_counter() - began,
+    )
+
+
+reproduce = blocking(areproduce)
+
+
+class _Made(NamedTuple):
+    """The calls of a model, those that were drawn, and its replies to them as they would be recorded, None if one is
+    missing."""
+
+    model: str
+    calls: int
+    drawn: Sequence[Heard]
+    replies: Sequence[str | None]
+    problem: str
+
+
+def _drawn(heard: Sequence[Heard], share: float, seed: int) -> dict[str, tuple[int, list[Heard]]]:
+    """Return by model how many calls it had, and those to repeat: at least one."""
+    by_model = defaultdict[str, dict[str, Heard]](dict)
+    for each in heard:
+        by_model[each.called.model][f"{each.exam}/{each.called.subject}/{each.planned.iteration}"] = each
+    drawn = {}
+    for name, calls in by_model.items():
+        chosen = ranked(sorted(calls), seed, purpose="reproduce")[: math.ceil(share * len(calls))]
+        drawn[name] = (len(calls), [calls[key] for key in chosen])
+    return drawn
+
+
+async def _asked_again(name: str, calls: tuple[int, list[Heard]], given: Mapping[str, Model]) -> _Made:
+    count, drawn = calls
+    try:
+        model = given[name] if name in given else open_model(name, "execution")
+    except (UsageError, PrerequisiteError) as missing:
+        return _Made(name, count, drawn, (), str(missing))
+    gate, problems = asyncio.Semaphore(AT_ONCE), list[str]()
+
+    async def ask(each: Heard) -> str | None:
+        async with gate:
+            if problems:  # a model that cannot be reached once is not tried again
+                return None
+            try:
+                return without_reasoning((await reply_of(model, each.request)).text)
+            except (ModelFault, MageError) as fault:
+                problems.append(str(fault))
+                return None
+
+    replies = await asyncio.gather(*map(ask, drawn))
+    closing: Any = getattr(model, "aclose", None)
+    if closing and name not in given:
+        with suppress(Exception):
+            if isawaitable(closed := closing()):
+                await closed
+    problem = problems[0] if problems and not any(reply is not None for reply in replies) else ""
+    return _Made(name, count, drawn, replies, problem)
+
+
+def _compared(made: _Made) -> AskedAgain:
+    pairs = [(each, reply) for each, reply in zip(made.drawn, made.replies, strict=False) if reply is not None]
+    # Only the last call of a course has the answer, and an episode has a score of its own.
+    last = [(each, reply) for each, reply in pairs if each.called.about == each.planned.question_id and _is_ruled(each)]
+    return AskedAgain(
+        model=made.model,
+        calls=made.calls,
+        asked=len(pairs),
+        same=sum(reply == each.called.text for each, reply in pairs),
+        scored=len(last),
+        right=sum(_is_right(each, reply) for each, reply in last),
+        recorded_right=sum(_is_right(each, each.called.text) for each, _ in last),
+        problem=made.problem,
+    )
+
+
+def _is_ruled(each: Heard) -> bool:
+    return each.world.has_gold and not is_sequential(each.world.benchmark)
+
+
+def _is_right(each: Heard, reply: str) -> bool:
+    return scored(each.world.benchmark, each.world.questions[each.planned.question_id], reply).correct
+
+
+def _check(asked: AskedAgain) -> Check:
+    name, bound = f"{NAME} {asked.model}", "the same replies"
+    if not asked.asked:
+        detail = f"not reached, so its replies must be believed: {asked.problem}"
+        return Check(name=name, ok=True, detail=detail, measured=f"0 of {asked.calls}", bound=bound, doubt=True)
+    measured = f"{asked.same} of {asked.asked} the same"
+    detail = f"{asked.asked} of {asked.calls} calls made again"
+    if asked.scored:
+        detail += f"; right {asked.right} of {asked.scored}, on record {asked.recorded_right}"
+    is_worse = asked.right < asked.recorded_right
+    fell = is_worse and sign_test(asked.right, asked.recorded_right) < _P
+    ok = not fell and (asked.same == asked.asked or not is_embedded(asked.model))
+    detail += "" if ok else ": the recorded replies are not its own"
+    return Check(name=name, ok=ok, detail=detail, measured=measured, bound=bound, doubt=asked.same < asked.asked)

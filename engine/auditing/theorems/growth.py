@@ -1,0 +1,129 @@
+"""Theorem 1, monotonicity: what is protected at k is protected, word for word, at k + 1.
+
+The paper's form has conditions on when nothing is pruned. Here there are none: no event can remove or edit a principle,
+a failure memory or a success memory, so K_k is the fold of a prefix of the log of K_{k+1}, and protected ids and
+contents only grow, through pruning, rollback and quarantine. On a log that means: every id is the hash of its content
+and is assigned once; every event about a memory refers to an existing one; only abstracted patterns are pruned.
+"""
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+import msgspec
+
+from mage_es.engine.rules.harvest import memory_id
+from mage_es.engine.seams.check import Check
+from mage_es.events.facts.private import is_erased, is_sealed
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import (
+    ActionRecipeHarvested,
+    Event,
+    IterationClosed,
+    MemoryAppended,
+    MemoryQuarantined,
+    MemoryReinforced,
+    MemoryReleased,
+    MemorySuperseded,
+    PatternAbstracted,
+    PatternPruned,
+    PatternSupported,
+    RetrievalRecipeAuthored,
+    SplitCommitted,
+    ToolAuthored,
+)
+from mage_es.projections.fold import fold_into
+from mage_es.projections.memory import Memory, MemoryRow
+
+NAME = "growth"
+BOUND = "0 gone, 0 changed"
+PROTECTED = frozenset({"principle", "failure_memory", "success_memory"})
+
+_HASHED = ("outcome", "kind", "task_type", "question", "answer", "reasoning")
+_TYPES: set[type[Event]] = {
+    ActionRecipeHarvested,
+    MemoryAppended,
+    MemoryQuarantined,
+    MemoryReinforced,
+    MemoryReleased,
+    MemorySuperseded,
+    PatternAbstracted,
+    PatternPruned,
+    PatternSupported,
+    RetrievalRecipeAuthored,
+    ToolAuthored,
+}
+
+
+def check_growth(reader: LogReader) -> Check:
+    """Return whether protected ids and contents only grow, event by event and from one closed iteration to the next.
+
+    [Theorem 1] It holds unconditionally here: the vocabulary has no event that could take a protected memory away.
+    """
+    kinds: dict[str, str] = {}
+    # With subjects ids are keyed: by the run's secret, which a copy may lack.
+    salt: str | None = reader.keys.salt if reader.keys else ""
+    if not salt and any(is_sealed(text) for split in reader.of(SplitCommitted) for text in split.question_hashes):
+        salt = None
+    for seq, event in reader.numbered(*_TYPES):
+        if problem := _problem(event, kinds, salt):
+            return Check(name=NAME, ok=False, detail=problem, bound=BOUND, seq=seq)
+    markers = [seq for seq, _ in reader.numbered(IterationClosed)]
+    contents = _protected_at(reader, markers)
+    gone = changed = 0
+    for seq, (before, after) in zip(markers[1:], pairwise(contents), strict=True):
+        gone += len(before.keys() - after.keys())
+        changed += sum(after[name] != content for name, content in before.items() if name in after)
+        if gone or changed:
+            measured = f"{gone} gone, {changed} changed"
+            detail = f"the iteration closed by event {seq} lost or changed what was protected before it"
+            return Check(name=NAME, ok=False, detail=detail, measured=measured, bound=BOUND, seq=seq)
+    sizes = ", ".join(str(len(each)) for each in (*contents[:1], *contents[-1:]))
+    detail = f"protected memories at the first and last of {len(markers)} closed iterations: {sizes}"
+    return Check(name=NAME, ok=True, detail=detail, measured="0 gone, 0 changed", bound=BOUND)
+
+
+def _problem(event: Event, kinds: dict[str, str], salt: str | None) -> str:
+    match event:
+        case MemoryAppended():
+            if event.memory_id in kinds:
+                return f"memory {event.memory_id} is appended a second time"
+            kinds[event.memory_id] = event.outcome
+            content = {name: getattr(event, name) for name in _HASHED}
+            can_tell = salt is not None and not any(map(is_erased, content.values()))
+            if can_tell and memory_id(**content, salt=salt or "") != event.memory_id:
+                return f"the id of memory {event.memory_id} is not the hash of its content"
+        case RetrievalRecipeAuthored():
+            kinds[event.memory_id] = "retrieval_recipe"
+        case PatternAbstracted():
+            kinds[event.memory_id] = "abstracted_pattern"
+        case ToolAuthored():
+            kinds[event.tool_id] = "tool"
+        case ActionRecipeHarvested():
+            kinds[event.recipe_id] = "action_recipe"
+        case PatternPruned() | PatternSupported():
+            kind = kinds.get(event.memory_id, "thing that does not exist")
+            return "" if kind == "abstracted_pattern" else f"{event.memory_id} is a {kind}, not a pattern"
+        case MemorySuperseded():
+            missing = [name for name in (event.memory_id, event.by) if kinds.get(name) not in PROTECTED]
+            return f"there is no memory {missing[0]}" if missing else ""
+        case MemoryReinforced():
+            return "" if kinds.get(event.memory_id) in PROTECTED else f"there is no memory {event.memory_id}"
+        case MemoryQuarantined() | MemoryReleased():
+            return "" if event.memory_id in kinds else f"nothing has the id {event.memory_id}"
+    return ""
+
+
+def _protected_at(reader: LogReader, markers: list[int]) -> list[Mapping[str, MemoryRow]]:
+    found: list[Mapping[str, MemoryRow]] = []
+    memory, since = Memory(), 1
+    for seq in markers:
+        fold_into((memory,), reader, since=since, until=seq)
+        found.append({row.memory_id: _content(row) for row in memory.rows() if row.outcome in PROTECTED})
+        since = seq + 1
+    return found
+
+
+def _content(row: MemoryRow) -> MemoryRow:
+    if (row.status, row.superseded_by, row.met) == ("active", "", 1):
+        return row
+    return msgspec.structs.replace(row, status="active", superseded_by="", met=1)

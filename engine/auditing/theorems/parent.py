@@ -1,0 +1,77 @@
+"""What a run inherited is what its parent has, if that is there to compare with: event by event, and after a merge
+memory by memory."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+
+from mage_es.engine.auditing.theorems.log import problems_of
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.inheriting import OF_THE_LEARNER, inheritance, is_merged, last_inherited, learned_by
+from mage_es.engine.seams.check import Check
+from mage_es.events.care import verify_log
+from mage_es.events.errors import UsageError
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import MemoryAppended, RunInherited, RunMerged
+from mage_es.projections.fold import fold
+
+NAME = "parent"
+BOUND = "all equal"
+
+
+def check_parent(reader: LogReader, parent: Run) -> Check:
+    """Return whether a run began with what its parent had learned. Raises `UsageError` for a run that has none."""
+    begun = inheritance(reader)
+    if begun is None:
+        raise UsageError(f"{reader.run} does not continue another run: omit --parent.")
+    if is_merged(begun):
+        return _check_merged(reader, begun, parent)
+    verdict = verify_log(parent.log_path, head=begun.head_chain)
+    if problems := problems_of(verdict):
+        return Check(name=NAME, ok=False, detail=f"{parent.id}: {problems}", bound=BOUND, damaged=True)
+    if verdict.search is None or verdict.search.found is None:
+        detail = (
+            f"the log of {parent.id} never had the head {begun.head_chain[:16]}, with which {begun.parent} was read"
+        )
+        return Check(name=NAME, ok=False, detail=detail, bound=BOUND, seq=2)
+    theirs = LogReader(parent.log_path)
+    drafts = learned_by(theirs, begun.seq, begun.iteration, without=OF_THE_LEARNER if begun.learner else frozenset())
+    own = reader.records(since=3, until=last_inherited(reader))
+    for place, (record, draft) in enumerate(zip_longest(own, drafts), start=3):
+        if record is None or draft is None or (record.event, record.iteration) != (draft.event, draft.iteration):
+            detail = f"event {place} is not what {parent.id} has in its place"
+            return Check(name=NAME, ok=False, detail=detail, measured=f"{place - 3} equal", bound=BOUND, seq=place)
+    if wrong := fold(theirs, until=begun.seq).differing(begun.digests):
+        detail = f"{', '.join(wrong)} of {parent.id} differs from what the run says of it"
+        return Check(name=NAME, ok=False, detail=detail, bound=BOUND, seq=2)
+    detail = f"its first {len(drafts)} events are those of {parent.id} up to event {begun.seq}"
+    return Check(name=NAME, ok=True, detail=detail, measured=f"{len(drafts)} equal", bound=BOUND)
+
+
+def _check_merged(reader: LogReader, begun: RunInherited, parent: Run) -> Check:
+    """Return whether a merge took or left out every memory that this parent had, and none else in its name."""
+    until = last_inherited(reader)
+    for mark in reader.of(RunMerged, until=until):
+        verdict = verify_log(parent.log_path, head=mark.head_chain)
+        if problems := problems_of(verdict):
+            return Check(name=NAME, ok=False, detail=f"{parent.id}: {problems}", bound=BOUND, damaged=True)
+        if verdict.search and verdict.search.found:
+            break
+    else:
+        detail = f"the log of {parent.id} never had a head with which {begun.parent} were read"
+        return Check(name=NAME, ok=False, detail=detail, bound=BOUND, seq=2)
+    theirs = {row.memory_id: row for row in fold(LogReader(parent.log_path), until=mark.seq).memory.rows()}
+    left = {each.memory_id for each in mark.left_out if each.reason != "kind"}
+    wrong = sorted(theirs.keys() ^ {*mark.memory_ids, *left})
+    if wrong:
+        detail = f"{wrong[0]} was learned by {parent.id} and is not told, or told and not learned"
+        return Check(name=NAME, ok=False, detail=detail, measured=f"{len(wrong)} differ", bound=BOUND, seq=2)
+    # An id is the hash of what a memory says, which `growth` checks; so the same ids are the same words.
+    own = {event.memory_id for event in reader.of(MemoryAppended, until=until)}
+    if gone := sorted({*mark.memory_ids} - own):
+        detail = f"{gone[0]} of {parent.id} is not there, though it was taken"
+        return Check(name=NAME, ok=False, detail=detail, measured=f"{len(gone)} differ", bound=BOUND, seq=2)
+    detail = (
+        f"{len(mark.memory_ids)} memories are those of {parent.id} up to event {mark.seq}, {len(left)} were left out"
+    )
+    return Check(name=NAME, ok=True, detail=detail, measured=f"{len(mark.memory_ids)} equal", bound=BOUND)

@@ -1,0 +1,170 @@
+"""What was asked again: its log is whole, is this run's, and asks what the run had asked without some memories, or a
+question of the run on the state of a closed iteration, with no other memories than that state has.
+
+The run's own log names its head whenever something was asked, so none of that can be removed, and what was found then
+follows from what it holds: the pairs of memories are counted again, and where an answer flips, both answers are there,
+and their prompts differ in the memory that is named. `theorems/requests.py` checks the request of each of its calls.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from mage_es.engine.auditing.theorems.log import problems_of
+from mage_es.engine.rules.effect import WANTED, Prompted, PromptKey, asked_without, askings, reasked
+from mage_es.engine.run.directory import Run
+from mage_es.engine.seams.check import Check
+from mage_es.events.care import verify_log
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import (
+    AnswerFlipped,
+    AnswerJudged,
+    AnswerUndecided,
+    AskedWithout,
+    BundleTrimmed,
+    LogRepaired,
+    ModelCalled,
+    QuestionPlanned,
+    QuestionsReasked,
+)
+from mage_es.projections.fold import State, fold
+
+NAME = "asked again"
+BOUND = "all are the run's, or of its states, less some memories"
+
+
+def check_reasked(run: Run, reader: LogReader) -> Iterator[Check]:
+    """Yield the check of what `effect`, `what-if`, `bisect` and `mage_es.gepa` asked again, if they asked anything."""
+    named = list(reader.numbered(QuestionsReasked))
+    if run.reasked not in run.parts():
+        if named:
+            detail = f"{run.reasked.log_path} is missing, with {named[-1][1].head_seq} events: restore it from a backup"
+            yield Check(name=NAME, ok=False, detail=detail, bound=BOUND, seq=named[-1][0], damaged=True)
+        return
+    verdict = verify_log(run.reasked.log_path, head=named[-1][1].head_chain if named else None)
+    if problems := problems_of(verdict):
+        detail = f"{problems}. Restore {run.reasked.path} from a backup"
+        yield Check(name=NAME, ok=False, detail=detail, bound=BOUND, damaged=True)
+        return
+    own = LogReader(run.reasked.log_path)
+    found = askings(reader.records({QuestionPlanned, BundleTrimmed, AnswerJudged}))
+    problem, seq = _problem(reader, own, found)
+    head = verdict.search.found if verdict.search else None
+    if not problem and named and (head is None or head.seq != named[-1][1].head_seq):
+        problem = f"it never had the head that event {named[-1][0]} of the run names"
+    problem = problem or _unfounded(own, found, named)
+    # What a repair cut had been asked all the same, and pairs with it are in no number any more.
+    is_cut = bool(problem) and next(reader.of(LogRepaired), None) is not None
+    plans, calls = list(own.of(QuestionPlanned)), sum(1 for _ in own.of(ModelCalled))
+    on_states = sum(_is_on_state(each) for each in plans)
+    results = sum(len(event.without) + len(event.flips) for _, event in named)
+    detail = problem or ", ".join(
+        (
+            f"{len(plans) - on_states} prompts of the run without some of their memories",
+            *([f"{on_states} on states of its iterations"] if on_states else []),
+            f"{calls} calls",
+            f"{results} {'result follows' if results == 1 else 'results follow'} from it",
+        )
+    )
+    measured = f"{verdict.head.seq} events, the head is {verdict.head.chain[:16]}"
+    yield Check(
+        name=NAME, ok=is_cut or not problem, detail=detail, measured=measured, bound=BOUND, seq=seq, doubt=is_cut
+    )
+
+
+def _unfounded(own: LogReader, found: Sequence[Prompted], named: Sequence[tuple[int, QuestionsReasked]]) -> str:
+    """Return what the run says of what was asked again, and does not follow from it; "" for nothing."""
+    before = 0
+    for seq, event in named:
+        told = f"event {seq} of the run, of `{event.verb}`, says"
+        made = sum(1 for _ in own.events({ModelCalled: ("iteration",)}, since=before + 1, until=event.head_seq))
+        if made != event.calls:
+            return f"{told} {event.calls} calls, and {made} are there"
+        before = event.head_seq
+        if event.without and event.verb not in WANTED:
+            return f"{told} what memories are worth, which it does not ask"
+        records = own.records({QuestionPlanned, AnswerJudged, AnswerUndecided}, until=event.head_seq)
+        answers = reasked(records, found) if event.without else {}
+        until = [asking for asking in found if asking.judged < seq]
+        for each in event.without:
+            if (counted := asked_without(event.verb, until, frozenset(each.memories), answers)) != each:
+                return f"{told} {_in_words(each)} of {len(each.memories)} memories, and there are {_in_words(counted)}"
+        for flip in event.flips:
+            if not _is_flip(own, flip, until=event.head_seq):
+                return f"{told} that {flip.question_id} flips from {flip.before} to {flip.after}, and no two answers do"
+    return ""
+
+
+def _in_words(found: AskedWithout) -> str:
+    return f"{found.won} won, {found.lost} lost of {found.pairs}"
+
+
+def _is_flip(own: LogReader, flip: AnswerFlipped, *, until: int) -> bool:
+    """Return whether two answers differ, and their prompts do in the memory that is named, if any."""
+    shown = dict[tuple[int, int], tuple[str, frozenset[str]]]()
+    answers: dict[str, set[tuple[frozenset[str], bool]]] = {flip.prompt_before: set(), flip.prompt_after: set()}
+    for record in own.records({QuestionPlanned, AnswerJudged}, until=until):
+        event = record.event
+        assert isinstance(event, QuestionPlanned | AnswerJudged)
+        if event.question_id != flip.question_id:
+            continue
+        if isinstance(event, QuestionPlanned):
+            shown[event.iteration, record.ordinal] = event.prompt_sha256, frozenset(_memories(event))
+        elif (plan := shown.get((event.iteration, record.ordinal))) and plan[0] in answers:
+            answers[plan[0]].add((plan[1], event.correct))
+    named = {flip.memory_id} if flip.memory_id else None
+    return any(
+        was != now and (named is None or one ^ other == named)
+        for (one, was), (other, now) in product(answers[flip.prompt_before], answers[flip.prompt_after])
+    )
+
+
+def _problem(reader: LogReader, own: LogReader, found: Sequence[Prompted]) -> tuple[str, int]:
+    """Return what in the log is not of this run, and the event; ("", 0) for nothing."""
+    if own.run != f"{reader.run}/reasked":
+        return f"it is the log {own.run}, not {reader.run}/reasked", 1
+    shown = {asking.key: asking.shown for asking in found}
+    planned = set[tuple[PromptKey, int]]()
+    on_states = list[tuple[int, QuestionPlanned]]()
+    for record in own.records({QuestionPlanned, AnswerJudged, AnswerUndecided}):
+        event = record.event
+        assert isinstance(event, QuestionPlanned | AnswerJudged | AnswerUndecided)
+        key = (event.iteration, event.purpose, event.question_id)
+        if not isinstance(event, QuestionPlanned):
+            if (key, record.ordinal) not in planned:
+                return f"the answer to {event.question_id} has no prompt before it", record.seq
+            continue
+        planned.add((key, record.ordinal))
+        if _is_on_state(event):
+            on_states.append((record.seq, event))
+        elif key not in shown:
+            return f"the run's log has no answer to {event.question_id} in iteration {event.iteration}", record.seq
+        elif not _memories(event) < shown[key]:
+            return f"the prompt of {event.question_id} shows what the run's did not, or all of it", record.seq
+    return _unlearned(reader, on_states)
+
+
+def _is_on_state(planned: QuestionPlanned) -> bool:
+    """Return whether `bisect` or `mage_es.gepa` asked this: a run's own prompts have other purposes."""
+    return planned.purpose == "exam"
+
+
+def _memories(planned: QuestionPlanned) -> set[str]:
+    return {*planned.principles, *(hit.memory_id for hit in planned.memories)}
+
+
+def _unlearned(reader: LogReader, plans: Sequence[tuple[int, QuestionPlanned]]) -> tuple[str, int]:
+    """Return what was asked on a state that the run never had, or that lacks it, and the event; ("", 0) for nothing."""
+    if not plans:
+        return "", 0
+    ends = {marker.number: seq for marker, seq in reader.markers().items() if marker.kind == "iteration"}
+    questions, state = {each.id for each in reader.questions()[0]}, State()
+    for seq, planned in sorted(plans, key=lambda plan: (plan[1].iteration, plan[0])):
+        if planned.iteration not in ends:
+            return f"{planned.question_id} was asked on iteration {planned.iteration}, which never ended", seq
+        if planned.question_id not in questions:
+            return f"{planned.question_id} is no question of the run", seq
+        state = fold(reader, until=ends[planned.iteration], state=state)
+        if unknown := _memories(planned) - {row.memory_id for row in state.memory.rows()}:
+            named = f"the prompt of {planned.question_id} shows {min(unknown)[:12]}"
+            return f"{named}, which iteration {planned.iteration} had not learned", seq
+    return "", 0

@@ -1,0 +1,418 @@
+"""The answers of one log, scored again: each course is led through its facts in the log (theorems/verdicts.py)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import msgspec
+
+from mage_es.engine.agents.critic import judgement, unanswered
+from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Look, Move, Use, advance, begin
+from mage_es.engine.models.registry import open_model
+from mage_es.engine.rules.ingredients import trimming_of
+from mage_es.engine.rules.recall import is_recalled
+from mage_es.engine.rules.routes import RECALL
+from mage_es.engine.run.world import World
+from mage_es.engine.seams.benchmark import FAILED
+from mage_es.engine.seams.check import Check
+from mage_es.engine.seams.extraction import without_reasoning
+from mage_es.engine.seams.model import Model, Request
+from mage_es.engine.seams.spec import is_embedded
+from mage_es.engine.session.course_choice import is_learned, learned, planned_course
+from mage_es.engine.session.judge import judged
+from mage_es.events.digests import sha256_text
+from mage_es.events.errors import LogError, MageError, UsageError
+from mage_es.events.facts.private import ERASED, PREFIX, is_erased
+from mage_es.events.vocabulary import (
+    AnswerCarried,
+    AnswerJudged,
+    AnswerUnanswered,
+    AnswerUndecided,
+    BundleTrimmed,
+    CallFailed,
+    EpisodeClosed,
+    EpisodeStepped,
+    Event,
+    ExamClosed,
+    ModelCalled,
+    QuestionPlanned,
+    Record,
+    SearchAnswered,
+    ToolRan,
+)
+from mage_es.projections.fold import State
+
+BOUND = "all agree"
+ANOTHER = "recorded with another release of this package"
+"""Why prompts, plans and replies of stand-ins are not compared with what this release would make."""
+SCORER_GONE = "scored by another scorer than the one that is here, which says something else"
+_NO_GOLD = "this copy was made without right answers"
+_ERASED = "a text of theirs was erased"
+
+_Settled = AnswerJudged | AnswerUnanswered | AnswerUndecided
+_Key = tuple[int, str, str]
+
+
+class Heard(NamedTuple):
+    """A call of the learner whose request was rebuilt; `exam` asked it, "" for the run itself."""
+
+    world: World
+    exam: str
+    planned: QuestionPlanned
+    request: Request
+    called: ModelCalled
+
+
+class CheckBasis(msgspec.Struct, frozen=True):
+    """What a log is checked with: the world it began in, None if `missing` says why it cannot be opened, and the
+    fingerprints of its current `scorer`.
+
+    `is_release` and `is_scorer`: whether the current package and scorer are those that recorded it, and so must render
+    and score the same. `heard`, if given, collects the calls whose requests were rebuilt.
+    """
+
+    world: World | None
+    missing: str = ""
+    scorer: tuple[str, str] = ("", "")
+    is_release: bool = True
+    is_scorer: bool = True
+    heard: list[Heard] | None = None
+
+
+class _Asking:
+    """A planned question, its course, and its facts in the log so far."""
+
+    def __init__(self, planned: QuestionPlanned, course: Course | None, first: Move | Finish | None) -> None:
+        self.planned, self.course, self.first = planned, course, first
+        self.facts: list[Event] = []
+        self.unchecked = ""
+
+
+class Recount:
+    """The answers of one log. `execution` and `judge` are the models that an exam names; in a run any model may
+    answer."""
+
+    def __init__(self, given: CheckBasis, *, exam: str = "", execution: str = "", judge: str | None = None) -> None:
+        self._exam, self._heard, self._is_scorer = exam, given.heard, given.is_scorer
+        self._world, self._is_release, self._execution = given.world, given.is_release, execution
+        self._judge = judge if judge is not None or given.world is None else given.world.setting.config.judge
+        self._missing, self._has_gold = given.missing, given.world is not None and given.world.has_gold
+        self._open: dict[_Key, _Asking] = {}
+        self._method: tuple[int, bool, World] | None = None
+        self._player: Model | None = None
+        if is_embedded(execution) and given.is_release:
+            with suppress(UsageError):  # a log can name anything
+                self._player = open_model(execution, "execution")
+        self._right: dict[str, bool] = {}
+        self.settled: list[_Settled] = []
+        self.made: dict[str, AnswerJudged] = {}
+        """The verdicts that the current scorer gives."""
+        self.plans: list[QuestionPlanned] = []
+        self.unchecked: Counter[str] = Counter()
+
+    def problem_of(self, record: Record, state: State) -> str:
+        """Take in an event, on the state before it; return what is wrong with it, "" if nothing."""
+        match record.event:
+            case QuestionPlanned() as planned:
+                return self._planned(record, planned, state)
+            case AnswerJudged() | AnswerUnanswered() | AnswerUndecided() as settled:
+                return self._settled(record, settled)
+            case AnswerCarried() as carried:
+                return self._carried(carried)
+            case ExamClosed(exam="") as closed:  # a baseline is just an exam
+                return self.miscounted(closed, frozenset())
+            case event:
+                if asking := self._asking_of(record, event):
+                    asking.facts.append(event)
+        return ""
+
+    def check(self, name: str, problem: str, seq: int) -> Check:
+        unchecked = sum(self.unchecked.values())
+        measured = f"{len(self.settled) - unchecked} of {len(self.settled)} scored again"
+        if problem:
+            return Check(name=name, ok=False, detail=problem, measured=measured, bound=BOUND, seq=seq)
+        why = "; ".join(f"{count} not checked: {why}" for why, count in self.unchecked.most_common())
+        detail = (
+            "each verdict follows from its recorded replies, and each prompt from its state" if unchecked == 0 else ""
+        )
+        return Check(name=name, ok=True, detail=detail or why, measured=measured, bound=BOUND, doubt=unchecked > 0)
+
+    def unsettled(self) -> str:
+        """Return what is wrong with a complete log, "" if nothing."""
+        return next((f"{name}: it was planned, and there is no verdict" for _, _, name in sorted(self._open)), "")
+
+    def miscounted(self, closed: ExamClosed, known: frozenset[str] | set[str] | None) -> str:
+        """Return how a result differs from the answers; `known` are the familiar families, None if unknown."""
+        asked = [each for each in self.settled if each.purpose == "exam" and not isinstance(each, AnswerUndecided)]
+        right = {each.question_id: isinstance(each, AnswerJudged) and each.correct for each in asked}
+        undecided = sum(each.purpose == "exam" for each in self.settled) - len(asked)
+        counted = msgspec.structs.replace(
+            closed,
+            correct=sum(right.values()),
+            total=len(right),
+            unanswered=sum(isinstance(each, AnswerUnanswered) for each in asked),
+            undecided=undecided,
+        )
+        if known is not None and self._world:
+            is_known = {name: self._world.questions[name].family in known for name in right}
+            familiar = [right[name] for name in right if is_known[name]]
+            counted = msgspec.structs.replace(counted, familiar_correct=sum(familiar), familiar_total=len(familiar))
+        wrong = [name for name in closed.__struct_fields__ if getattr(closed, name) != getattr(counted, name)]
+        if not wrong:
+            return ""
+        found = ", ".join(f"{name} {getattr(counted, name)} (recorded {getattr(closed, name)})" for name in wrong)
+        return f"its answers make {found}"
+
+    # ------------------------------------------------------------ one question
+
+    def _planned(self, record: Record, planned: QuestionPlanned, state: State) -> str:
+        self.plans.append(planned)
+        asking = _Asking(planned, None, None)
+        self._open[record.iteration, record.phase, planned.question_id] = asking
+        world = self._world
+        if world is None:
+            asking.unchecked = self._missing
+            return ""
+        if not world.has_gold and state.progress.baseline is not None:  # their prompts show right answers
+            asking.unchecked = _NO_GOLD
+            return ""
+        question = world.questions.get(planned.question_id)
+        if question is None:
+            return f"{planned.question_id}: it is none of the questions that the run began with"
+        if is_erased(planned.prompt_sha256) or question.subject.startswith(ERASED):
+            asking.unchecked = _ERASED
+            return ""
+        try:
+            asking.course = self._course(record, planned, state, world)
+            asking.first = begin(asking.course)
+        except LogError as error:
+            return f"{planned.question_id}: {error}"
+        except MageError as error:
+            asking.unchecked = str(error)
+            return ""
+        except Exception as error:  # whatever a forged plan may cause
+            return (
+                f"{planned.question_id}: its plan names what its state does not have ({type(error).__name__}: {error})"
+            )
+        return self._misplanned(asking, state, world)
+
+    def _course(self, record: Record, planned: QuestionPlanned, state: State, world: World) -> Course:
+        if is_learned(state):
+            is_trial = planned.purpose == "trial"
+            if self._method is None or self._method[:2] != (record.commit, is_trial):
+                made = world._replace(method=learned(world, state, is_trial=is_trial))
+                self._method = (record.commit, is_trial, made)
+            world = self._method[2]
+        course = planned_course(world, state, planned)
+        if not world.has_gold:
+            return course
+        question = world.questions[planned.question_id]
+        return judged(course, question, benchmark=world.benchmark, has_judge=bool(self._judge))
+
+    def _misplanned(self, asking: _Asking, state: State, world: World) -> str:
+        planned, first = asking.planned, asking.first
+        # Which questions can be recalled depends on all right answers.
+        if planned.routing_arm == RECALL and world.has_gold and not is_recalled(world.setting, state, planned):
+            return f"{planned.question_id}: its answer was recalled, which the record of recall did not allow"
+        made = sha256_text(first.request.text) if isinstance(first, Ask) and first.tier == "execution" else ""
+        if made != planned.prompt_sha256:
+            shown = first.request.text if isinstance(first, Ask) else ""
+            what = (
+                f"its plan has the prompt {planned.prompt_sha256[:16] or 'none'}, its state makes {made[:16] or 'none'}"
+            )
+            return self._differs(asking, shown, what)
+        return ""
+
+    def _differs(self, asking: _Asking, shown: str, what: str) -> str:
+        """Return the problem of a text that now comes out differently, unless it may have another reason."""
+        if "[erased " in shown or PREFIX in shown:
+            asking.unchecked = _ERASED
+        elif not self._is_release:
+            asking.unchecked = ANOTHER
+        else:
+            return f"{asking.planned.question_id}: {what}"
+        return ""
+
+    def _asking_of(self, record: Record, event: Event) -> _Asking | None:
+        names: tuple[str, ...]
+        match event:
+            case ModelCalled(tier="execution" | "judge") | CallFailed(tier="execution" | "judge"):
+                names = (event.about, event.about.rpartition("/")[0])
+            case EpisodeStepped() | EpisodeClosed():
+                names = (event.episode_id,)
+            case BundleTrimmed() | ToolRan() | SearchAnswered():
+                names = (event.question_id,)
+            case _:
+                return None
+        keys = ((record.iteration, record.phase, name) for name in names)
+        return next((self._open[key] for key in keys if key in self._open), None)
+
+    def _settled(self, record: Record, settled: _Settled) -> str:
+        name = settled.question_id
+        asking = self._open.pop((record.iteration, record.phase, name), None)
+        if asking is None:
+            return f"{name}: it has a verdict, and was not planned before"
+        self.settled.append(settled)
+        if isinstance(settled, AnswerJudged) and settled.purpose == "anchor":
+            self._right[name] = settled.correct
+        problem = self._unasked(asking, settled)
+        if not problem and asking.course is not None and not asking.unchecked:
+            try:
+                problem = self._led(asking, settled)
+            except LogError as error:
+                problem = str(error)
+            except MageError as error:
+                asking.unchecked = str(error)
+            except Exception as error:  # whatever forged facts may cause
+                problem = f"its course cannot be led again ({type(error).__name__}: {error})"
+        if asking.unchecked and not problem:
+            self.unchecked[asking.unchecked] += 1
+        return f"{name}: {problem}" if problem and not problem.startswith(f"{name}: ") else problem
+
+    def _unasked(self, asking: _Asking, settled: _Settled) -> str:
+        """Return what is wrong with which model replied; this needs only the log."""
+        calls = [fact for fact in asking.facts if isinstance(fact, ModelCalled)]
+        is_replied = any(call.tier == "execution" for call in calls)
+        if not is_replied and asking.planned.routing_arm != RECALL and not isinstance(settled, AnswerUnanswered):
+            return "it has a verdict, and no reply of a model is on record"
+        if self._execution:
+            named = {"execution": self._execution, "judge": self._judge}
+            for call in calls:
+                if call.model != named[call.tier]:
+                    return f"{call.model} replied ({call.tier}), and the exam names {named[call.tier] or 'no model'}"
+        return ""
+
+    def _led(self, asking: _Asking, settled: _Settled) -> str:
+        """Lead a course through its facts to the end; return how the end differs from the record."""
+        assert asking.first is not None and asking.course is not None
+        move, used = asking.first, list[Event]()
+        while not isinstance(move, Finish):
+            fact = _fact_of(move, asking)
+            if fact is None:
+                return self._missing_fact(move, asking)
+            used.append(fact)
+            if isinstance(fact, CallFailed) and not (isinstance(move, Ask) and move.is_spare):
+                move = Finish("", lost=f"{fact.fault}: {fact.problem}")
+                break
+            if isinstance(move, Ask) and isinstance(fact, ModelCalled) and move.tier == "execution":
+                if self._heard is not None and self._world:
+                    self._heard.append(Heard(self._world, self._exam, asking.planned, move.request, fact))
+                if problem := self._otherwise_replied(move.request, fact):
+                    return problem
+            assert isinstance(fact, Fact)
+            move = advance(asking.course, fact)
+        # Without right answers a judge's prompt is unknown.
+        calls = (f for f in asking.facts if isinstance(f, ModelCalled) and (f.tier == "execution" or self._has_gold))
+        if spare := next((call for call in calls if call not in used), None):
+            return f"there is a reply ({spare.tier}, {spare.about}) to what was never asked"
+        return self._misjudged(asking, move, settled)
+
+    def _missing_fact(self, move: Move, asking: _Asking) -> str:
+        if not isinstance(move, Ask):
+            return f"there is no record of a {type(move).__name__.lower()} that its course needs"
+        same = [
+            fact
+            for fact in asking.facts
+            if isinstance(fact, ModelCalled | CallFailed)
+            and (fact.tier, fact.about, fact.attempt) == (move.tier, move.about, move.attempt)
+        ]
+        if not same:
+            return f"no reply of the {move.tier} model is on record for {move.about}"
+        if is_erased(same[0].request_sha256):
+            asking.unchecked = _ERASED
+            return ""
+        what = f"the reply to {move.about} is to the request {same[0].request_sha256[:16]}, its state makes"
+        return self._differs(asking, move.request.text, f"{what} {move.request.sha256[:16]}")
+
+    def _otherwise_replied(self, request: Request, called: ModelCalled) -> str:
+        """Return how the reply of a stand-in differs from the one that is recorded."""
+        if self._player is None or (said := _replied(self._player, request)) == called.text:
+            return ""
+        return f"{called.model} replies {said[-60:]!r} to this request, and recorded is {called.text[-60:]!r}"
+
+    def _misjudged(self, asking: _Asking, finish: Finish, settled: _Settled) -> str:
+        planned, verdict = asking.planned, finish.verdict
+        if finish.lost:
+            made: Event = unanswered(planned, finish.lost)
+        elif verdict is None:
+            asking.unchecked = _NO_GOLD
+            return ""
+        elif verdict.failed and verdict.undecided:
+            asking.unchecked = verdict.why
+            return ""
+        else:
+            made = judgement(planned, verdict, reason=finish.reason)
+        if isinstance(made, AnswerJudged):
+            self.made[planned.question_id] = made
+        if made == settled:
+            return ""
+        if not self._is_scorer:
+            asking.unchecked = SCORER_GONE
+            return ""
+        if isinstance(settled, AnswerUndecided) and settled.problem.startswith(FAILED):
+            told = "right" if isinstance(made, AnswerJudged) and made.correct else "not right"
+            asking.unchecked = f"its scorer failed then; now it says {told}"
+            return ""
+        return f"recorded is {_in_words(settled)}; scored again it is {_in_words(made)}"
+
+    def _carried(self, carried: AnswerCarried) -> str:
+        before = self._right.get(carried.question_id)
+        if before is None or before == carried.correct:  # its verdict may be the parent's
+            return ""
+        return f"{carried.question_id}: a verdict was carried that is not the one of when it was last asked"
+
+
+def _fact_of(move: Move, asking: _Asking) -> Event | None:
+    """Return a move's fact from the log, as a session looks it up."""
+    facts, purpose = asking.facts, asking.planned.purpose
+    match move:
+        case Ask():
+            key = (move.tier, move.purpose or purpose, move.about, move.attempt, move.request.sha256)
+            calls = (f for f in facts if isinstance(f, ModelCalled))
+            failed = (f for f in facts if isinstance(f, CallFailed) and f.final)
+            return (
+                next((call for call in calls if _key_of(call) == key), None)
+                or trimming_of(move, [f for f in facts if isinstance(f, BundleTrimmed)])
+                or next((call for call in failed if _key_of(call) == key), None)
+            )
+        case Use():
+            found = [f for f in facts if isinstance(f, ToolRan)]
+            return next((f for f in found if (f.tool_id, f.arguments) == (move.tool_id, move.arguments)), None)
+        case Look():
+            return next((f for f in facts if isinstance(f, SearchAnswered) and f.place == move.place), None)
+        case Act(EpisodeStepped() as stepped):
+            return next((f for f in facts if isinstance(f, EpisodeStepped) and f.step == stepped.step), None)
+        case Act():
+            return next((f for f in facts if isinstance(f, EpisodeClosed)), None)
+        case _:
+            return None
+
+
+def _key_of(call: ModelCalled | CallFailed) -> tuple[str, str, str, int, str]:
+    return call.tier, call.purpose, call.about, call.attempt, call.request_sha256
+
+
+def _in_words(event: Event) -> str:
+    match event:
+        case AnswerJudged():
+            word = "right" if event.correct else "wrong"
+            also = "".join(f", {what}" for what in (event.reason, "strict" if event.strict else "") if what)
+            return f"{word} ({event.answer[:40]!r}, score {event.score_micro / 1e6:g}, by {event.judge}{also})"
+        case AnswerUndecided():
+            return f"undecided ({event.problem[:80]})"
+        case AnswerUnanswered():
+            return f"unanswered ({event.problem[:80]})"
+        case _:
+            raise TypeError(f"{type(event).__name__} settles no question")
+
+
+def _replied(player: Model, request: Request) -> str:
+    """Return the reply of a stand-in as recorded; a stand-in never waits."""
+    asking: Any = player.complete(request)
+    try:
+        asking.send(None)
+    except StopIteration as end:
+        return without_reasoning(end.value.text)
+    raise TypeError(f"{player.name} waits, so it is no stand-in")

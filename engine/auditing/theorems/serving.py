@@ -1,0 +1,183 @@
+"""Every injection that a served run recorded can be rebuilt from its log: from the state at its marker and from ids.
+
+From the log alone: each note is rendered again and compared with its hash; its memories were in use at the marker, and
+near enough; the coin of each session is tossed again; and every inference that closed was opened before. An anchor's
+prompt has the same bytes before the question, turns included, as a client's turn that gets the same memories.
+"""
+
+from collections.abc import Iterator
+from itertools import chain, groupby
+
+from mage_es.engine.rules.floors import is_far
+from mage_es.engine.rules.holdback import is_held_back
+from mage_es.engine.rules.notes import CaseLayout, in_order, note_of, quotations_of
+from mage_es.engine.rules.prompt import NOTES
+from mage_es.engine.run.inheriting import last_inherited
+from mage_es.engine.run.world import templates_of
+from mage_es.engine.seams.check import Check
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import (
+    BenefitDecided,
+    InferenceClosed,
+    InferenceOpened,
+    IterationClosed,
+    QuestionPlanned,
+    RunStarted,
+    ServingStarted,
+)
+from mage_es.projections.benefit import Benefit
+from mage_es.projections.fold import State, fold
+
+NAME = "injections"
+BOUND = "all rendered to their hashes"
+
+
+_READ = (BenefitDecided, ServingStarted, InferenceOpened, InferenceClosed, IterationClosed)
+
+
+def check_injections(reader: LogReader) -> Iterator[Check]:
+    """Yield the check of a served run, nothing for any other."""
+    traffic = _Traffic(preface := _preface(reader))
+    for seq, event in reader.numbered(*_READ):
+        if problem := traffic.problem_of(seq, event):
+            yield Check(name=NAME, ok=False, detail=problem, bound=BOUND, seq=seq)
+            return
+    if not traffic.processes:
+        return
+    for seq, problem in chain(traffic.misrendered(reader), _otherwise_asked(reader, preface)):
+        yield Check(name=NAME, ok=False, detail=problem, bound=BOUND, seq=seq)
+        return
+    processes = "1 process" if len(traffic.processes) == 1 else f"{len(traffic.processes)} processes"
+    detail = f"{traffic.opened} inferences of {processes}: {len(traffic.notes)} different notes are rendered again from"
+    detail += " their markers, of memories that were in use and near enough; every coin falls as it did; clients and"
+    detail += " anchors get them in one layout"
+    yield Check(name=NAME, ok=True, detail=detail, measured=BOUND, bound=BOUND)
+
+
+class _Traffic:
+    """What the log says so far."""
+
+    def __init__(self, preface: str) -> None:
+        self.preface = preface
+        self.processes: dict[int, ServingStarted] = {}
+        self.opened = 0
+        # Marker, layout, memories and hash of each note, with the first event that has it.
+        self.notes: dict[tuple[int, CaseLayout, tuple[str, ...], str], int] = {}
+        self._markers: dict[int, int] = {}
+        self._benefit, self._benefits = Benefit(), dict[int, Benefit]()
+        self._waiting: set[str] = set()
+
+    def problem_of(self, seq: int, event: object) -> str:
+        match event:
+            case BenefitDecided():
+                self._benefit = Benefit()
+                self._benefit.apply(event)
+            case IterationClosed():
+                self._markers[event.iteration] = seq
+                self._benefits[event.iteration] = self._benefit
+            case ServingStarted():
+                if event.process != len(self.processes) + 1:
+                    return f"process {event.process} comes after {len(self.processes)} others"
+                if any(event.salt != other.salt for other in self.processes.values()):
+                    return f"process {event.process} has another salt, so sessions change sides"
+                self.processes[event.process] = event
+            case InferenceClosed():
+                if event.inference not in self._waiting:
+                    return f"{event.inference} is closed, and was not open"
+                self._waiting.remove(event.inference)
+            case InferenceOpened():
+                return self._opened(seq, event)
+        return ""
+
+    def _gated(self, event: InferenceOpened) -> str:
+        """Return where memories were put before a question whose type they were not shown to help, or vice versa."""
+        is_bare = self._benefits[event.marker].is_bare(event.task_type)
+        if event.task_type and event.memories and is_bare and event.treatment != "searched":
+            return f"{event.inference} has memories, which were not shown to help questions of {event.task_type}"
+        if event.treatment == "bare" and not is_bare:
+            return f"{event.inference} is bare, although what was learned is served for {event.task_type}"
+        return ""
+
+    def _opened(self, seq: int, event: InferenceOpened) -> str:
+        process = next(reversed(self.processes), 0)
+        if event.inference in self._waiting or not event.inference.startswith(f"inf-{process}-"):
+            return f"{event.inference} is no new inference of process {process}"
+        if event.marker not in self._markers:
+            return f"{event.inference} sees iteration {event.marker}, which was not closed by then"
+        if bool(event.memories) != bool(event.note_sha256) or (event.treatment == "memory" and not event.memories):
+            return (
+                f"{event.inference} has {len(event.memories)} memories and the note {event.note_sha256[:16] or 'none'}"
+            )
+        if event.similarities and len(event.similarities) != len(event.memories):
+            return f"{event.inference} has {len(event.memories)} memories and {len(event.similarities)} similarities"
+        is_told, is_searched = event.treatment == "far", event.treatment == "searched"
+        if problem := self._gated(event):
+            return problem
+        # An agent judges for itself how near is near enough.
+        if (is_told != is_far(event.nearest, event.floor) and not is_searched) or (is_told and event.memories):
+            return (
+                f"{event.inference} is {event.treatment} with {len(event.memories)} memories, the nearest at "
+                f"{event.nearest:.3f}, the floor at {event.floor:.3f}"
+            )
+        self.opened += 1
+        self._waiting.add(event.inference)
+        started = self.processes[process]
+        if event.layout not in ("sections", started.layout):
+            return f"{event.inference} has cases as {event.layout}, process {process} shows {started.layout}"
+        key = (event.marker, CaseLayout(event.layout, started.is_bare, self.preface), event.memories, event.note_sha256)
+        if event.memories:
+            self.notes.setdefault(key, seq)
+        return self._tossed(event)
+
+    def _tossed(self, event: InferenceOpened) -> str:
+        if event.treatment not in ("memory", "holdback", "shadow"):
+            return ""
+        # A session that began under an earlier process keeps the side that it had under that process's share.
+        sides = {
+            is_held_back(each.salt, event.key, event.session, share_micro=each.holdback_micro)
+            for each in self.processes.values()
+        }
+        is_held = event.treatment == "holdback"
+        return (
+            "" if is_held in sides else f"{event.inference}: the coin of its session does not make it {event.treatment}"
+        )
+
+    def misrendered(self, reader: LogReader) -> Iterator[tuple[int, str]]:
+        """Yield the first event and the problem of each note that differs from what its marker and memories give."""
+        state = State()
+        for marker, notes in groupby(sorted(self.notes), key=lambda note: self._markers[note[0]]):
+            state = fold(reader, until=marker, state=state)
+            for note in notes:
+                if problem := _problem(state, *note[1:]):
+                    yield self.notes[note], problem
+
+
+def _preface(reader: LogReader) -> str:
+    """Return the run's own sentence before notes, whatever this program's is now."""
+    started = next(reader.of(RunStarted), None)
+    return templates_of(started).get(NOTES, "") if started else ""
+
+
+def _otherwise_asked(reader: LogReader, preface: str) -> Iterator[tuple[int, str]]:
+    """Yield the first anchor whose prompt does not begin as a note with its memories does, position by position."""
+    state, layout = State(), CaseLayout()
+    for seq, event in reader.numbered(ServingStarted, QuestionPlanned, since=last_inherited(reader) + 1):
+        if isinstance(event, ServingStarted):
+            layout = CaseLayout(event.layout, event.is_bare, preface)
+        elif isinstance(event, QuestionPlanned) and event.purpose == "anchor":
+            state = fold(reader, until=seq - 1, state=state)
+            names = (*event.principles, *(hit.memory_id for hit in in_order(state, event.memories, layout)))
+            if event.spans != quotations_of(state, names, layout):
+                yield seq, f"the anchor {event.question_id} was not asked in the layout that is served"
+                return
+
+
+def _problem(state: State, layout: CaseLayout, memories: tuple[str, ...], sha256: str) -> str:
+    for name in memories:
+        if not state.memory.count_of(name):
+            return f"the memory {name} was not there at the marker"
+        if (status := state.memory.row(name).status) != "active":
+            return f"the memory {name} was {status} at the marker"
+    if (found := note_of(state, memories, layout).sha256) != sha256:
+        return f"the note of {', '.join(memories)} has the hash {found[:16]}, recorded is {sha256[:16]}"
+    return ""

@@ -1,0 +1,205 @@
+"""Every answer scored again: from its recorded replies and the right answers in the run's folder.
+
+Rules
+    - The course of each planned question is led again through what the log has of it, on the state that the log gives
+      up to its plan (for an exam: at its marker). So every prompt follows from that state, every reply answers such a
+      prompt, only what was rightly recalled is answered without a reply, and the verdict is the one that the rule, or
+      the judge's recorded reply, gives.
+    - An exam asks the questions that its size and the seed give, with the plans that its state gives (if texts can be
+      embedded here), has one verdict for each, and replies only of the models that it names. What a stand-in replies is
+      a function of the request, and is computed again.
+    - What cannot be checked here is counted with its reason, and leaves a doubt: a copy without right answers, a scorer
+      or a benchmark that is not installed, erased texts, another release of this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from mage_es.engine.agents.learner import plan_answers
+from mage_es.engine.auditing.theorems.recount import BOUND, CheckBasis, Recount
+from mage_es.engine.benchmarks.registry import reopening
+from mage_es.engine.embedders.registry import LateEmbedder
+from mage_es.engine.rules.leaks import Guarded
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.exam_plan import exam_plan, families_of
+from mage_es.engine.run.exams import ExamRecord, exam_records
+from mage_es.engine.run.fingerprints import fingerprints, package_sha256, scorer_in_words, scorer_of
+from mage_es.engine.run.inheriting import last_inherited
+from mage_es.engine.run.questions import changes, stored_questions
+from mage_es.engine.run.world import World, first_event, held_out_sample, reopen_world, require_scoring
+from mage_es.engine.seams.benchmark import Benchmark
+from mage_es.engine.seams.check import Check
+from mage_es.engine.seams.environment import is_sequential
+from mage_es.events.errors import LogError, PrerequisiteError, UsageError
+from mage_es.events.facts.private import ERASED
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import AnswerUnanswered, ExamOpened, QuestionPlanned, Record, RunStarted
+from mage_es.projections.fold import State
+from mage_es.projections.ledger import Ledger
+
+NAME, SCORER = "verdicts", "scorer"
+_NEAR = 1e-4
+"""How much a cosine may differ between machines."""
+
+
+def basis_of(reader: LogReader, *, data_dir: Path | str | None, benchmark: Benchmark | None) -> CheckBasis:
+    """Return what a run is checked with, as far as it is available."""
+    try:
+        late = LateEmbedder(first_event(reader))
+        world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=late, frozen=True)
+        if world.has_gold:
+            require_scoring(world, "scoring again")
+    except (UsageError, PrerequisiteError) as missing:
+        return CheckBasis(None, str(missing))
+    # A frozen world guards nothing, and what a method's writer wrote counts only if it quotes no guarded question.
+    setting = world.setting._replace(guarded=Guarded(world.splits.events))
+    return CheckBasis(world._replace(setting=setting), scorer=fingerprints(world)[1:])
+
+
+def check_scorer(reader: LogReader, given: CheckBasis) -> Check:
+    """Return whether one scorer scored all exams, and whether it is the one that the run learned with."""
+    started, records = first_event(reader), exam_records(reader)
+    told = scorer_in_words(scorer_of(started))
+    scorers = [(record, scorer_of(record.scored_by)) for record in records]
+    if other := next(((record, scorer) for record, scorer in scorers if scorer != scorers[0][1]), None):
+        first, ours, theirs = (records[0].opened.exam, *map(scorer_in_words, (scorers[0][1], other[1])))
+        detail = f"exam {other[0].opened.exam} was scored by another scorer ({theirs}) than exam {first} ({ours})"
+        measured = f"{len({scorer for _, scorer in scorers})} scorers"
+        return Check(name=SCORER, ok=False, detail=detail, measured=measured, bound="1 scorer", seq=other[0].seq)
+    packages = {started.package_sha256, *(record.opened.package_sha256 for record in records)}
+    doubts = [f"{len(packages)} releases of the package took part"] if len(packages) > 1 else []
+    if not packages <= {package_sha256()}:
+        doubts.append(f"installed is {package_sha256()[:16]}: what it renders otherwise is not checked")
+    if scorers and scorers[0][1] != scorer_of(started):
+        doubts.append(f"exams were scored by another than the run learned by: {scorer_in_words(scorers[0][1])}")
+    if given.world and given.scorer != (scorers[0][1] if scorers else scorer_of(started)):
+        doubts.append(f"the scorer that is here now is another: {scorer_in_words(given.scorer)}")
+    about = f"{told}; package {started.package_version}, {started.package_sha256[:16] or 'unknown'}"
+    detail = "; ".join((about, *doubts))
+    return Check(name=SCORER, ok=True, detail=detail, measured="1 scorer", bound="1 scorer", doubt=bool(doubts))
+
+
+def check_verdicts(run: Run, reader: LogReader, given: CheckBasis) -> Iterator[Check]:
+    """Yield the check of the run's own answers, and one for each exam that can be read."""
+    if problem := _regolded(reader, given.world):
+        yield Check(name=NAME, ok=False, detail=problem, bound=BOUND)
+    records = sorted(exam_records(reader), key=lambda record: record.opened.head_seq)
+    state, exams = State(), dict[str, Check]()
+    own = Recount(_at(given, first_event(reader)))
+    problem, seq, inherited = "", 0, last_inherited(reader)
+
+    def examine(until: int) -> None:
+        while records and records[0].opened.head_seq < until:
+            record = records.pop(0)
+            with suppress(LogError):  # `check_inference` says what is wrong with it
+                events = list(record.log(run).records())
+                exams[record.opened.exam] = _exam(record, events, state, _at(given, record.opened))
+
+    with suppress(KeyError):  # if it cannot be folded `check_replay` says so
+        for record in reader.records():
+            examine(record.seq)
+            if record.seq > inherited and not problem:
+                problem, seq = own.problem_of(record, state), record.seq
+            state.apply(record.event)
+            state.seq = record.seq
+        examine(reader.head.seq + 1)
+    if own.settled or problem:
+        yield own.check(NAME, problem, seq if problem else 0)
+    yield from (exams[name] for name in sorted(exams))
+
+
+def _at(given: CheckBasis, event: RunStarted | ExamOpened) -> CheckBasis:
+    """Return what one log is checked with, given what it says about the package and the scorer of its time."""
+    is_release, scorer = event.package_sha256 in ("", package_sha256()), scorer_of(event)
+    is_scorer = given.world is None or not event.package_sha256 or scorer == given.scorer
+    return msgspec.structs.replace(given, is_release=is_release, is_scorer=is_scorer)
+
+
+def _regolded(reader: LogReader, world: World | None) -> str:
+    """Return where the questions in the folder differ from the benchmark's own, "" if they do not."""
+    if world is None or reopening(world.benchmark.name):  # if only the folder is at hand
+        return ""
+    stored, has_gold = stored_questions(reader, world.benchmark.name)
+    told = changes(stored, [world.questions[each.id] for each in stored if each.id in world.questions], gold=has_gold)
+    return f"the questions beside the log are not those of {world.benchmark.name}: {told}" if told else ""
+
+
+def _exam(record: ExamRecord, events: Sequence[Record], state: State, given: CheckBasis) -> Check:
+    opened, world = record.opened, given.world
+    name = f"{NAME} {opened.exam}"
+    recount = Recount(given, exam=opened.exam, execution=opened.execution, judge=opened.judge)
+    for each in events:
+        if problem := recount.problem_of(each, state):
+            return recount.check(name, problem, each.seq)
+    first = next((each.seq for each in events if isinstance(each.event, QuestionPlanned)), 0)
+    if world and recount.plans and (problem := _misasked(record, recount.plans, state, given)):
+        return recount.check(name, problem, first)
+    if record.closed:
+        problem = recount.unsettled() or recount.miscounted(record.closed, families_of(world) if world else None)
+        problem = problem or _misrejudged(record, recount, given)
+        if problem:
+            return recount.check(name, problem, 0)
+    return recount.check(name, "", 0)
+
+
+def _misrejudged(record: ExamRecord, recount: Recount, given: CheckBasis) -> str:
+    """Return where the rescoring of an exam differs from the current scorer's, if that is the same scorer."""
+    anew = record.rejudged
+    if anew is None:
+        return ""
+    right = sum(each.correct for each in anew.verdicts)
+    unanswered = sum(isinstance(each, AnswerUnanswered) for each in recount.settled)
+    if (anew.correct, anew.total) != (right, len(anew.verdicts) + unanswered):
+        return f"scored again it has {right} of {len(anew.verdicts) + unanswered} right, and not {anew.correct}"
+    if given.world is None or not given.world.has_gold or scorer_of(anew) != given.scorer:
+        return ""
+    for each in anew.verdicts:
+        made = recount.made.get(each.question_id)
+        if made and (made.correct, made.score_micro) != (each.correct, each.score_micro):
+            return f"{each.question_id}: scored again it is {'wrong' if each.correct else 'right'}"
+    return ""
+
+
+def _misasked(record: ExamRecord, plans: Sequence[QuestionPlanned], state: State, given: CheckBasis) -> str:
+    """Return where an exam's questions, or how they were asked, differ from what its state and the seed say."""
+    world, opened = given.world, record.opened
+    assert world is not None
+    if any(question.subject.startswith(ERASED) for question in world.questions.values()):
+        return ""
+    names = sorted(plan.question_id for plan in plans)
+    if opened.asked > len(world.setting.held_out) or names != sorted(held_out_sample(world.setting, opened.asked)):
+        return f"it did not ask the {opened.asked} held-out questions that the seed chooses"
+    # Only an embedder that counts words gives the same vectors anywhere, at no cost; the route depends on right
+    # answers.
+    is_planned_anywhere = world.embedder.name == "hash" and not is_sequential(world.benchmark)
+    if not (is_planned_anywhere and world.has_gold and given.is_release):
+        return ""
+    ledger, state.ledger = state.ledger, Ledger()  # an exam's own account starts at zero
+    try:
+        drafts = plan_answers(world.setting, state, exam_plan(world, state, names, opened.control))
+    finally:
+        state.ledger = ledger
+    recorded = {plan.question_id: plan for plan in plans}
+    for draft in drafts:
+        made = draft.event
+        if isinstance(made, QuestionPlanned) and (told := _otherwise(recorded[made.question_id], made)):
+            return f"{made.question_id}: its plan is not what its state makes: {told}"
+    return ""
+
+
+def _otherwise(recorded: QuestionPlanned, made: QuestionPlanned) -> str:
+    """Return the fields in which two plans differ, apart from cosines that two machines round differently."""
+    near = len(recorded.memories) == len(made.memories) and all(
+        one.memory_id == other.memory_id
+        and one.answer_of == other.answer_of
+        and abs(one.similarity - other.similarity) < _NEAR
+        for one, other in zip(recorded.memories, made.memories, strict=True)
+    )
+    made = msgspec.structs.replace(made, memories=recorded.memories if near else made.memories)
+    fields = (name for name in made.__struct_fields__ if getattr(made, name) != getattr(recorded, name))
+    return ", ".join(fields)

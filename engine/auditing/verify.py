@@ -1,0 +1,173 @@
+"""The verb `verify`: check every claim of a run against its log, one row for each theorem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from mage_es.engine.auditing.theorems.benefit import check_benefit
+from mage_es.engine.auditing.theorems.coverage import check_coverage
+from mage_es.engine.auditing.theorems.forms import check_forms
+from mage_es.engine.auditing.theorems.grounds import Ground, grounds_of
+from mage_es.engine.auditing.theorems.growth import check_growth
+from mage_es.engine.auditing.theorems.inference import check_inference
+from mage_es.engine.auditing.theorems.leaks import check_leaks, check_splits
+from mage_es.engine.auditing.theorems.log import check_head, check_keys, check_log, check_questions, check_signed
+from mage_es.engine.auditing.theorems.oddities import check_oddities
+from mage_es.engine.auditing.theorems.origins import check_origins
+from mage_es.engine.auditing.theorems.own import check_own
+from mage_es.engine.auditing.theorems.paraphrases import check_paraphrases
+from mage_es.engine.auditing.theorems.parent import check_parent
+from mage_es.engine.auditing.theorems.publishing import check_proposals
+from mage_es.engine.auditing.theorems.ratchet import check_ratchet
+from mage_es.engine.auditing.theorems.reasked import check_reasked
+from mage_es.engine.auditing.theorems.recount import Heard
+from mage_es.engine.auditing.theorems.registered import check_registered
+from mage_es.engine.auditing.theorems.replay import check_replay
+from mage_es.engine.auditing.theorems.reproof import check_reproof
+from mage_es.engine.auditing.theorems.requests import check_requests
+from mage_es.engine.auditing.theorems.serving import check_injections
+from mage_es.engine.auditing.theorems.target_leaks import check_target_leaks
+from mage_es.engine.auditing.theorems.verdicts import basis_of, check_scorer, check_verdicts
+from mage_es.engine.config import parse
+from mage_es.engine.run.directory import Run, as_run
+from mage_es.engine.run.inheriting import last_inherited
+from mage_es.engine.seams.benchmark import Benchmark
+from mage_es.engine.seams.check import Check
+from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.engine.verbs.runs import exam_rows
+from mage_es.engine.verbs.summary import ExamRow
+from mage_es.events.care import verify_heads, verify_log, verify_questions
+from mage_es.events.care.heads import read_head_file
+from mage_es.events.care.notes import read_verifier
+from mage_es.events.errors import KeysUnusable
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import RunStarted
+
+
+class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Every check of a run, and `head`: the hash to keep elsewhere and pass to `verify` later.
+
+    `exams` are all that were ever taken, as far as the log is sound enough to tell; `grounds` says what each claim
+    rests on.
+    """
+
+    run_id: str
+    head: str
+    checks: tuple[Check, ...]
+    exams: tuple[ExamRow, ...] = ()
+    grounds: tuple[Ground, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return all(check.ok for check in self.checks)
+
+
+@typed
+def verify(
+    run: Run | Path | str,
+    *,
+    head: str | None = None,
+    keys: Sequence[str] = (),
+    parent: Run | Path | str | None = None,
+    data_dir: Path | str | None = None,
+    benchmark: Benchmark | None = None,
+) -> VerifyReport:
+    """Check every byte of a run and every theorem on its log, and score every answer again.
+
+    With a `head` printed earlier (64 hexadecimal digits, or at least the first 16) or the file of a signed head that
+    was kept, check also that this log had it. Each of the verifier `keys` must have signed or cosigned a head. If the
+    log is damaged nothing else is checked. With a `parent`, what the run inherited is compared with it. `benchmark` is
+    the object that the run began with, if Python gave it one; the user's own scorer is imported by name.
+
+    Raises:
+        UsageError: `head` or a key is malformed, or the run has no parent.
+        PrerequisiteError: Heads are signed, and the package that checks signatures is missing.
+    """
+    found = as_run(parent) if parent is not None else None
+    return verified(as_run(run), head=head, keys=keys, parent=found, data_dir=data_dir, benchmark=benchmark)
+
+
+averify = in_thread(verify)
+
+
+def verified(
+    run: Run,
+    *,
+    head: str | None = None,
+    keys: Sequence[str] = (),
+    parent: Run | None = None,
+    data_dir: Path | str | None = None,
+    benchmark: Benchmark | None = None,
+    heard: list[Heard] | None = None,
+) -> VerifyReport:
+    """Do what `verify` does; `heard` gets the calls whose requests were rebuilt."""
+    known = [read_verifier(key) for key in keys]
+    kept = [read_head_file(Path(head))] if head and Path(head).is_file() else []
+    verdict = verify_log(run.log_path, head=None if kept else head)
+    checks = [check_log(verdict)]
+    if verdict.search:
+        checks.append(check_head(verdict.search, verdict.head))
+    if not checks[0].ok:
+        return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks))
+    signed = verify_heads(run.log_path, known=known, also=kept)
+    if signed.heads or signed.named or known or signed.problems:
+        checks.append(check_signed(signed))
+    try:
+        reader = LogReader(run.log_path)
+        checks += [check_parent(reader, parent)] if parent else []
+        checks += _theorems(run, reader, data_dir, benchmark, heard)
+    except KeysUnusable as error:  # checks done before the error still count
+        checks.append(Check(name="keys", ok=False, detail=str(error), damaged=True))
+        return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks))
+    until = verdict.search.found.seq if verdict.search and verdict.search.found else 0
+    until = max([until, *(each.checkpoint.size for each in kept)])
+    return VerifyReport(
+        run_id=run.id,
+        head=verdict.head.chain,
+        checks=tuple(checks),
+        exams=exam_rows(reader),
+        grounds=grounds_of(checks, signed, reader, kept=until, known=known),
+    )
+
+
+def _theorems(
+    run: Run,
+    reader: LogReader,
+    data_dir: Path | str | None,
+    benchmark: Benchmark | None,
+    heard: list[Heard] | None,
+) -> Iterator[Check]:
+    stored = check_questions(verify_questions(run.log_path))
+    yield stored
+    yield check_replay(reader, run.snapshots_path)
+    yield check_splits(reader)
+    yield check_leaks(reader)
+    started = next(reader.of(RunStarted), None)
+    if started and stored.ok:
+        yield from check_target_leaks(reader, started)
+    yield check_growth(reader)
+    yield check_origins(reader)
+    if started:  # a run that ended before its first event has taken no step
+        config = parse(started.config)
+        yield from check_registered(reader, started)
+        yield check_coverage(reader, config)
+        yield check_ratchet(reader, config)
+        yield check_own(reader, config)
+        yield check_benefit(run, reader, config)
+        yield from check_reproof(reader, config)
+        yield from check_forms(reader, since=last_inherited(reader))
+    yield check_requests(run, reader)
+    yield from check_injections(reader)
+    yield from check_proposals(reader)
+    yield from check_inference(run, reader)
+    yield from check_reasked(run, reader)
+    yield from check_keys(reader)
+    if started and stored.ok:
+        basis = msgspec.structs.replace(basis_of(reader, data_dir=data_dir, benchmark=benchmark), heard=heard)
+        yield check_scorer(reader, basis)
+        yield from check_verdicts(run, reader, basis)
+        yield check_paraphrases(reader, basis)
+    yield check_oddities(run, reader)

@@ -1,0 +1,123 @@
+"""`verify` passes a sound run and names the first thing that breaks each claim."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from mage_es.engine.auditing.verify import verify
+from mage_es.engine.run.directory import Run, clock
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.verbs.exam import examine
+from mage_es.events.log import Log, LogReader
+from mage_es.events.vocabulary import (
+    Digest,
+    Draft,
+    Event,
+    IterationClosed,
+    MemoryAppended,
+    Record,
+    SegmentSealed,
+    SplitCommitted,
+)
+
+
+def forged(source: Path, target: Path, change: Callable[[Record], Event]) -> None:
+    """Write a log anew, sound in every byte, with its events changed."""
+    reader = LogReader(source)
+    with Log.create(target, run=reader.run, clock=clock) as log:
+        for record in reader.records():
+            if not isinstance(record.event, SegmentSealed):
+                kept = {name: getattr(record, name) for name in ("iteration", "phase", "ordinal", "correlation")}
+                log.append([Draft(event=change(record), **kept)])
+
+
+def checks(run: Run) -> dict[str, tuple[bool, str]]:
+    return {check.name: (check.ok, check.detail) for check in verify(run).checks}
+
+
+@pytest.fixture
+def examined(small_run: Run, tmp_path: Path) -> Run:
+    run = Run(small_run.id, tmp_path / "copy")
+    shutil.copytree(small_run.log_path, run.log_path)
+    examine(run, at="latest", questions=5, control="none", data_dir=None, runtime=Runtime(workers=2))
+    return run
+
+
+def test_a_sound_run_passes_every_check(examined: Run) -> None:
+    report = verify(examined)
+    assert report.ok
+    assert [check.name for check in report.checks][:5] == ["log", "questions", "replay", "splits", "leaks"]
+    assert report.head == LogReader(examined.log_path).head.chain
+    [exam] = report.exams
+    assert (exam.exam, exam.total, exam.head) == ("0001-latest", 5, LogReader(examined.exams()[0].log_path).head.chain)
+
+
+def test_a_flipped_byte_in_a_segment_is_named_with_its_file_and_events(examined: Run) -> None:
+    segment = next((examined.log_path / "seg").glob("*.parquet"))
+    data = bytearray(segment.read_bytes())
+    data[len(data) // 2] ^= 1
+    segment.write_bytes(data)
+    ok, detail = checks(examined)["log"]
+    assert not ok
+    assert segment.name in detail and "events 1-" in detail
+
+
+def test_a_changed_digest_is_named_with_its_iteration_and_projection(small_run: Run, tmp_path: Path) -> None:
+    def change(record: Record) -> Event:
+        event = record.event
+        if isinstance(event, IterationClosed) and event.iteration == 1:
+            bent = [Digest(projection="slots", value="0" * 64) if d.projection == "slots" else d for d in event.digests]
+            return msgspec.structs.replace(event, digests=tuple(bent))
+        return event
+
+    forged(small_run.log_path, tmp_path / "log", change)
+    ok, detail = checks(Run(small_run.id, tmp_path))["replay"]
+    assert not ok
+    assert detail.startswith("slots differs at iter-1")
+
+
+def test_a_memory_of_a_question_outside_the_evolution_split_is_a_leak(small_run: Run, tmp_path: Path) -> None:
+    changed = []
+
+    def change(record: Record) -> Event:
+        if isinstance(record.event, MemoryAppended) and record.event.question and not changed:
+            changed.append(record.seq)
+            return msgspec.structs.replace(record.event, question="A question from nowhere?")
+        return record.event
+
+    forged(small_run.log_path, tmp_path / "log", change)
+    ok, detail = checks(Run(small_run.id, tmp_path))["leaks"]
+    assert not ok
+    assert "holds a question of no split" in detail
+
+
+def test_splits_that_share_a_question_are_found(small_run: Run, tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def change(record: Record) -> Event:
+        if isinstance(record.event, SplitCommitted):
+            hashes = (*record.event.question_hashes, *seen[:1])
+            seen.append(record.event.question_hashes[0])
+            return msgspec.structs.replace(record.event, question_hashes=hashes)
+        return record.event
+
+    forged(small_run.log_path, tmp_path / "log", change)
+    assert checks(Run(small_run.id, tmp_path))["splits"][0] is False
+
+
+@pytest.mark.slow
+def test_a_flipped_byte_in_an_exams_log_is_named_and_the_other_checks_go_on(examined: Run) -> None:
+    exam = next(examined.exams_path.glob("*"))
+    segment = next((exam / "log" / "seg").glob("*.parquet"))
+    data = bytearray(segment.read_bytes())
+    data[len(data) // 2] ^= 1
+    segment.write_bytes(data)
+    found = checks(examined)
+    ok, detail = found[f"exam {exam.name}"]
+    assert not ok and segment.name in detail
+    assert found["log"][0] and found["leaks"][0]

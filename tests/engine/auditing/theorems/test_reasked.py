@@ -1,0 +1,201 @@
+"""What was asked again is checked as the rest of a run is: its bytes, whose it is, what it asked, and what it found."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from mage_es.engine.auditing.theorems.reasked import NAME, check_reasked
+from mage_es.engine.auditing.verify import verify
+from mage_es.engine.histories.bisect import bisect
+from mage_es.engine.histories.effect import effect
+from mage_es.engine.run.directory import Run, clock
+from mage_es.engine.seams.check import Check
+from mage_es.events.log import Log, LogReader
+from mage_es.events.vocabulary import AnswerJudged, Draft, Event, ModelCalled, QuestionPlanned, QuestionsReasked, Record
+from tests.engine.forgery import Change, replace
+
+
+@pytest.fixture(scope="module")
+def asked_again(evolved_once: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("asked-again") / evolved_once.id
+    run = Run(evolved_once.id, Path(shutil.copytree(evolved_once.path, folder)))
+    assert effect(run, top=2, reask=True).made
+    return run
+
+
+@pytest.fixture
+def run(asked_again: Run, tmp_path: Path) -> Run:
+    return Run(asked_again.id, Path(shutil.copytree(asked_again.path, tmp_path / asked_again.id)))
+
+
+def checked(run: Run) -> dict[str, Check]:
+    return {check.name: check for check in verify(run).checks}
+
+
+def forge(run: Run, change: Change) -> dict[str, Check]:
+    replace(run.reasked.log_path, run.reasked.path, change)
+    return checked(run)
+
+
+def test_what_was_asked_again_is_counted_and_cannot_be_removed_and_a_run_that_asked_nothing_has_no_such_check(
+    run: Run, evolved_once: Run
+) -> None:
+    own = LogReader(run.reasked.log_path)
+    check, calls = checked(run)[NAME], sum(1 for _ in own.of(ModelCalled))
+    assert (
+        check.ok
+        and f"{calls} calls, 2 results follow from it" in check.detail
+        and own.head.chain[:16] in check.measured
+    )
+    shutil.rmtree(run.reasked.path)
+    check = checked(run)[NAME]
+    assert not check.ok and check.damaged and "is missing" in check.detail and "from a backup" in check.detail
+    assert NAME not in checked(evolved_once)
+
+
+def test_a_changed_byte_is_named_with_its_file_and_with_the_way_out(run: Run) -> None:
+    file = max((run.reasked.log_path).rglob("*.*"), key=lambda path: path.stat().st_size)
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    found = checked(run)
+    check = found[NAME]
+    assert not check.ok and check.damaged and file.name in check.detail and "from a backup" in check.detail
+    assert found["log"].ok and found["requests"].ok
+
+
+def test_the_log_of_another_run_is_not_this_runs(run: Run) -> None:
+    first = next(LogReader(run.reasked.log_path).records())
+    shutil.rmtree(run.reasked.log_path)
+    with Log.create(run.reasked.log_path, run="stranger/reasked", clock=clock) as log:
+        log.append([Draft(event=first.event, iteration=first.iteration, phase=first.phase, ordinal=first.ordinal)])
+    check = checked(run)[NAME]
+    assert not check.ok and f"it is the log stranger/reasked, not {run.id}/reasked" in check.detail
+
+
+def test_a_prompt_that_the_run_never_asked_an_answer_without_one_and_another_request_are_found(run: Run) -> None:
+    whole = run.path.parent / "whole"
+    shutil.copytree(run.reasked.path, whole)
+
+    def forged(change: Change) -> dict[str, Check]:
+        shutil.rmtree(run.reasked.path)
+        shutil.copytree(whole, run.reasked.path)
+        return forge(run, change)
+
+    def renamed(record: Record) -> Event:
+        event = record.event
+        is_plan = isinstance(event, QuestionPlanned)
+        return msgspec.structs.replace(event, question_id=f"no-{event.question_id}") if is_plan else event
+
+    def unplanned(record: Record) -> Iterable[Event]:
+        return [] if isinstance(record.event, QuestionPlanned) else [record.event]
+
+    def restored(record: Record) -> Event:
+        event = record.event
+        if not isinstance(event, QuestionPlanned):
+            return event
+        plans = LogReader(run.log_path).of(QuestionPlanned)
+        keys = ("iteration", "purpose", "question_id")
+        [was] = [each for each in plans if all(getattr(each, key) == getattr(event, key) for key in keys)]
+        return msgspec.structs.replace(event, memories=was.memories, principles=was.principles)
+
+    def other(record: Record) -> Event:
+        event = record.event
+        return msgspec.structs.replace(event, request_sha256="0" * 64) if isinstance(event, ModelCalled) else event
+
+    for change, name, words in (
+        (renamed, NAME, "the run's log has no answer to no-wordmath"),
+        (unplanned, NAME, "has no prompt before it"),
+        (restored, NAME, "shows what the run's did not, or all of it"),
+        (other, "requests", "asked again: what was sent in the call about"),
+    ):
+        check = forged(change)[name]
+        assert not check.ok and not check.damaged and words in check.detail, change.__name__
+
+
+def test_a_question_asked_on_a_state_is_one_of_the_run_and_shows_what_that_state_had_learned(
+    evolved_once: Run, tmp_path: Path
+) -> None:
+    run = Run(evolved_once.id, Path(shutil.copytree(evolved_once.path, tmp_path / "run" / evolved_once.id)))
+    [question, *_] = LogReader(run.log_path).questions()[0]
+    assert bisect(run, question=question.id, bad="iter-0").asks
+    whole = Path(shutil.copytree(run.reasked.path, tmp_path / "whole"))
+
+    def checked_after(change: Change) -> Check:
+        shutil.rmtree(run.reasked.path)
+        shutil.copytree(whole, run.reasked.path)
+        replace(run.reasked.log_path, run.reasked.path, change)
+        [check] = check_reasked(run, LogReader(run.log_path))
+        return check
+
+    def altered(**fields: object) -> Change:
+        def change(record: Record) -> Event:
+            event = record.event
+            if not isinstance(event, QuestionPlanned | AnswerJudged):
+                return event
+            return msgspec.structs.replace(event, **{name: fields[name] for name in fields if hasattr(event, name)})
+
+        return change
+
+    [check] = check_reasked(run, LogReader(run.log_path))
+    assert check.ok and "0 prompts of the run" in check.detail and "on states of its iterations" in check.detail
+    for change, words in (
+        (altered(question_id="nobody"), "nobody is no question of the run"),
+        (altered(iteration=7), "was asked on iteration 7, which never ended"),
+        (altered(principles=("ffff",)), "shows ffff, which iteration"),
+    ):
+        check = checked_after(change)
+        assert not check.ok and words in check.detail, check.detail
+
+
+def test_what_a_run_says_of_what_it_asked_again_follows_from_it(run: Run) -> None:
+    whole = Path(shutil.copytree(run.log_path, run.path.parent / "whole"))
+
+    def says(**fields: object) -> str:
+        def change(record: Record) -> Event:
+            event = record.event
+            return msgspec.structs.replace(event, **fields) if isinstance(event, QuestionsReasked) else event
+
+        replace(run.log_path, run.path, change)
+        [check] = check_reasked(run, LogReader(run.log_path))
+        shutil.rmtree(run.log_path)
+        shutil.copytree(whole, run.log_path)
+        assert check.ok == (not fields)
+        return check.detail
+
+    [event] = LogReader(run.log_path).of(QuestionsReasked)
+    first, second = event.without
+    assert says().endswith("2 results follow from it")
+    better = msgspec.structs.replace(first, won=first.won + 1)
+    assert f"says {better.won} won" in says(without=(better, second))
+    assert f"says {event.calls + 1} calls, and {event.calls} are there" in says(calls=event.calls + 1)
+    assert "it never had the head" in says(head_chain="0" * 64)
+    assert "says what memories are worth, which it does not ask" in says(verb="bisect")
+
+
+@pytest.mark.slow
+def test_a_flip_lies_between_two_answers_on_record(evolved_once: Run, tmp_path: Path) -> None:
+    run = Run(evolved_once.id, Path(shutil.copytree(evolved_once.path, tmp_path / evolved_once.id)))
+    names = (question.id for question in LogReader(run.log_path).questions()[0])
+    assert any((found := bisect(run, question=name)).asks and found.cause for name in names)
+    [check] = check_reasked(run, LogReader(run.log_path))
+    assert check.ok and "1 result follows from it" in check.detail
+    whole = Path(shutil.copytree(run.log_path, tmp_path / "whole"))
+    for fields in ({"memory_id": "ffff"}, {"prompt_after": "0" * 64}, {"question_id": "nobody"}):
+
+        def change(record: Record, fields: dict[str, str] = fields) -> Event:
+            event = record.event
+            if not isinstance(event, QuestionsReasked) or not event.flips:
+                return event
+            return msgspec.structs.replace(event, flips=(msgspec.structs.replace(event.flips[0], **fields),))
+
+        replace(run.log_path, run.path, change)
+        [check] = check_reasked(run, LogReader(run.log_path))
+        assert not check.ok and "flips from" in check.detail and "no two answers do" in check.detail
+        shutil.rmtree(run.log_path)
+        shutil.copytree(whole, run.log_path)

@@ -1,0 +1,361 @@
+"""Forgers with the package's own writer: each hash of theirs is sound, and answers do not follow from replies."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from mage_es.engine.auditing.theorems.inference import check_inference
+from mage_es.engine.auditing.theorems.log import check_log, check_questions
+from mage_es.engine.auditing.theorems.recount import CheckBasis
+from mage_es.engine.auditing.theorems.verdicts import NAME, basis_of, check_verdicts
+from mage_es.engine.auditing.verify import verify
+from mage_es.engine.config import Config
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.world import first_event
+from mage_es.engine.seams.check import Check
+from mage_es.engine.verbs.exam import examine
+from mage_es.events.care import root_of, verify_log, verify_questions
+from mage_es.events.digests import sha256_text
+from mage_es.events.disk import Layout, LocalFileSystem
+from mage_es.events.facts import QuestionTypes
+from mage_es.events.log import LogReader
+from mage_es.events.segments import questions
+from mage_es.events.vocabulary import (
+    MICRO,
+    AnswerJudged,
+    AnswerUndecided,
+    Event,
+    ExamClosed,
+    ExamOpened,
+    ModelCalled,
+    QuestionGold,
+    QuestionPlanned,
+    QuestionsStored,
+    QuestionText,
+    Record,
+)
+from tests.engine.forgery import replace
+
+EXAM = "0001-latest"
+Forgery = Callable[[Event], list[Event]]
+
+
+@pytest.fixture
+def examined(small_run: Run, tmp_path: Path) -> Run:
+    run = Run(small_run.id, tmp_path / "copy")
+    shutil.copytree(small_run.log_path, run.log_path)
+    examine(run, at="latest", questions=8, runtime=Runtime(workers=2))
+    return run
+
+
+def forge(run: Run, folder: Path, change: Forgery, opening: Callable[[ExamOpened], ExamOpened] | None = None) -> None:
+    """Write the exam's log anew, and a log of the run that vouches for it, with the result that its answers make."""
+
+    def opened(event: ExamOpened) -> ExamOpened:
+        return opening(event) if opening else event
+
+    def changed(record: Record) -> list[Event]:
+        return [opened(record.event)] if isinstance(record.event, ExamOpened) else change(record.event)
+
+    log = replace(run.exam(EXAM).log_path, folder, changed)
+    reader = LogReader(log)
+    verdicts = list(reader.of(AnswerJudged))
+
+    def vouched(record: Record) -> Event:
+        match record.event:
+            case ExamOpened() as event:
+                return opened(event)
+            case ExamClosed() as event:
+                return msgspec.structs.replace(
+                    event,
+                    correct=sum(verdict.correct for verdict in verdicts),
+                    total=len(verdicts),
+                    undecided=sum(1 for _ in reader.of(AnswerUndecided)),
+                    head_seq=reader.head.seq,
+                    head_chain=reader.head.chain,
+                    root=root_of(log).hex(),
+                )
+            case event:
+                return event
+
+    replace(run.log_path, folder, vouched)
+
+
+def checked(run: Run) -> list[Check]:
+    """Check what a forgery of exams and answers can touch; the rest of `verify` takes longer than all of it."""
+    reader = LogReader(run.log_path)
+    log, stored = check_log(verify_log(run.log_path)), check_questions(verify_questions(run.log_path))
+    return [log, stored, *check_inference(run, reader), *check_verdicts(run, reader, around(reader))]
+
+
+_WORDS: list[CheckBasis] = []
+
+
+def around(reader: LogReader) -> CheckBasis:
+    """Return what a run is checked with; all runs on word problems here began in one world."""
+    if first_event(reader).benchmark != "wordmath":
+        return basis_of(reader, data_dir=None, benchmark=None)
+    if not _WORDS:
+        _WORDS.append(basis_of(reader, data_dir=None, benchmark=None))
+    return _WORDS[0]
+
+
+def broken(run: Run) -> list[Check]:
+    return [check for check in checked(run) if not check.ok]
+
+
+def the_one(run: Run) -> Check:
+    """Return the one check that fails."""
+    [check] = broken(run)
+    return check
+
+
+def answers(run: Run, *, right: bool) -> list[AnswerJudged]:
+    return [each for each in LogReader(run.exam(EXAM).log_path).of(AnswerJudged) if each.correct == right]
+
+
+def event_at(run: Run, seq: int) -> Event:
+    return next(iter(LogReader(run.exam(EXAM).log_path).records(since=seq, until=seq))).event
+
+
+def right(event: AnswerJudged) -> AnswerJudged:
+    return msgspec.structs.replace(event, correct=True, score_micro=MICRO, strict=True)
+
+
+def test_every_answer_of_a_sound_run_and_of_its_exam_is_scored_again(examined: Run) -> None:
+    found = {check.name: check for check in verify(examined).checks if check.name.startswith(NAME)}
+    asked = sum(1 for _ in LogReader(examined.log_path).of(AnswerJudged))
+    assert found[NAME].ok and found[NAME].measured == f"{asked} of {asked} scored again"
+    assert found[f"{NAME} {EXAM}"].ok and found[f"{NAME} {EXAM}"].measured == "8 of 8 scored again"
+    assert not any(check.doubt for check in found.values())
+
+
+def test_a_flipped_verdict_is_named_with_its_exam_question_and_event(examined: Run, tmp_path: Path) -> None:
+    wrong = answers(examined, right=False)[0]
+
+    def flip(event: Event) -> list[Event]:
+        is_it = isinstance(event, AnswerJudged) and event.question_id == wrong.question_id
+        return [right(event) if is_it and isinstance(event, AnswerJudged) else event]
+
+    forge(examined, tmp_path, flip)
+    check = the_one(examined)
+    assert check.name == f"{NAME} {EXAM}" and check.detail.startswith(f"{wrong.question_id}: recorded is right")
+    assert "scored again it is wrong" in check.detail
+    assert event_at(examined, check.seq) == right(wrong)
+
+
+def test_an_answer_that_is_not_in_its_reply_is_found(examined: Run, tmp_path: Path) -> None:
+    def other(event: Event) -> list[Event]:
+        return [msgspec.structs.replace(event, answer="1234567") if isinstance(event, AnswerJudged) else event]
+
+    forge(examined, tmp_path, other)
+    assert "'1234567'" in the_one(examined).detail
+
+
+def test_replies_that_are_all_right_are_not_what_a_stand_in_says(examined: Run, tmp_path: Path) -> None:
+    golds = {each.id: each.gold for each in LogReader(examined.log_path).questions()[1] or ()}
+
+    def perfect(event: Event) -> list[Event]:
+        match event:
+            case ModelCalled():
+                return [msgspec.structs.replace(event, text=f"#### {golds[event.about.partition('/')[0]]}")]
+            case AnswerJudged():
+                return [msgspec.structs.replace(right(event), answer=golds[event.question_id])]
+        return [event]
+
+    forge(examined, tmp_path, perfect)
+    check = the_one(examined)
+    assert check.name == f"{NAME} {EXAM}" and "builtin/analogist replies" in check.detail
+    assert "8 of 8 right" in next(c.detail for c in checked(examined) if c.name == f"exam {EXAM}")
+
+
+def test_verdicts_without_calls_are_found(examined: Run, tmp_path: Path) -> None:
+    forge(examined, tmp_path, lambda event: [] if isinstance(event, ModelCalled) else [event])
+    assert the_one(examined).detail.endswith("it has a verdict, and no reply of a model is on record")
+
+
+def test_a_recalled_answer_needs_a_record_that_allows_it(examined: Run, tmp_path: Path) -> None:
+    def recalled(event: Event) -> list[Event]:
+        match event:
+            case ModelCalled():
+                return []
+            case QuestionPlanned():
+                return [msgspec.structs.replace(event, routing_arm="recall", template="", prompt_sha256="", spans=())]
+        return [event]
+
+    forge(examined, tmp_path, recalled)
+    assert the_one(examined).name == f"{NAME} {EXAM}"
+
+
+def test_replies_of_another_model_than_the_exam_names_are_found(examined: Run, tmp_path: Path) -> None:
+    def swapped(event: Event) -> list[Event]:
+        return [msgspec.structs.replace(event, model="openai/better") if isinstance(event, ModelCalled) else event]
+
+    forge(examined, tmp_path, swapped)
+    assert the_one(examined).detail.endswith("openai/better replied (execution), and the exam names builtin/analogist")
+
+
+def test_prompts_of_another_state_than_the_exam_names_are_found(examined: Run, tmp_path: Path) -> None:
+    start = examine(examined, at="start", questions=8, runtime=Runtime(workers=2))
+    latest = next(LogReader(examined.exam(EXAM).log_path).of(ExamOpened))
+
+    shutil.rmtree(examined.exam(EXAM).log_path)
+    shutil.copytree(examined.exam(start.exam_id).log_path, examined.exam(EXAM).log_path)
+    replace(examined.exam(EXAM).log_path, tmp_path, lambda r: latest if isinstance(r.event, ExamOpened) else r.event)
+    reader = LogReader(examined.exam(EXAM).log_path)
+    closed = next(e for e in LogReader(examined.log_path).of(ExamClosed) if e.exam == start.exam_id)
+    root = root_of(examined.exam(EXAM).log_path).hex()
+    told = msgspec.structs.replace(closed, exam=EXAM, head_seq=reader.head.seq, head_chain=reader.head.chain, root=root)
+
+    def vouched(record: Record) -> Event:
+        is_it = isinstance(record.event, ExamClosed) and record.event.exam == EXAM
+        return told if is_it else record.event
+
+    replace(examined.log_path, tmp_path, vouched)
+    check = the_one(examined)
+    assert check.name == f"{NAME} {EXAM}" and isinstance(event_at(examined, check.seq), QuestionPlanned)
+    assert "its plan has the prompt" in check.detail or "its plan is not what its state makes" in check.detail
+
+
+def test_a_request_that_its_state_does_not_make_is_found(examined: Run, tmp_path: Path) -> None:
+    def stale(event: Event) -> list[Event]:
+        bent = isinstance(event, ModelCalled)
+        return [msgspec.structs.replace(event, request_sha256=sha256_text("another")) if bent else event]
+
+    forge(examined, tmp_path, stale)
+    assert "is to the request" in the_one(examined).detail
+
+
+def test_plans_with_memories_of_the_forgers_choice_are_found(examined: Run, tmp_path: Path) -> None:
+    first = next(e for e in LogReader(examined.exam(EXAM).log_path).of(QuestionPlanned) if len(e.memories) > 1)
+
+    def chosen(event: Event) -> list[Event]:
+        is_it = isinstance(event, QuestionPlanned) and event.question_id == first.question_id
+        return [msgspec.structs.replace(event, memories=first.memories[:1]) if is_it else event]
+
+    forge(examined, tmp_path, chosen)
+    assert the_one(examined).detail.startswith(f"{first.question_id}: its plan has the prompt")
+
+
+def test_wrong_answers_that_were_left_out_are_missed(examined: Run, tmp_path: Path) -> None:
+    def left_out(event: Event) -> list[Event]:
+        return [] if isinstance(event, AnswerJudged) and not event.correct else [event]
+
+    forge(examined, tmp_path, left_out)
+    assert "it was planned, and there is no verdict" in the_one(examined).detail
+
+
+def test_wrong_answers_do_not_pass_for_undecided(examined: Run, tmp_path: Path) -> None:
+    def undecided(event: Event) -> list[Event]:
+        if not isinstance(event, AnswerJudged) or event.correct:
+            return [event]
+        kept = {name: getattr(event, name) for name in AnswerUndecided.__struct_fields__ if name != "problem"}
+        return [AnswerUndecided(**kept, problem="unexplained")]
+
+    forge(examined, tmp_path, undecided)
+    assert "recorded is undecided" in the_one(examined).detail
+
+
+def test_an_exam_of_the_questions_that_went_well_is_found(examined: Run, tmp_path: Path) -> None:
+    well = {each.question_id for each in answers(examined, right=True)}
+    asked = sha256_text("\n".join(sorted(well)))
+
+    def kept(event: Event) -> list[Event]:
+        name = getattr(event, "question_id", None) or getattr(event, "about", "").partition("/")[0]
+        return [event] if name in well else []
+
+    forge(
+        examined,
+        tmp_path,
+        kept,
+        opening=lambda opened: msgspec.structs.replace(opened, asked=len(well), asked_sha256=asked),
+    )
+    assert "held-out questions that the seed chooses" in the_one(examined).detail
+
+
+def test_a_result_that_its_answers_do_not_make_is_found(examined: Run, tmp_path: Path) -> None:
+    def told(record: Record) -> Event:
+        event = record.event
+        return msgspec.structs.replace(event, familiar_correct=99) if isinstance(event, ExamClosed) else event
+
+    replace(examined.log_path, tmp_path, told)
+    assert the_one(examined).detail.startswith("its answers make familiar_correct")
+
+
+def test_a_flipped_verdict_of_evolution_is_found(small_run: Run, tmp_path: Path) -> None:
+    run = Run(small_run.id, tmp_path / "copy")
+    shutil.copytree(small_run.log_path, run.log_path)
+    wrong = next(e for e in LogReader(run.log_path).of(AnswerJudged) if e.purpose == "anchor" and not e.correct)
+    replace(run.log_path, tmp_path, lambda record: right(wrong) if record.event == wrong else record.event)
+    check = next(check for check in broken(run) if check.name == NAME)
+    assert check.detail.startswith(f"{wrong.question_id}: recorded is right") and check.seq
+
+
+def regold(run: Run, folder: Path, change: Callable[[str, str], str]) -> None:
+    """Write right answers of a forger's choice beside the log, which vouches for them."""
+    texts, golds = LogReader(run.log_path).questions()
+    told = [_regolded(each, change(each.id, each.gold)) for each in golds or ()]
+    files = questions.encode(texts, told, QuestionTypes(QuestionsStored, QuestionText, QuestionGold))
+
+    def vouched(record: Record) -> Event:
+        return files.stored if isinstance(record.event, QuestionsStored) else record.event
+
+    replace(run.log_path, folder, vouched)
+    questions.store(LocalFileSystem(), Layout(run.log_path), files, is_first=True)
+
+
+def _regolded(row: QuestionGold, gold: str) -> QuestionGold:
+    # Own tasks keep all right answers beside the first.
+    remarks = (msgspec.structs.replace(each, text=each.text.replace(row.gold, gold)) for each in row.remarks)
+    return msgspec.structs.replace(row, gold=gold, remarks=tuple(remarks))
+
+
+def test_right_answers_that_the_benchmark_does_not_give_are_found(examined: Run, tmp_path: Path) -> None:
+    wrong = answers(examined, right=False)[0]
+    regold(examined, tmp_path, lambda name, gold: wrong.answer if name == wrong.question_id else gold)
+    check = next(check for check in broken(examined) if check.name == NAME)
+    assert "are not those of wordmath" in check.detail and f"1 edited ({wrong.question_id})" in check.detail
+
+
+@pytest.fixture
+def own(start: Callable[..., Run], tmp_path: Path) -> Run:
+    """A run on a file of sums, with an exam."""
+    rows = [f"What is {k} + {k + 3}?,{2 * k + 3}" for k in range(5, 45)]
+    (tmp_path / "mine.csv").write_text("\n".join(["prompt,label", *rows]) + "\n")
+    name = f"tasks/{tmp_path}/mine.csv?scorer=number"
+    config = Config(benchmark=name, execution="builtin/analogist", iterations=1, pool=8, anchors=4)
+    run = start(tmp_path / "runs", config)
+    examine(run, runtime=Runtime(workers=2))
+    return run
+
+
+def test_a_right_answer_that_was_changed_after_the_exam_is_found(own: Run, tmp_path: Path) -> None:
+    judged = next(each for each in [*answers(own, right=True), *answers(own, right=False)] if each.answer)
+    other = "987654" if judged.correct else judged.answer
+    regold(own, tmp_path, lambda name, gold: other if name == judged.question_id else gold)
+    assert the_one(own).detail.startswith(f"{judged.question_id}: recorded is ")
+
+
+def test_a_copy_without_right_answers_says_how_many_verdicts_were_not_checked(own: Run) -> None:
+    shutil.rmtree(own.log_path / "golds")
+    found = next(check for check in checked(own) if check.name == f"{NAME} {EXAM}")
+    assert found.ok and found.doubt and found.result == "doubt"
+    assert found.detail.endswith("not checked: this copy was made without right answers")
+
+
+def test_a_verdict_that_the_judge_did_not_give_is_found(start: Callable[..., Run], tmp_path: Path) -> None:
+    config = Config(benchmark="truthworld", seed=7, iterations=1, pool=12, anchors=12, held_out=40)
+    run = start(tmp_path / "runs", config)
+    examine(run, runtime=Runtime(workers=2))
+    assert not broken(run)
+    judged = next(each for each in [*answers(run, right=True), *answers(run, right=False)] if each.judge != "rule")
+    other = msgspec.structs.replace(judged, correct=not judged.correct, score_micro=MICRO - judged.score_micro)
+    forge(run, tmp_path, lambda event: [other if event == judged else event])
+    check = the_one(run)
+    assert check.detail.startswith(f"{judged.question_id}: recorded is ") and "by builtin/truthjudge" in check.detail

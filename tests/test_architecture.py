@@ -21,7 +21,7 @@ HOUSE: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "wings": (
         (
             *("engine.auditing", "engine.bench", "engine.histories", "engine.neighbours", "engine.players"),
-            *("engine.serving", "engine.study", "engine.testing", "engine.viewing"),
+            *("engine.serving", "engine.study", "engine.testing", "engine.upkeep", "engine.viewing"),
         ),
     ),
     "commands": (("cli",),),

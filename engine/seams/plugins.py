@@ -10,7 +10,7 @@
     mage_es.methods        a function of the `RunView` of a run that returns a `Method`
     mage_es.baselines      a `Baseline` (engine/baselines/table.py)
     mage_es.commands       a sequence of `CommandEntry`s (cli/entries.py); its name is the wing's
-    mage_es.verbs          a function of a wing that others need: `verify`, `rejudge`
+    mage_es.verbs          a function of a wing that others need, such as `verify`
 
 An entry point may also name a table of such things, in which each has the name of its entry point.
 

@@ -26,7 +26,7 @@ from mage_es.engine.verbs.transcript import CallReport, ToolReport
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, QuestionPlanned, SplitCommitted
-from tests.engine.verbs.pears import Echo, in_clear, models_with, stopped
+from tests.engine.pears import Echo, in_clear, models_with, stopped
 
 KINDS: dict[str, type | tuple[type, ...]] = {"string": str, "int64": int, "float64": (int, float), "bool": bool}
 PLAIN = """

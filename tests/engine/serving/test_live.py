@@ -26,7 +26,7 @@ from mage_es.engine.served.inferences import has_session
 from mage_es.engine.serving.journal import NotRecorded
 from mage_es.engine.serving.live import LiveRun, Prepared
 from mage_es.engine.serving.serve import far_words
-from mage_es.engine.verbs.memory import curate
+from mage_es.engine.upkeep.memory import curate
 from mage_es.engine.verbs.show import show_inference
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import LogError, NotFound, RunLocked, UsageError

@@ -19,7 +19,7 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import exam_records
 from mage_es.engine.run.memories import report_of
 from mage_es.engine.run.world import state_of
-from mage_es.engine.verbs.memory import curate
+from mage_es.engine.upkeep.memory import curate
 from mage_es.engine.verbs.show import show
 from mage_es.engine.verbs.transcript import CallReport
 from mage_es.engine.viewing import chunks

@@ -8,19 +8,16 @@ import typer
 
 import mage_es
 from mage_es.cli import (
-    ask,
     baseline,
     config,
     doctor,
     evolve,
     exam,
     explain,
-    log,
     new,
     replay,
     resume,
     runs,
-    show,
 )
 from mage_es.cli.completion import InstallOption, ShowOption
 from mage_es.cli.entries import CommandEntry, GroupEntry
@@ -71,10 +68,7 @@ KERNEL = (
         show=(runs.show_one, runs.SHOW_EXAMPLES),
         delete=(runs.delete, runs.DELETE_EXAMPLES),
     ),
-    CommandEntry("Look", 20, ask.ask, ask.EXAMPLES),
-    CommandEntry("Look", 30, show.show, show.EXAMPLES),
     CommandEntry("Look", 60, explain.explain, explain.EXAMPLES),
-    CommandEntry("Look", 80, log.log, log.EXAMPLES),
     CommandEntry("Check and keep", 10, replay.replay, replay.EXAMPLES),
     CommandEntry("Set up", 10, doctor.doctor, doctor.EXAMPLES),
     CommandEntry("Set up", 20, config.config, config.EXAMPLES),

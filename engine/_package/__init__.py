@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from mage_es.engine.upkeep.erase import ErasureReceipt, aerase, erase
     from mage_es.engine.upkeep.memory import CascadeReceipt, acascade, acurate, cascade, curate
     from mage_es.engine.upkeep.prune import PruneReport, aprune, prune
-    from mage_es.engine.verbs.ask import AskReport, aask, ask
     from mage_es.engine.verbs.baseline import BaselineReport, abaseline, aresume_baseline, resume_baseline
     from mage_es.engine.verbs.baseline import run_baseline as baseline
     from mage_es.engine.verbs.evolve import aevolve, evolve, evolve_price
@@ -62,8 +61,9 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.replay import ReplayReport, areplay, replay
     from mage_es.engine.verbs.resume import aresume, resume
     from mage_es.engine.verbs.runs import summarise
-    from mage_es.engine.verbs.show import QuestionReport, show
     from mage_es.engine.verbs.summary import RunSummary
+    from mage_es.engine.viewing.ask import AskReport, aask, ask
+    from mage_es.engine.viewing.show import QuestionReport, show
     from mage_es.events.errors import (
         BudgetReached,
         Interrupted,

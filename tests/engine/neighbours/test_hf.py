@@ -21,8 +21,8 @@ from mage_es.engine.run.memories import report_of, things_of
 from mage_es.engine.run.world import state_of
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.resume import resume
-from mage_es.engine.verbs.show import show
-from mage_es.engine.verbs.transcript import CallReport, ToolReport
+from mage_es.engine.viewing.show import show
+from mage_es.engine.viewing.transcript import CallReport, ToolReport
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, QuestionPlanned, SplitCommitted

@@ -26,7 +26,7 @@ from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
-from mage_es.engine.verbs.show import show
+from mage_es.engine.viewing.show import show
 from mage_es.events.errors import Interrupted, PrerequisiteError, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (

@@ -16,7 +16,7 @@ from mage_es.engine.upkeep.memory import memories
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
-from mage_es.engine.verbs.show import show
+from mage_es.engine.viewing.show import show
 from mage_es.events.care.export import export
 from mage_es.events.disk.keys import destroy_key
 from mage_es.events.errors import PrerequisiteError

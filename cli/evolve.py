@@ -12,7 +12,6 @@ from mage_es.cli.options import CONFIG, SPENDING, RunIdOption, examples, takes
 from mage_es.cli.output import Output, TextTable
 from mage_es.cli.own_tasks import with_learner
 from mage_es.cli.paying import going_on
-from mage_es.cli.prune import in_words
 from mage_es.cli.registering import (
     ExamsOption,
     MetricOption,
@@ -24,6 +23,7 @@ from mage_es.cli.registering import (
 from mage_es.cli.session import conclude, session
 from mage_es.cli.settings import Settings
 from mage_es.engine.config import Config, cautions
+from mage_es.engine.seams.plugins import verb
 from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:
@@ -98,7 +98,6 @@ def evolve(
     """
     from mage_es.engine.verbs.evolve import evolve as start
     from mage_es.engine.verbs.evolve import evolve_price
-    from mage_es.engine.verbs.prune import prune as take_out
 
     if at != "latest" and not from_run:
         raise UsageError("--at says where to continue from another run: name that run with --from.")
@@ -124,7 +123,7 @@ def evolve(
         seeds=register_seeds,
     )
     if prune and parent:  # after all that may refuse, since it writes to the parent
-        out.say(in_words(take_out(parent)))
+        out.say(verb("prune")(parent).in_words())
     if parent and (price := evolve_price(config, from_run=parent, prices=settings.prices())):
         out.say(going_on(price, parent.id, config.iterations))
     with session(out, settings) as runtime:

@@ -21,7 +21,7 @@ HOUSE: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "wings": (
         (
             *("engine.auditing", "engine.bench", "engine.histories", "engine.neighbours", "engine.players"),
-            *("engine.serving", "engine.study", "engine.testing", "engine.viewing"),
+            *("engine.serving", "engine.study", "engine.testing", "engine.upkeep", "engine.viewing"),
         ),
     ),
     "commands": (("cli",),),
@@ -91,6 +91,7 @@ SHELL = {
     "engine.session.batches": "a provider's batch is polled for",
     "engine.verbs.exam": "reports how long an exam took",
     "engine.verbs.replay": "reports how long a replay took",
+    "engine.viewing.commands": "as cli",
     "engine.viewing.access": "a link expires, and the secret that signs it is dice that cannot be guessed",
 }
 """The rooms and modules that read a clock, the environment or unseeded dice, each with its reason."""

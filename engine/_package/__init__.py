@@ -50,20 +50,20 @@ if TYPE_CHECKING:
     from mage_es.engine.serving.open_run import aopen_run, open_run
     from mage_es.engine.serving.publish import PublishReport, apublish, publish, publish_price
     from mage_es.engine.session.reasking import AskingPrice
-    from mage_es.engine.verbs.ask import AskReport, aask, ask
+    from mage_es.engine.upkeep.erase import ErasureReceipt, aerase, erase
+    from mage_es.engine.upkeep.memory import CascadeReceipt, acascade, acurate, cascade, curate
+    from mage_es.engine.upkeep.prune import PruneReport, aprune, prune
     from mage_es.engine.verbs.baseline import BaselineReport, abaseline, aresume_baseline, resume_baseline
     from mage_es.engine.verbs.baseline import run_baseline as baseline
-    from mage_es.engine.verbs.erase import ErasureReceipt, aerase, erase
     from mage_es.engine.verbs.evolve import aevolve, evolve, evolve_price
     from mage_es.engine.verbs.exam import aexamine, examine
     from mage_es.engine.verbs.exam_report import ExamReport
-    from mage_es.engine.verbs.memory import CascadeReceipt, acascade, acurate, cascade, curate
-    from mage_es.engine.verbs.prune import PruneReport, aprune, prune
     from mage_es.engine.verbs.replay import ReplayReport, areplay, replay
     from mage_es.engine.verbs.resume import aresume, resume
     from mage_es.engine.verbs.runs import summarise
-    from mage_es.engine.verbs.show import QuestionReport, show
     from mage_es.engine.verbs.summary import RunSummary
+    from mage_es.engine.viewing.ask import AskReport, aask, ask
+    from mage_es.engine.viewing.show import QuestionReport, show
     from mage_es.events.errors import (
         BudgetReached,
         Interrupted,

@@ -12,7 +12,7 @@
     mage_es.commands       a sequence of `CommandEntry`s (cli/entries.py); its name is the wing's
     mage_es.checks         a function of (`Run`, `LogReader`) that yields the `Check`s (engine/seams/check.py) of what a
                            wing or package records: `verify` has them too
-    mage_es.verbs          a function of a wing that others need: `verify`, `rejudge`
+    mage_es.verbs          a function of a wing that others need, such as `verify`
 
 An entry point may also name a table of such things, in which each has the name of its entry point.
 

@@ -26,9 +26,9 @@ from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.model import Request
 from mage_es.engine.session.course_choice import is_learned, planned_course
 from mage_es.engine.session.judge import judged
-from mage_es.engine.verbs.transcript import CallReport, Quotation, TrimReport, report_of, told
 from mage_es.engine.viewing.life import Life
 from mage_es.engine.viewing.tables import columns_of
+from mage_es.engine.viewing.transcript import CallReport, Quotation, TrimReport, report_of, told
 from mage_es.engine.viewing.windows import NEAR, Windows
 from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mage_es.engine.run.directory import Run, list_runs
 from mage_es.engine.seams.clock import SYSTEM_CLOCK, Clock
-from mage_es.engine.verbs.backup import mirror
+from mage_es.engine.seams.plugins import verb
 from mage_es.events.disk import SCHEME
 from mage_es.events.errors import MageError
 
@@ -47,7 +47,7 @@ class Mirrored:
 
     def _look(self) -> None:
         try:
-            found = mirror(self._source, runs_dir=self._runs_dir)
+            found = verb("mirror")(self._source, runs_dir=self._runs_dir)
         finally:
             self._next = self._clock.now() + EVERY_S
         if names := ", ".join((*found.restored, *found.replaced)):

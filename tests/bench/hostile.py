@@ -52,8 +52,8 @@ from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.world import state_of
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.served.frozen import freeze, question_of
+from mage_es.engine.upkeep.memory import curate_all
 from mage_es.engine.verbs.evolve import evolve
-from mage_es.engine.verbs.memory import curate_all
 from mage_es.events.log import LogReader
 from tests.bench.tables import print_machine, print_table
 

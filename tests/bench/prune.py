@@ -23,7 +23,7 @@ import mage_es
 from mage_es.engine.config import parse
 from mage_es.engine.run.exams import by_question
 from mage_es.engine.run.world import first_event
-from mage_es.engine.verbs.memory import curate
+from mage_es.engine.upkeep.memory import curate
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged
 from tests.bench.effect import CLEAR, Found, OneLand, measured

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mage_es.cli.show import _texts
-from mage_es.engine.verbs.transcript import CallReport
+from mage_es.engine.viewing.commands.show import _texts
+from mage_es.engine.viewing.transcript import CallReport
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, QuestionPlanned
 

@@ -15,7 +15,7 @@ import pytest
 
 from mage_es.cli import main
 from mage_es.engine.run.directory import Run
-from mage_es.engine.verbs.erase import erase
+from mage_es.engine.upkeep.erase import erase
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.events.disk.documents import pack, unpack
 from mage_es.events.disk.keys import _Document, destroy_key

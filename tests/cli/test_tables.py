@@ -14,7 +14,6 @@ from mage_es.engine.served.frozen import BundleMember
 from mage_es.engine.verbs.agents import MissingGuidance
 from mage_es.engine.verbs.exam_report import ExamReport, GroupScore
 from mage_es.engine.verbs.replay import DigestCheck, ReplayReport
-from mage_es.engine.verbs.show import QuestionReport
 from mage_es.engine.verbs.summary import (
     ActionRow,
     CoverageWait,
@@ -25,6 +24,8 @@ from mage_es.engine.verbs.summary import (
     LedgerRow,
     RunSummary,
 )
+from mage_es.engine.viewing.commands.tables import asked, bundle
+from mage_es.engine.viewing.show import QuestionReport
 
 pytestmark = pytest.mark.slow
 
@@ -236,14 +237,14 @@ def test_a_question_shows_its_bundle_arms_and_verdict() -> None:
         seq=12,
         other_times=(),
     )
-    facts = dict(tables.asked(report).rows)
+    facts = dict(asked(report).rows)
     assert facts["verdict"] == "wrong"
     assert facts["answer"] == "none found, expected 4"
     assert facts["search arm"] == "near, chosen with probability 0.500"
-    shown = tables.bundle(report.bundle)
+    shown = bundle(report.bundle)
     assert isinstance(shown, TextTable)
     assert shown.rows == [("m1", "success_memory", "0.988", "iter-2")]
-    assert tables.bundle(()) == "Bundle: none of the run's memories"
+    assert bundle(()) == "Bundle: none of the run's memories"
 
 
 @pytest.mark.parametrize(

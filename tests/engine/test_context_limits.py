@@ -14,13 +14,13 @@ from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.faults import Fault, ModelFault
 from mage_es.engine.seams.model import Completion, Request
-from mage_es.engine.verbs.ask import ask
+from mage_es.engine.upkeep.memory import memory
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
-from mage_es.engine.verbs.memory import memory
 from mage_es.engine.verbs.resume import resume
-from mage_es.engine.verbs.show import show
-from mage_es.engine.verbs.transcript import CallReport, TrimReport
+from mage_es.engine.viewing.ask import ask
+from mage_es.engine.viewing.show import show
+from mage_es.engine.viewing.transcript import CallReport, TrimReport
 from mage_es.events.errors import Interrupted
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (

@@ -32,7 +32,7 @@ from mage_es.engine.session.judge import judged
 from mage_es.engine.verbs.estimate import estimate
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
-from mage_es.engine.verbs.show import show
+from mage_es.engine.viewing.show import show
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, ModelCalled
 from mage_es.projections.fold import fold

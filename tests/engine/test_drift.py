@@ -11,8 +11,8 @@ from mage_es.engine.auditing.verify import verify
 from mage_es.engine.benchmarks.tasks.spec import TaskSpec
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run, find_run
-from mage_es.engine.verbs.ask import ask
 from mage_es.engine.verbs.evolve import evolve
+from mage_es.engine.viewing.ask import ask
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, BenefitDecided
 from tests.engine.copier import Copier, guided

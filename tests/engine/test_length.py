@@ -16,7 +16,7 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
-from mage_es.engine.verbs.show import show
+from mage_es.engine.viewing.show import show
 from mage_es.events.errors import Interrupted
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (

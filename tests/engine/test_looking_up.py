@@ -12,8 +12,8 @@ from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run
 from mage_es.engine.verbs.recheck import recheck
-from mage_es.engine.verbs.show import show
-from mage_es.engine.verbs.transcript import CallReport, SearchReport
+from mage_es.engine.viewing.show import show
+from mage_es.engine.viewing.transcript import CallReport, SearchReport
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import QuestionPlanned, SearchAnswered

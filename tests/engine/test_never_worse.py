@@ -17,9 +17,9 @@ from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.exams import exam_records
 from mage_es.engine.serving.open_run import open_run
-from mage_es.engine.verbs.ask import ask
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.runs import summarise
+from mage_es.engine.viewing.ask import ask
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, BenefitDecided, Event, QuestionPlanned, Record
 from tests.engine.forgery import forged

@@ -19,8 +19,8 @@ from mage_es.engine.seams.embedder import to_bytes
 from mage_es.engine.seams.model import Completion, Model, Request
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
-from mage_es.engine.verbs.show import show
-from mage_es.engine.verbs.transcript import CallReport
+from mage_es.engine.viewing.show import show
+from mage_es.engine.viewing.transcript import CallReport
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,

@@ -22,7 +22,7 @@ from mage_es.engine.serving.open_run import open_run
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import ExamReport, examine
 from mage_es.engine.verbs.replay import replay
-from mage_es.engine.verbs.show import show
+from mage_es.engine.viewing.show import show
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, ModelCalled, QuestionPlanned, RecallCompared
 

@@ -21,7 +21,7 @@ from mage_es.engine.seams.pieces import in_pieces, together
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.resume import resume
-from mage_es.engine.verbs.show import show
+from mage_es.engine.viewing.show import show
 from mage_es.events.errors import Interrupted
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import Event, IterationClosed, ModelCalled, QuestionPlanned, Record, Sent, Span

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 from mage_es.engine.run.directory import Run
-from mage_es.engine.verbs.backup import backup, restore
+from mage_es.engine.upkeep.backup import backup, restore
 from mage_es.events.errors import LogError, PrerequisiteError
 from tests.events.damage import harm
 from tests.hostile.odd import not_for_ever, put

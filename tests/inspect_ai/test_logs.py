@@ -27,10 +27,10 @@ from mage_es import (
     show,
 )
 from mage_es.engine.neighbours.inspect_logs import WITHHELD
-from mage_es.engine.verbs.backup import backup, restore
+from mage_es.engine.upkeep.backup import backup, restore
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ExamClosed, ModelCalled, QuestionPlanned
-from tests.engine.verbs.pears import CANARIES, SUBJECTS, Echo, models_with, stopped
+from tests.engine.pears import CANARIES, SUBJECTS, Echo, models_with, stopped
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # Inspect's own
 

@@ -36,9 +36,9 @@ from mage_es.engine.seams.benchmark import Question, Split, Verdict
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.open_run import open_run
-from mage_es.engine.verbs.ask import ask
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
+from mage_es.engine.viewing.ask import ask
 from mage_es.events.digests import sha256_text
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (

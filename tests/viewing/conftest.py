@@ -15,8 +15,8 @@ import pytest
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.upkeep.memory import curate, memories
 from mage_es.engine.verbs.exam import examine
-from mage_es.engine.verbs.memory import curate, memories
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.engine.viewing.export import export
 from mage_es.engine.viewing.server import Viewer

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from mage_es.engine.run.directory import Run
-from mage_es.engine.verbs.memory import memories
+from mage_es.engine.upkeep.memory import memories
 from mage_es.engine.viewing.chunks import script
 from tests.viewing.conftest import AXE, RULES, WEB, Looked
 

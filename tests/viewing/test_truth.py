@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mage_es.engine.run.directory import Run
-from mage_es.engine.verbs.memory import curate, memories
+from mage_es.engine.upkeep.memory import curate, memories
 from mage_es.engine.viewing.chunks import Viewed, script
 from mage_es.engine.viewing.export import export
 from tests.engine.viewing.conftest import interrupted_in

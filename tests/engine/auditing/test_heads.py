@@ -15,7 +15,7 @@ from mage_es.engine.auditing.heads import Receipt, cosign, receipt, sign
 from mage_es.engine.auditing.verify import VerifyReport, verify
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.verbs.backup import backup, restore
+from mage_es.engine.upkeep.backup import backup, restore
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.events.care import check_receipt

@@ -20,8 +20,8 @@ from mage_es.engine.histories.effect import effect
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.world import first_event, reopen_world, state_of
 from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.upkeep.memory import curate
 from mage_es.engine.verbs.exam import examine
-from mage_es.engine.verbs.memory import curate
 from mage_es.engine.verbs.runs import summarise
 from mage_es.events.errors import BudgetReached, PrerequisiteError, UsageError
 from mage_es.events.log import LogReader

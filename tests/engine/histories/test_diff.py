@@ -11,8 +11,8 @@ import pytest
 from mage_es.engine.histories.diff import diff, moment_of
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.world import state_of
+from mage_es.engine.upkeep.memory import curate, memories
 from mage_es.engine.verbs.exam import examine
-from mage_es.engine.verbs.memory import curate, memories
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import MemorySuperseded

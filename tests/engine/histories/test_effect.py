@@ -17,15 +17,15 @@ from mage_es.engine.run.directory import Run, clock, delete_run
 from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.world import state_of
 from mage_es.engine.seams.model import Completion, Request
-from mage_es.engine.verbs.backup import backup, restore
-from mage_es.engine.verbs.erase import erase
-from mage_es.engine.verbs.memory import memories
+from mage_es.engine.upkeep.backup import backup, restore
+from mage_es.engine.upkeep.erase import erase
+from mage_es.engine.upkeep.memory import memories
 from mage_es.events.errors import BudgetReached, PrerequisiteError, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import ModelCalled, QuestionPlanned, QuestionsReasked
 from tests.bench.effect import measured
 from tests.engine.conftest import SMALL
-from tests.engine.verbs.pears import Echo, in_clear, models_with, stopped
+from tests.engine.pears import Echo, in_clear, models_with, stopped
 
 
 class Watched:

@@ -22,10 +22,10 @@ from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.runtime import Limits, Runtime
 from mage_es.engine.run.world import state_of
 from mage_es.engine.served.opening import open_served
+from mage_es.engine.upkeep.memory import curate, memories, memory
 from mage_es.engine.verbs.baseline import run_baseline
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
-from mage_es.engine.verbs.memory import curate, memories, memory
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.runs import summarise
 from mage_es.events.errors import Interrupted, PrerequisiteError, UsageError

@@ -21,12 +21,12 @@ from mage_es.engine.run.memories import report_of, things_of
 from mage_es.engine.run.world import state_of
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.resume import resume
-from mage_es.engine.verbs.show import show
-from mage_es.engine.verbs.transcript import CallReport, ToolReport
+from mage_es.engine.viewing.show import show
+from mage_es.engine.viewing.transcript import CallReport, ToolReport
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, QuestionPlanned, SplitCommitted
-from tests.engine.verbs.pears import Echo, in_clear, models_with, stopped
+from tests.engine.pears import Echo, in_clear, models_with, stopped
 
 KINDS: dict[str, type | tuple[type, ...]] = {"string": str, "int64": int, "float64": (int, float), "bool": bool}
 PLAIN = """

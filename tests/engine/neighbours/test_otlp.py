@@ -15,8 +15,8 @@ from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.facts.private import texts_in
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, MemoryAppended, ModelCalled, QuestionPlanned
+from tests.engine.pears import CANARIES, Echo, in_clear, models_with, stopped
 from tests.engine.telemetry.receiver import Received, read_files, receiving, said
-from tests.engine.verbs.pears import CANARIES, Echo, in_clear, models_with, stopped
 
 LONGEST_NAME = 24
 """Characters of the longest text that may be a name of the run's own: what is longer is a text."""

@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mage_es.cli.tables import asked
 from mage_es.engine.auditing.theorems.verdicts import SCORER, basis_of, check_scorer
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
@@ -18,8 +17,9 @@ from mage_es.engine.run.exams import exam_records
 from mage_es.engine.run.fingerprints import package_sha256
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.verbs.exam import examine
-from mage_es.engine.verbs.show import show
 from mage_es.engine.viewing.chunks import Viewed
+from mage_es.engine.viewing.commands.tables import asked
+from mage_es.engine.viewing.show import show
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, Event, ExamClosed, ExamOpened, ExamRejudged, Record, RunStarted

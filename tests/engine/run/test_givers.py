@@ -16,8 +16,8 @@ from mage_es.engine.players.worlds.wordmath.dice import Dice
 from mage_es.engine.rules.doubt import doubted
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.served.frozen import FrozenRun, freeze, question_of
+from mage_es.engine.upkeep.memory import memory
 from mage_es.engine.verbs.evolve import evolve
-from mage_es.engine.verbs.memory import memory
 from tests.bench.hostile import Hostility, Nearest, Ticket, tickets
 
 RULE = LabelRule(Dice("hostile/2"), KIND.levels[1])

@@ -19,14 +19,14 @@ from mage_es.engine.run.inheriting import OWN_ACCOUNTS, inheritance, last_inheri
 from mage_es.engine.run.runtime import Limits, Runtime
 from mage_es.engine.testing.stages import Stage, drafts_of
 from mage_es.engine.testing.strategies import histories
-from mage_es.engine.verbs.backup import backup, restore
+from mage_es.engine.upkeep.backup import backup, restore
+from mage_es.engine.upkeep.memory import memories, memory
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
-from mage_es.engine.verbs.memory import memories, memory
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
-from mage_es.engine.verbs.show import show
+from mage_es.engine.viewing.show import show
 from mage_es.events.errors import Interrupted, PrerequisiteError, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (
@@ -205,7 +205,7 @@ def test_ended_at_its_very_start_it_is_resumed_without_its_parent(apples: Run, c
 
 
 def test_what_a_person_quarantined_after_the_last_iteration_stays_in_quarantine(apples: Run, tmp_path: Path) -> None:
-    from mage_es.engine.verbs.memory import curate
+    from mage_es.engine.upkeep.memory import curate
 
     parent = Run("apples", shutil.copytree(apples.path, tmp_path / "apples"))
     name = memories(parent, at="latest").items[0].memory_id

@@ -18,14 +18,14 @@ from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.questions import changes
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.seams.benchmark import Question
-from mage_es.engine.verbs.ask import ask
-from mage_es.engine.verbs.backup import backup, restore
+from mage_es.engine.upkeep.backup import backup, restore
+from mage_es.engine.upkeep.memory import memories
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
-from mage_es.engine.verbs.memory import memories
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
-from mage_es.engine.verbs.show import show
+from mage_es.engine.viewing.ask import ask
+from mage_es.engine.viewing.show import show
 from mage_es.events.errors import Interrupted, LogDamaged, PrerequisiteError, SequenceConflict, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import QuestionPlanned

@@ -22,13 +22,13 @@ from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.pricing import Prices, read_prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.spec import parse_spec
-from mage_es.engine.verbs.ask import ask
 from mage_es.engine.verbs.baseline import run_baseline
 from mage_es.engine.verbs.estimate import estimate
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
+from mage_es.engine.viewing.ask import ask
 from mage_es.events.errors import BudgetReached, PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import CallFailed, EmbeddingCalled, Event, IterationClosed, ModelCalled

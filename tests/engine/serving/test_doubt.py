@@ -10,7 +10,7 @@ import pytest
 
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.verbs.memory import memory
+from mage_es.engine.upkeep.memory import memory
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import MemoryAppended, ProposalSettled
 from tests.bench.hostile_served import Desk

@@ -16,8 +16,8 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.served.tenants import Door, Key, KeyRing
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.publish import publish
-from mage_es.engine.verbs.memory import curate_all
-from mage_es.engine.verbs.review import review
+from mage_es.engine.upkeep.memory import curate_all
+from mage_es.engine.upkeep.review import review
 from tests.engine.serving.behind import PATIENCE_S, serving
 from tests.engine.serving.talking import said
 from tests.engine.serving.upstream import upstream

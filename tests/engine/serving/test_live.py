@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from mage_es.cli.show import put_in
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.commands import Feedback
 from mage_es.engine.rules.notes import NoteBounds
@@ -26,8 +25,9 @@ from mage_es.engine.serving.injections import check_injections
 from mage_es.engine.serving.journal import NotRecorded
 from mage_es.engine.serving.live import LiveRun, Prepared
 from mage_es.engine.serving.serve import far_words
-from mage_es.engine.verbs.memory import curate
-from mage_es.engine.verbs.show import show_inference
+from mage_es.engine.upkeep.memory import curate
+from mage_es.engine.viewing.commands.show import put_in
+from mage_es.engine.viewing.show import show_inference
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import LogError, NotFound, RunLocked, UsageError
 from mage_es.events.log import LogReader

@@ -33,7 +33,7 @@ from mage_es.engine.serving.gain import gain
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.mcp import TOOLS, AgentView, McpApp, called, offered, server_of, shown_by, shown_now
 from mage_es.engine.serving.open_run import open_run
-from mage_es.engine.verbs.memory import curate
+from mage_es.engine.upkeep.memory import curate
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import Draft, FeedbackGiven, InferenceOpened, MemoryAppended, MemoryProposed
 from tests.engine.serving.conftest import Opening

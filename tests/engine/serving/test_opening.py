@@ -14,13 +14,13 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.run.inheriting import inheritance
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.open_run import open_run
-from mage_es.engine.verbs.ask import ask
 from mage_es.engine.verbs.baseline import run_baseline
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
+from mage_es.engine.viewing.ask import ask
 from mage_es.events.care.heads import kept_heads
 from mage_es.events.care.notes import make_key, read_signer
 from mage_es.events.errors import RunLocked, UsageError

@@ -27,9 +27,9 @@ from mage_es.engine.serving.injections import check_injections
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.open_run import open_run
 from mage_es.engine.serving.publish import PublishReport, publish
+from mage_es.engine.upkeep.memory import curate
+from mage_es.engine.upkeep.review import review
 from mage_es.engine.verbs.exam import examine
-from mage_es.engine.verbs.memory import curate
-from mage_es.engine.verbs.review import review
 from mage_es.events.errors import UsageError
 from mage_es.events.log import Appended, Log, LogReader
 from mage_es.events.vocabulary import (

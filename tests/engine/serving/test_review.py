@@ -27,7 +27,7 @@ from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.mcp import called, shown_by
 from mage_es.engine.serving.proposals import check_proposals
 from mage_es.engine.serving.publish import publish
-from mage_es.engine.verbs.review import review
+from mage_es.engine.upkeep.review import review
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (

@@ -22,11 +22,11 @@ from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.seams.faults import Fault, ModelFault
 from mage_es.engine.seams.model import Completion, Model, Request
 from mage_es.engine.session.call import MOST_REPAIRS, TypedCall, complete_typed
-from mage_es.engine.verbs.ask import ask
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
+from mage_es.engine.viewing.ask import ask
 from mage_es.events.errors import Interrupted, PrerequisiteError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (

@@ -31,13 +31,13 @@ from mage_es.engine.seams.embedder import Vector
 from mage_es.engine.seams.model import Completion, Model, Request
 from mage_es.engine.seams.playing import play_actions
 from mage_es.engine.session.episodes import Donor, EpisodeContext, episode_of
-from mage_es.engine.verbs.ask import ask
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
-from mage_es.engine.verbs.show import show
+from mage_es.engine.viewing.ask import ask
+from mage_es.engine.viewing.show import show
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import Interrupted, LogError, UsageError
 from mage_es.events.log import LogReader

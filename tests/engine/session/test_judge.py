@@ -23,7 +23,7 @@ from mage_es.engine.session.judge import STRICT, TEMPLATE, judged
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.resume import resume
-from mage_es.engine.verbs.show import show
+from mage_es.engine.viewing.show import show
 from mage_es.events.errors import Interrupted, PrerequisiteError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, AnswerUndecided, ModelCalled, QuestionPlanned, ReplyRejected

@@ -24,7 +24,7 @@ from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
-from mage_es.engine.verbs.show import show
+from mage_es.engine.viewing.show import show
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (

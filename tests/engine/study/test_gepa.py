@@ -23,7 +23,7 @@ from mage_es.engine.study.baselines.optimizing import CALLS
 from mage_es.engine.study.ring import ring
 from mage_es.engine.verbs.baseline import read_baseline, resume_baseline, run_baseline
 from mage_es.engine.verbs.replay import replay
-from mage_es.engine.verbs.show import show
+from mage_es.engine.viewing.show import show
 from mage_es.events.errors import Interrupted, PrerequisiteError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (

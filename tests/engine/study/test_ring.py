@@ -23,7 +23,7 @@ from mage_es.engine.seams.model import MAX_TOKENS, Completion, Request
 from mage_es.engine.seams.plugins import EntryPoint, installed
 from mage_es.engine.study.ring import RingReport, ring
 from mage_es.engine.verbs.baseline import read_baseline, resume_baseline, run_baseline
-from mage_es.engine.verbs.show import show
+from mage_es.engine.viewing.show import show
 from mage_es.events.errors import Interrupted, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (

@@ -21,8 +21,8 @@ from mage_es.engine.seams.faults import Fault, ModelFault
 from mage_es.engine.seams.model import Completion, Model, Request
 from mage_es.engine.study.baselines.entries import BASELINES
 from mage_es.engine.verbs.baseline import is_baseline, read_baseline, resume_baseline, run_baseline
-from mage_es.engine.verbs.show import show
-from mage_es.engine.verbs.transcript import CallReport
+from mage_es.engine.viewing.show import show
+from mage_es.engine.viewing.transcript import CallReport
 from mage_es.events.errors import Interrupted, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (

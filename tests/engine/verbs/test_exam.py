@@ -31,7 +31,7 @@ from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import aexamine, examine
 from mage_es.engine.verbs.exam_report import ExamReport
 from mage_es.engine.verbs.replay import replay
-from mage_es.engine.verbs.show import show
+from mage_es.engine.viewing.show import show
 from mage_es.events.disk import LocalFileSystem
 from mage_es.events.errors import BudgetReached, Interrupted, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader

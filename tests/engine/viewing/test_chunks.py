@@ -19,13 +19,13 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import exam_records
 from mage_es.engine.run.memories import report_of
 from mage_es.engine.run.world import state_of
-from mage_es.engine.verbs.memory import curate
-from mage_es.engine.verbs.show import show
-from mage_es.engine.verbs.transcript import CallReport
+from mage_es.engine.upkeep.memory import curate
 from mage_es.engine.viewing import chunks
 from mage_es.engine.viewing.askings import DECIDED, SAME
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.engine.viewing.export import export, static
+from mage_es.engine.viewing.show import show
+from mage_es.engine.viewing.transcript import CallReport
 from mage_es.engine.viewing.windows import Windows
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader

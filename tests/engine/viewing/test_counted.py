@@ -7,7 +7,7 @@ from collections import Counter
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.world import state_of
 from mage_es.engine.testing import Stage
-from mage_es.engine.verbs.memory import curate
+from mage_es.engine.upkeep.memory import curate
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.engine.viewing.life import Life, lives
 from mage_es.events.log import LogReader

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from mage_es.engine.run.directory import Run
-from mage_es.engine.verbs.backup import backup
-from mage_es.engine.verbs.memory import curate, memories
+from mage_es.engine.upkeep.backup import backup
+from mage_es.engine.upkeep.memory import curate, memories
 from mage_es.engine.viewing.mirrored import EVERY_S, Mirrored, is_mirrored
 from mage_es.engine.viewing.server import Viewer
 from mage_es.events.errors import UsageError

@@ -9,7 +9,7 @@ from itertools import count
 from mage_es.engine.commands import Feedback
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.publish import publish
-from mage_es.engine.verbs.memory import curate
+from mage_es.engine.upkeep.memory import curate
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.engine.viewing.server import Viewer
 from mage_es.events.log import LogReader

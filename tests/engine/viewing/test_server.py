@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from mage_es.engine.run.directory import Run
-from mage_es.engine.verbs.memory import curate, memories
+from mage_es.engine.upkeep.memory import curate, memories
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.engine.viewing.server import Viewer
 from mage_es.events.disk.keys import make_keys

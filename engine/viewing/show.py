@@ -33,7 +33,7 @@ from mage_es.engine.served.opening import is_served
 from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.session.judge import judged
 from mage_es.engine.verbs.forms import shared, typed
-from mage_es.engine.verbs.transcript import CallReport, MoveReport, TrimReport, walk
+from mage_es.engine.viewing.transcript import CallReport, MoveReport, TrimReport, walk
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import MageError, UsageError, nearest
 from mage_es.events.log import LogReader

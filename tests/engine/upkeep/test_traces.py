@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mage_es.events.care.traces import files_in, traces
+from mage_es.engine.upkeep.traces import files_in, traces
 
 TEXT = 'Zoë said "no" to Marvin\'s 42 pears'
 OTHER = "the pears of another"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mage_es.engine.commands import Curation
     from mage_es.engine.run.memories import MemoryItem, MemoryReport
     from mage_es.engine.run.worth import Worth
-    from mage_es.engine.verbs.review import Waiting
+    from mage_es.engine.upkeep.review import Waiting
 
 LIST_EXAMPLES = examples(
     "mage-es memory list",
@@ -91,7 +91,7 @@ def list_all(
     or questions on either side. What has too few for any number comes last. No model is called.
     """
     from mage_es.engine.run.worth import effects
-    from mage_es.engine.verbs.memory import memories
+    from mage_es.engine.upkeep.memory import memories
 
     _must_be_known("--sort", sort, list(SORTS))
     chosen = settings.find_run(run)
@@ -130,7 +130,7 @@ def show_one(
     memory: MemoryArgument, run: RunArgument = None, *, settings: Settings, out: Output, at: AtOption = "latest"
 ) -> None:
     """Show one memory in full: its text, its origin and its history."""
-    from mage_es.engine.verbs.memory import memory as read_memory
+    from mage_es.engine.upkeep.memory import memory as read_memory
 
     report = read_memory(settings.find_run(run), memory, at=at)
     _tell(report, settings, out)
@@ -179,7 +179,7 @@ def review(
 
     Characters that show nothing, or reorder what is shown, have their number in place of them.
     """
-    from mage_es.engine.verbs.review import review as read_review
+    from mage_es.engine.upkeep.review import review as read_review
 
     found = read_review(settings.find_run(run))
     waiting = [each for each in found.proposals if each.status == "waiting"]
@@ -254,7 +254,7 @@ def _curate(
     out: Output,
 ) -> None:
     from mage_es.engine.served.opening import SUFFIX
-    from mage_es.engine.verbs.memory import curate
+    from mage_es.engine.upkeep.memory import curate
 
     found = settings.find_run(run)
     report = curate(found, memory, action=action, reason=reason, by=settings.by)
@@ -267,7 +267,7 @@ def _curate(
 
 
 def _cascade(memory: str, *, run: str | None, reason: str, settings: Settings, out: Output) -> None:
-    from mage_es.engine.verbs.memory import cascade
+    from mage_es.engine.upkeep.memory import cascade
 
     found = settings.find_run(run)
     receipt = cascade(found, memory, reason=reason, by=settings.by)

@@ -8,7 +8,7 @@ import typer
 from mage_es.cli.options import AtOption, RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
-from mage_es.cli.tables import bundle
+from mage_es.engine.viewing.commands.tables import bundle
 from mage_es.events.errors import UsageError
 
 EXAMPLES = examples(
@@ -30,7 +30,7 @@ def ask(
 
     The state is frozen: the run learns nothing from the question, and records nothing.
     """
-    from mage_es.engine.verbs.ask import ask as ask_run
+    from mage_es.engine.viewing.ask import ask as ask_run
 
     text = _question(question)
     report = ask_run(

@@ -17,9 +17,9 @@ from mage_es.engine.run.lineage import lineage_of
 from mage_es.engine.run.memories import things_of
 from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.runtime import ProgressNote, Runtime
+from mage_es.engine.upkeep.memory import cascade, curate, memories, memory
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
-from mage_es.engine.verbs.memory import cascade, curate, memories, memory
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
 from mage_es.events.errors import Interrupted, RunLocked, UsageError

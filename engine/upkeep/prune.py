@@ -22,8 +22,8 @@ from mage_es.engine.rules.effect import pairs_of, to_ask
 from mage_es.engine.rules.pruning import ProvedHarm, Suspect, proved_harmful
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.worth import EffectRow, OnRecord, PairedNumbers, on_record, paired_numbers
+from mage_es.engine.upkeep.memory import curate_all
 from mage_es.engine.verbs.forms import in_thread, typed
-from mage_es.engine.verbs.memory import curate_all
 from mage_es.events.vocabulary import MemoryReleased
 
 BY = "prune"
@@ -53,6 +53,23 @@ class PruneGain(PairedNumbers, frozen=True, kw_only=True):
     before: int
     after: int
 
+    def in_words(self) -> str:
+        if self.points is None:
+            return (
+                f"What that gains is not on record: none of the {self.questions} questions that saw one was asked "
+                "again without."
+            )
+        counted = (
+            f"{self.before} of {self.pairs} right as they were asked, {self.after} without: {self.points:+.1f} points"
+        )
+        is_sure = self.low is not None and self.high is not None
+        interval = (
+            f" (95 % {self.low:+.1f} to {self.high:+.1f})" if is_sure else f" (too few for an interval of {self.least})"
+        )
+        rest = self.questions - self.pairs
+        missing = f" {rest} more questions were not asked again without all of them." if rest else ""
+        return f"The same questions: {counted}{interval}.{missing} They chose what goes: an exam asks others."
+
 
 class PruneReport(msgspec.Struct, frozen=True, kw_only=True):
     """What was taken out of use, the surest first; with `only_look`, what would be. Of the memories in use that a
@@ -65,6 +82,19 @@ class PruneReport(msgspec.Struct, frozen=True, kw_only=True):
     released: int
     pruned: tuple[PrunedMemory, ...]
     gain: PruneGain
+
+    def in_words(self) -> str:
+        """Return all but the table of what was taken out."""
+        more = " more" if self.looked_at else ""
+        were = "was" if self.too_few == 1 else "were"
+        left = f"{self.too_few}{more} {were} left alone: too few answers on record"
+        left += f"; and {self.released}, since they were released." if self.released else "."
+        looked_at = "1 memory" if self.looked_at == 1 else f"{self.looked_at} memories"
+        if not self.pruned:
+            return f"Nothing is proved harmful in {self.run_id}: {looked_at} looked at. {left}"
+        done = "would go" if self.only_look else "went"
+        counted = f"Of {looked_at} looked at in {self.run_id}, {len(self.pruned)} {done} out of use. {left}"
+        return f"{counted} {self.gain.in_words()}"
 
 
 @typed

@@ -43,7 +43,7 @@ def backup(
     Copies what is new, missing or damaged there. Without a destination, runs/first goes to runs-backups/first.
     For buckets, endpoint, region and credentials come from the AWS_* environment variables.
     """
-    from mage_es.engine.verbs.backup import backup as back_up
+    from mage_es.engine.upkeep.backup import backup as back_up
 
     report = back_up(settings.find_run(run), destination, gold=not without_gold)
     new = f"{report.objects} new objects, {report.bytes} bytes" if report.objects else "nothing new"
@@ -70,8 +70,8 @@ def restore(
 
     Every byte of a new run directory is verified before it appears under its name.
     """
-    from mage_es.engine.verbs.backup import mirror
-    from mage_es.engine.verbs.backup import restore as restore_run
+    from mage_es.engine.upkeep.backup import mirror
+    from mage_es.engine.upkeep.backup import restore as restore_run
 
     if all_below == (name is not None):
         raise UsageError(

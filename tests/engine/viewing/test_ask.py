@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from mage_es.engine.config import Config
 from mage_es.engine.run.budget import Limits
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.pricing import read_prices
 from mage_es.engine.seams.model import Completion, Request
-from mage_es.engine.verbs.ask import ask
+from mage_es.engine.viewing.ask import ask
 from mage_es.events.errors import BudgetReached, UsageError
 from mage_es.events.log import LogReader
 
@@ -91,6 +93,16 @@ def test_a_question_that_its_budget_does_not_allow_is_not_put_to_the_model(small
 
 
 def test_a_question_about_own_tasks_is_answered_though_nobody_knows_what_is_right(
-    own_run: Run,
+    start: Callable[..., Run], tmp_path: Path
 ) -> None:
+    rows = [f"What is {k} + {k + 3}?,{2 * k + 3}" for k in range(5, 45)]
+    (tmp_path / "mine.csv").write_text("\n".join(["prompt,label", *rows]) + "\n")
+    config = Config(
+        benchmark=f"tasks/{tmp_path}/mine.csv?scorer=number",
+        execution="builtin/analogist",
+        iterations=1,
+        pool=8,
+        anchors=4,
+    )
+    own_run = start(tmp_path / "runs", config)
     assert ask(own_run, "What is 4 + 9?", at="latest", data_dir=None).answer == "13"

@@ -12,15 +12,15 @@ import typer
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
 from mage_es.cli.settings import Settings
-from mage_es.cli.tables import asked, bundle
 from mage_es.engine.config import MOST
+from mage_es.engine.viewing.commands.tables import asked, bundle
 from mage_es.events.errors import UsageError
 from mage_es.events.facts.private import quotes_erased
 
 if TYPE_CHECKING:
     from mage_es.engine.run.directory import Run
     from mage_es.engine.served.inferences import InferenceReport
-    from mage_es.engine.verbs.transcript import MoveReport
+    from mage_es.engine.viewing.transcript import MoveReport
 
 _INFERENCE = re.compile(r"inf-\d+-\d+")
 _EVENT = re.compile(r"seq:\d+")
@@ -53,9 +53,9 @@ def show(
 
     For an event, show every field.
     """
-    from mage_es.engine.verbs.show import has_served, show_inference
-    from mage_es.engine.verbs.show import show as show_question
-    from mage_es.engine.verbs.transcript import StepReport
+    from mage_es.engine.viewing.show import has_served, show_inference
+    from mage_es.engine.viewing.show import show as show_question
+    from mage_es.engine.viewing.transcript import StepReport
 
     if run and (_INFERENCE.fullmatch(run) or _EVENT.fullmatch(run)):  # the run first, as in other commands
         question, run = run, question
@@ -119,7 +119,7 @@ def _inference(report: InferenceReport) -> TextTable:
 
 def _texts(number: int, move: MoveReport) -> list[str]:
     from mage_es.engine.seams.model import Request
-    from mage_es.engine.verbs.transcript import CallReport, SearchReport, ToolReport, TrimReport
+    from mage_es.engine.viewing.transcript import CallReport, SearchReport, ToolReport, TrimReport
 
     mismatch = "" if getattr(move, "verified", True) else " (DOES NOT MATCH the recorded hash)"
     if mismatch and quotes_erased(getattr(move, "prompt", "")):

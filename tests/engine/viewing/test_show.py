@@ -7,8 +7,8 @@ import pytest
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.verbs.exam import examine
-from mage_es.engine.verbs.show import show
-from mage_es.engine.verbs.transcript import CallReport, ToolReport
+from mage_es.engine.viewing.show import show
+from mage_es.engine.viewing.transcript import CallReport, ToolReport
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, ModelCalled, QuestionPlanned, ToolRan

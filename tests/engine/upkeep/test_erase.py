@@ -13,10 +13,10 @@ from mage_es.engine.auditing.verify import verify
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.memories import things_of
 from mage_es.engine.run.world import state_of
-from mage_es.engine.verbs.backup import backup, restore
-from mage_es.engine.verbs.erase import ErasureReceipt, erase, plan_erasure
+from mage_es.engine.upkeep.backup import backup, restore
+from mage_es.engine.upkeep.erase import ErasureReceipt, erase, plan_erasure
+from mage_es.engine.upkeep.memory import memories
 from mage_es.engine.verbs.exam import examine
-from mage_es.engine.verbs.memory import memories
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.viewing.chunks import Viewed
@@ -27,7 +27,7 @@ from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError
 from mage_es.events.facts.private import Private
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import AnswerJudged, Draft, KeyDestroyed, MemoryAppended, ModelCalled, Record
-from tests.engine.verbs.pears import CANARIES, SHARED, SUBJECTS, Echo, in_clear, models_with, stopped, texts_in
+from tests.engine.pears import CANARIES, SHARED, SUBJECTS, Echo, in_clear, models_with, stopped, texts_in
 from tests.engine.viewing.test_chunks import table
 
 pytestmark = pytest.mark.slow

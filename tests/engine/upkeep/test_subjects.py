@@ -11,12 +11,12 @@ from mage_es.engine.rules.harvest import memory_id
 from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.world import held_out_sample, reopen_world, state_of
-from mage_es.engine.verbs.backup import backup, restore
+from mage_es.engine.upkeep.backup import backup, restore
+from mage_es.engine.upkeep.memory import memories
 from mage_es.engine.verbs.exam import examine
-from mage_es.engine.verbs.memory import memories
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
-from mage_es.engine.verbs.show import show
+from mage_es.engine.viewing.show import show
 from mage_es.events.care.export import export
 from mage_es.events.disk.keys import destroy_key
 from mage_es.events.errors import PrerequisiteError
@@ -25,7 +25,7 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, MemoryAppended, ModelCalled, QuestionPlanned
 from mage_es.projections.fold import fold
 from mage_es.projections.snapshots import latest_snapshot
-from tests.engine.verbs.pears import CANARIES, SUBJECTS, TASKS, Echo, in_clear, models_with, stopped
+from tests.engine.pears import CANARIES, SUBJECTS, TASKS, Echo, in_clear, models_with, stopped
 
 pytestmark = pytest.mark.slow
 

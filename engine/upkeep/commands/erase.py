@@ -13,7 +13,7 @@ from mage_es.cli.settings import Settings
 from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:
-    from mage_es.engine.verbs.erase import ErasurePlan, ErasureReceipt
+    from mage_es.engine.upkeep.erase import ErasurePlan, ErasureReceipt
 
 EXAMPLES = examples("mage-es erase RUN --subject ann", "mage-es erase RUN --subject ann --also exported --yes")
 
@@ -42,8 +42,8 @@ def erase(
     What was learned from its questions goes into quarantine. Files that can be rebuilt are deleted if they hold its
     texts unencrypted. The receipt lists every store that was searched, and what you must still do yourself.
     """
-    from mage_es.engine.verbs.erase import REASON, plan_erasure
-    from mage_es.engine.verbs.erase import erase as erase_subject
+    from mage_es.engine.upkeep.erase import REASON, plan_erasure
+    from mage_es.engine.upkeep.erase import erase as erase_subject
 
     found = settings.find_run(run)
     plan = plan_erasure(found, subject=subject)

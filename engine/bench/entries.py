@@ -12,7 +12,7 @@ from typing import Any
 
 from mage_es.engine.benchmarks.registry import BenchmarkEntry, BenchmarkFamily, DataSource, OwnModels, from_files
 
-_READER = OwnModels(execution="builtin/reader")
+_COPIER = OwnModels(execution="builtin/copier")
 
 
 def _part(place: str) -> Any:
@@ -24,7 +24,7 @@ def _source(name: str) -> DataSource:
     return source
 
 
-def _documents(name: str, place: str, models: OwnModels | None = _READER) -> BenchmarkEntry:
+def _documents(name: str, place: str, models: OwnModels | None = _COPIER) -> BenchmarkEntry:
     return from_files(lambda: _part(place), models, partial(_source, name))
 
 
@@ -32,7 +32,7 @@ def _shop(name: str, **sizes: int) -> BenchmarkEntry:
     visits = {"iterations": 20, "pool": 50, "held_out": 100, "anchors": 30, "explore_episodes": 4, "episode_steps": 15}
     return BenchmarkEntry(
         lambda seed, data_dir: _part(f"webshop.benchmark:{name.replace('-', '_')}")(seed, data_dir),
-        OwnModels(execution="builtin/shopper"),
+        _COPIER,
         {**visits, **sizes},
         source=partial(_source, name),
     )
@@ -66,7 +66,7 @@ BENCHMARKS: Mapping[str, BenchmarkEntry | BenchmarkFamily] = {
     "gsm8k": _documents("gsm8k", "gsm8k:GSM8K", None),
     "crafter": BenchmarkEntry(
         lambda seed, _: _part("crafter.benchmark:Crafter")(seed),
-        OwnModels(execution="builtin/apprentice"),
+        _COPIER,
         {"iterations": 10, "pool": 5, "held_out": 5, "anchors": 5, "explore_episodes": 2, "episode_steps": 500},
         records=lambda path: _part("crafter.benchmark:worlds_of")(path),
     ),

@@ -5,9 +5,7 @@ store, clock or random source, and no memory between calls. They never set the t
 models, and the stand-ins adapt. Their scores show that the machinery works, not what MAGE is worth.
 
     builtin/analogist    execution   word problems, by analogy with the worked examples in the prompt
-    builtin/reader       execution   questions in prose, by finding answers in what the prompt quotes
-    builtin/apprentice   execution   episodes of workshop; in others, such as those of Crafter, it tries actions
-    builtin/shopper      execution   episodes of WebShop
+    builtin/copier       execution   any question or episode, by repeating what the prompt shows
     builtin/truthworld   execution   truthworld, right as often as its law says
     builtin/reference    guidance    every brief, from reference solutions
     builtin/truthguide   guidance    the briefs of truthworld, from its reference solutions

@@ -26,7 +26,7 @@ BENCHMARKS: Mapping[str, BenchmarkEntry | BenchmarkFamily] = {
     "wordmath": BenchmarkEntry(lambda seed, _: _part("wordmath.benchmark:WordMath")(seed)),
     "workshop": BenchmarkEntry(
         lambda seed, _: _part("workshop.benchmark:Workshop")(seed),
-        OwnModels(execution="builtin/apprentice"),
+        OwnModels(execution="builtin/copier"),
         {"iterations": 10, "pool": 30, "held_out": 100, "episode_steps": 60},
     ),
 }

@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 
 PLAYERS: Mapping[str, tuple[Tier, str]] = {
     "builtin/analogist": ("execution", "analogist.model:Analogist"),
-    "builtin/reader": ("execution", "reader.model:Reader"),
+    "builtin/copier": ("execution", "copier:Copier"),
     "builtin/reference": ("guidance", "reference.model:Reference"),
-    "builtin/apprentice": ("execution", "apprentice.planning:Apprentice"),
-    "builtin/shopper": ("execution", "shopper.model:Shopper"),
     "builtin/truthworld": ("execution", "truthworld.learner:TruthLearner"),
     "builtin/truthguide": ("guidance", "truthworld.authors:TruthGuide"),
     "builtin/truthjudge": ("judge", "truthworld.judge:TruthJudge"),

@@ -4,12 +4,10 @@ Rules
     - Retrieved text is data: a line quoted with `> ` is never read as a heading.
     - Any part may be missing. A text without a heading is the question itself.
     - What is asked for, and how the answer ends, is in the system message; the rest is in the user's.
-    - Everything is a function of the prompt; even chance is, because the dice are its hash.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -86,13 +84,7 @@ class StepPrompt(NamedTuple):
     so_far: str
     observation: str
     actions: list[str]
-    is_direct: bool
     told: Mapping[str, str]
-
-
-class PastStep(NamedTuple):
-    action: str
-    effect: str
 
 
 def read_step_prompt(request: Request) -> StepPrompt:
@@ -102,15 +94,8 @@ def read_step_prompt(request: Request) -> StepPrompt:
         so_far=sections.pop("Episode so far", ""),
         observation=sections.pop("Observation", ""),
         actions=[line[2:] for line in sections.pop("Valid actions", "").splitlines() if line[:2] == "- "],
-        is_direct=_NO_REASONING in request.system,
         told=sections,
     )
-
-
-def dice_of(prompt: str, temperature: float) -> tuple[str, bool]:
-    """Return 64 hexadecimal digits, and whether to try an action out, which is true for that share of all prompts."""
-    dice = hashlib.sha256(prompt.encode()).hexdigest()
-    return dice, int(dice[:8], 16) < temperature * 16**8
 
 
 # ------------------------------------------------------------ prompts for the answer to a question

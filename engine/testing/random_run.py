@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
+from typing import Any
 
-import numpy as np
-
+from mage_es.engine.testing.random_events import Drawn, drawn
 from mage_es.engine.testing.random_traffic import served
 from mage_es.engine.testing.random_writings import Writings
 from mage_es.engine.testing.stages import Stage
@@ -29,7 +29,6 @@ from mage_es.events.vocabulary import (
     MemoryReinforced,
     MemorySuperseded,
     ModelCalled,
-    Origin,
     Outcome,
     Paired,
     Phase,
@@ -42,20 +41,15 @@ from mage_es.events.vocabulary import (
     Retrieved,
     RunMerged,
     RunResumed,
-    ServedPrompt,
     SkillCreated,
     SlotsRolledBack,
     SnapshotTaken,
-    Span,
-    Step,
     Target,
     TargetsSelected,
     TaskTypeCreated,
     Tier,
 )
 
-DIMENSION = 8
-"""The dimension of every embedding."""
 TASK_TYPES = ("age", "discount", "rate", "sharing")
 SKILLS = ("algebra", "counting", "general", "ratios")
 
@@ -130,58 +124,46 @@ class RandomRun:
         return Stage(k, phase, tuple(events), concurrent=True)
 
     def _answered(self, k: int, purpose: Purpose, question_id: str) -> list[Event]:
-        task_type, skill = self.random.choice(TASK_TYPES), self.random.choice(SKILLS)
         correct = self.random.random() < 0.5
         text = f"{question_id} is {self.random.random()}"
         found = tuple(Retrieved(memory_id=row.memory_id, similarity=self.random.random()) for row in self.active[-2:])
-        planned = QuestionPlanned(
-            iteration=k,
-            purpose=purpose,
-            question_id=question_id,
-            task_type=task_type,
-            skill=skill,
+        asked = {
+            "iteration": k,
+            "purpose": purpose,
+            "question_id": question_id,
+            "task_type": self.random.choice(TASK_TYPES),
+            "skill": self.random.choice(SKILLS),
+        }
+        planned = self._drawn(
+            QuestionPlanned,
             search_arm="balanced",
             search_probability=0.5,
             routing_arm="cot",
             routing_probability=1.0,
             memories=found,
             principles=(),
-            template="answer_cot@1",
-            prompt_sha256=sha256_text(question_id),
-            spans=(Span(offset=3, length=4, source="memory"),),
+            **asked,
         )
-        judged = AnswerJudged(
-            iteration=k,
-            purpose=purpose,
-            question_id=question_id,
-            task_type=task_type,
-            skill=skill,
-            answer="4",
-            score_micro=MICRO * correct,
-            correct=correct,
-            strict=True,
-            judge="rule",
-        )
+        judged = self._drawn(AnswerJudged, score_micro=MICRO * correct, correct=correct, judge="rule", **asked)
         ran: list[Event] = [self.writings.ran(k, purpose, question_id)] if self.random.random() < 0.2 else []
         ran += [self.writings.found(k, purpose, question_id)] if self.random.random() < 0.2 else []
         return [planned, self._called(k, "execution", purpose, question_id, text), *ran, judged]
 
     def _called(self, k: int, tier: Tier, purpose: str, about: str, text: str) -> ModelCalled:
-        return ModelCalled(
+        latency = self.random.randrange(10**6)
+        return self._drawn(
+            ModelCalled,
             iteration=k,
             tier=tier,
-            agent="learner" if tier == "execution" else "skill_discovery",
             purpose=purpose,
             about=about,
             attempt=0,
-            request_sha256=sha256_text(about + purpose),
-            model="scripted/one",
             text=text,
-            stop_reason="end",
-            input_tokens=self.random.randrange(100),
-            output_tokens=self.random.randrange(100),
-            latency_us=self.random.randrange(10**6),
+            latency_us=latency,
         )
+
+    def _drawn(self, cls: type[Drawn], **given: Any) -> Drawn:
+        return drawn(cls, self.random, **given)
 
     def _update(self, k: int) -> Stage:
         self.ordinal = 0
@@ -189,11 +171,7 @@ class RandomRun:
         for skill in sorted(self.random.sample(SKILLS, 2)):
             before, after = self.mastery[skill], self.random.random()
             self.mastery[skill] = after
-            events.append(
-                MasteryUpdated(
-                    iteration=k, skill=skill, before=before, after=after, evidence=after, successes=2, failures=1
-                )
-            )
+            events.append(self._drawn(MasteryUpdated, iteration=k, skill=skill, before=before, after=after))
         for _ in range(self.questions):
             events.append(self._rewarded())
             events.append(self._memory(k, "update", "success_memory", ""))
@@ -229,38 +207,23 @@ class RandomRun:
 
     def _guard(self, k: int) -> Stage:
         to = self.random.choice(sorted(self.snapshots)) if self.snapshots and self.random.random() < 0.5 else None
-        verdict = GuardDecided(
-            iteration=k,
-            verdict="accepted" if to is None else "soft_rollback",
-            correct=1,
-            total=2,
-            against=k - 1,
-            drop=0.0,
-            p_value=1.0,
-            best=-1,
-            best_drop=0.0,
-            best_p_value=1.0,
-            smallest_drop=0.1,
-        )
+        verdict = self._drawn(GuardDecided, iteration=k, verdict="accepted" if to is None else "soft_rollback")
         if to is None:
             self.snapshots[k] = dict(self.mastery)
             consequence: Event = SnapshotTaken(iteration=k)
         else:
             self.mastery = dict(self.snapshots[to])
             consequence = SlotsRolledBack(iteration=k, to_iteration=to)
-        return Stage(
-            k,
-            "snapshot",
-            (verdict, self._benefit(k), *_form(k), consequence, PhaseCompleted(iteration=k, phase="snapshot")),
-        )
+        form = [self._drawn(FormDecided, iteration=k)] if k == 0 else []  # a run decides once
+        completed = PhaseCompleted(iteration=k, phase="snapshot")
+        return Stage(k, "snapshot", (verdict, self._benefit(k), *form, consequence, completed))
 
     def _benefit(self, k: int) -> BenefitDecided:
-        def paired(task_type: str) -> Paired:
-            served: ServedPrompt = self.random.choice(("learned", "bare"))
-            return Paired(task_type=task_type, pairs=2, learned=1, bare=1, won=1, lost=1, served=served)
+        records = [self._paired(name) for name in TASK_TYPES if self.random.random() < 0.7]
+        return self._drawn(BenefitDecided, iteration=k, records=tuple(records), pooled=self._paired(""))
 
-        records = tuple(paired(name) for name in TASK_TYPES if self.random.random() < 0.7)
-        return BenefitDecided(iteration=k, records=records, pooled=paired(""), stale=self.random.randrange(2))
+    def _paired(self, task_type: str) -> Paired:
+        return self._drawn(Paired, task_type=task_type, served=self.random.choice(("learned", "bare")))
 
     def _recall(self, k: int) -> RecallCompared:
         drawn = sorted((name, agreement) for name in TASK_TYPES for agreement in (1, 2) if self.random.random() < 0.5)
@@ -278,29 +241,12 @@ class RandomRun:
         return RecallCompared(iteration=k, records=tuple(records))
 
     def _merged(self) -> RunMerged:
-        names = sorted(f"{self.random.getrandbits(128):032x}" for _ in range(2))
-        return RunMerged(
-            parent="other",
-            path="other",
-            iteration=0,
-            seq=9,
-            head_seq=9,
-            head_chain="",
-            memory_ids=tuple(names),
-            left_out=(LeftOut(memory_id=f"{self.random.getrandbits(128):032x}", reason="question"),),
-        )
+        names = sorted(f"{self.random.getrandbits(128):032x}" for _ in range(3))
+        left_out = (LeftOut(memory_id=names.pop(), reason="question"),)
+        return self._drawn(RunMerged, parent="other", memory_ids=tuple(names), left_out=left_out)
 
     def _probation(self, k: int) -> ProbationCounted:
-        shown, left_out = 4 * (k + 1), k + 1
-        return ProbationCounted(
-            iteration=k,
-            parent="other",
-            shown=shown,
-            shown_right=self.random.randint(0, shown),
-            left_out=left_out,
-            left_out_right=self.random.randint(0, left_out),
-            is_over=self.random.random() < 0.2,
-        )
+        return self._drawn(ProbationCounted, iteration=k, parent="other", is_over=self.random.random() < 0.2)
 
     def _rewarded(self) -> BanditUpdated:
         key = (self.random.choice(("search", "routing")), self.random.choice(TASK_TYPES), "balanced")
@@ -322,39 +268,22 @@ class RandomRun:
 
     def _memory(self, k: int, phase: Phase, outcome: Outcome, kind: str) -> MemoryAppended:
         memory_id = sha256_text(f"{k}/{phase}/{self.ordinal}/{self.random.random()}")[:32]
-        vector = np.array([self.random.gauss(0, 1) for _ in range(DIMENSION)], dtype="<f4")
-        memory = MemoryAppended(
+        memory = self._drawn(
+            MemoryAppended,
             memory_id=memory_id,
             outcome=outcome,
             kind=kind,
             task_type=self.random.choice(TASK_TYPES),
             skill=self.random.choice(SKILLS),
             question_id=f"fresh-{k}-{self.random.randrange(self.questions)}",
-            question="How many apples — or “pears” — are left?",
-            recognise="something is taken away" if kind == "type_strategy" else "",
-            reasoning="5 - 3 = 2\nso 2",
-            answer="2",
-            wrong_answer="8" if outcome == "failure_memory" else "",
-            steps=tuple(Step(skill="counting", output=str(i)) for i in range(self.random.randrange(3))),
-            origin=Origin(facts=(sha256_text(memory_id)[:32],)),
             iteration=k,
             phase=phase,
             ordinal=self.ordinal,
-            embedding=vector.tobytes(),
         )
         self.ordinal += 1
         self.met[memory_id] = 1
         self.active.append(memory)
         return memory
-
-
-def _form(k: int) -> tuple[FormDecided, ...]:
-    """Return the choice of a form, which a run makes once."""
-    if k != 0:
-        return ()
-    return (
-        FormDecided(iteration=k, form="lines", rival="lines", pairs=9, turns=2, tried=6, won=4, lost=0, p_value=0.0625),
-    )
 
 
 def _close(k: int) -> Stage:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
+from mage_es.engine.testing.random_events import Drawn, drawn
 from mage_es.events.digests import sha256_text
 from mage_es.events.vocabulary import (
     MICRO,
@@ -17,8 +19,6 @@ from mage_es.events.vocabulary import (
     MemoryQuarantined,
     MemoryReleased,
     ObservationRecorded,
-    Origin,
-    Parameter,
     PatternAbstracted,
     PatternPruned,
     PatternSupported,
@@ -30,7 +30,6 @@ from mage_es.events.vocabulary import (
     SkillSplit,
     TaskContextOpened,
     ToolAuthored,
-    ToolExample,
     ToolRan,
 )
 
@@ -63,30 +62,15 @@ class Writings:
             )
         label = self.random.choice(("needs", "yields"))
         events.append(EdgeAdded(kind="relation", source="entity/axe", target=f"entity/{seen}", label=label))
-        closed = EpisodeClosed(
-            iteration=k,
-            purpose="explore",
-            episode_id=episode,
-            context_id=context,
-            steps=step + 1,
-            score_micro=MICRO // 2,
-            achievements=("collect wood",),
-            unparsed=0,
+        closed = self._drawn(
+            EpisodeClosed, iteration=k, purpose="explore", episode_id=episode, context_id=context, steps=step + 1
         )
         return [*events, closed, self._recipe_of_actions(k), *self._patterns(k)]
 
     def authored(self, k: int) -> list[Event]:
         """Return what EVOLVE may write: a tool, a retrieval recipe, a refined prompt, a split skill."""
         events: list[Event] = [
-            ReplyRejected(
-                iteration=k,
-                tier="guidance",
-                agent="skill_discovery",
-                purpose="tools",
-                about=self.task_types[0],
-                attempt=0,
-                problem="no JSON",
-            ),
+            self._drawn(ReplyRejected, iteration=k, tier="guidance"),
             self._tool(k),
             self._retrieval(k),
             self._refined(k),
@@ -107,78 +91,51 @@ class Writings:
         return events
 
     def ran(self, k: int, purpose: str, question_id: str) -> ToolRan:
-        return ToolRan(
-            iteration=k,
-            purpose=purpose,
-            question_id=question_id,
-            tool_id=sha256_text("tool")[:32],
-            arguments='{"a": 1}',
-            result=str(self.random.randrange(9)),
-            problem="",
-        )
+        return self._drawn(ToolRan, iteration=k, purpose=purpose, question_id=question_id)
 
     def found(self, k: int, purpose: str, question_id: str) -> SearchAnswered:
-        is_there = self.random.random() < 0.6
-        return SearchAnswered(
-            iteration=k,
-            purpose=purpose,
-            question_id=question_id,
-            place=self.random.randrange(1, 4),
-            search="record",
-            wanted="page",
-            query="Bartók",
-            titles=("Béla Bartók", "Bartók (crater)")[: 1 if is_there else 2],
-            texts=("A composer.",) if is_there else (),
-        )
+        return self._drawn(SearchAnswered, iteration=k, purpose=purpose, question_id=question_id)
+
+    def _drawn(self, cls: type[Drawn], **given: Any) -> Drawn:
+        return drawn(cls, self.random, **given)
+
+    def _about(self) -> dict[str, str]:
+        return {"skill": self.random.choice(self.skills), "task_type": self.random.choice(self.task_types)}
+
+    def _new_id(self) -> str:
+        self.in_use.append(f"{self.random.getrandbits(128):032x}")
+        return self.in_use[-1]
 
     def _stepped(self, k: int, episode: str, step: int, text: str) -> EpisodeStepped:
-        return EpisodeStepped(
-            iteration=k,
-            purpose="explore",
-            episode_id=episode,
-            step=step,
-            action="collect wood",
-            parsed=True,
-            observation=text,
-            reward_micro=0,
-            achievements=(),
-            done=False,
+        return self._drawn(
+            EpisodeStepped, iteration=k, purpose="explore", episode_id=episode, step=step, observation=text, done=False
         )
 
     def _recipe_of_actions(self, k: int) -> ActionRecipeHarvested:
-        recipe_id = sha256_text(f"recipe {k} {self.random.random()}")[:32]
-        self.in_use.append(recipe_id)
-        return ActionRecipeHarvested(
-            recipe_id=recipe_id,
-            skill=self.random.choice(self.skills),
-            task_type=self.random.choice(self.task_types),
+        return self._drawn(
+            ActionRecipeHarvested,
+            recipe_id=self._new_id(),
             achievement=self.random.choice(("collect wood", "make an axe")),
             actions=("up", "left", "collect wood")[: self.random.randrange(1, 4)],
-            origin=Origin(facts=(f"episode/explore-{k}",)),
             iteration=k,
             phase="explore",
-            ordinal=0,
+            **self._about(),
         )
 
     def _patterns(self, k: int) -> list[Event]:
-        pattern_id = sha256_text(f"pattern {k} {self.random.random()}")[:32]
+        pattern_id = self._new_id()
         self.patterns[pattern_id] = (1, 0)
-        self.in_use.append(pattern_id)
-        events: list[Event] = [
-            PatternAbstracted(
-                memory_id=pattern_id,
-                task_type=self.random.choice(self.task_types),
-                skill=self.random.choice(self.skills),
-                text="where there is water there is no wood",
-                successes=1,
-                failures=0,
-                confidence_micro=2 * MICRO // 3,
-                origin=Origin(facts=(f"episode/explore-{k}",)),
-                iteration=k,
-                phase="explore",
-                ordinal=0,
-            )
-        ]
+        new = self._drawn(
+            PatternAbstracted,
+            memory_id=pattern_id,
+            successes=1,
+            failures=0,
+            confidence_micro=2 * MICRO // 3,
+            iteration=k,
+            phase="explore",
+            **self._about(),
+        )
+        events: list[Event] = [new]
         known = self.random.choice(sorted(self.patterns))
         successes, failures = self.patterns[known][0], self.patterns[known][1] + self.random.randrange(5)
         self.patterns[known] = successes, failures
@@ -195,80 +152,42 @@ class Writings:
         skill, source = self.random.choice(self.skills), f"def solve(a):\n    return a + {self.random.randrange(4)}"
         tool_id = sha256_text(skill + source)[:32]
         self.in_use += [tool_id] * (tool_id not in self.in_use)
-        active = self.random.random() < 0.8
-        return ToolAuthored(
+        return self._drawn(
+            ToolAuthored,
             iteration=k,
             tool_id=tool_id,
             skill=skill,
             task_type=self.task_types[self.skills.index(skill) % len(self.task_types)],
-            name="solve",
-            description="adds",
-            parameters=(Parameter(name="a", meaning="a number"),),
             source=source,
-            examples=(ToolExample(arguments='{"a": 1}', result="2"),),
-            active=active,
-            problem="" if active else "gave 3",
-            origin=Origin(facts=(sha256_text("call")[:32],)),
         )
 
     def _retrieval(self, k: int) -> RetrievalRecipeAuthored:
-        memory_id = sha256_text(f"retrieval {k} {self.random.random()}")[:32]
-        self.in_use.append(memory_id)
-        return RetrievalRecipeAuthored(
-            memory_id=memory_id,
-            task_type=self.random.choice(self.task_types),
-            skill=self.random.choice(self.skills),
-            query_template="what is asked in: {question}",
-            success_quota=2,
-            failure_quota=1,
-            least_similarity=0.25,
-            reasoning="the numbers do not matter",
-            origin=Origin(facts=(sha256_text("call")[:32],)),
-            iteration=k,
-            phase="evolve",
-            ordinal=0,
+        return self._drawn(
+            RetrievalRecipeAuthored, memory_id=self._new_id(), iteration=k, phase="evolve", **self._about()
         )
 
     def _refined(self, k: int) -> SkillRefined:
         skill = self.random.choice(self.skills)
         before, after = self.slots[skill], (f"Think {k}.", f"attack {skill} better")
         self.slots[skill] = after
-        return SkillRefined(
+        return self._drawn(
+            SkillRefined,
             iteration=k,
             skill=skill,
             prompt_template=after[0],
             strategy=after[1],
             prompt_template_before=before[0],
             strategy_before=before[1],
-            origin=Origin(facts=(sha256_text("call")[:32],)),
         )
 
     def _split(self, k: int) -> list[Event]:
         skill = self.random.choice(self.skills)
         children = (f"{skill} of two", f"{skill} of many")
-        events: list[Event] = [
-            SkillCreated(
-                skill=child,
-                mastery=0.25,
-                prompt_template="",
-                strategy="",
-                parent=skill,
-                description=f"a part of {skill}",
-            )
-            for child in children
-        ]
+        events: list[Event] = [self._drawn(SkillCreated, skill=child, parent=skill) for child in children]
         events += [EdgeAdded(kind="composes_into", source=f"skill/{c}", target=f"skill/{skill}") for c in children]
         task_type = self.random.choice(self.task_types)
         events.append(
             EdgeAdded(kind="resolves", source=f"skill/{children[0]}", target=f"task_type/{task_type}", weight=2.0)
         )
-        refused = EdgeRefused(
-            kind="composes_into",
-            source=f"skill/{skill}",
-            target=f"skill/{children[0]}",
-            reason="it would close a cycle",
-        )
-        split = SkillSplit(
-            iteration=k, skill=skill, children=children, reason="it is two", origin=Origin(facts=("call",))
-        )
-        return [split, *events, refused]
+        refused = self._drawn(EdgeRefused, kind="composes_into", source=f"skill/{skill}", target=f"skill/{children[0]}")
+        return [self._drawn(SkillSplit, iteration=k, skill=skill, children=children), *events, refused]

@@ -34,7 +34,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "environment": Kind(
         "open_benchmark",
-        "mage-es evolve <name> --execution builtin/apprentice --iterations 2 --pool 4 --held-out 4 --anchors 0",
+        "mage-es evolve <name> --execution builtin/copier --iterations 2 --pool 4 --held-out 4 --anchors 0",
         "it plays an episode of each task. An environment that shows entities and\n"
         "relations is explored, and has a graph; Crafter in `mage_es.engine.bench` is one.",
         "mage_es.environments",

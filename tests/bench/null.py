@@ -121,7 +121,6 @@ KINDS: Mapping[str, Kind] = {
         "def n():\n    return {}".format,
     ),
     "sums, builtin/analogist": Kind("number", DIGITS, summed, learner="builtin/analogist"),
-    "options, builtin/reader": Kind("choice", tuple("ABCD"), optional, learner="builtin/reader"),
 }
 
 

@@ -91,18 +91,18 @@ def test_what_comes_next_is_the_exam_that_is_missing_and_then_the_report(mage: C
 def test_another_model_takes_the_exam_where_the_command_line_names_it_and_is_recorded(
     mage: Command, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MAGE_ES_EXECUTION", "builtin/reader")  # for runs to come
+    monkeypatch.setenv("MAGE_ES_EXECUTION", "builtin/copier")  # for runs to come
     few = ("--questions", "3")
     assert "Answered by builtin/analogist: " in mage("exam", *few).out
-    other = mage("exam", *few, "--execution", "builtin/reader")
-    assert "Answered by builtin/reader: " in other.out
+    other = mage("exam", *few, "--execution", "builtin/copier")
+    assert "Answered by builtin/copier: " in other.out
     assert "By the run's own builtin/analogist, in exam 0001-latest: " in other.out
     rows = mage("runs", "show").out.partition("Exams\n")[2].split("\n")[1:3]
     assert [row.split()[:4] for row in rows] == [
         ["0001-latest", "latest", "none", "builtin/analogist"],
-        ["0002-latest", "latest", "none", "builtin/reader"],
+        ["0002-latest", "latest", "none", "builtin/copier"],
     ]
-    assert mage("exam", "--at", "start", *few, "--execution", "builtin/reader").err.endswith(
+    assert mage("exam", "--at", "start", *few, "--execution", "builtin/copier").err.endswith(
         "Next: mage-es exam first --at start\n"
     ), "the run's own exam of the start is still to come"
 

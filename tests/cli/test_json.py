@@ -22,7 +22,7 @@ DONE: dict[str, tuple[str, ...]] = {
     "reproduce": ("first",),
     "baseline": ("zero_shot_cot", "wordmath", "--held-out", "4"),
     "try": ("wordmath", "--questions", "4", "--learn-from", "8"),
-    "upgrade": ("first", "--execution", "builtin/reader", "--sample", "3", "--questions", "3", "--yes"),
+    "upgrade": ("first", "--execution", "builtin/copier", "--sample", "3", "--questions", "3", "--yes"),
     "effect": ("first", "--top", "2", "--yes"),
     "what-if": ("first", "--guard", "off"),
     "ring": ("wordmath", "--methods", "zero_shot", "--held-out", "4"),

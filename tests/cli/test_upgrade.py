@@ -9,14 +9,14 @@ import pytest
 
 from tests.cli.conftest import Command
 
-OTHER = ("--execution", "builtin/reader")
+OTHER = ("--execution", "builtin/copier")
 
 
 def test_without_a_yes_nothing_is_asked_and_nothing_is_written(mage: Command, runs_dir: Path) -> None:
     before = sorted(runs_dir.iterdir())
     done = mage("upgrade", "first", *OTHER, "--sample", "5")
     assert done.code == 2 and not done.out and sorted(runs_dir.iterdir()) == before
-    assert "calls of builtin/reader: 5 recorded questions, 10 anchors and 20 questions" in done.err
+    assert "calls of builtin/copier: 5 recorded questions, 10 anchors and 20 questions" in done.err
     assert "--yes" in done.err and "--max-calls" in done.err
 
 
@@ -24,7 +24,7 @@ def test_without_a_yes_nothing_is_asked_and_nothing_is_written(mage: Command, ru
 def test_with_a_yes_or_a_limit_it_goes_on_and_ends_with_what_is_kept(mage: Command, runs_dir: Path) -> None:
     assert mage("exam", "first", "--at", "start").code == mage("exam", "first").code == 0
     stopped = mage("upgrade", "first", *OTHER, "--sample", "5", "--max-calls", "40")
-    assert stopped.code == 3 and "The same command goes on" in stopped.err and (runs_dir / "first-on-reader").is_dir()
+    assert stopped.code == 3 and "The same command goes on" in stopped.err and (runs_dir / "first-on-copier").is_dir()
     done = mage("upgrade", "first", *OTHER, "--sample", "5", "--max-calls", "none", "--yes")
     assert done.code == 0 and "that are made" in done.err
     for said in ("its memories", "these memories", "The new model's gain", "gained", "took 70 calls"):
@@ -33,7 +33,7 @@ def test_with_a_yes_or_a_limit_it_goes_on_and_ends_with_what_is_kept(mage: Comma
     assert again.code == 0 and "no model is called" in again.err
     report = json.loads(again.out)
     assert [each["is_bare"] for each in report["standings"]] == [True, False, True, False] and report["calls"] == 70
-    assert mage("verify", "first-on-reader").code == mage("runs", "show", "first-on-reader").code == 0
+    assert mage("verify", "first-on-copier").code == mage("runs", "show", "first-on-copier").code == 0
 
 
 def test_a_model_that_cannot_answer_is_refused_before_the_price(mage: Command, runs_dir: Path) -> None:
@@ -46,6 +46,6 @@ def test_a_model_that_cannot_answer_is_refused_before_the_price(mage: Command, r
 def test_the_settings_that_a_model_needs_can_differ(mage: Command, runs_dir: Path) -> None:
     words = ("upgrade", "first", *OTHER, "--sample", "2", "--questions", "2", "--yes")
     assert mage(*words, "--max-tokens", "77", "--no-recall").code == 0
-    shown = json.loads(mage("show", "seq:1", "first-on-reader", "--json").out)
+    shown = json.loads(mage("show", "seq:1", "first-on-copier", "--json").out)
     config = json.loads(shown["event"]["config"])
     assert (config["max_tokens"], config["recall"], config["iterations"]) == (77, False, 1)

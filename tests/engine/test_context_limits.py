@@ -222,10 +222,10 @@ def test_an_exam_and_a_question_of_ones_own_drop_as_well(short_run: tuple[Run, S
 
 
 def test_a_step_of_an_episode_drops_too_and_records_what_it_did_show(tmp_path: Path) -> None:
-    whole = Short(10**9, "builtin/apprentice")
+    whole = Short(10**9, "builtin/copier")
     begin(tmp_path / "whole", whole, config=EPISODES)
     limit = sorted(map(len, whole.shown.values()))[-len(whole.shown) // 10]
-    model = Short(limit, "builtin/apprentice")
+    model = Short(limit, "builtin/copier")
     run = begin(tmp_path / "short", model, config=EPISODES)
     trimmed = events(run, BundleTrimmed)
     steps = {(e.iteration, e.purpose, e.episode_id, e.step): e for e in events(run, EpisodeStepped)}
@@ -234,5 +234,5 @@ def test_a_step_of_an_episode_drops_too_and_records_what_it_did_show(tmp_path: P
     for each in met:
         step = steps[each.iteration, each.purpose, each.question_id, int(each.about.rpartition("/")[2])]
         assert each.memory_id not in step.memories
-    again = begin(tmp_path / "again", Short(limit, "builtin/apprentice"), workers=1, config=EPISODES)
+    again = begin(tmp_path / "again", Short(limit, "builtin/copier"), workers=1, config=EPISODES)
     assert digests(again) == digests(run)

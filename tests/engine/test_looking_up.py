@@ -45,7 +45,7 @@ def config(tmp_path: Path) -> Config:
         pool=3,
         anchors=0,
         gate="off",
-        execution="builtin/reader",
+        execution="builtin/copier",
         search=f"local/{tmp_path}/pages",
         search_passages=2,
     )

@@ -87,7 +87,9 @@ def test_each_achievement_becomes_a_success_memory_that_is_found_by_what_was_see
     kept = [e for e in events_of(run, MemoryAppended) if e.outcome == "success_memory"]
     reached = {(end.episode_id, name) for end in ends for name in end.achievements}
     assert kept and {(memory.question_id, memory.answer) for memory in kept} <= reached
-    assert any(memory.answer == "Collect Wood" and memory.reasoning.endswith("Action: Do") for memory in kept)
+    steps = [e for e in events_of(run, EpisodeStepped) if e.purpose != "explore"]
+    by = {(step.episode_id, name): step.action for step in steps for name in step.achievements}
+    assert all(memory.reasoning.endswith(f"Action: {by[memory.question_id, memory.answer]}") for memory in kept)
     seen = kept[0].reasoning.removeprefix("Observation:\n").partition("\nAction: ")[0]
     assert kept[0].embedding == to_bytes(np.asarray(HashEmbedder().encode([seen])[0]))
 

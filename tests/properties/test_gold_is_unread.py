@@ -209,13 +209,13 @@ def test_own_tasks_put_no_function_of_held_out_or_anchor_gold_before_a_model(
 
 NINE = {
     "gsm8k": "builtin/analogist",
-    "realmath": "builtin/reader",
-    "hotpotqa": "builtin/reader",
-    "webqa": "builtin/reader",
-    "stbench": "builtin/reader",
-    "finqa": "builtin/reader",
-    "medqa": "builtin/reader",
-    "webshop-100": "builtin/shopper",
+    "realmath": "builtin/copier",
+    "hotpotqa": "builtin/copier",
+    "webqa": "builtin/copier",
+    "stbench": "builtin/copier",
+    "finqa": "builtin/copier",
+    "medqa": "builtin/copier",
+    "webshop-100": "builtin/copier",
     "wordmath": "builtin/analogist",
 }
 """Not Crafter: all its questions have the same gold, so there is nothing to permute."""

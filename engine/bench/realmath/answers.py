@@ -12,10 +12,11 @@ from itertools import accumulate, product
 
 from mage_es.engine.bench.realmath.expressions import (
     Collection,
-    RelationChain,
     StatedAnswer,
     StatedItem,
     Unreadable,
+    relation,
+    stated,
 )
 from mage_es.engine.bench.realmath.reading import read_expression
 from mage_es.engine.bench.realmath.tokens import matching, plain, split_at, squeezed, tokens_of
@@ -36,7 +37,6 @@ explicit constant
 """
 _SAYING_NOTHING = frozenset(_EMPTY.split())
 _SIGNS = {"<": "<", ">": ">", "\\lt": "<", "\\gt": ">", "\\le": "<=", "\\ge": ">=", "\\ne": "!=", "=": "="}
-_TURNED = {">": "<", ">=": "<="}
 _SEPARATORS = frozenset([",", ";"])
 _OPERATORS = frozenset(["+", "-", "*", "/", "!", "\\cdot", "\\times", "\\frac", "\\sqrt", "\\binom", "\\pm"])
 _OPERATOR_NAMES = "operatorname mathrm mathbf mathsf dim deg ker max min lim"
@@ -87,11 +87,7 @@ def read_answer(text: str, *, is_gold: bool) -> StatedAnswer:
     if not parts:
         raise Unreadable("it is empty")
     named = [_without_left_side(part) for part in parts]
-    items = tuple(_item(part) for _, part in named)
-    only = items[0]
-    if len(items) == 1 and isinstance(only, Collection) and only.is_ordered:
-        return StatedAnswer(only.items, ("",) * len(only.items), is_tuple=True)
-    return StatedAnswer(items, tuple(name for name, _ in named))
+    return stated([_item(part) for _, part in named], [name for name, _ in named])
 
 
 def without_left_side(text: str) -> str:
@@ -172,11 +168,4 @@ def _plain_item(tokens: Sequence[str]) -> StatedItem:
     if len(sides) == 1:
         return read_expression(tokens)
     ends = accumulate((len(side) + 1 for side in sides[:-1]), initial=-1)
-    return _relation([_SIGNS[tokens[end]] for end in list(ends)[1:]], sides)
-
-
-def _relation(signs: list[str], sides: Sequence[Sequence[str]]) -> RelationChain:
-    read = [read_expression(side) for side in sides]
-    if signs[0] in _TURNED:
-        signs, read = signs[::-1], read[::-1]
-    return RelationChain(tuple(_TURNED.get(sign, sign) for sign in signs), tuple(read))
+    return relation([_SIGNS[tokens[end]] for end in list(ends)[1:]], [read_expression(side) for side in sides])

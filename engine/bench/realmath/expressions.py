@@ -6,7 +6,7 @@ the cost of building one is proportional to the length of its text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -42,6 +42,15 @@ class RelationChain(NamedTuple):
     sides: tuple[Expression, ...]
 
 
+_TURNED = {">": "<", ">=": "<="}
+
+
+def relation(signs: Sequence[str], sides: Sequence[Expression]) -> RelationChain:
+    if signs[0] in _TURNED:
+        signs, sides = signs[::-1], sides[::-1]
+    return RelationChain(tuple(_TURNED.get(sign, sign) for sign in signs), tuple(sides))
+
+
 class Collection(NamedTuple):
     """A tuple, which is ordered, or a set."""
 
@@ -58,6 +67,13 @@ class StatedAnswer(NamedTuple):
     items: tuple[StatedItem, ...]
     names: tuple[str, ...]
     is_tuple: bool = False
+
+
+def stated(items: Sequence[StatedItem], names: Sequence[str] = ()) -> StatedAnswer:
+    """Return an answer of these items; a tuple, if it is the only one, is opened."""
+    if len(items) == 1 and isinstance(only := items[0], Collection) and only.is_ordered:
+        return StatedAnswer(only.items, ("",) * len(only.items), is_tuple=True)
+    return StatedAnswer(tuple(items), tuple(names) or ("",) * len(items))
 
 
 MAYBE_APPLIED = "maybe applied"

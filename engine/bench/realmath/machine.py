@@ -18,12 +18,13 @@ from mage_es.engine.bench.realmath.expressions import (
     Application,
     Collection,
     Expression,
-    RelationChain,
     StatedAnswer,
     StatedItem,
     Unreadable,
     Variable,
     number,
+    relation,
+    stated,
 )
 
 _MOST_CHARACTERS = 1000
@@ -51,11 +52,7 @@ class MachineAnswer(msgspec.Struct, frozen=True):
 
 def read_machine(answer: MachineAnswer) -> StatedAnswer:
     texts = [answer.sympy_answer] if isinstance(answer.sympy_answer, str) else answer.sympy_answer
-    items = tuple(_read(text) for text in texts)
-    only = items[0] if len(items) == 1 else None
-    if isinstance(only, Collection) and only.is_ordered:
-        return StatedAnswer(only.items, ("",) * len(only.items), is_tuple=True)
-    return StatedAnswer(items, ("",) * len(items))
+    return stated([_read(text) for text in texts])
 
 
 def _read(text: str) -> StatedItem:
@@ -70,26 +67,18 @@ def _read(text: str) -> StatedItem:
 def _item(node: ast.expr) -> StatedItem:
     if isinstance(node, ast.Compare):
         sides = [_expression(each) for each in (node.left, *node.comparators)]
-        return _relation([_COMPARED.get(type(each), "") for each in node.ops], sides)
+        if not _COMPARED.keys() >= set(map(type, node.ops)):
+            raise Unreadable("a comparison that is not understood")
+        return relation([_COMPARED[type(each)] for each in node.ops], sides)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         name = node.func.id
         if name in ("Tuple", "FiniteSet"):
             return Collection(tuple(_item(each) for each in node.args), is_ordered=name == "Tuple")
         if name in _RELATIONS and len(node.args) == 2:
             left, right = (_expression(each) for each in node.args)
-            is_naming = name == "Eq" and isinstance(
-                left, Variable
-            )  # as in a formula, a left side that is only a name is dropped
-            return right if is_naming else _relation([_RELATIONS[name]], [left, right])
+            is_naming = name == "Eq" and isinstance(left, Variable)  # dropped, as in a formula
+            return right if is_naming else relation([_RELATIONS[name]], [left, right])
     return _expression(node)
-
-
-def _relation(signs: list[str], sides: list[Expression]) -> RelationChain:
-    if "" in signs:
-        raise Unreadable("a comparison that is not understood")
-    if signs[0] in (">", ">="):
-        signs, sides = signs[::-1], sides[::-1]
-    return RelationChain(tuple({">": "<", ">=": "<="}.get(sign, sign) for sign in signs), tuple(sides))
 
 
 def _expression(node: ast.expr) -> Expression:

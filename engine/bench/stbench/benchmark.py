@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from mage_es.engine.bench.stbench.answers import without_stub
-from mage_es.engine.bench.stbench.scoring import STBenchScorer, Thresholds, has_class, total
+from mage_es.engine.bench.stbench.scoring import has_class, measure, total, verdict
 from mage_es.engine.bench.stbench.tasks import TASK_TYPES, STBenchType, type_of_file, type_of_question
 from mage_es.engine.bench.stbench.upstream import STEPS, require
 from mage_es.engine.benchmarks.dataset import DataFile, Definition
@@ -118,19 +118,12 @@ def _places(file: str) -> tuple[str, ...]:
     return f"datasets/{file}.jsonl", f"{file}.jsonl", f"{file.rpartition('/')[2]}.jsonl"
 
 
-def stbench(
-    name: str = "stbench",
-    *,
-    merge_constant_types: bool = False,
-    has_extension: bool = False,
-    thresholds: Thresholds | None = None,
-) -> Definition:
-    """Define the benchmark, possibly with a different partition into task types or different thresholds.
+def stbench(name: str = "stbench", *, merge_constant_types: bool = False, has_extension: bool = False) -> Definition:
+    """Define the benchmark, possibly with a different partition into task types.
 
     [section 4, STBench, task types] Six types have a constant answer, which any memory of the type gives away:
     `stbench-merged` merges them into two. `has_extension` includes the three tasks of 2025.
     """
-    scorer = STBenchScorer(thresholds or Thresholds())
     return Definition(
         name=name,
         folder="stbench",
@@ -139,8 +132,8 @@ def stbench(
         answer_format=ANSWER_FORMAT,
         parts={"evolution": _parts([one for one in TASK_TYPES if has_extension or not one.is_extension])},
         read=partial(read, name=name, merge_constant_types=merge_constant_types),
-        verdict=scorer.verdict,
-        measure=scorer.measure,
+        verdict=verdict,
+        measure=measure,
         total=total,
         is_cross_checked=has_class,
         context_role="question",

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -34,83 +33,41 @@ _CLASSES: Mapping[AnswerKind, Callable[[str, object], bool | None]] = {
 }
 
 
-class Thresholds(NamedTuple):
-    """When a predicted number is right.
+NEAR, VANISHING = 100.0, 1_000.0
+"""The largest error of a point that is right, and the error from which its graded reward is 0, in metres."""
+FLOW_SHARE, FLOW_COUNT = 0.2, 1.0
+"""On average a flow may be off by this share of the mean gold flow plus so many vehicles."""
 
-    `metres`: the largest error of a point. `vanishing`: the error in metres from which its graded reward is 0.
-    `flow_share`, `flow_count`: on average a flow may be off by this share of the mean gold flow plus so many vehicles.
+
+def verdict(question: Question, reply: str) -> Verdict:
+    """A reply that names no option but shares a word with one is a near miss.
 
     [section 4, STBench, accuracy] The paper gives no threshold. Ours: 100 m for a point, a fifth of the mean plus one
     vehicle for a flow; raw errors stay in the metrics. In the strict form upstream's parsers decide, defects included.
     """
+    kind = kind_of(question)
+    strict = _strict(question, reply)
+    if kind in _CLASSES:
+        answer = _read_class(kind, question, reply)
+        said = plain_answer(reply) if answer is None else answer
+        is_right = answer == question.gold
+        is_open = answer is None and any(may_mean(said, text) for text in _options(kind, question))
+        is_strict = strict["accuracy"] == 1.0
+        return Verdict(answer=said, score=float(is_right), strict=is_strict, near_miss=is_open)
+    answer, metrics = _number(question, reply)
+    is_strict = strict["mae"] is not None and _is_right(kind, question, strict["mae"])
+    return Verdict(answer=answer, score=metrics["reward"] or 0.0, strict=is_strict)
 
-    metres: float = 100.0
-    vanishing: float = 1_000.0
-    flow_share: float = 0.2
-    flow_count: float = 1.0
 
-
-class STBenchScorer(NamedTuple):
-    thresholds: Thresholds = Thresholds()
-
-    def verdict(self, question: Question, reply: str) -> Verdict:
-        """A reply that names no option but shares a word with one is a near miss."""
-        kind = kind_of(question)
-        strict = _strict(question, reply)
-        if kind in _CLASSES:
-            answer = _read_class(kind, question, reply)
-            said = plain_answer(reply) if answer is None else answer
-            is_right = answer == question.gold
-            is_open = answer is None and any(may_mean(said, text) for text in _options(kind, question))
-            is_strict = strict["accuracy"] == 1.0
-            return Verdict(answer=said, score=float(is_right), strict=is_strict, near_miss=is_open)
-        answer, metrics = self._number(question, reply)
-        is_strict = strict["mae"] is not None and self._is_right(kind, question, strict["mae"])
-        return Verdict(answer=answer, score=metrics["reward"] or 0.0, strict=is_strict)
-
-    def measure(self, question: Question, prediction: Prediction, strict: bool) -> Measured:
-        kind, text = kind_of(question), prediction.text
-        if strict:
-            return Measured(text, _strict(question, text))
-        if kind not in _CLASSES:
-            return Measured(*self._number(question, text))
-        answer = _read_class(kind, question, text)
-        metrics: Metrics = {"accuracy": float(answer == question.gold), "exception": float(answer is None)}
-        return Measured(answer or "", metrics)
-
-    def _number(self, question: Question, reply: str) -> tuple[str, Metrics]:
-        kind, gold = kind_of(question), _numbers(question)
-        found = answers.point_in(reply) if kind == "point" else answers.flow_in(reply)
-        mae, rmse = None, None
-        if found is not None and kind == "point":
-            metres = distance(found[0], found[1], gold[0], gold[1])
-            mae = metres if metres is not None and metres < upstream.FARTHEST else None
-        elif found is not None and (error := upstream.flow_difference(found, gold)):
-            mae, rmse = error
-        is_right = mae is not None and self._is_right(kind, question, mae)
-        metrics: Metrics = {
-            "accuracy": float(is_right),
-            "reward": self._reward(kind, mae, is_right=is_right),
-            "exception": float(mae is None),
-            "mae": mae,
-        }
-        if kind == "flow":
-            metrics["rmse"] = rmse
-        return "" if found is None else str(list(found)), metrics
-
-    def _is_right(self, kind: AnswerKind, question: Question, mae: float) -> bool:
-        if kind == "point":
-            return mae <= self.thresholds.metres
-        gold = _numbers(question)
-        typical = sum(abs(number) for number in gold) / len(gold)
-        return mae <= self.thresholds.flow_share * typical + self.thresholds.flow_count
-
-    def _reward(self, kind: AnswerKind, mae: float | None, *, is_right: bool) -> float:
-        """Return the score: graded by distance for points, and below one half exactly if the answer is wrong."""
-        if mae is None or kind == "flow":
-            return float(is_right)
-        graded = max(0.0, 1.0 - mae / self.thresholds.vanishing)
-        return max(0.5, graded) if is_right else graded / 2
+def measure(question: Question, prediction: Prediction, strict: bool) -> Measured:
+    kind, text = kind_of(question), prediction.text
+    if strict:
+        return Measured(text, _strict(question, text))
+    if kind not in _CLASSES:
+        return Measured(*_number(question, text))
+    answer = _read_class(kind, question, text)
+    metrics: Metrics = {"accuracy": float(answer == question.gold), "exception": float(answer is None)}
+    return Measured(answer or "", metrics)
 
 
 def total(measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]:
@@ -188,3 +145,40 @@ def _numbers(question: Question) -> list[float]:
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
+
+
+def _number(question: Question, reply: str) -> tuple[str, Metrics]:
+    kind, gold = kind_of(question), _numbers(question)
+    found = answers.point_in(reply) if kind == "point" else answers.flow_in(reply)
+    mae, rmse = None, None
+    if found is not None and kind == "point":
+        metres = distance(found[0], found[1], gold[0], gold[1])
+        mae = metres if metres is not None and metres < upstream.FARTHEST else None
+    elif found is not None and (error := upstream.flow_difference(found, gold)):
+        mae, rmse = error
+    is_right = mae is not None and _is_right(kind, question, mae)
+    metrics: Metrics = {
+        "accuracy": float(is_right),
+        "reward": _reward(kind, mae, is_right=is_right),
+        "exception": float(mae is None),
+        "mae": mae,
+    }
+    if kind == "flow":
+        metrics["rmse"] = rmse
+    return "" if found is None else str(list(found)), metrics
+
+
+def _is_right(kind: AnswerKind, question: Question, mae: float) -> bool:
+    if kind == "point":
+        return mae <= NEAR
+    gold = _numbers(question)
+    typical = sum(abs(number) for number in gold) / len(gold)
+    return mae <= FLOW_SHARE * typical + FLOW_COUNT
+
+
+def _reward(kind: AnswerKind, mae: float | None, *, is_right: bool) -> float:
+    """Return the score: graded by distance for points, and below one half exactly if the answer is wrong."""
+    if mae is None or kind == "flow":
+        return float(is_right)
+    graded = max(0.0, 1.0 - mae / VANISHING)
+    return max(0.5, graded) if is_right else graded / 2

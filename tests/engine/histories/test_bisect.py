@@ -242,7 +242,7 @@ def test_a_metric_has_a_level_wherever_something_is_on_record(run: Run, metric: 
 
 def test_what_cannot_be_searched_is_refused_with_what_can(run: Run) -> None:
     class Other(Planted):
-        name = "builtin/reader"
+        name = "builtin/copier"
 
     question = next(iter(held_out(run)))
     with pytest.raises(UsageError, match=r"metric \(anchors, accuracy, mastery\) or a question, one of the two"):

@@ -158,7 +158,7 @@ def test_a_budget_stops_it_and_the_same_call_goes_on(run: Run) -> None:
 
 def test_what_cannot_be_measured_is_refused_with_what_can(run: Run) -> None:
     class Other(Watched):
-        name = "builtin/reader"
+        name = "builtin/copier"
 
     with pytest.raises(UsageError, match="not the model that answered, builtin/analogist"):
         effect(run, reask=True, execution=Other())

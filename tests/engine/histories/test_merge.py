@@ -344,7 +344,7 @@ def test_a_memory_that_a_merge_left_out_in_silence_is_missed(
     [
         ({"benchmark": "apples?scorer=exact"}, rows(40, 60), "benchmark own tasks with scorer 'number' and .* 'exact'"),
         ({"form": "sections"}, rows(40, 60), "form usual and sections"),
-        ({"execution": "builtin/reader"}, rows(40, 60), "execution builtin/analogist and builtin/reader"),
+        ({"execution": "builtin/copier"}, rows(40, 60), "execution builtin/analogist and builtin/copier"),
         ({"form": "turns"}, [*rows(0, 20), *rows(40, 60)], ""),
         ({}, [{**row, "answer": "7"} for row in rows(0, 20)], "20 questions have different answers in"),
         ({}, [{**row, "subject": "ann"} for row in rows(40, 60)], "other has tasks with a subject"),

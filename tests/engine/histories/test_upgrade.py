@@ -361,8 +361,8 @@ def test_resume_takes_the_re_proof_to_its_end_without_a_guidance_model(small_run
     config = msgspec.structs.replace(config_of(run), guidance="anthropic/claude-haiku-4-5?key_env=NO_KEY_AT_ALL")
     few, enough = (Runtime(limits=Limits(max_calls=most)) for most in (5, 500))
     with pytest.raises(BudgetReached):
-        upgrade(run, execution="builtin/reader", sample=4, config=config, runtime=few)
-    child = child_of(run, "small-on-reader")
+        upgrade(run, execution="builtin/copier", sample=4, config=config, runtime=few)
+    child = child_of(run, "small-on-copier")
     assert resume(child, runtime=enough).state == "finished"
     assert {call.tier for call in own_events(child, ModelCalled)} == {"execution"}
 

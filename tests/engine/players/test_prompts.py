@@ -1,16 +1,14 @@
-"""Prompts are read by their headings, quoted blocks and labels, and dice are the hash of the prompt."""
+"""Prompts are read by their headings, quoted blocks and labels."""
 
 from __future__ import annotations
 
 from itertools import accumulate
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mage_es.engine.players.prompts import (
     QuestionPrompt,
-    dice_of,
     json_block,
     read_question_prompt,
     read_step_prompt,
@@ -199,14 +197,6 @@ def test_a_prompt_is_divided_by_its_headings_and_quotation_marks_are_taken_off()
     assert sections_of(prompt) == {"": "before", "Rules": "one\ntwo\n\nthree", "Asked": "plain > text"}
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_that_share_of_prompts_is_a_trial_and_the_same_ones_every_time(share: float) -> None:
-    thrown = [dice_of(f"prompt {number}", share) for number in range(1000)]
-    assert thrown == [dice_of(f"prompt {number}", share) for number in range(1000)]
-    assert abs(sum(is_trial for _, is_trial in thrown) - 1000 * share) <= 60  # four standard deviations
-    assert len({dice for dice, _ in thrown}) == 1000
-
-
 STEP = """\
 You work towards a goal.
 
@@ -241,11 +231,6 @@ def test_a_step_prompt_is_divided_into_the_episode_and_what_is_told_beforehand()
     assert read.observation.strip() == "Instruction: [SEP] Buy Now"
     assert read.actions == ["click[buy now]", "click[red]"]
     assert "not a task" in read.told["Principles"] and "Observation" not in read.told
-
-
-def test_a_direct_step_prompt_is_known_by_its_system_message_only() -> None:
-    assert read_step_prompt(Request(system="Write nothing else: no reasoning.", prompt=STEP)).is_direct
-    assert not read_step_prompt(Request(prompt=STEP.replace("Click every", "Choose with no reasoning an"))).is_direct
 
 
 def test_a_step_prompt_without_anything_is_read_as_nothing() -> None:

@@ -119,7 +119,7 @@ def test_rules_obey_what_a_plugin_says_of_itself(install: Install, tmp_path: Pat
 def learned_in(folder: Path, *, benchmark: str) -> tuple[bool, set[str]]:
     """Return whether contexts count for nothing, and the achievements that a short run of a benchmark remembers."""
     config = Config(
-        benchmark=benchmark, execution="builtin/apprentice", iterations=1, pool=8, held_out=1, anchors=0,
+        benchmark=benchmark, execution="builtin/copier", iterations=1, pool=30, held_out=1, anchors=0,
         guard="off", explore_episodes=0, episode_steps=3,
     )  # fmt: skip
     evolve(config, runs_dir=folder, data_dir=None, runtime=Runtime(workers=1), run_id="r")

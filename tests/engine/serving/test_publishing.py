@@ -111,14 +111,14 @@ def approve(run: Run) -> None:
 def test_anchors_are_asked_as_clients_questions_are_and_by_one_model_for_good(live: LiveRun, say: Say) -> None:
     say({"answer": "37"}, key="a")
     live.close()
-    other = "builtin/reader"
+    other = "builtin/copier"
     publish(live.run, execution=other)
     plans = [record.event for record in LogReader(live.run.log_path).records({QuestionPlanned})]
     assert {plan.iteration for plan in plans} >= {live.marker + 1}
     # No skill's instruction, no route, nothing but what a note has.
     assert {(plan.skill, plan.routing_arm, plan.chain, plan.tool_id) for plan in plans} == {("", "cot", (), "")}
     assert any(plan.memories for plan in plans)
-    with pytest.raises(UsageError, match="were answered by builtin/reader, and answers of builtin/analogist cannot"):
+    with pytest.raises(UsageError, match="were answered by builtin/copier, and answers of builtin/analogist cannot"):
         publish(live.run)
 
 

@@ -22,14 +22,14 @@ from mage_es.events.log import LogReader
 
 
 class Slow:
-    """The apprentice, a little later."""
+    """The copier, a little later."""
 
     def __init__(self, delay: float) -> None:
-        self._model, self._delay = open_model("builtin/apprentice", "execution"), delay
+        self._model, self._delay = open_model("builtin/copier", "execution"), delay
         self.name = self._model.name
 
     async def complete(self, request: Request) -> Completion:
-        """Return the apprentice's reply after a while."""
+        """Return the copier's reply after a while."""
         await asyncio.sleep(self._delay)
         return await self._model.complete(request)
 

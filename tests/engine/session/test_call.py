@@ -229,7 +229,7 @@ def test_a_question_given_up_is_not_asked_again_by_a_resumed_run(tmp_path: Path)
 def test_an_episode_whose_call_fails_for_good_is_left_out_of_what_is_explored(tmp_path: Path) -> None:
     config = Config(benchmark="workshop", seed=7, iterations=2, pool=6, held_out=6, anchors=4, explore_episodes=4)
     both = Models(
-        Failing("builtin/apprentice", "execution", lambda n, request: Fault("rejected", "no") if n % 60 == 0 else None),
+        Failing("builtin/copier", "execution", lambda n, request: Fault("rejected", "no") if n % 60 == 0 else None),
         open_model("builtin/reference", "guidance"),
     )
     evolve(

@@ -81,11 +81,11 @@ CONFIG = Config(
 REFERENCE = "builtin/reference"
 
 
-class Apprentice:
-    """The apprentice, with something done before every reply."""
+class Copier:
+    """The copier, with something done before every reply."""
 
     def __init__(self, before: Callable[[], None] = lambda: None, *, delays: int = 0) -> None:
-        self._model: Model = open_model("builtin/apprentice", "execution")
+        self._model: Model = open_model("builtin/copier", "execution")
         self.name = self._model.name
         self._before, self._random, self._delays = before, random.Random(delays), delays
         self.prompts: list[str] = []
@@ -98,8 +98,8 @@ class Apprentice:
         return await self._model.complete(request)
 
 
-class Mumbling(Apprentice):
-    """The apprentice, who forgets to name an action in every third reply."""
+class Mumbling(Copier):
+    """The copier, which forgets to name an action in every third reply."""
 
     async def complete(self, request: Request) -> Completion:
         completion = await super().complete(request)
@@ -108,7 +108,7 @@ class Mumbling(Apprentice):
 
 
 def run_in(folder: Path, config: Config = CONFIG, *, workers: int = 8, execution: Model | None = None) -> Run:
-    models = Models(execution or Apprentice(), open_model(REFERENCE, "guidance"))
+    models = Models(execution or Copier(), open_model(REFERENCE, "guidance"))
     evolve(config, runs_dir=folder, data_dir=None, runtime=Runtime(workers=workers), run_id="r", models=models)
     return find_run(folder, "r")
 
@@ -137,7 +137,7 @@ def workshop_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_one_eight_and_sixty_four_workers_give_the_same_digests(tmp_path: Path, workshop_run: Run) -> None:
     for workers in (1, 64):
-        other = run_in(tmp_path / str(workers), workers=workers, execution=Apprentice(delays=5))
+        other = run_in(tmp_path / str(workers), workers=workers, execution=Copier(delays=5))
         assert digests(other) == digests(workshop_run)
 
 
@@ -174,7 +174,7 @@ def test_the_verdict_on_an_episode_is_its_environments_score(workshop_run: Run) 
 def test_the_explorer_plays_at_its_own_temperature_on_evolution_tasks_only(tmp_path: Path) -> None:
     seen: list[float] = []
 
-    class Watching(Apprentice):
+    class Watching(Copier):
         async def complete(self, request: Request) -> Completion:
             seen.append(request.temperature)
             return await super().complete(request)
@@ -269,13 +269,13 @@ def test_a_run_stopped_in_the_middle_of_an_episode_resumes_to_the_same_digests(
             data_dir=None,
             runtime=Runtime(workers=3, stop=lambda: calls >= after),
             run_id="r",
-            models=Models(Apprentice(count), guidance),
+            models=Models(Copier(count), guidance),
         )
     run = find_run(tmp_path, "r")
     ended = {e.episode_id for e in events_of(run, EpisodeClosed)}
     begun = {e.episode_id for e in events_of(run, EpisodeStepped)}
     assert begun - ended
-    resume(run, config=None, data_dir=None, runtime=Runtime(workers=5), models=Models(Apprentice(), guidance))
+    resume(run, config=None, data_dir=None, runtime=Runtime(workers=5), models=Models(Copier(), guidance))
     assert digests(run) == digests(workshop_run)
     keys = Counter(
         (e.iteration, e.tier, e.purpose, e.about, e.attempt, e.request_sha256) for e in events_of(run, ModelCalled)
@@ -309,7 +309,7 @@ def test_an_environment_that_plays_differently_on_resuming_is_noticed(
             data_dir=None,
             runtime=Runtime(workers=1, stop=lambda: calls >= 9),
             run_id="r",
-            models=Models(Apprentice(count), guidance),
+            models=Models(Copier(count), guidance),
         )
     monkeypatch.setattr("mage_es.engine.players.worlds.workshop.game.NOTHING", "Nothing at all happens.")
     with pytest.raises(LogError, match="differently"):
@@ -318,7 +318,7 @@ def test_an_environment_that_plays_differently_on_resuming_is_noticed(
             config=None,
             data_dir=None,
             runtime=Runtime(workers=1),
-            models=Models(Apprentice(), guidance),
+            models=Models(Copier(), guidance),
         )
 
 

@@ -45,7 +45,7 @@ def test_the_tests_of_new_plugins_pass_and_once_installed_they_are_found_by_name
     assert "8 passed" in said
     parts = ("--execution", "my-model/small", "--embedder", "my-embedder/small")
     assert "finished" in done_by(tmp_path, "-m", "mage_es", "evolve", "my-benchmark", *parts, *SIZES)
-    played = ("my-environment", "--execution", "builtin/apprentice", "--explore-episodes", "1", *SIZES)
+    played = ("my-environment", "--execution", "builtin/copier", "--explore-episodes", "1", *SIZES)
     assert "finished" in done_by(tmp_path, "-m", "mage_es", "evolve", *played)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.engine.bench.stbench.scoring import STBenchScorer, Thresholds, total
+from mage_es.engine.bench.stbench.scoring import measure, total, verdict
 from mage_es.engine.benchmarks.measuring import Prediction
 from mage_es.engine.seams.benchmark import Question
 
@@ -28,7 +28,6 @@ GOLDS: dict[str, object] = {
     "point": [108.92, 34.25],
     "flow": [10.0, 20.0, 30.0, 40.0, 50.0, 60.0],
 }
-SCORER = STBenchScorer()
 
 
 def ask(kind: str, *, file: str = "f", task: str = "t") -> Question:
@@ -41,7 +40,7 @@ def ask(kind: str, *, file: str = "f", task: str = "t") -> Question:
 
 
 def metrics(kind: str, reply: object, *, strict: bool) -> dict:
-    return dict(SCORER.measure(ask(kind), Prediction("q", reply), strict).metrics)
+    return dict(measure(ask(kind), Prediction("q", reply), strict).metrics)
 
 
 @pytest.mark.paper("section 4, STBench, accuracy")
@@ -100,7 +99,7 @@ def test_points_and_flows_have_their_errors_of_both_releases() -> None:
 def test_a_point_is_right_within_100_metres_and_its_reward_is_graded(
     latitude: float, score: float, correct: bool
 ) -> None:
-    found = SCORER.verdict(ask("point"), f"[108.92, {latitude}]")
+    found = verdict(ask("point"), f"[108.92, {latitude}]")
     assert (found.score, found.correct, found.near_miss) == (pytest.approx(score, abs=2e-3), correct, False)
 
 
@@ -110,14 +109,8 @@ def test_a_flow_is_right_within_a_fifth_of_its_mean_and_one_more(off: float, cor
     gold = GOLDS["flow"]
     assert isinstance(gold, list)
     reply = str([number + off for number in gold])
-    assert SCORER.verdict(ask("flow"), reply).correct is correct
+    assert verdict(ask("flow"), reply).correct is correct
     assert metrics("flow", reply, strict=False)["mae"] == pytest.approx(off)
-
-
-def test_thresholds_can_be_others() -> None:
-    far = STBenchScorer(Thresholds(metres=2_000))
-    found = far.verdict(ask("point"), "[108.92, 34.26]")
-    assert found.correct and found.score == 0.5
 
 
 @pytest.mark.paper("section 4, semantic judge")
@@ -135,7 +128,7 @@ def test_thresholds_can_be_others() -> None:
 def test_only_what_names_no_option_and_has_a_word_of_one_is_left_to_a_judge(
     kind: str, reply: str, near_miss: bool
 ) -> None:
-    assert SCORER.verdict(ask(kind), reply).near_miss is near_miss
+    assert verdict(ask(kind), reply).near_miss is near_miss
 
 
 @pytest.mark.paper("section 4, STBench, accuracy")
@@ -143,7 +136,7 @@ def test_a_task_is_the_mean_of_its_files_and_errors_are_not_mixed() -> None:
     first, second, point = ask("option", file="a"), ask("option", file="b"), ask("point", file="c", task="p")
     replies = [(first, "2"), (first, "1"), (first, "1"), (first, "1"), (second, "2"), (point, "(108.92, 34.25)")]
     strict = True
-    found = total([(q, SCORER.measure(q, Prediction(q.id, reply), strict)) for q, reply in replies])
+    found = total([(q, measure(q, Prediction(q.id, reply), strict)) for q, reply in replies])
     assert found["t.accuracy"] == (1 / 4 + 1) / 2
     assert found["accuracy"] == 2 / 5
     assert found["p.mae"] == 0 and "mae" not in found
@@ -157,5 +150,5 @@ PIECES = st.lists(st.sampled_from(["(108.9, 34.2)", "1, ", "[", "9" * 400, ".", 
 def test_nothing_that_is_predicted_makes_the_scorer_fail(kind: str, value: object, strict: bool) -> None:
     for number in metrics(kind, value, strict=strict).values():
         assert number is None or number >= 0
-    found = SCORER.verdict(ask(kind), str(value))
+    found = verdict(ask(kind), str(value))
     assert 0 <= found.score <= 1 and not (found.near_miss and found.score)

@@ -10,7 +10,6 @@ from mage_es.engine.players.reference.failures import author_failures
 from mage_es.engine.players.reference.principles import author_principles
 from mage_es.engine.players.reference.purchases import Purchase, purchase_advice, read_purchase
 from mage_es.engine.players.reference.refinement import author_refinement
-from mage_es.engine.players.shopper.model import Habits, habits_of
 
 RIGHT = """\
 search[shirts with color: red]: Page 1 (Total results: 3)
@@ -81,11 +80,6 @@ def test_a_strategy_advises_against_what_at_least_two_failures_share_and_names_n
 def test_advice_comes_by_how_many_failures_need_it() -> None:
     cases = [case(OTHER), case(OTHER), case(UNCHOSEN), case(UNBOUGHT), case(UNBOUGHT)]
     assert [sentence.split()[0] for sentence in purchase_advice(cases)] == ["Click", "Go", "Search", "Buy"]
-
-
-def test_the_shopper_understands_all_of_the_advice() -> None:
-    told = "\n".join(f"> - {sentence}" for sentence in purchase_advice([case(OTHER), case(OTHER)]))
-    assert habits_of({"Principles": told}) == Habits(chooses_options=True, leaves_price=True, looks_further=True)
 
 
 def test_principles_and_prompts_carry_the_same_advice_once() -> None:

@@ -74,7 +74,7 @@ def test_examples_of_a_benchmark_without_splits_may_be_learned_from_whatever_the
 @pytest.mark.parametrize("name", WRITTEN)
 def test_a_run_of_the_baseline_is_shown_eight(name: str, tmp_path: Path) -> None:
     benchmark(name)
-    config = Config(benchmark=name, seed=42, execution="builtin/reader", held_out=5)
+    config = Config(benchmark=name, seed=42, execution="builtin/copier", held_out=5)
     report = run_baseline(
         "few_shot_cot", config, runs_dir=tmp_path, data_dir=DATA, runtime=Runtime(workers=1), questions=1
     )

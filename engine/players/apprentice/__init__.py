@@ -1,1 +1,0 @@
-"""`builtin/apprentice`: plays workshop by what its prompt says about the world."""

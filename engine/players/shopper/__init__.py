@@ -1,1 +1,0 @@
-"""`builtin/shopper`: shops in WebShop as the episodes and advice in its prompt suggest."""

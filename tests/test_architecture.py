@@ -25,7 +25,7 @@ HOUSE: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ),
     ),
     "commands": (("cli",),),
-    "verbs": (("engine.verbs",), ("engine.served", "engine.telemetry")),
+    "verbs": (("engine.verbs",), ("engine.served",)),
     "work": (("engine.loop",), ("engine.theorems",), ("engine.session",), ("engine.run",)),
     "agents": (
         ("engine.embedders",),

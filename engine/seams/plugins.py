@@ -9,6 +9,7 @@
     mage_es.search         a function of a `SearchSpec` that returns a `Search`; its name is the provider's
     mage_es.methods        a function of the `RunView` of a run that returns a `Method`
     mage_es.baselines      a `Baseline` (engine/baselines/table.py)
+    mage_es.telemetry      `otel`, a function that returns what sends telemetry (engine/run/telemetry.py)
     mage_es.commands       a sequence of `CommandEntry`s (cli/entries.py); its name is the wing's
 
 An entry point may also name a table of such things, in which each has the name of its entry point.
@@ -42,6 +43,7 @@ Group = Literal[
     "mage_es.search",
     "mage_es.methods",
     "mage_es.baselines",
+    "mage_es.telemetry",
     "mage_es.commands",
 ]
 

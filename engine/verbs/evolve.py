@@ -24,11 +24,11 @@ from mage_es.engine.run.inheriting import read_parent
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.target_leaks import target_leaks
+from mage_es.engine.run.telemetry import followed_by
 from mage_es.engine.run.world import first_event, open_world, registered_in
 from mage_es.engine.seams.benchmark import Benchmark, column_roles_of
 from mage_es.engine.session.reasking import AskingPrice, price_on
 from mage_es.engine.session.session import Session
-from mage_es.engine.telemetry.extra import followed_by
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.providers import require_served, room_for_briefs
 from mage_es.engine.verbs.runs import summarise

@@ -35,6 +35,7 @@ from mage_es.engine.run.exams import (
 )
 from mage_es.engine.run.fingerprints import fingerprints, scorer_in_words, scorer_of
 from mage_es.engine.run.runtime import ACCURACY, ProgressNote, Runtime
+from mage_es.engine.run.telemetry import followed_by
 from mage_es.engine.run.world import (
     World,
     first_event,
@@ -49,7 +50,6 @@ from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.model import Model
 from mage_es.engine.session.session import Session
-from mage_es.engine.telemetry.extra import followed_by
 from mage_es.engine.verbs.exam_report import ExamReport, report_of
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.rejudge import judged_anew

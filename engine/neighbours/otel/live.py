@@ -21,9 +21,7 @@ from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace import get_current_span
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from mage_es.engine.run.directory import Run
-from mage_es.engine.run.runtime import Telemetry
-from mage_es.engine.telemetry.otlp import (
+from mage_es.engine.neighbours.otel.otlp import (
     PATIENCE_S,
     SCOPE,
     Meters,
@@ -33,7 +31,7 @@ from mage_es.engine.telemetry.otlp import (
     span_of,
     warnings_of,
 )
-from mage_es.engine.telemetry.spans import (
+from mage_es.engine.neighbours.otel.spans import (
     NO_TEXTS,
     TraceIds,
     TraceSpan,
@@ -44,6 +42,8 @@ from mage_es.engine.telemetry.spans import (
     inference_spans,
     told_by,
 )
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.runtime import Telemetry
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import FeedbackGiven, InferenceClosed, InferenceOpened, RequestShape
 from mage_es.projections.memory import MemoryRow
@@ -57,7 +57,7 @@ _FLUSHED_AFTER = 256
 """Events whose spans the queues surely hold."""
 
 
-class Outbox:
+class QueuedOutbox:
     """What waits to be sent to a collector; made by `sending`, which closes it. Any thread may call it."""
 
     def __init__(self, telemetry: Telemetry, run: str = "") -> None:
@@ -130,6 +130,35 @@ class Outbox:
         ids = self._known.get((run, said.inference))
         self.take([feedback_verdict(ids, said, at_us, has_texts=self._has_texts)])
 
+    @contextmanager
+    def following(self, run: Run) -> Iterator[None]:
+        """Send what a run records within the block, without texts, from a thread that reads its log."""
+        reader, is_over = LogReader(run.log_path, opened=False), threading.Event()
+        tracing = Tracing(reader.log_id, reader.run)
+        for record in reader.records():
+            deque(tracing.take(record), 0)  # recorded before, so only to know what the rest belongs to
+
+        def follow() -> None:
+            since, is_last = reader.head.seq + 1, False
+            while not is_last:
+                is_last = is_over.wait(_TURN_S)
+                reader.refresh()
+                for record in reader.records(since=since):
+                    self.take(tracing.take(record))
+                    if record.seq % _FLUSHED_AFTER == 0:
+                        self.flush()
+                self.flush()
+                since = reader.head.seq + 1
+            self.take(tracing.rest())
+
+        thread = threading.Thread(target=follow, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            thread.join(PATIENCE_S)
+
     def close(self) -> None:
         """Send what waits, for some seconds at most."""
         ends = (self._spans.shutdown, self._verdicts.shutdown, self._reader.shutdown)
@@ -145,7 +174,7 @@ class Outbox:
 
 
 @contextmanager
-def sending(telemetry: Telemetry, say: Callable[[str], None], *, run: str = "") -> Iterator[Outbox]:
+def sending(telemetry: Telemetry, say: Callable[[str], None], *, run: str = "") -> Iterator[QueuedOutbox]:
     """Send what is taken within the block; `say` gets the first problem, and no other."""
     said = list[str]()
 
@@ -155,38 +184,8 @@ def sending(telemetry: Telemetry, say: Callable[[str], None], *, run: str = "") 
             say(f"{telemetry.endpoint} takes no telemetry, which is lost; all else goes on: {problem}")
 
     with warnings_of(tell):
-        outbox = Outbox(telemetry, run)
+        outbox = QueuedOutbox(telemetry, run)
         try:
             yield outbox
         finally:
             outbox.close()
-
-
-@contextmanager
-def following(run: Run, outbox: Outbox) -> Iterator[None]:
-    """Send what a run records within the block, without texts, from a thread that reads its log."""
-    reader, is_over = LogReader(run.log_path, opened=False), threading.Event()
-    tracing = Tracing(reader.log_id, reader.run)
-    for record in reader.records():
-        deque(tracing.take(record), 0)  # recorded before, so only to know what the rest belongs to
-
-    def follow() -> None:
-        since, is_last = reader.head.seq + 1, False
-        while not is_last:
-            is_last = is_over.wait(_TURN_S)
-            reader.refresh()
-            for record in reader.records(since=since):
-                outbox.take(tracing.take(record))
-                if record.seq % _FLUSHED_AFTER == 0:
-                    outbox.flush()
-            outbox.flush()
-            since = reader.head.seq + 1
-        outbox.take(tracing.rest())
-
-    thread = threading.Thread(target=follow, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        thread.join(PATIENCE_S)

@@ -16,7 +16,7 @@ from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.resume import resume
 from mage_es.events.errors import Interrupted
 from tests.engine.conftest import SMALL
-from tests.engine.telemetry.receiver import Received, read_files, receiving, said
+from tests.engine.neighbours.receiver import Received, read_files, receiving, said
 
 SHORT: Config = msgspec.structs.replace(SMALL, iterations=1, pool=12)
 

@@ -12,7 +12,6 @@ from mage_es.cli import (
     backup,
     baseline,
     config,
-    doctor,
     erase,
     evolve,
     exam,
@@ -110,7 +109,6 @@ KERNEL = (
     CommandEntry("Check and keep", 70, backup.backup, backup.BACKUP_EXAMPLES),
     CommandEntry("Check and keep", 80, backup.restore, backup.RESTORE_EXAMPLES),
     CommandEntry("Check and keep", 90, erase.erase, erase.EXAMPLES),
-    CommandEntry("Set up", 10, doctor.doctor, doctor.EXAMPLES),
     CommandEntry("Set up", 20, config.config, config.EXAMPLES),
     CommandEntry("Set up", 30, new.new, new.EXAMPLES),
 )

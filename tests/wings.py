@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-WINGS = ("bench", "histories", "neighbours", "players", "serving", "study", "testing", "viewing")
+WINGS = ("bench", "histories", "neighbours", "players", "providers", "serving", "study", "testing", "viewing")
 TESTS = ("tests/projections",)
 
 LEFT = """

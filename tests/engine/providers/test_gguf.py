@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.models.gguf import bytes_of_a_token, read_head, trained_context
+from mage_es.engine.providers.gguf import bytes_of_a_token, read_head, trained_context
 
 
 def text(words: str) -> bytes:

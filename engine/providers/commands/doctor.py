@@ -51,8 +51,8 @@ def doctor(
     the model think, is an answer found in it, is it one of the labels, and right? Exits with 4 if a run could not
     start, or no answer came.
     """
+    from mage_es.engine.providers.doctor import asked, diagnose
     from mage_es.engine.run.directory import clock
-    from mage_es.engine.verbs.doctor import asked, diagnose
 
     config = settings.config(benchmark="wordmath")
     if calls and (remote := asked(config)):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.models.recorded import RecordedModel
+from mage_es.engine.providers.recorded import RecordedModel
 from mage_es.engine.seams.faults import ModelFault
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.seams.spec import parse_spec

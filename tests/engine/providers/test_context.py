@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.models.clients import estimated_tokens, fitting, told_context
+from mage_es.engine.providers.clients import fitting, told_context
 from mage_es.engine.seams.faults import ModelFault
 from mage_es.engine.seams.model import Request
+from mage_es.engine.seams.tokens import estimated_tokens
 
 TEMPLATE = estimated_tokens("")
 

@@ -11,7 +11,8 @@ import re
 from codecs import BOM_UTF8
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from itertools import cycle
+from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
@@ -34,6 +35,8 @@ Tokens = Annotated[int, msgspec.Meta(ge=0, le=MOST_TOKENS)]
 MOST_BYTES = 2**26
 """Most bytes of a whole response: many times those of the longest reply, or of a batch of vectors."""
 Form = TypeVar("Form")
+OPENAI = "OPENAI_API_KEY", "https://api.openai.com/v1"
+"""Where a key is, and the address, of the provider whose protocol others speak."""
 SYSTEMS = ("apart", "joined")
 """Where the system message goes: the values of the option `system`."""
 
@@ -53,19 +56,23 @@ def key_of(spec: ModelSpec, variable: str, *, needed: bool) -> str:
     return key
 
 
+def require_package(spec: ModelSpec, package: str) -> None:
+    """Raise `PrerequisiteError` if a provider's package is missing, without taking the seconds to import it; the extra
+    that installs it has the provider's name."""
+    try:
+        is_there = find_spec(package) is not None
+    except (ImportError, ValueError):  # it was removed from the table of modules
+        is_there = False
+    if not is_there:
+        raise PrerequisiteError(
+            f"{spec.text} needs the package {package}: python -m pip install 'mage-es[{spec.provider}]'"
+        )
+
+
 def worded(request: Request, *, is_enforced: bool) -> Request:
     """Return a request that describes the form of its reply in words, if the provider does not enforce the schema."""
     form = "" if is_enforced else in_words(request.reply_schema)
     return msgspec.structs.replace(request, prompt=f"{request.prompt}\n\n{form}") if form else request
-
-
-def chat_of(request: Request, *, joined: bool) -> list[dict[str, str]]:
-    """Return the messages of a request, each with its role; `joined` puts the system's before the user's first."""
-    first, *others = request.messages
-    if joined and request.system:
-        first = f"{request.system}\n\n{first}"
-    said = [("system", "" if joined else request.system), *zip(cycle(("user", "assistant")), (first, *others))]
-    return [{"role": role, "content": text} for role, text in said if text]
 
 
 def heard(said: str, aside: str, *, output_tokens: int, told: int | None) -> tuple[str, int]:
@@ -107,6 +114,25 @@ def require_way_out(name: str) -> None:
             "HTTP_PROXY, "
             "HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE."
         ) from None
+
+
+def client_of(named: str, name: str, *, url: str, key: str, timeout: float, silence: float) -> Any:
+    """Return a provider's client, `named` as in openai.AsyncOpenAI, for the model `name`. It makes one attempt, and
+    limits no connections but keeps idle ones, since `RetryingClient` limits the calls in flight."""
+    import httpx2
+
+    require_way_out(name)
+    package, _, kind = named.partition(".")
+    library = import_module(package)
+    http = library.DefaultAsyncHttpxClient if kind.startswith("Async") else library.DefaultHttpxClient
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60.0)
+    return getattr(library, kind)(
+        api_key=key or "none",
+        base_url=url,
+        max_retries=0,
+        timeout=httpx2.Timeout(timeout, connect=min(10.0, timeout), read=silence),
+        http_client=http_client(http, limits=limits),
+    )
 
 
 def http_client(kind: type[Form], **options: Any) -> Form:

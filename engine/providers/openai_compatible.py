@@ -1,74 +1,43 @@
 """`openai/<model>?base_url=`: any server that speaks /v1/chat/completions, such as vLLM, Ollama or llama.cpp.
 
 Rules
-    - The official client makes only one attempt: engine/models/retrying.py retries, so that each attempt is recorded.
-    - A whole reply must arrive within `timeout` seconds, so that a trickling server cannot hold up a call for ever.
     - A streamed reply may be silent for at most `stall` seconds: a hanging server is noticed long before the timeout,
       and a proxy that ends silent connections has nothing to end. If a reply repeats itself, the connection is closed
       as if the reply's limit had cut it: the server stops, and the tokens are unknown.
     - With `context` given, or named by a server that refused a request, a reply's limit is lowered to what its prompt
       leaves. A prompt that leaves too little is refused here, because some servers would cut it silently.
-    - `RetryingClient` limits the calls in flight: the HTTP client limits no connections and keeps idle ones.
 """
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mage_es.engine.models.clients import (
+from mage_es.engine.providers.clients import (
+    OPENAI,
     SYSTEMS,
-    TIMEOUT,
     Tokens,
-    as_faults,
     budget_of,
-    chat_of,
     fitting,
     heard,
-    http_client,
-    key_of,
     read_as,
-    require_way_out,
     template_of,
     told_context,
     worded,
 )
+from mage_es.engine.providers.served import ServedModel
 from mage_es.engine.seams.faults import Fault, ModelFault, other_name, shortened, without_key
 from mage_es.engine.seams.loops import is_looping
-from mage_es.engine.seams.model import Completion, Request, stop_of
+from mage_es.engine.seams.model import Completion, Request, chat_of, stop_of
 from mage_es.engine.seams.spec import ModelSpec
-from mage_es.events.errors import PrerequisiteError, UsageError
+from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from openai import AsyncOpenAI
 
-OPTIONS = (
-    "base_url",
-    "timeout",
-    "structured",
-    "key_env",
-    "seed",
-    "thinking",
-    "thinking_field",
-    "temperature",
-    "max_tokens_field",
-    "system",
-    "context",
-    "stream",
-    "stall",
-)
-"""`structured`: how a typed reply is asked for, `json_schema` (default), `tool`, `json_object` or `none`; `thinking`:
-auto (default), on, off, or tokens to think in; `thinking_field`: how to say so, `chat_template_kwargs` (vLLM, SGLang,
-llama.cpp) or `reasoning_effort` (Ollama, OpenAI; no number of tokens); `temperature`: `send` (default) or `omit`;
-`max_tokens_field`: `max_tokens` or `max_completion_tokens`; `system`: `apart` (default), or `joined` to the user's
-message, for chat templates that refuse one (Gemma 2); `context`: tokens of prompt and reply together; `stream`: on or
-off (default); `stall`: seconds between two pieces."""
-
-DEFAULT_URL = "https://api.openai.com/v1"
 STALL = 120.0
 """Seconds for which a streamed reply may be silent, also before its first piece."""
 
@@ -178,43 +147,55 @@ class _Piece(msgspec.Struct):
     model: Any = None
 
 
-class OpenAICompatible:
+class OpenAICompatible(ServedModel):
+    """Options: `structured`: how a typed reply is asked for, `json_schema` (default), `tool`, `json_object` or `none`;
+    `thinking`: auto (default), on, off, or tokens to think in; `thinking_field`: how to say so, `chat_template_kwargs`
+    (vLLM, SGLang, llama.cpp) or `reasoning_effort` (Ollama, OpenAI; no number of tokens); `temperature`: `send`
+    (default) or `omit`; `max_tokens_field`: `max_tokens` or `max_completion_tokens`; `system`: `apart` (default), or
+    `joined` to the user's message, for chat templates that refuse one (Gemma 2); `context`: tokens of prompt and reply
+    together; `stream`: on or off (default); `stall`: seconds between two pieces.
+    """
+
+    OPTIONS = (
+        *("base_url", "timeout", "structured", "key_env", "seed", "thinking", "thinking_field", "temperature"),
+        *("max_tokens_field", "system", "context", "stream", "stall"),
+    )
+    PACKAGE, CLIENT, KEY, URL, LIST = "openai", "AsyncOpenAI", *OPENAI, "/models"
+
     def __init__(self, spec: ModelSpec) -> None:
-        self.name = spec.text
-        self._spec = spec
-        self._url = spec.options.get("base_url", DEFAULT_URL)
-        self._key = key_of(spec, "OPENAI_API_KEY", needed=self._url == DEFAULT_URL)
-        self._timeout, stall = spec.seconds("timeout", TIMEOUT), spec.seconds("stall", STALL)
+        super().__init__(spec)
+        stall = spec.seconds("stall", STALL)
         self._context, self._is_streamed = spec.whole("context", 0), spec.is_on("stream")
-        self._longest_silence = min(stall, self._timeout) if self._is_streamed else self._timeout
+        if self._is_streamed:
+            self._silence = min(stall, self._timeout)
         self._joined = spec.chosen("system", SYSTEMS) == "joined"
         self._form, self._limit = spec.chosen("structured", _FORMS), spec.chosen("max_tokens_field", _LIMITS)
         self._is_heated = spec.chosen("temperature", ("send", "omit")) == "send"
-        self._thinking = spec.thinking()
-        self._field = spec.chosen("thinking_field", _FIELDS[::-1] if self._url == DEFAULT_URL else _FIELDS)
+        self._field = spec.chosen("thinking_field", _FIELDS[::-1] if self.url == self.URL else _FIELDS)
         if self._field == "reasoning_effort" and isinstance(self._thinking, int):
             raise UsageError(f"{spec.text}: reasoning_effort takes no number of tokens. Say thinking=on, off or auto.")
         self._seed = spec.whole("seed", 0) if "seed" in spec.options else None
-        self._client: AsyncOpenAI | None = None
 
     async def complete(self, request: Request) -> Completion:
         limit = fitting(request, self._context)
-        client = self._client = self._client or self._connect()
-        import openai
-
         try:
-            async with asyncio.timeout(self._timeout):
-                with as_faults(openai, url=self._url, key=self._key, silence=self._longest_silence):
-                    reply = await self._reply(client, self._fields(request, limit))
-                    return read_completion(reply, asked=self._spec.model, key=self._key)
-        except TimeoutError:
-            raise ModelFault(Fault("timeout", f"no whole reply within {self._timeout:g} s")) from None
+            async with self._connected() as client:
+                reply = await self._reply(client, self._fields(request, limit))
+                return read_completion(reply, asked=self.spec.model, key=self.key)
         except ModelFault as error:
             if error.fault.kind == "too_long":
                 self._context = self._context or told_context(error.fault.message)
                 if fitting(request, self._context) < limit:
                     raise ModelFault(error.fault._replace(kind="no_room")) from None
             raise
+
+    def context(self) -> int:
+        if self._context or self.url == self.URL:
+            return self._context
+        try:
+            return self.listed().context(self.spec.model)
+        except ModelFault:
+            return 0  # an absent server shows at the first call
 
     async def _reply(self, client: AsyncOpenAI, fields: dict[str, Any]) -> object:
         if not self._is_streamed:
@@ -225,35 +206,12 @@ class OpenAICompatible:
         ) as pieces:
             whole = await put_together(pieces)
         if whole.choices and not whole.choices[0].finish_reason:
-            raise ModelFault(Fault("connection", f"{self._url}: the stream ended before the reply was whole"))
+            raise ModelFault(Fault("connection", f"{self.url}: the stream ended before the reply was whole"))
         return whole
-
-    async def close(self) -> None:
-        if self._client is not None:
-            await self._client.close()
-            self._client = None
-
-    def _connect(self) -> AsyncOpenAI:
-        try:
-            import httpx2
-            from openai import AsyncOpenAI, DefaultAsyncHttpxClient
-        except ImportError as error:
-            raise PrerequisiteError(
-                f"{self.name} needs the package openai: python -m pip install 'mage-es[openai]'"
-            ) from error
-        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60.0)
-        require_way_out(self.name)
-        return AsyncOpenAI(
-            api_key=self._key or "none",
-            base_url=self._url,
-            max_retries=0,
-            timeout=httpx2.Timeout(self._timeout, connect=min(10.0, self._timeout), read=self._longest_silence),
-            http_client=http_client(DefaultAsyncHttpxClient, limits=limits),
-        )
 
     def _fields(self, request: Request, limit: int) -> dict[str, Any]:
         fields: dict[str, Any] = {
-            "model": self._spec.model,
+            "model": self.spec.model,
             "messages": chat_of(worded(request, is_enforced=self._form in _ENFORCED), joined=self._joined),
             self._limit: limit,
             **self._thought(request),

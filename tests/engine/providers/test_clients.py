@@ -10,11 +10,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from mage_es.engine.embedders.served import EmbeddingsEndpoint
-from mage_es.engine.models import clients
-from mage_es.engine.models.anthropic_api import Anthropic
-from mage_es.engine.models.clients import as_faults, key_of
-from mage_es.engine.models.openai_compatible import OpenAICompatible
+from mage_es.engine.providers import clients
+from mage_es.engine.providers.anthropic_api import Anthropic
+from mage_es.engine.providers.clients import as_faults, key_of
+from mage_es.engine.providers.embeddings import EmbeddingsEndpoint
+from mage_es.engine.providers.openai_compatible import OpenAICompatible
 from mage_es.engine.seams.faults import Fault, ModelFault
 from mage_es.engine.seams.model import Request
 from mage_es.engine.seams.spec import parse_spec

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from mage_es.engine.config import Config
+from mage_es.engine.providers import doctor
 from mage_es.engine.run.pricing import Prices
-from mage_es.engine.verbs import doctor
 
 NOW = int(datetime(2026, 11, 20, tzinfo=UTC).timestamp() * 1e6)
 

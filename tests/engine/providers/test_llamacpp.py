@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.models.llamacpp import OPTIONS, loading_of
-from mage_es.engine.seams.spec import parse_spec
+from mage_es.engine.providers.llamacpp import loading_of
+from mage_es.engine.seams.spec import spec_of
 from mage_es.events.errors import PrerequisiteError, UsageError
-from tests.engine.models.test_gguf import MODEL, head, words, written
+from tests.engine.providers.test_gguf import MODEL, head, words, written
 
 
 def load(model: object) -> None:
-    loading_of(parse_spec(f"llamacpp/{model}", known={"llamacpp": OPTIONS}))
+    loading_of(spec_of("mage_es.models", f"llamacpp/{model}"))
 
 
 def test_the_shipped_model_is_missing_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,33 +13,30 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mage_es.engine.models.clients import SYSTEMS, chat_of, heard, template_of
+from mage_es.engine.providers.clients import SYSTEMS, heard, require_package, template_of
 from mage_es.engine.seams.faults import Fault, ModelFault, shortened
-from mage_es.engine.seams.model import Completion, Request, stop_of
+from mage_es.engine.seams.model import Completion, Preflight, Request, chat_of, stop_of
 from mage_es.engine.seams.spec import ModelSpec
 from mage_es.events.errors import PrerequisiteError
 
 if TYPE_CHECKING:
     from vllm.v1.engine.async_llm import AsyncLLM
 
-OPTIONS = (
-    "dtype",
-    "max_model_len",
-    "gpu_memory_utilization",
-    "tensor_parallel_size",
-    "eager",
-    "seed",
-    "thinking",
-    "system",
-)
-"""Like vLLM's own engine arguments; `eager`: on or off; `thinking`: auto (default), on, off, or tokens to think in, for
-templates that support it; `system`: `apart` (default), or `joined` to the user's message."""
 
+class VllmEngine(Preflight):
+    """Options: as vLLM's own engine arguments; `eager`: on or off; `thinking`: auto (default), on, off, or tokens to
+    think in, for templates that support it; `system`: `apart` (default), or `joined` to the user's message.
+    """
 
-class VllmEngine:
+    OPTIONS = (
+        *("dtype", "max_model_len", "gpu_memory_utilization", "tensor_parallel_size"),
+        *("eager", "seed", "thinking", "system"),
+    )
+
     def __init__(self, spec: ModelSpec) -> None:
+        require_package(spec, "vllm")
         self.name = spec.text
-        self._spec = spec
+        self.spec = spec
         self._engine: AsyncLLM | None = None
         self._numbers = itertools.count()
         self._arguments = _engine_arguments(spec)
@@ -65,24 +62,22 @@ class VllmEngine:
             raise ModelFault(Fault("rejected", shortened(str(error)))) from None
         return _completion(output)
 
+    def context(self) -> int:
+        return self.spec.whole("max_model_len", 0)
+
     async def close(self) -> None:
         if self._engine is not None:
             self._engine.shutdown()
             self._engine = None
 
     def _start(self) -> AsyncLLM:
+        from vllm.engine.arg_utils import AsyncEngineArgs
+        from vllm.v1.engine.async_llm import AsyncLLM
+
         try:
-            from vllm.engine.arg_utils import AsyncEngineArgs
-            from vllm.v1.engine.async_llm import AsyncLLM
-        except ImportError as error:
-            raise PrerequisiteError(
-                f"{self.name} needs vLLM: python -m pip install 'mage-es[vllm]', or serve the model elsewhere and "
-                "use openai/<model>?base_url=..."
-            ) from error
-        try:
-            return AsyncLLM.from_engine_args(AsyncEngineArgs(model=self._spec.model, **self._arguments))
+            return AsyncLLM.from_engine_args(AsyncEngineArgs(model=self.spec.model, **self._arguments))
         except (OSError, RuntimeError, ValueError) as error:
-            raise PrerequisiteError(f"vLLM cannot start {self._spec.model}: {shortened(str(error))}.") from error
+            raise PrerequisiteError(f"vLLM cannot start {self.spec.model}: {shortened(str(error))}.") from error
 
     def _sampling(self, request: Request, room: int) -> Any:
         from vllm import SamplingParams
@@ -94,7 +89,7 @@ class VllmEngine:
         return SamplingParams(
             temperature=request.temperature,
             max_tokens=min(request.max_tokens, room),
-            seed=self._spec.whole("seed", 0) + request.sample,
+            seed=self.spec.whole("seed", 0) + request.sample,
             structured_outputs=typed,
         )
 

@@ -9,32 +9,26 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from mage_es.engine.agents.skill_discovery import ontology_brief
-from mage_es.engine.baselines.table import planned
 from mage_es.engine.benchmarks.registry import title
 from mage_es.engine.briefs import OntologyReply, TaskTypesReply
 from mage_es.engine.config import Config
-from mage_es.engine.courses import Ask, begin
-from mage_es.engine.embedders.hash import HashEmbedder
-from mage_es.engine.models.llamacpp import LlamaCpp
 from mage_es.engine.rules.task_types import BATCH, task_types_brief
-from mage_es.engine.run.world import World, open_world
+from mage_es.engine.run.world import World
 from mage_es.engine.seams.benchmark import Question, Verdict, extract_of
 from mage_es.engine.seams.environment import is_sequential
-from mage_es.engine.seams.faults import ModelFault, shortened
-from mage_es.engine.seams.model import RAISE, Completion, Model, Request, reason_of
+from mage_es.engine.seams.faults import shortened
+from mage_es.engine.seams.model import RAISE, Completion, Request, reason_of
 from mage_es.engine.seams.replies import read_reply
 from mage_es.engine.session.call import typed_request
-from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.session.judge import opinion, template_of
-from mage_es.events.errors import PrerequisiteError
-from mage_es.events.vocabulary import QuestionPlanned, Tier
-from mage_es.projections.fold import State
+from mage_es.engine.verbs.data import tasks_of
+from mage_es.engine.verbs.preflight import first_request
+from mage_es.events.vocabulary import Tier
 
 FALLBACK = "wordmath"
 """The benchmark of the trial if the data of the requested one is missing."""
@@ -64,12 +58,6 @@ class DoctorCheck(msgspec.Struct, frozen=True):
     remedy: str = ""
 
 
-def tasks_of(config: Config, data_dir: Path | str | None) -> World:
-    """Open a benchmark and divide its questions as a run would. Raises whatever opening it raises."""
-    # Only `hash` embeds here: nothing is embedded, and an embedder may cost something.
-    return open_world(msgspec.structs.replace(config, search=""), data_dir=data_dir, embedder=HashEmbedder())
-
-
 def first_prompts(config: Config, world: World | None) -> Mapping[Tier, Sequence[FirstPrompt]]:
     """Return the first prompts of a run for each tier; without a world those of `FALLBACK`."""
     world = world or tasks_of(msgspec.structs.replace(config, benchmark=FALLBACK, held_out=1, anchors=0), None)
@@ -82,23 +70,6 @@ def first_prompts(config: Config, world: World | None) -> Mapping[Tier, Sequence
     }
 
 
-async def require_room(world: World, model: Model, question_id: str) -> None:
-    """Raise `PrerequisiteError` if a question's prompt without memories is too long for a model in this process. The
-    model is asked, as only it knows its tokens, for one token of a reply."""
-    if not isinstance(model, LlamaCpp):
-        return
-    request = _answering(world, world.questions[question_id], ()).request
-    try:
-        await model.complete(msgspec.structs.replace(request, max_tokens=1))
-    except ModelFault as error:
-        if error.fault.kind == "too_long":
-            raise PrerequisiteError(
-                f"{model.name} has no room for the first prompt, even without memories: {error.fault.sentence} Set a "
-                "longer context= in its spec. Nothing was started."
-            ) from None
-        raise PrerequisiteError(f"{model.name} refuses the first prompt: {error.fault.sentence}") from None
-
-
 def _labels(questions: Sequence[Question]) -> Collection[str]:
     """Return the right answers of questions if they are so few that each keeps recurring."""
     answers = {question.gold for question in questions}
@@ -106,20 +77,17 @@ def _labels(questions: Sequence[Question]) -> Collection[str]:
 
 
 def _answering(world: World, question: Question, labels: Collection[str]) -> FirstPrompt:
-    draft = planned("zero_shot_cot", question, "", lambda plan: planned_course(world, State(), plan))
-    assert isinstance(draft.event, QuestionPlanned)
-    first = begin(planned_course(world, State(), draft.event))
-    assert isinstance(first, Ask)
+    request = first_request(world, question.id)
     if is_sequential(world.benchmark):
         environment = world.benchmark.environment(question)
         environment.reset()
-        return FirstPrompt(first.request, lambda text: environment.parse(text) or "")
+        return FirstPrompt(request, lambda text: environment.parse(text) or "")
 
     def is_right(reply: str) -> bool | None:
         verdict = world.benchmark.score(question, reply)
         return None if verdict.undecided else verdict.correct
 
-    return FirstPrompt(first.request, extract_of(world.benchmark), is_right, labels)
+    return FirstPrompt(request, extract_of(world.benchmark), is_right, labels)
 
 
 def _guiding(world: World) -> FirstPrompt:

@@ -8,17 +8,17 @@ import sys
 import msgspec
 import pytest
 
-from mage_es.engine.models.openai_compatible import OPTIONS, OpenAICompatible, read_completion
+from mage_es.engine.providers.openai_compatible import OpenAICompatible, read_completion
 from mage_es.engine.seams.faults import ModelFault
 from mage_es.engine.seams.model import Completion, Request, reason_of
 from mage_es.engine.seams.spec import parse_spec
 from mage_es.events.errors import PrerequisiteError, UsageError
-from tests.engine.models.provider import provider
+from tests.engine.providers.provider import provider
 from tests.hostile.server import Reply, hostile
 
 
 def model(url: str, more: str = "") -> OpenAICompatible:
-    return OpenAICompatible(parse_spec(f"openai/exec?base_url={url}{more}", known={"openai": OPTIONS}))
+    return OpenAICompatible(parse_spec(f"openai/exec?base_url={url}{more}"))
 
 
 def ask(served: OpenAICompatible, request: Request) -> Completion:
@@ -219,7 +219,7 @@ def test_openai_itself_knows_efforts_only_and_a_model_of_one_temperature_is_sent
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "canary-1234")
     with pytest.raises(UsageError, match="reasoning_effort takes no number of tokens"):
-        OpenAICompatible(parse_spec("openai/gpt-5?thinking=500", known={"openai": OPTIONS}))
+        OpenAICompatible(parse_spec("openai/gpt-5?thinking=500"))
     with provider() as server:
         ask(model(server.openai_url, "&temperature=omit"), Request(prompt="?"))
         assert "temperature" not in server.asked[0].body

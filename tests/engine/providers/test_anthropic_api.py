@@ -14,20 +14,20 @@ import pytest
 
 from mage_es.engine.agents.skill_discovery import TEMPLATES
 from mage_es.engine.briefs import JudgeReply
-from mage_es.engine.models.anthropic_api import OPTIONS, Anthropic, read_message
+from mage_es.engine.providers.anthropic_api import Anthropic, read_message
 from mage_es.engine.seams.faults import Fault, ModelFault
 from mage_es.engine.seams.model import Completion, Request, reason_of
 from mage_es.engine.seams.spec import parse_spec
 from mage_es.engine.session.judge import StrictReply
 from mage_es.events.errors import PrerequisiteError, UsageError
-from tests.engine.models.provider import provider
+from tests.engine.providers.provider import provider
 from tests.hostile.server import Reply, Said, hostile
 
 Came = TypeVar("Came")
 
 
 def model(url: str, more: str = "") -> Anthropic:
-    return Anthropic(parse_spec(f"anthropic/claude-sonnet-5?base_url={url}{more}", known={"anthropic": OPTIONS}))
+    return Anthropic(parse_spec(f"anthropic/claude-sonnet-5?base_url={url}{more}"))
 
 
 def ask(served: Anthropic, request: Request) -> Completion:
@@ -241,7 +241,7 @@ def test_an_address_in_the_environment_is_not_followed_since_no_record_would_hav
         monkeypatch.setenv("ANTHROPIC_API_KEY", "canary-key-1234")
         monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")  # or it would be sent
         monkeypatch.setenv("NO_PROXY", "")
-        served = Anthropic(parse_spec("anthropic/claude-sonnet-5", known={"anthropic": OPTIONS}))
+        served = Anthropic(parse_spec("anthropic/claude-sonnet-5"))
         with pytest.raises(ModelFault, match=r"https://api\.anthropic\.com"):
             ask(served, Request(prompt="?"))
         assert not server.asked
@@ -351,7 +351,7 @@ def test_a_server_that_is_silent_or_drips_is_given_up_after_the_timeout(fault_na
 def test_without_a_key_nothing_is_sent_to_the_provider_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     with pytest.raises(PrerequisiteError, match="export ANTHROPIC_API_KEY"):
-        Anthropic(parse_spec("anthropic/claude-sonnet-5", known={"anthropic": OPTIONS}))
+        Anthropic(parse_spec("anthropic/claude-sonnet-5"))
 
 
 def test_a_client_that_is_not_installed_is_named_with_the_command_that_installs_it(

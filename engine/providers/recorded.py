@@ -20,6 +20,8 @@ from mage_es.events.vocabulary import BundleTrimmed, ModelCalled
 
 
 class RecordedModel:
+    OPTIONS = ()
+
     def __init__(self, spec: ModelSpec) -> None:
         self.name = spec.text
         self._log = Path(spec.model) / "log"

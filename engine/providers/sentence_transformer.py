@@ -28,13 +28,13 @@ from mage_es.events.errors import PrerequisiteError
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer as Transformer
 
-OPTIONS = ("device",)  # `device`: where the model runs, in torch's words; `cpu` by default
-
 
 class SentenceTransformer:
     """[section 3.5, embedding model] A text goes through the model alone and on one thread: in a batch of 64 nearly
-    every vector differs in its last bits.
+    every vector differs in its last bits. Option: `device`, where the model runs, in torch's words, by default `cpu`.
     """
+
+    OPTIONS = ("device",)
 
     def __init__(self, spec: ModelSpec) -> None:
         self.name = spec.text

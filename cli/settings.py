@@ -173,7 +173,7 @@ class Settings:
         """Return the collector that traces are sent to, None where none is named. A collector that is named for every
         program of this machine is left out if the extra is missing, and `say` gets that. Raises `PrerequisiteError`."""
         from mage_es.engine.run.runtime import Telemetry
-        from mage_es.engine.telemetry.extra import require_otel
+        from mage_es.engine.run.telemetry import require_otel
 
         endpoint = self.entries["otel_endpoint"]
         if not endpoint.value:

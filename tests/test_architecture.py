@@ -21,11 +21,12 @@ HOUSE: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "wings": (
         (
             *("engine.auditing", "engine.bench", "engine.histories", "engine.neighbours", "engine.players"),
-            *("engine.serving", "engine.study", "engine.testing", "engine.upkeep", "engine.viewing"),
+            *("engine.providers", "engine.serving", "engine.study", "engine.testing", "engine.upkeep"),
+            "engine.viewing",
         ),
     ),
     "commands": (("cli",),),
-    "verbs": (("engine.verbs",), ("engine.served", "engine.telemetry")),
+    "verbs": (("engine.verbs",), ("engine.served",)),
     "work": (("engine.loop",), ("engine.session",), ("engine.run",)),
     "agents": (
         ("engine.embedders",),
@@ -75,7 +76,8 @@ SHELL = {
     "engine.embedders.served": "measures the latency of a server's reply",
     "engine.study.commands": "as cli",
     "engine.study.matrix": "a stop is looked for from time to time",
-    "engine.models": "keys are in the environment; attempts are timed and wait for one another",
+    "engine.models": "attempts are timed and wait for one another",
+    "engine.providers": "keys are in the environment; a batch of vectors and a model in this process are timed",
     "engine.run.directory": "a run's id holds the moment of its start",
     "engine.run.pricing": "a price holds until its date",
     "engine.sandbox.sandbox": "a tool has a limit of seconds",

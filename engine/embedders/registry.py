@@ -1,25 +1,27 @@
 """Embedders by name: `hash`, or `provider/model?option=value` as models are named."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
-from mage_es.engine.embedders import sentence_transformer, served
+from mage_es.engine.embedders.served import ServedEmbedder, Server
 from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryPolicy
 from mage_es.engine.seams.embedder import Embedder, Vectors
-from mage_es.engine.seams.plugins import load, open_plugin, plugins
-from mage_es.engine.seams.spec import ModelSpec, parse_spec
-from mage_es.events.errors import PrerequisiteError, UsageError, nearest
+from mage_es.engine.seams.plugins import Group, load, open_plugin, plugins
+from mage_es.engine.seams.spec import ModelSpec, spec_of
+from mage_es.events.errors import MageError, PrerequisiteError, UsageError, nearest
 from mage_es.events.vocabulary import RunStarted
 
 PAPER, PAPERS = "paper", "sentence-transformers/all-MiniLM-L6-v2"
-FORMS = ["hash", PAPER, "openai/<model>?base_url=<url>", "sentence-transformers/<name or folder>"]
-OPTIONS: Mapping[str, Sequence[str]] = {"openai": served.OPTIONS, "sentence-transformers": sentence_transformer.OPTIONS}
+_GROUP: Group = "mage_es.embedders"
 
 
 def metered(spec: str) -> dict[str, str]:
     """Return an embedder by its tier if, judging by its name, its calls may cost something; else nothing. Raises
     `UsageError` for an unknown name."""
-    return {"embedder": spec} if spec not in ("hash", PAPER) and _parsed(spec).provider == "openai" else {}
+    if spec in ("hash", PAPER):
+        return {}
+    offered = load(_GROUP, _parsed(spec).provider)
+    return {"embedder": spec} if isinstance(offered, type) and issubclass(offered, Server) else {}
 
 
 def open_embedder(spec: str, *, retry_policy: RetryPolicy = DEFAULT_RETRIES) -> Embedder:
@@ -34,20 +36,15 @@ def open_embedder(spec: str, *, retry_policy: RetryPolicy = DEFAULT_RETRIES) -> 
     if spec == PAPER:
         try:
             return open_embedder(PAPERS)
-        except PrerequisiteError:
+        except MageError:  # a package or the model is missing
             spec = "hash"
     if spec == "hash":
         from mage_es.engine.embedders.hash import HashEmbedder
 
         return HashEmbedder()
     parsed = _parsed(spec)
-    if parsed.provider == "openai":
-        return served.open_served(parsed, retry_policy)
-    if parsed.provider == "sentence-transformers":
-        return sentence_transformer.SentenceTransformer(parsed)
-    made = load("mage_es.embedders", parsed.provider)
-    plugged: Embedder = open_plugin("mage_es.embedders", parsed.provider, made, parsed)
-    return plugged
+    opened: Embedder | Server = open_plugin(_GROUP, parsed.provider, load(_GROUP, parsed.provider), parsed)
+    return ServedEmbedder(spec, opened, retry_policy) if isinstance(opened, Server) else opened
 
 
 def replacement(spec: str, opened: Embedder) -> list[str]:
@@ -61,8 +58,9 @@ def replacement(spec: str, opened: Embedder) -> list[str]:
 
 def _parsed(spec: str) -> ModelSpec:
     if "/" not in spec:
-        raise UsageError(f"There is no embedder {spec!r}.{nearest(spec, FORMS)}")
-    return parse_spec(spec, known={**dict.fromkeys(plugins("mage_es.embedders")), **OPTIONS})
+        forms = ["hash", PAPER, *(f"{provider}/<model>" for provider in plugins(_GROUP))]
+        raise UsageError(f"There is no embedder {spec!r}.{nearest(spec, forms)}")
+    return spec_of(_GROUP, spec)
 
 
 class LateEmbedder:

@@ -1,4 +1,4 @@
-"""`openai/<model>?base_url=`: any server that speaks /v1/embeddings, such as OpenAI's, vLLM's or Ollama's.
+"""An embedder whose vectors come from a server, at a price.
 
 Rules
     - A failed attempt that may pass is repeated with growing waits. A call that fails for good ends the command, and
@@ -8,33 +8,21 @@ Rules
 from __future__ import annotations
 
 import time
-import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from mage_es.engine.embedders.vectors import PROBES, VectorCache, sketch, unit
-from mage_es.engine.models.clients import Tokens, as_faults, http_client, key_of, read_as
-from mage_es.engine.models.openai_compatible import DEFAULT_URL
 from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryPolicy, require_near
 from mage_es.engine.seams.embedder import Vectors
 from mage_es.engine.seams.faults import HOPELESS, FailedAttempt, Fault, ModelFault
 from mage_es.engine.seams.metering import EmbeddingAttempt, EmbeddingPurpose, Meter
 from mage_es.engine.seams.model import Completion, Request
-from mage_es.engine.seams.spec import ModelSpec
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import PrerequisiteError
 
-if TYPE_CHECKING:
-    from openai import OpenAI
-
-OPTIONS = ("base_url", "timeout", "key_env", "dimensions")
-"""`dimensions`: how many numbers a vector should have, for models that can shorten them."""
-
-TIMEOUT = 60.0
 BATCH = 64
 
 
@@ -45,7 +33,10 @@ class Embedded(NamedTuple):
     input_tokens: int
 
 
+@runtime_checkable
 class Server(Protocol):
+    """What a provider's class offers."""
+
     def embed(self, texts: Sequence[str]) -> Embedded:
         """Return the reply to one call. Raises `ModelFault`."""
 
@@ -134,70 +125,9 @@ class ServedEmbedder:
             raise ModelFault(Fault("malformed", f"embeddings of the shape {vectors.shape} and not {dimension} numbers"))
 
 
-class _Usage(msgspec.Struct):
-    prompt_tokens: Tokens | None = None
-
-
-class EmbeddingsEndpoint:
-    def __init__(self, spec: ModelSpec) -> None:
-        self._spec = spec
-        self._url = spec.options.get("base_url", DEFAULT_URL)
-        self._key = key_of(spec, "OPENAI_API_KEY", needed=self._url == DEFAULT_URL)
-        self._wanted = {"dimensions": spec.whole("dimensions", 0)} if "dimensions" in spec.options else {}
-        self._timeout = spec.seconds("timeout", TIMEOUT)
-        self._client = self._connect()
-        weakref.finalize(self, self._client.close)
-
-    def embed(self, texts: Sequence[str]) -> Embedded:
-        import openai
-
-        with as_faults(openai, url=self._url, key=self._key, silence=self._timeout):
-            reply = self._client.embeddings.create(
-                model=self._spec.model, input=list(texts), encoding_format="float", extra_body=self._wanted
-            )
-        return Embedded(_vectors(reply, len(texts)), _tokens(reply))
-
-    def _connect(self) -> OpenAI:
-        try:
-            import httpx2
-            from openai import DefaultHttpxClient, OpenAI
-        except ImportError as error:
-            raise PrerequisiteError(
-                f"{self._spec.text} needs the package openai: python -m pip install 'mage-es[openai]'"
-            ) from error
-        return OpenAI(
-            api_key=self._key or "none",
-            base_url=self._url,
-            max_retries=0,
-            timeout=httpx2.Timeout(self._timeout, connect=min(10.0, self._timeout)),
-            http_client=http_client(DefaultHttpxClient),
-        )
-
-
 def request_of(texts: Sequence[str]) -> Request:
     """Return a call as a `Request` of the seam, from which its hash and highest cost are computed."""
     return Request(prompt="\0".join(texts), max_tokens=0)
-
-
-def open_served(spec: ModelSpec, retry_policy: RetryPolicy = DEFAULT_RETRIES) -> ServedEmbedder:
-    """Return the embedder of a spec. Raises `PrerequisiteError` if client, key or server is missing."""
-    return ServedEmbedder(spec.text, EmbeddingsEndpoint(spec), retry_policy)
-
-
-def _vectors(reply: Any, count: int) -> NDArray[np.float64]:
-    rows = getattr(reply, "data", None)
-    if not isinstance(rows, list) or sorted(getattr(row, "index", -1) for row in rows) != list(range(count)):
-        raise ModelFault(Fault("malformed", f"the reply has not one embedding for each of {count} texts"))
-    try:
-        return np.array([row.embedding for row in sorted(rows, key=lambda row: row.index)], dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise ModelFault(Fault("malformed", "an embedding is no list of numbers")) from None
-
-
-def _tokens(reply: Any) -> int:
-    """Return the tokens of the texts as the server counts them, 0 if it gives none. Raises `ModelFault`."""
-    usage = getattr(reply, "usage", None)
-    return (read_as(_Usage, usage, what="usage of embeddings").prompt_tokens or 0) if usage else 0
 
 
 def _microseconds_since(began: int) -> int:

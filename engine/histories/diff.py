@@ -20,12 +20,12 @@ import msgspec
 from mage_es.engine.agents.learner import course_of
 from mage_es.engine.config import parse
 from mage_es.engine.courses import Ask, begin
-from mage_es.engine.models.clients import chat_of
 from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.run.directory import RUNS_DIR, Run, as_run, find_run
 from mage_es.engine.run.exams import Interval, by_question, exam_records, read_exam
 from mage_es.engine.run.memories import MemoryItem, item_in, things_of
 from mage_es.engine.run.world import first_event, state_of
+from mage_es.engine.seams.model import chat_of
 from mage_es.engine.served.frozen import freeze
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.events.errors import UsageError, nearest

@@ -3,24 +3,22 @@
 Rules
     - Opening a model makes no call, but a missing key or client package shows here, before a run starts.
     - An embedded model serves the tier that it was made for; any other serves every tier.
-    - A plug-in's provider may take any option except a key.
+    - The providers are those of installed packages, of this one as of any other (engine/seams/plugins.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from importlib.util import find_spec
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from mage_es.engine.benchmarks.registry import needs_learner, own_models, with_own_models
 from mage_es.engine.config import BENCHMARK
-from mage_es.engine.models import anthropic_api, llamacpp, openai_compatible, vllm_engine
 from mage_es.engine.seams.model import Model
-from mage_es.engine.seams.plugins import load, open_plugin, plugins
-from mage_es.engine.seams.spec import ModelSpec, parse_spec
-from mage_es.events.errors import PrerequisiteError, UsageError
+from mage_es.engine.seams.plugins import load, open_plugin
+from mage_es.engine.seams.spec import spec_of
+from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:
     from mage_es.engine.config import Config
@@ -28,39 +26,7 @@ if TYPE_CHECKING:
     from mage_es.engine.seams.embedder import Embedder
     from mage_es.events.vocabulary import Tier
 
-__all__ = ["Models", "check_models", "open_model", "open_models", "options_by_provider"]
-
-
-def _recorded(spec: ModelSpec) -> Model:
-    from mage_es.engine.models.recorded import RecordedModel  # reads logs, which needs more imports than a model does
-
-    return RecordedModel(spec)
-
-
-_PROVIDERS: Mapping[str, Callable[[ModelSpec], Model]] = {
-    "anthropic": anthropic_api.Anthropic,
-    "llamacpp": llamacpp.LlamaCpp,
-    "openai": openai_compatible.OpenAICompatible,
-    "recorded": _recorded,
-    "vllm": vllm_engine.VllmEngine,
-}
-
-_PACKAGES: Mapping[str, str] = {
-    "anthropic": "anthropic",
-    "llamacpp": llamacpp.PACKAGE,
-    "openai": "openai",
-    "vllm": "vllm",
-}
-"""The package through which a provider is called; the extra that installs it has the provider's name."""
-
-_OPTIONS: Mapping[str, Sequence[str]] = {
-    "anthropic": anthropic_api.OPTIONS,
-    "builtin": (),
-    "llamacpp": llamacpp.OPTIONS,
-    "openai": openai_compatible.OPTIONS,
-    "recorded": (),
-    "vllm": vllm_engine.OPTIONS,
-}
+__all__ = ["Models", "check_models", "open_model", "open_models"]
 
 
 def open_model(spec: str, tier: Tier) -> Model:
@@ -70,18 +36,9 @@ def open_model(spec: str, tier: Tier) -> Model:
         UsageError: no such provider, option or model, or the model cannot serve this tier.
         PrerequisiteError: The provider's client package or key is missing.
     """
-    parsed = parse_spec(spec, known=options_by_provider())._replace(tier=tier)
-    package = _PACKAGES.get(parsed.provider)
-    if package and not _is_installed(package):
-        raise PrerequisiteError(
-            f"{spec} needs the package {package}: python -m pip install 'mage-es[{parsed.provider}]'"
-        )
-    if parsed.provider not in _PROVIDERS:
-        if parsed.provider not in plugins("mage_es.models"):
-            raise PrerequisiteError(f"{spec} is not installed here. Name another model, such as openai/MODEL.")
-        plugged: Model = open_plugin("mage_es.models", parsed.provider, load("mage_es.models", parsed.provider), parsed)
-        return plugged
-    return _PROVIDERS[parsed.provider](parsed)
+    parsed = spec_of("mage_es.models", spec)._replace(tier=tier)
+    model: Model = open_plugin("mage_es.models", parsed.provider, load("mage_es.models", parsed.provider), parsed)
+    return model
 
 
 class Models(NamedTuple):
@@ -187,18 +144,5 @@ def check_models(*, execution: str, guidance: str, judge: str = "") -> None:
     """Raise `UsageError` for anything but a model of this tier; packages and keys may still be missing."""
     models: Sequence[tuple[str, Tier]] = ((execution, "execution"), (guidance, "guidance"), (judge, "judge"))
     for spec, tier in models:
-        if spec and parse_spec(spec, known=options_by_provider()).provider == "builtin":
+        if spec and spec_of("mage_es.models", spec).provider == "builtin":
             open_model(spec, tier)
-
-
-def options_by_provider() -> Mapping[str, Sequence[str] | None]:
-    """Return which options a model of each provider can have, None for any: a plug-in reads its own."""
-    return {**dict.fromkeys(plugins("mage_es.models")), **_OPTIONS}
-
-
-def _is_installed(package: str) -> bool:
-    """Return whether a package can be imported, without taking the seconds to import it."""
-    try:
-        return find_spec(package) is not None
-    except (ImportError, ValueError):  # it was removed from the table of modules
-        return False

@@ -27,7 +27,6 @@ from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
-from mage_es.engine.models.clients import chat_of
 from mage_es.engine.neighbours.hf_card import (
     ANSWERS,
     GOLD,
@@ -47,6 +46,7 @@ from mage_es.engine.run.memories import item_in, text_of, things_of, uses_of
 from mage_es.engine.run.questions import stored_questions
 from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.world import first_event
+from mage_es.engine.seams.model import chat_of
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.facts.private import quotes_erased

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,13 +13,26 @@ from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import exam_records
 from mage_es.engine.run.questions import stored_questions
 from mage_es.engine.run.requests import Requests
-from mage_es.engine.telemetry.extra import require_otel
 from mage_es.engine.verbs.forms import in_thread, typed
-from mage_es.events.errors import UsageError
+from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 
 if TYPE_CHECKING:
-    from mage_es.engine.telemetry.spans import TraceSpan, TraceVerdict
+    from contextlib import AbstractContextManager
+
+    from mage_es.engine.neighbours.otel.live import QueuedOutbox
+    from mage_es.engine.neighbours.otel.spans import TraceSpan, TraceVerdict
+
+
+def sender() -> Callable[..., AbstractContextManager[QueuedOutbox]]:
+    """Return what sends telemetry (engine/run/telemetry.py). Raises `PrerequisiteError` without the extra `otel`."""
+    try:
+        from mage_es.engine.neighbours.otel.live import sending
+    except ImportError as error:
+        raise PrerequisiteError(
+            f"OpenTelemetry needs the package {error.name}: python -m pip install 'mage-es[otel]'"
+        ) from error
+    return sending
 
 
 class OtlpReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,8 +69,8 @@ def export_otlp(
         PrerequisiteError: The extra `otel` is missing, or the collector does not take the data.
         LogDamaged: A log fails its checksums.
     """
-    require_otel()
-    from mage_es.engine.telemetry.otlp import Collector, OtlpFiles, deliver, resource_of
+    sender()
+    from mage_es.engine.neighbours.otel.otlp import Collector, OtlpFiles, deliver, resource_of
 
     if bool(to) == bool(endpoint):
         raise UsageError("Give either a folder (--to FOLDER) or a collector (--endpoint http://localhost:4318).")
@@ -96,7 +109,7 @@ aexport_otlp = in_thread(export_otlp)
 def _traced(
     reader: LogReader, exams: list[LogReader], heads: list[int], until: int, *, texts: bool
 ) -> Iterator[TraceSpan | TraceVerdict]:
-    from mage_es.engine.telemetry.spans import TraceTexts, traced
+    from mage_es.engine.neighbours.otel.spans import TraceTexts, traced
 
     shown = None
     if texts:

@@ -22,7 +22,6 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 
 from mage_es.engine.benchmarks.files import read_toml
-from mage_es.engine.models.registry import options_by_provider
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.seams.spec import ModelSpec, parse_spec
 from mage_es.events.errors import UsageError
@@ -127,9 +126,8 @@ class Prices:
     def rate(self, model: str) -> Rate | None:
         """Return what a model costs, by its spec; None if it is unknown."""
         try:
-            # Whatever its options are, since an embedder's differ from those of a model that replies.
-            spec = parse_spec(model, known=dict.fromkeys(options_by_provider()))
-        except UsageError:  # a model passed as an object, or from another release
+            spec = parse_spec(model)
+        except UsageError:  # a model passed as an object
             return None
         name, url = f"{spec.provider}/{spec.model}", spec.options.get("base_url", "").rstrip("/")
         keys = ((name, url), (_DATED.sub("", name), url))

@@ -5,9 +5,9 @@ that (the reference solution of an evolution question) is in its prompt as well,
 the recorded request hash covers everything it knew.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from inspect import isawaitable
-from itertools import pairwise
+from itertools import cycle, pairwise
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
@@ -27,8 +27,10 @@ __all__ = [
     "Batching",
     "Completion",
     "Model",
+    "Preflight",
     "Request",
     "asked_again",
+    "chat_of",
     "is_cut",
     "reason_of",
     "recordable",
@@ -90,6 +92,15 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         return "\x00".join((*given, *others))
 
 
+def chat_of(request: Request, *, joined: bool) -> list[dict[str, str]]:
+    """Return the messages of a request, each with its role; `joined` puts the system's before the user's first."""
+    first, *others = request.messages
+    if joined and request.system:
+        first = f"{request.system}\n\n{first}"
+    said = [("system", "" if joined else request.system), *zip(cycle(("user", "assistant")), (first, *others))]
+    return [{"role": role, "content": text} for role, text in said if text]
+
+
 class Completion(msgspec.Struct, frozen=True, kw_only=True):
     """One reply. Tokens are the provider's own counts; for embedded models, words and punctuation.
 
@@ -139,6 +150,22 @@ async def reply_of(model: Model, request: Request) -> Completion:
         f"The model {model.name} returned {reply!r:.80}, and not a mage_es.Completion: have "
         "`async def complete(self, request)` return Completion(text=..., input_tokens=..., output_tokens=...)."
     )
+
+
+class Preflight:
+    """What a model that derives from this may say before a run is begun with it. By default it says nothing."""
+
+    def context(self) -> int:
+        """Return how many tokens a prompt and its reply may have together, 0 if that is not known."""
+        return 0
+
+    async def require_served(self) -> list[str]:
+        """Return what to say at the start of a run. Raises `PrerequisiteError` for a model that its server does not
+        know; a server that cannot be reached shows at the first call."""
+        return []
+
+    async def require_room(self, first: Callable[[], Request]) -> None:
+        """Raise `PrerequisiteError` if a run's first prompt is too long, for a model that only itself counts tokens."""
 
 
 @runtime_checkable

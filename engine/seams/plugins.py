@@ -5,10 +5,12 @@
                            or a function of (seed, data_dir) that returns a `Benchmark`
     mage_es.environments   a function of (seed, data_dir) that returns a `SequentialBenchmark`
     mage_es.models         a function of a `ModelSpec` that returns a `Model`; its name is the provider's
-    mage_es.embedders      a function of a `ModelSpec` that returns an `Embedder`; its name is the provider's
+    mage_es.embedders      a function of a `ModelSpec` that returns an `Embedder`, or a class of a `Server` of vectors
+                           (engine/embedders/served.py); its name is the provider's
     mage_es.search         a function of a `SearchSpec` that returns a `Search`; its name is the provider's
     mage_es.methods        a function of the `RunView` of a run that returns a `Method`
     mage_es.baselines      a `Baseline` (engine/baselines/table.py)
+    mage_es.telemetry      `otel`, a function that returns what sends telemetry (engine/run/telemetry.py)
     mage_es.commands       a sequence of `CommandEntry`s (cli/entries.py); its name is the wing's
     mage_es.checks         a function of (`Run`, `LogReader`) that yields the `Check`s (engine/seams/check.py) of what a
                            wing or package records: `verify` has them too
@@ -23,7 +25,10 @@ Rules
       a function is opened again by each, since it may have more than questions; one with `reopen` is not.
     - What is ours cannot be replaced: its names take precedence.
     - What the rules must know of a benchmark's kind is an attribute of it (`Traits` in engine/seams/benchmark.py).
-    - An embedder whose calls cost something has a `meter` too (engine/seams/metering.py); any other costs nothing.
+    - An embedder whose calls cost something has a `meter` too (engine/seams/metering.py); any other costs nothing. A
+      `Server` of vectors gets one.
+    - A model or an embedder with an attribute `OPTIONS` takes these and no others; without it, it checks its own.
+    - A model may derive from `Preflight` (engine/seams/model.py), to say before a run whether it can be asked.
 """
 
 from __future__ import annotations
@@ -45,6 +50,7 @@ Group = Literal[
     "mage_es.search",
     "mage_es.methods",
     "mage_es.baselines",
+    "mage_es.telemetry",
     "mage_es.commands",
     "mage_es.checks",
     "mage_es.verbs",

@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
+from mage_es.engine.seams.plugins import Group, load, plugins
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.vocabulary import Tier
 
-__all__ = ["ModelSpec", "is_embedded", "parse_spec"]
+__all__ = ["ModelSpec", "is_embedded", "parse_spec", "spec_of"]
 
 _SECRETS = ("key", "token", "secret", "password")
 _MOST = 2**32
@@ -90,8 +91,18 @@ class ModelSpec(NamedTuple):
         return value == "on"
 
 
-def parse_spec(text: str, *, known: Mapping[str, Sequence[str] | None]) -> ModelSpec:
-    """Return a spec in parts; `known` are the providers and the options that each takes (None: it checks its own).
+def spec_of(group: Group, text: str) -> ModelSpec:
+    """Return a spec of a group's provider in parts. Only that provider is imported, for the options that it takes: the
+    attribute `OPTIONS` of what it offers. Raises what `parse_spec` raises."""
+    known: dict[str, Sequence[str] | None] = dict.fromkeys(plugins(group))
+    if isinstance(text, str) and (named := text.partition("/")[0]) in known:
+        known[named] = getattr(load(group, named), "OPTIONS", None)
+    return parse_spec(text, known=known)
+
+
+def parse_spec(text: str, *, known: Mapping[str, Sequence[str] | None] | None = None) -> ModelSpec:
+    """Return a spec in parts; `known` are the providers and the options that each takes (None: it checks its own), by
+    default any.
 
     Raises:
         UsageError: The spec is not of this form, has an unknown provider or option, or would put a key on record.
@@ -101,7 +112,9 @@ def parse_spec(text: str, *, known: Mapping[str, Sequence[str] | None]) -> Model
     named, _, query = text.partition("?")
     provider, slash, model = named.partition("/")
     if not slash or not model:
-        raise UsageError(f"{named!r} is not of the form provider/model. Providers: {', '.join(sorted(known))}.")
+        raise UsageError(f"{named!r} is not of the form provider/model. Providers: {', '.join(sorted(known or ()))}.")
+    if known is None:
+        known = {provider: None}
     if provider not in known:
         raise UsageError(
             f"There is no provider {provider!r} (in {named!r}).{nearest(provider, list(known))} "
@@ -110,7 +123,7 @@ def parse_spec(text: str, *, known: Mapping[str, Sequence[str] | None]) -> Model
     options = _options(named, query)
     taken = known[provider]
     for option in options:
-        if option not in (taken or ()):
+        if option not in (("key_env",) if taken is None else taken):
             if any(word in option.lower() for word in _SECRETS):
                 raise UsageError(
                     f"{provider}/{model}: a spec is recorded with every call and must not hold a key "

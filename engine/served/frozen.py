@@ -18,7 +18,6 @@ import msgspec
 from mage_es.engine.agents.learner import course_of, plan_answers
 from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.courses import Ask, begin
-from mage_es.engine.models.clients import chat_of
 from mage_es.engine.rules.cascade import Cascade
 from mage_es.engine.rules.choice import Choosing
 from mage_es.engine.rules.floors import Floors, floors_of, is_far, probes_of
@@ -35,6 +34,7 @@ from mage_es.engine.run.world import World, reopen_world, require_ontology, stat
 from mage_es.engine.seams.benchmark import Benchmark, Question
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.environment import is_sequential
+from mage_es.engine.seams.model import chat_of
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.log import LogReader
 from mage_es.events.log.markers import Marker

@@ -30,7 +30,7 @@ from mage_es.events.errors import Conflict, NotFound, UsageError
 from mage_es.events.vocabulary import Event, FeedbackGiven, InferenceClosed, InferenceOpened
 
 if TYPE_CHECKING:  # the extra `otel` need not be installed
-    from mage_es.engine.telemetry.live import Outbox
+    from mage_es.engine.run.telemetry import Outbox
 
 _MOST_FEEDBACK = 2**20
 """Most bytes of a feedback request."""

@@ -43,8 +43,7 @@ from mage_es.events.vocabulary import Event
 from mage_es.events.vocabulary.serving import RequestShape
 
 if TYPE_CHECKING:  # the extra `otel` need not be installed
-    from mage_es.engine.telemetry.live import Outbox
-    from mage_es.engine.telemetry.spans import TraceIds
+    from mage_es.engine.run.telemetry import Outbox
 
 SHAPES: Mapping[str, RequestShape] = {
     "/v1/chat/completions": "chat",
@@ -300,7 +299,7 @@ class Proxy:
         exchange: Exchange,
         latency_s: float,
         shape: RequestShape,
-        ids: TraceIds | None,
+        ids: Any,
     ) -> None:
         """Close a request in the log, now or as soon as it is opened there."""
         usage, ended_us = exchange.usage(), time.time_ns() // 1000

@@ -18,9 +18,8 @@ from mage_es.engine.models.registry import Models
 from mage_es.engine.run.directory import RUNS_DIR, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.study.ring import MAGE, NOTHING, PLAIN, RingDifference, RingReport, RingRow, aring
-from mage_es.engine.verbs.data import DataReport, check
+from mage_es.engine.verbs.data import DataReport, check, tasks_of
 from mage_es.engine.verbs.forms import blocking, typed
-from mage_es.engine.verbs.trials import tasks_of
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import FormDecided
 

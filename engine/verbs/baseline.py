@@ -74,10 +74,9 @@ from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.evolve import given
 from mage_es.engine.verbs.exam import exam_closed
 from mage_es.engine.verbs.forms import blocking, typed
-from mage_es.engine.verbs.providers import require_served
+from mage_es.engine.verbs.preflight import require_room, require_served
 from mage_es.engine.verbs.runs import episode_rows
 from mage_es.engine.verbs.summary import EpisodeRow
-from mage_es.engine.verbs.trials import require_room
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import BaselineStarted, Draft, NoteWritten, RunFinished, RunRegistered, Tier
@@ -158,7 +157,7 @@ async def abaseline(
         models = models._replace(guidance=None)
     opened = models or open_models(config, has_guidance=bool(config.guidance))
     runtime.require_prices({**opened.names(), **metered(config.embedder)})
-    tried = [] if models else await require_served(opened.names().values())
+    tried = [] if models else await require_served(opened)
     models = opened
     budget = runtime.budget(Ledger())
     world = _looking(

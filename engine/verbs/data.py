@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 
 from mage_es.engine.benchmarks.tasks.columns import why_none
 from mage_es.engine.config import Config
+from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.run.cutoffs import cutoffs
 from mage_es.engine.run.target_leaks import target_leaks
-from mage_es.engine.run.world import World, require_scoring
+from mage_es.engine.run.world import World, open_world, require_scoring
 from mage_es.engine.seams.benchmark import SPLITS, Repeat, column_roles_of
 
 
@@ -38,6 +41,12 @@ class DataReport(msgspec.Struct, frozen=True, kw_only=True):
     leaks: tuple[str, ...]
     """What gives the answers away besides the text, as `verify` would report for a run."""
     said: tuple[str, ...]
+
+
+def tasks_of(config: Config, data_dir: Path | str | None) -> World:
+    """Open a benchmark and divide its questions as a run would. Raises whatever opening it raises."""
+    # Only `hash` embeds here: nothing is embedded, and an embedder may cost something.
+    return open_world(msgspec.structs.replace(config, search=""), data_dir=data_dir, embedder=HashEmbedder())
 
 
 def check(config: Config, world: World) -> DataReport:

@@ -306,7 +306,7 @@ def _worked(rehearsal: _Rehearsal) -> Callable[[ModelCalled], float]:
 
 def _thought(model: str) -> int:
     """Return the tokens that a model is told to think in a reply."""
-    thinking = parse_spec(model, known={model.partition("/")[0]: None}).thinking()
+    thinking = parse_spec(model).thinking()
     return thinking if isinstance(thinking, int) else _THOUGHT_TOKENS * (thinking == "on")
 
 

@@ -24,16 +24,15 @@ from mage_es.engine.run.inheriting import read_parent
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.target_leaks import target_leaks
+from mage_es.engine.run.telemetry import followed_by
 from mage_es.engine.run.world import first_event, open_world, registered_in
 from mage_es.engine.seams.benchmark import Benchmark, column_roles_of
 from mage_es.engine.session.reasking import AskingPrice, price_on
 from mage_es.engine.session.session import Session
-from mage_es.engine.telemetry.extra import followed_by
 from mage_es.engine.verbs.forms import blocking, typed
-from mage_es.engine.verbs.providers import require_served, room_for_briefs
+from mage_es.engine.verbs.preflight import require_room, require_served, room_for_briefs
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.summary import RunSummary
-from mage_es.engine.verbs.trials import require_room
 from mage_es.events.disk import FileSystem
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
@@ -130,12 +129,12 @@ async def begin(
         parent = read_parent(
             as_run(from_run), at, runs_dir=runs_dir, prices=runtime.prices, execution=execution, reproof=reproof
         )
-    room = 0 if models or not has_guidance else room_for_briefs(with_own_models(config).guidance)
     opened = models or open_models(config, has_guidance=has_guidance)
+    room = 0 if models else room_for_briefs(opened.guidance)
     if has_guidance:
         require_teaching(with_own_models(config), opened.guidance)
     runtime.require_prices({**opened.names(), **metered(config.embedder)})
-    tried = [] if models else await require_served(opened.names().values())
+    tried = [] if models else await require_served(opened)
     budget = runtime.budget(Ledger())
     world = open_world(
         config,

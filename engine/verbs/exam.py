@@ -35,6 +35,7 @@ from mage_es.engine.run.exams import (
 )
 from mage_es.engine.run.fingerprints import fingerprints, scorer_in_words, scorer_of
 from mage_es.engine.run.runtime import ACCURACY, ProgressNote, Runtime
+from mage_es.engine.run.telemetry import followed_by
 from mage_es.engine.run.world import (
     World,
     first_event,
@@ -50,10 +51,9 @@ from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.model import Model
 from mage_es.engine.seams.plugins import verb
 from mage_es.engine.session.session import Session
-from mage_es.engine.telemetry.extra import followed_by
 from mage_es.engine.verbs.exam_report import ExamReport, report_of
 from mage_es.engine.verbs.forms import blocking, typed
-from mage_es.engine.verbs.trials import require_room
+from mage_es.engine.verbs.preflight import require_room
 from mage_es.events.care import root_of
 from mage_es.events.digests import sha256_text
 from mage_es.events.disk import LocalFileSystem, Lock

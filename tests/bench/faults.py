@@ -44,7 +44,7 @@ from mage_es.events.vocabulary import (
     QuestionPlanned,
 )
 from mage_es.projections.fold import fold
-from tests.engine.models.provider import Plan, Provider, provider, request_of
+from tests.engine.providers.provider import Plan, Provider, provider, request_of
 
 PASSING = ("reset", "cut", "408", "409", "429", "529", "500", "503", "truncated", "shape", "too long")
 LASTING = ("400",)

@@ -28,7 +28,7 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, AnswerUnanswered, CallFailed, ModelCalled
-from tests.engine.models.provider import Answer, Said, provider, request_of
+from tests.engine.providers.provider import Answer, Said, provider, request_of
 
 MEDIAN, SIGMA = 900, 0.8
 

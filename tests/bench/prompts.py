@@ -1,4 +1,4 @@
-"""How long the prompts of the execution tier are, in estimated tokens (engine/models/clients.py).
+"""How long the prompts of the execution tier are, in estimated tokens (engine/seams/tokens.py).
 
     python -m tests.bench.prompts          a few seconds
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from mage_es.engine.models.clients import estimated_tokens
+from mage_es.engine.seams.tokens import estimated_tokens
 from tests.engine.rules.composed import KINDS, Composed, episodes, questions
 
 

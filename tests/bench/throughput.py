@@ -36,8 +36,8 @@ from mage_es.engine.briefs import OntologyReply
 from mage_es.engine.commands import InduceOntology, OpenRun, PlanIteration
 from mage_es.engine.config import Config
 from mage_es.engine.loop import evaluate
-from mage_es.engine.models.openai_compatible import OPTIONS, OpenAICompatible
 from mage_es.engine.models.registry import Models
+from mage_es.engine.providers.openai_compatible import OpenAICompatible
 from mage_es.engine.run.directory import clock, create_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import open_world
@@ -108,7 +108,7 @@ class Timed:
     """A model; remembers of each task's calls when they began and ended, and every request."""
 
     def __init__(self, url: str) -> None:
-        self._model = OpenAICompatible(parse_spec(f"openai/exec?base_url={url}", known={"openai": OPTIONS}))
+        self._model = OpenAICompatible(parse_spec(f"openai/exec?base_url={url}"))
         self.name = self._model.name
         self.calls: dict[object, list[tuple[float, float]]] = defaultdict(list)
         self.requests: list[Request] = []

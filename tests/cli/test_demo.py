@@ -33,7 +33,7 @@ from mage_es.engine.study.commands.demo import (
     teach,
 )
 from tests.cli.conftest import Command
-from tests.engine.models.provider import provider
+from tests.engine.providers.provider import provider
 from tests.viewing.conftest import Looked, browser, look
 
 __all__ = ["browser", "look"]

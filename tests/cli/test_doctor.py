@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mage_es.engine.benchmarks.tasks import ROLES
-from tests.engine.models.provider import provider
+from tests.engine.providers.provider import provider
 
 Command = Callable[..., Any]
 

@@ -11,7 +11,7 @@ import pytest
 
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import QuestionPlanned, RunStarted
-from tests.engine.models.provider import Provider, provider
+from tests.engine.providers.provider import Provider, provider
 
 pytestmark = pytest.mark.slow
 

@@ -28,7 +28,7 @@ from mage_es.events.vocabulary import (
     ModelCalled,
     QuestionPlanned,
 )
-from tests.engine.models.provider import provider, request_of
+from tests.engine.providers.provider import provider, request_of
 
 pytestmark = pytest.mark.slow
 

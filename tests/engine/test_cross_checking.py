@@ -36,7 +36,7 @@ from mage_es.engine.viewing.show import show
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, ModelCalled
 from mage_es.projections.fold import fold
-from tests.engine.models.provider import Provider, provider
+from tests.engine.providers.provider import Provider, provider
 
 pytestmark = pytest.mark.slow
 

@@ -28,7 +28,7 @@ from mage_es.events.vocabulary import (
     QuestionPlanned,
 )
 from tests.bench.length import measured, never_stops, repeats_itself, thinks
-from tests.engine.models.provider import Answer, Provider, Said, provider, request_of
+from tests.engine.providers.provider import Answer, Provider, Said, provider, request_of
 
 pytestmark = pytest.mark.slow
 

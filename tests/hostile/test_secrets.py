@@ -20,7 +20,7 @@ from mage_es.engine.players.analogist.model import reply
 from mage_es.engine.players.reference.model import AUTHORS, read_brief
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import CallFailed, ModelCalled
-from tests.engine.models.provider import request_of
+from tests.engine.providers.provider import request_of
 from tests.hostile.server import Reply, Said, completion, embedding, failure, hostile, message
 
 pytestmark = pytest.mark.slow

@@ -20,7 +20,7 @@ from mage_es.engine.players.analogist.model import reply
 from mage_es.engine.players.reference.model import AUTHORS, read_brief
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import QuestionPlanned
-from tests.engine.models.provider import request_of
+from tests.engine.providers.provider import request_of
 from tests.hostile.attacks import TERMINAL
 from tests.hostile.server import Reply, Said, completion, failure, hostile
 from tests.paper_parts import PAPER_OPTIONS

@@ -13,7 +13,7 @@ import pytest
 from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
 
 from mage_es import Run, open_run
-from tests.engine.models.provider import Provider, provider
+from tests.engine.providers.provider import Provider, provider
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # Inspect's own
 

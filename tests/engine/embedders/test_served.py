@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 
 from mage_es.engine.embedders.hash import HashEmbedder
-from mage_es.engine.embedders.registry import OPTIONS, open_embedder
-from mage_es.engine.embedders.served import BATCH, EmbeddingsEndpoint, ServedEmbedder, open_served
+from mage_es.engine.embedders.registry import open_embedder
+from mage_es.engine.embedders.served import BATCH, ServedEmbedder
 from mage_es.engine.embedders.vectors import PROBES
 from mage_es.engine.models.retrying import RetryPolicy
+from mage_es.engine.providers.embeddings import EmbeddingsEndpoint
 from mage_es.engine.seams.faults import ModelFault
 from mage_es.engine.seams.metering import EmbeddingAttempt
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.seams.spec import parse_spec
 from mage_es.events.errors import BudgetReached, PrerequisiteError
-from tests.engine.models.provider import Provider, provider
+from tests.engine.providers.provider import Provider, provider
 from tests.hostile.server import Reply, Said, embedding, hostile
 
 QUICK = RetryPolicy(attempts=3, first_wait_s=0.001, longest_wait_s=0.002)
@@ -26,8 +27,9 @@ CANARY = "sk-canary-0123456789abcdef"
 
 
 def served(server: Provider, options: str = "") -> ServedEmbedder:
-    spec = parse_spec(f"openai/embed?base_url={server.openai_url}{options}", known=OPTIONS)
-    return open_served(spec, QUICK)
+    embedder = open_embedder(f"openai/embed?base_url={server.openai_url}{options}", retry_policy=QUICK)
+    assert isinstance(embedder, ServedEmbedder)
+    return embedder
 
 
 def test_vectors_are_the_servers_at_length_one_whatever_their_order_in_the_reply() -> None:
@@ -216,4 +218,4 @@ def test_a_count_of_tokens_that_no_ledger_can_add_up_is_malformed(tokens: object
         return Reply(200, embedding(said.body["input"]).body | {"usage": {"prompt_tokens": tokens, "total_tokens": 1}})
 
     with hostile(respond) as url, pytest.raises(ModelFault, match="usage"):
-        EmbeddingsEndpoint(parse_spec(f"openai/m?base_url={url}/v1", known={"openai": ("base_url",)})).embed(["a"])
+        EmbeddingsEndpoint(parse_spec(f"openai/m?base_url={url}/v1")).embed(["a"])

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mage_es.engine.briefs import PrinciplesBrief
-from mage_es.engine.models.clients import chat_of
 from mage_es.engine.rules.prompt import (
     Demonstration,
     Prompt,
@@ -18,7 +17,7 @@ from mage_es.engine.rules.prompt import (
     render_guidance,
     worked,
 )
-from mage_es.engine.seams.model import Request
+from mage_es.engine.seams.model import Request, chat_of
 
 SECTIONS = [
     Section("Solved earlier", [Quote("memory/1", "Question: 2 + 2?\nAnswer: 4"), Quote("memory/2", "3 + 3 = 6")]),

@@ -12,11 +12,11 @@ import pytest
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.config import Config
 from mage_es.engine.embedders.hash import HashEmbedder
-from mage_es.engine.embedders.registry import OPTIONS
-from mage_es.engine.embedders.served import Embedded, EmbeddingsEndpoint, ServedEmbedder
+from mage_es.engine.embedders.served import Embedded, ServedEmbedder
 from mage_es.engine.embedders.vectors import PROBES
 from mage_es.engine.models.registry import Models, open_models
 from mage_es.engine.models.retrying import RetryPolicy
+from mage_es.engine.providers.embeddings import EmbeddingsEndpoint
 from mage_es.engine.run.budget import Limits
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.pricing import Prices, read_prices
@@ -33,7 +33,7 @@ from mage_es.events.errors import BudgetReached, PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import CallFailed, EmbeddingCalled, Event, IterationClosed, ModelCalled
 from mage_es.projections.fold import State, fold
-from tests.engine.models.provider import Provider, provider
+from tests.engine.providers.provider import Provider, provider
 
 pytestmark = pytest.mark.slow
 
@@ -72,7 +72,7 @@ def at(server: Provider, config: Config) -> Config:
 
 def quick(server: Provider, config: Config, name: str = "") -> Models:
     """The models of a configuration, with an embedder that is tried again at once."""
-    spec = parse_spec(at(server, config).embedder, known=OPTIONS)
+    spec = parse_spec(at(server, config).embedder)
     embedder = ServedEmbedder(name or spec.text, EmbeddingsEndpoint(spec), QUICK)
     return open_models(config, has_guidance=True)._replace(embedder=embedder)
 
@@ -302,7 +302,7 @@ def test_a_key_that_a_server_repeats_is_in_no_event(
     canary = "sk-canary-0123456789abcdef"
     monkeypatch.setenv("EMBED_KEY", canary)
     with provider(faults=lambda number: "echo 500" if number in (2, 12) else "") as server:
-        spec = parse_spec(f"{at(server, config).embedder}&key_env=EMBED_KEY", known=OPTIONS)
+        spec = parse_spec(f"{at(server, config).embedder}&key_env=EMBED_KEY")
         embedder = ServedEmbedder(spec.text, EmbeddingsEndpoint(spec), QUICK)
         run = begin(tmp_path, config, open_models(config, has_guidance=True)._replace(embedder=embedder))
         assert server.asked[0].headers["authorization"] == f"Bearer {canary}"

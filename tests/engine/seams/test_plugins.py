@@ -18,6 +18,7 @@ from mage_es.engine.benchmarks.registry import names, open_benchmark, own_defaul
 from mage_es.engine.config import Config
 from mage_es.engine.embedders.registry import open_embedder
 from mage_es.engine.models.registry import open_model
+from mage_es.engine.providers.doctor import models, tasks
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.pricing import read_prices
 from mage_es.engine.run.runtime import Runtime
@@ -25,9 +26,8 @@ from mage_es.engine.run.world import reopen_world
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.plugins import installed, load, verb
 from mage_es.engine.search.registry import Searches
-from mage_es.engine.verbs.doctor import models, tasks
 from mage_es.engine.verbs.evolve import evolve
-from mage_es.engine.verbs.providers import room_for_briefs
+from mage_es.engine.verbs.preflight import room_for_briefs
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import MemoryAppended
@@ -295,7 +295,7 @@ def test_the_doctor_knows_the_model_of_another_package(install: Install) -> None
     install(PARTS, group="models", echo="my_plugin:Echo")
     found = [*models(Config(benchmark="wordmath", execution="echo/any?volume=11"), read_prices(None), calls=True)]
     assert [each.state for each in found if each.detail == "echo/any?volume=11"] == ["ok"]
-    assert room_for_briefs("echo/any?volume=11") == 0
+    assert room_for_briefs(open_model("echo/any?volume=11", "guidance")) == 0
 
 
 def test_another_packages_embedder_is_opened_by_its_name(install: Install) -> None:

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from mage_es.engine.run.telemetry import Outbox
 from mage_es.engine.served.tenants import Door
 from mage_es.engine.serving.app import App
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.proxy import Allowance
 from mage_es.engine.serving.server import listening, serve_until
-from mage_es.engine.telemetry.live import Outbox
 
 PATIENCE_S = 300.0
 """Longer than anything takes that goes well, on a machine ten times slower than ours."""

@@ -19,7 +19,7 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.serving.clients import OpenedRun
 from mage_es.engine.serving.open_run import open_run
 from mage_es.events.errors import UsageError
-from tests.engine.models.provider import provider
+from tests.engine.providers.provider import provider
 
 pytestmark = pytest.mark.slow
 

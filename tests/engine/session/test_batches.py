@@ -37,7 +37,7 @@ from mage_es.events.errors import BudgetReached, Interrupted, MageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import BatchSubmitted, CallFailed, Event, IterationClosed, ModelCalled
 from tests.engine.conftest import SMALL, never
-from tests.engine.models.provider import Answer, Provider, provider, request_of
+from tests.engine.providers.provider import Answer, Provider, provider, request_of
 from tests.engine.run.test_budget import PRICED
 from tests.paper_parts import PAPER_OPTIONS
 

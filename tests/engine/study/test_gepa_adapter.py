@@ -28,7 +28,7 @@ from mage_es.events.errors import BudgetReached, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, ModelCalled, QuestionPlanned, QuestionsReasked
 from tests.cli.conftest import Command, empty_folder, mage
-from tests.engine.models.provider import provider
+from tests.engine.providers.provider import provider
 from tests.engine.study.test_gepa import Obedient, Reflecting
 from tests.engine.study.test_ring import THINGS
 

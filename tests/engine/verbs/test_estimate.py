@@ -18,7 +18,7 @@ from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import QuestionPlanned
 from tests.engine.conftest import begin
-from tests.engine.models.provider import provider, request_of
+from tests.engine.providers.provider import provider, request_of
 from tests.paper_parts import PAPER_PARTS
 
 pytestmark = pytest.mark.slow

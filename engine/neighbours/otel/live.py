@@ -1,0 +1,191 @@
+"""What a process sends to a collector while it works.
+
+Rules
+    - It waits in the SDK's queues. If they are full, or the collector is away, it is lost: nothing else waits or fails.
+    - The trace of a request is that of its client, if its `traceparent` names one; what its client does not sample is
+      not sent, and its header goes on as it came.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from opentelemetry.sdk._logs import ReadWriteLogRecord
+from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
+from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+from opentelemetry.trace import get_current_span
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from mage_es.engine.neighbours.otel.otlp import (
+    PATIENCE_S,
+    SCOPE,
+    Meters,
+    event_of,
+    exporters,
+    resource_of,
+    span_of,
+    warnings_of,
+)
+from mage_es.engine.neighbours.otel.spans import (
+    NO_TEXTS,
+    TraceIds,
+    TraceSpan,
+    TraceVerdict,
+    Tracing,
+    Upstream,
+    feedback_verdict,
+    inference_spans,
+    told_by,
+)
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.runtime import Telemetry
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import FeedbackGiven, InferenceClosed, InferenceOpened, RequestShape
+from mage_es.projections.memory import MemoryRow
+
+TRACEPARENT = b"traceparent"
+_REMEMBERED = 2_048
+"""Inferences to whose spans feedback is still added."""
+_TURN_S = 0.5
+"""Seconds after which a log is read again."""
+_FLUSHED_AFTER = 256
+"""Events whose spans the queues surely hold."""
+
+
+class QueuedOutbox:
+    """What waits to be sent to a collector; made by `sending`, which closes it. Any thread may call it."""
+
+    def __init__(self, telemetry: Telemetry, run: str = "") -> None:
+        self._resource, self._has_texts = resource_of(run), telemetry.texts
+        spans, verdicts, metrics = exporters(telemetry.endpoint, PATIENCE_S)
+        self._stops: tuple[Callable[[], None], ...] = (spans.shutdown, verdicts.shutdown, metrics.shutdown)
+        self._spans, self._verdicts = BatchSpanProcessor(spans), BatchLogRecordProcessor(verdicts)
+        self._reader = PeriodicExportingMetricReader(metrics)
+        self._meters = Meters(self._reader, self._resource)
+        self._propagator, self._dice = TraceContextTextMapPropagator(), RandomIdGenerator()
+        self._known: OrderedDict[tuple[str, str], TraceIds] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def take(self, found: Iterable[TraceSpan | TraceVerdict]) -> None:
+        """Put spans and verdicts into the queues."""
+        for item in found:
+            if isinstance(item, TraceSpan):
+                self._meters.note(item)
+                self._spans.on_end(span_of(item, self._resource))
+            else:
+                self._verdicts.on_emit(ReadWriteLogRecord(event_of(item), self._resource, SCOPE))
+
+    def flush(self) -> None:
+        """Wait until what is in the queues was sent, or given up."""
+        self._spans.force_flush()
+        self._verdicts.force_flush()
+
+    def begin(self, headers: Mapping[str, str]) -> TraceIds | None:
+        """Return the ids of a request with these headers, None if its client does not sample its trace."""
+        client = get_current_span(self._propagator.extract(headers)).get_span_context()
+        if client.is_valid and not client.trace_flags.sampled:
+            return None
+        own = (self._dice.generate_span_id().to_bytes(8) for _ in range(3))
+        if client.is_valid:
+            return TraceIds(client.trace_id.to_bytes(16), client.span_id.to_bytes(8), *own)
+        return TraceIds(self._dice.generate_trace_id().to_bytes(16), b"", *own)
+
+    @staticmethod
+    def parent_of(ids: TraceIds) -> tuple[bytes, bytes]:
+        """Return the header by which the upstream's spans are below our chat."""
+        return TRACEPARENT, f"00-{ids.trace_id.hex()}-{ids.chat.hex()}-01".encode()
+
+    def request(
+        self,
+        ids: TraceIds,
+        run: str,
+        address: str,
+        shape: RequestShape,
+        opened: InferenceOpened | None,
+        closed: InferenceClosed,
+        end_us: int,
+        *,
+        row: Callable[[str], MemoryRow],
+    ) -> None:
+        """Send a request to a served run, answered by an upstream at an address, that has ended; one that is not on
+        record has not been `opened`. `row` gives a memory that it was shown."""
+        if shape == "search":
+            ids = ids._replace(chat=ids.request)  # it calls no model, so feedback is about the call itself
+        if opened:
+            with self._lock:
+                self._known[run, opened.inference] = ids
+                if len(self._known) > _REMEMBERED:
+                    self._known.popitem(last=False)
+        about = ids, opened, closed, end_us, Upstream(run, address)
+        says = {name: told_by(row(name)) for name in opened.memories} if opened and self._has_texts else NO_TEXTS
+        self.take(inference_spans(*about, shape=shape, has_texts=self._has_texts, says=says))
+
+    def feedback(self, run: str, said: FeedbackGiven, at_us: int) -> None:
+        """Send what a client said of an inference, as a verdict on its chat if that is remembered."""
+        ids = self._known.get((run, said.inference))
+        self.take([feedback_verdict(ids, said, at_us, has_texts=self._has_texts)])
+
+    @contextmanager
+    def following(self, run: Run) -> Iterator[None]:
+        """Send what a run records within the block, without texts, from a thread that reads its log."""
+        reader, is_over = LogReader(run.log_path, opened=False), threading.Event()
+        tracing = Tracing(reader.log_id, reader.run)
+        for record in reader.records():
+            deque(tracing.take(record), 0)  # recorded before, so only to know what the rest belongs to
+
+        def follow() -> None:
+            since, is_last = reader.head.seq + 1, False
+            while not is_last:
+                is_last = is_over.wait(_TURN_S)
+                reader.refresh()
+                for record in reader.records(since=since):
+                    self.take(tracing.take(record))
+                    if record.seq % _FLUSHED_AFTER == 0:
+                        self.flush()
+                self.flush()
+                since = reader.head.seq + 1
+            self.take(tracing.rest())
+
+        thread = threading.Thread(target=follow, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            thread.join(PATIENCE_S)
+
+    def close(self) -> None:
+        """Send what waits, for some seconds at most."""
+        ends = (self._spans.shutdown, self._verdicts.shutdown, self._reader.shutdown)
+        threads = [threading.Thread(target=end, daemon=True) for end in ends]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(PATIENCE_S / len(threads))
+        for thread, stop in zip(threads, self._stops, strict=True):
+            if thread.is_alive():  # nothing more is tried, so it soon ends
+                stop()
+                thread.join(PATIENCE_S)
+
+
+@contextmanager
+def sending(telemetry: Telemetry, say: Callable[[str], None], *, run: str = "") -> Iterator[QueuedOutbox]:
+    """Send what is taken within the block; `say` gets the first problem, and no other."""
+    said = list[str]()
+
+    def tell(problem: str) -> None:
+        if not said:
+            said.append(problem)
+            say(f"{telemetry.endpoint} takes no telemetry, which is lost; all else goes on: {problem}")
+
+    with warnings_of(tell):
+        outbox = QueuedOutbox(telemetry, run)
+        try:
+            yield outbox
+        finally:
+            outbox.close()

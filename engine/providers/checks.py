@@ -1,0 +1,202 @@
+"""The doctor's checks of a provider: is the model served, is its context long enough, does it answer, and in the right
+form?
+
+Rules
+    - Few requests per tier: its models; a run's first prompts (trials.py), each again if a run would ask again; a small
+      typed reply. None is retried, and none follows a failure.
+    - A check never raises: a problem is a failed check with its remedy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from mage_es.engine.config import Config
+from mage_es.engine.providers.llamacpp import LlamaCpp
+from mage_es.engine.providers.served import GREETING, ListedModels, ServedModel, trial_cost
+from mage_es.engine.providers.trials import DoctorCheck, FirstPrompt, outcome_of
+from mage_es.engine.seams.faults import Fault, ModelFault, shortened
+from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Completion, Model, Request, asked_again, reason_of
+from mage_es.engine.seams.spec import ModelSpec
+from mage_es.events.vocabulary import Tier
+
+_LETTERS_OF_A_TOKEN = 3
+"""A low average, so that prompts are overestimated rather than underestimated."""
+_LETTERS_OF_A_MEMORY = 800
+_LETTERS_OF_A_PRINCIPLE = 200
+_LETTERS_BESIDE = 3_000
+"""Characters of a prompt without retrieved text: question, template, skill, format."""
+_LEAST_BRIEF = 4_000
+"""Tokens of the shortest brief with room for one whole question, its reply and the instruction."""
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """The typed reply of a trial. Only a provider that enforces the schema answers a greeting with it."""
+
+    greeting: str
+    letters: int
+
+
+def check_provider(
+    model: ServedModel, tier: Tier, config: Config, first: Sequence[FirstPrompt]
+) -> Iterator[DoctorCheck]:
+    """Check the model of a tier; `first` are the prompts of its trial."""
+    name, spec = f"{tier} endpoint", model.spec
+    try:
+        served = model.listed()
+    except ModelFault as error:
+        if error.fault.kind != "missing":
+            yield _failed(name, model, error.fault)
+            return
+        yield DoctorCheck(name, "ok", f"{model.url} does not list its models")
+        served = ListedModels({})
+    else:
+        if (found := served.find(spec.model)) is None:
+            detail = f"{model.url} does not serve {spec.model}.{served.nearest(spec.model)}"
+            yield DoctorCheck(name, "failed", detail, "Correct the model's name, or serve that model.")
+            return
+        yield DoctorCheck(name, "ok", f"{model.url} serves {found}")
+    if served.context(spec.model) or "context" in spec.options:
+        yield _context(spec, tier, config, served.context(spec.model))
+    yield from _trials(model, tier, first)
+
+
+def check_loaded(model: LlamaCpp, tier: Tier, config: Config, first: Sequence[FirstPrompt]) -> Iterator[DoctorCheck]:
+    """Check a model that is in memory: is its context long enough, and does it answer?"""
+    spec = model.spec._replace(options={**model.spec.options, "context": str(model.loading.context)})
+    yield _context(spec, tier, config, model.loading.trained)
+    yield from _trials(model, tier, first)
+
+
+async def _came_of(model: Model, request: Request) -> Completion | Fault:
+    try:
+        return await model.complete(request)
+    except ModelFault as error:
+        return error.fault
+
+
+def _context(spec: ModelSpec, tier: Tier, config: Config, listed: int) -> DoctorCheck:
+    """Check that a model's context has room for the configuration's prompts and replies; its provider says `listed`."""
+    context = spec.whole("context", 0) or listed
+    reply, prompt = _tokens_needed(tier, config)
+    name, shown = f"{tier} context", f"{context} tokens; a reply takes up to {reply}, a full prompt about {prompt}"
+    if listed and context > listed:
+        remedy = f"Set context={listed} in the spec, or serve the model with a longer context."
+        return DoctorCheck(name, "failed", f"context={context}, but the provider serves {listed}", remedy)
+    if context >= reply + prompt:
+        return DoctorCheck(name, "ok", shown)
+    shorter = ", or make --max-tokens or --bundle smaller" if tier == "execution" else ""
+    if tier == "guidance":
+        shorter = "; briefs are cut to what there is room for"
+    remedy = f"{_longer(spec, reply + prompt, listed=listed)}{shorter}."
+    # A brief is cut to the available room; an answer prompt drops as many memories as it must, and its reply gets what
+    # is left.
+    least = reply + _LEAST_BRIEF if tier == "guidance" else reply // 4 + _LETTERS_BESIDE // _LETTERS_OF_A_TOKEN
+    is_hopeless = context <= least
+    return DoctorCheck(name, "failed" if is_hopeless else "optional", shown, remedy)
+
+
+def _longer(spec: ModelSpec, needed: int, *, listed: int) -> str:
+    """Return how to get a context of this many tokens. A server that lists no context is most often Ollama."""
+    if spec.provider == "llamacpp" and listed >= needed:
+        return f"Set context={needed} in the spec"
+    if spec.provider in ("anthropic", "llamacpp"):
+        return f"Choose a model with a context of at least {needed} tokens"
+    if listed >= needed:
+        return f"Set context={needed} in the spec: the provider serves {listed}"
+    how = f"vLLM: --max-model-len {needed}" if listed else f"Ollama: OLLAMA_CONTEXT_LENGTH={needed}"
+    said = f", and set context={needed} in the spec" if "context" in spec.options else ""
+    return f"Serve the model with a longer context ({how}){said}"
+
+
+def _tokens_needed(tier: Tier, config: Config) -> tuple[int, int]:
+    """Return the tokens of the longest reply, and of a full prompt (estimated)."""
+    if tier == "judge":
+        return MAX_TOKENS, _LETTERS_BESIDE // _LETTERS_OF_A_TOKEN
+    if tier == "guidance":
+        return MAX_TOKENS, config.guidance_context
+    memories = config.bundle * (config.reasoning_cap + _LETTERS_OF_A_MEMORY)
+    letters = memories + config.principles_per_skill * _LETTERS_OF_A_PRINCIPLE + _LETTERS_BESIDE
+    return config.max_tokens, letters // _LETTERS_OF_A_TOKEN
+
+
+def _trials(model: ServedModel | LlamaCpp, tier: Tier, first: Sequence[FirstPrompt]) -> Iterator[DoctorCheck]:
+    """Yield whether the model answers, and for tiers with typed replies, whether it keeps to the schema."""
+    tried, typed = asyncio.run(_ask(model, tier, first))
+    said = [reply for replies in tried for reply in replies]
+    if came := [reply for reply in (*said, typed) if isinstance(reply, Completion)]:
+        yield DoctorCheck(f"{tier} trial", "ok", trial_cost(came))
+    for number, (prompt, replies) in enumerate(zip(first, tried, strict=False), start=1):
+        name = f"{tier} reply" if len(first) == 1 else f"{tier} reply {number}"
+        if isinstance(last := replies[-1], Fault):
+            yield _failed(name, model, last)
+        else:
+            whole = [reply for reply in replies if isinstance(reply, Completion)]
+            yield outcome_of(name, prompt, tier, whole[0], again=last if whole[1:] else None)
+    if typed is not None:
+        yield _typed(f"{tier} typed reply", model, typed)
+
+
+async def _ask(
+    model: ServedModel | LlamaCpp, tier: Tier, first: Sequence[FirstPrompt]
+) -> tuple[list[list[Completion | Fault]], Completion | Fault | None]:
+    """Return the outcomes of the first prompts up to one that fails, and of a small typed reply if the tier has
+    them."""
+    tried = list[list[Completion | Fault]]()
+    try:
+        for prompt in first:
+            said = await _came_of(model, prompt.request)
+            tried.append([said])
+            if isinstance(said, Fault):
+                again = prompt.request if said.kind == "no_room" else None
+            else:
+                again = asked_again(prompt.request, said, most=RAISE * prompt.request.max_tokens)
+            if again:
+                tried[-1].append(await _came_of(model, again))
+            if isinstance(tried[-1][-1], Fault):
+                return tried, None
+        if tier == "execution" or model.spec.options.get("structured") == "none":
+            return tried, None
+        schema = msgspec.json.encode(msgspec.json.schema(Trial)).decode()
+        return tried, await _came_of(model, Request(prompt=GREETING, reply_schema=schema))
+    finally:
+        if isinstance(model, ServedModel):  # whose client belongs to this loop
+            await model.close()
+
+
+def _typed(name: str, model: ServedModel | LlamaCpp, reply: Completion | Fault) -> DoctorCheck:
+    if isinstance(reply, Fault):
+        found = _failed(name, model, reply)
+        remedy = f"{found.remedy} If the server does not support typed replies, set structured=none."
+        return msgspec.structs.replace(found, remedy=remedy)
+    if reason := reason_of(reply):
+        remedy = "Set thinking=off in its spec, or structured=none if the form is what it fails at."
+        return DoctorCheck(name, "optional", f"a small typed reply came back {reason}", remedy)
+    try:
+        msgspec.json.decode(reply.text, type=Trial)
+    except msgspec.DecodeError:
+        remedy = (
+            "The server ignores response_format, so replies have the right form only by luck: use a server that "
+            "enforces it (vLLM 0.6, Ollama 0.5 or newer), or try structured=json_object."
+        )
+        detail = f"the request had a schema, and the reply is free text: {shortened(reply.text)[:60]!r}"
+        return DoctorCheck(name, "optional", detail, remedy)
+    return DoctorCheck(name, "ok", "it keeps to the requested schema")
+
+
+def _failed(name: str, model: ServedModel | LlamaCpp, fault: Fault) -> DoctorCheck:
+    variable = model.spec.options.get("key_env", getattr(model, "KEY", ""))
+    remedies = {
+        "connection": "Start the server, or correct its address (base_url).",
+        "timeout": "Wait until the server has loaded its model, or correct its address (base_url).",
+        "denied": f"Check the key in the environment variable {variable} and its permissions.",
+        "missing": "Correct the model's name or the address (base_url).",
+        "busy": "Wait and try again; a run waits by itself.",
+        "too_long": "Set a longer context in its spec, or shorten the prompts: --bundle shows fewer memories.",
+        "malformed": "Correct the address (base_url); most servers expect it to end in /v1.",
+    }
+    remedy = remedies.get(fault.kind, "Fix what the provider complains about.")
+    return DoctorCheck(name, "optional" if fault.kind == "busy" else "failed", fault.message, remedy)

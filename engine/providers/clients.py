@@ -1,0 +1,284 @@
+"""What the official clients of providers have in common: a key from the environment, and one tree of errors.
+
+The clients of OpenAI and Anthropic come from the same generator: here their errors become faults, and their replies,
+which they do not check against a type, are read into types.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from codecs import BOM_UTF8
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Annotated, Any, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import getproxies_environment, proxy_bypass
+
+import msgspec
+
+from mage_es.engine.seams.extraction import without_reasoning
+from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened, without_key
+from mage_es.engine.seams.model import MOST_TOKENS, Request
+from mage_es.engine.seams.replies import in_words
+from mage_es.engine.seams.spec import ModelSpec
+from mage_es.engine.seams.tokens import estimated_tokens
+from mage_es.events.errors import PrerequisiteError
+
+TIMEOUT = 600.0
+"""Seconds for one whole reply of a model."""
+Tokens = Annotated[int, msgspec.Meta(ge=0, le=MOST_TOKENS)]
+"""The most tokens that a provider may report for a call."""
+MOST_BYTES = 2**26
+"""Most bytes of a whole response: many times those of the longest reply, or of a batch of vectors."""
+Form = TypeVar("Form")
+OPENAI = "OPENAI_API_KEY", "https://api.openai.com/v1"
+"""Where a key is, and the address, of the provider whose protocol others speak."""
+SYSTEMS = ("apart", "joined")
+"""Where the system message goes: the values of the option `system`."""
+
+
+def key_of(spec: ModelSpec, variable: str, *, needed: bool) -> str:
+    """Return the key in the environment without surrounding blanks, "" if none is needed. Raises `PrerequisiteError` if
+    it is missing, or cannot be sent, since a client's own error would show the key."""
+    variable = spec.options.get("key_env", variable)
+    key = os.environ.get(variable, "").strip()
+    if not key and (needed or "key_env" in spec.options):
+        raise PrerequisiteError(f"{spec.text} needs a key: export {variable}=...")
+    if not (key.isascii() and key.isprintable()):
+        raise PrerequisiteError(
+            f"The key in {variable} cannot be sent: it holds a line break, or a character that no key contains. "
+            f"Copy it again: export {variable}=..."
+        )
+    return key
+
+
+def require_package(spec: ModelSpec, package: str) -> None:
+    """Raise `PrerequisiteError` if a provider's package is missing, without taking the seconds to import it; the extra
+    that installs it has the provider's name."""
+    try:
+        is_there = find_spec(package) is not None
+    except (ImportError, ValueError):  # it was removed from the table of modules
+        is_there = False
+    if not is_there:
+        raise PrerequisiteError(
+            f"{spec.text} needs the package {package}: python -m pip install 'mage-es[{spec.provider}]'"
+        )
+
+
+def worded(request: Request, *, is_enforced: bool) -> Request:
+    """Return a request that describes the form of its reply in words, if the provider does not enforce the schema."""
+    form = "" if is_enforced else in_words(request.reply_schema)
+    return msgspec.structs.replace(request, prompt=f"{request.prompt}\n\n{form}") if form else request
+
+
+def heard(said: str, aside: str, *, output_tokens: int, told: int | None) -> tuple[str, int]:
+    """Return a reply's text without its thinking, and the tokens of the thinking: as reported, or else by its share of
+    characters; never more than `output_tokens`, which include them. `aside` is thinking that the provider keeps
+    separate from the text."""
+    text = without_reasoning(said)
+    text = text if text == said else text.lstrip()
+    hidden = len(aside) + len(said) - len(text)
+    tokens = told or (round(output_tokens * hidden / (hidden + len(text))) if hidden else 0)
+    return text, min(tokens, output_tokens)
+
+
+def budget_of(thinking: int, request: Request) -> int:
+    """Return the thinking tokens, from the budget in a spec: a quarter of the limit is left for the answer."""
+    return min(thinking, request.max_tokens * 3 // 4)
+
+
+def template_of(thinking: str | int, request: Request) -> dict[str, Any]:
+    """Return the arguments of a chat template that say whether to think, the budget by its name in Qwen's templates."""
+    if isinstance(thinking, int):
+        return {"enable_thinking": True, "thinking_budget": budget_of(thinking, request)}
+    return {} if thinking == "auto" else {"enable_thinking": thinking == "on"}
+
+
+def require_way_out(name: str) -> None:
+    """Raise `PrerequisiteError` if a proxy or certificate variable is unusable, since clients read them.
+
+    An address is not shown: it may contain a password.
+    """
+    import httpx2
+
+    try:
+        httpx2.Client().close()  # the providers' clients complain a second time when they are discarded half built
+    except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:
+        why = shortened(str(error)) if isinstance(error, ImportError | OSError) else "an address is none"
+        raise PrerequisiteError(
+            f"{name} cannot be called with the network settings of the environment: {why}. Correct or unset "
+            "HTTP_PROXY, "
+            "HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE."
+        ) from None
+
+
+def client_of(named: str, name: str, *, url: str, key: str, timeout: float, silence: float) -> Any:
+    """Return a provider's client, `named` as in openai.AsyncOpenAI, for the model `name`. It makes one attempt, and
+    limits no connections but keeps idle ones, since `RetryingClient` limits the calls in flight."""
+    import httpx2
+
+    require_way_out(name)
+    package, _, kind = named.partition(".")
+    library = import_module(package)
+    http = library.DefaultAsyncHttpxClient if kind.startswith("Async") else library.DefaultHttpxClient
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60.0)
+    return getattr(library, kind)(
+        api_key=key or "none",
+        base_url=url,
+        max_retries=0,
+        timeout=httpx2.Timeout(timeout, connect=min(10.0, timeout), read=silence),
+        http_client=http_client(http, limits=limits),
+    )
+
+
+def http_client(kind: type[Form], **options: Any) -> Form:
+    """Return an HTTP client for a provider, of the synchronous or the asynchronous `kind`.
+
+    It follows no redirect, which could take prompts and key to another host, or from TLS to plain text; and it reads no
+    reply of more than `MOST_BYTES`. Replies are requested uncompressed, so that the bytes counted are those held in
+    memory.
+    """
+    import httpx2
+
+    class Bounded(httpx2.SyncByteStream, httpx2.AsyncByteStream):
+        def __init__(self, stream: Any) -> None:
+            self._stream, self._left = stream, MOST_BYTES
+
+        def __iter__(self) -> Iterator[bytes]:
+            return map(self._counted, self._stream)
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            async for piece in self._stream:
+                yield self._counted(piece)
+
+        def _counted(self, piece: bytes) -> bytes:
+            if self._left == MOST_BYTES:  # a byte order mark would take a stream's first event with it
+                piece = piece.removeprefix(BOM_UTF8)
+            self._left -= len(piece)
+            if self._left < 0:
+                raise ModelFault(Fault("malformed", f"the reply has more than {MOST_BYTES} bytes"))
+            return piece
+
+        def close(self) -> None:
+            self._stream.close()
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    def checked(response: Any) -> None:
+        if response.has_redirect_location:
+            said = shortened(response.headers["location"].partition("?")[0])
+            told = f"the server redirects to {said}, which is not followed: if that is right, give it as base_url"
+            raise ModelFault(Fault("missing", told, response.status_code))
+        if (coding := response.headers.get("content-encoding", "identity")) != "identity":
+            raise ModelFault(Fault("malformed", shortened(f"the reply is compressed, unasked ({coding})")))
+        response.encoding = "utf-8"  # the header may name something that is not a text encoding, such as `hex`
+        response.stream = Bounded(response.stream)
+
+    async def checked_later(response: Any) -> None:
+        checked(response)
+
+    hook = checked_later if issubclass(kind, httpx2.AsyncClient) else checked
+    made: Any = kind
+    plain = {"accept-encoding": "identity"}
+    client: Form = made(follow_redirects=False, headers=plain, event_hooks={"response": [hook]}, **options)
+    return client
+
+
+@contextmanager
+def as_faults(client: ModuleType, *, url: str, key: str, silence: float) -> Iterator[None]:
+    """Turn every error that a client raises in the block into a `ModelFault` that does not contain the key.
+
+    `client` is the module whose errors these are (`openai` or `anthropic`), `silence` the longest wait for a piece of
+    the reply, in seconds.
+    """
+    import httpx2
+
+    raised: Any = client
+    try:
+        yield
+    except raised.APITimeoutError as error:
+        if isinstance(error.__cause__, httpx2.ConnectTimeout):
+            raise ModelFault(Fault("connection", _safe(unconnected(url), key))) from None
+        raise ModelFault(Fault("timeout", _safe(str(error), key))) from None
+    except raised.APIStatusError as error:
+        after, date = (error.response.headers.get(name) for name in ("retry-after", "date"))
+        words = _safe(_words(error), key)
+        raise ModelFault(fault_of_status(error.status_code, words, retry_after=after, date=date)) from None
+    except raised.APIConnectionError as error:
+        if isinstance(error.__cause__, ModelFault):  # of `http_client`
+            fault = error.__cause__.fault
+            raise ModelFault(fault._replace(message=_safe(fault.message, key))) from None
+        words = f"{url}{_by_proxy(url)}: {error.__cause__ or error}"
+        raise ModelFault(Fault("connection", _safe(words, key))) from None
+    # Clients wrap what goes wrong before a reply begins, but not what breaks a reply off.
+    except httpx2.TimeoutException:
+        raise ModelFault(Fault("timeout", f"nothing more within {silence:g} s")) from None
+    except httpx2.TransportError as error:
+        raise ModelFault(Fault("connection", _safe(f"{url}: {error}", key))) from None
+    except (raised.APIError, ValueError, RecursionError) as error:  # the last one: JSON that is nested too deeply
+        raise ModelFault(Fault("malformed", _safe(str(error), key))) from None
+
+
+def read_as(form: type[Form], reply: object, *, what: str) -> Form:
+    """Return a reply read as `form`; `what` says what it should be. Raises `ModelFault` for any other shape."""
+    try:
+        return msgspec.convert(reply, form, from_attributes=True)
+    except msgspec.ValidationError as error:
+        raise ModelFault(Fault("malformed", f"the reply is no {what}: {error}")) from None
+
+
+def unconnected(url: str) -> str:
+    """Return what to check if no connection was made in time, as happens if a port without TLS is addressed with
+    TLS."""
+    secure = ", and whether TLS is spoken there (if not, it is http://)" if url.startswith("https:") else ""
+    return f"no connection to {url}{_by_proxy(url)} in time: check host and port{secure}"
+
+
+def _safe(words: str, key: str) -> str:
+    return shortened(without_key(words, key))
+
+
+def _by_proxy(url: str) -> str:
+    """Return which proxy is used, by its variable: a proxy is a common mistake with a server on a local network."""
+    address, proxies = urlsplit(url), getproxies_environment()
+    host, used = address.hostname or "", next((name for name in (address.scheme, "all") if proxies.get(name)), "")
+    if not used or proxy_bypass(host):
+        return ""
+    return f" (through {used.upper()}_PROXY; NO_PROXY={host} goes without)"
+
+
+def _words(error: Any) -> str:
+    """Return what a provider says in the body of an error, or else the client's own words."""
+    said = error.body
+    for name in ("error", "message", "detail"):
+        said = said[name] if isinstance(said, dict) and name in said else said
+    return said if isinstance(said, str) and said.strip() else str(error.message)
+
+
+_CONTEXT = re.compile(r"context (?:length|window|size|limit)\D{0,40}(\d{3,7})")
+_LEAST = 4
+"""The share of a reply's limit that must be left: with less, replies would be cut more often than not."""
+
+
+def fitting(request: Request, context: int) -> int:
+    """Return the most tokens that a reply may have beside its prompt within `context` tokens (0: no limit). Raises a
+    `ModelFault` of kind `too_long` if that is less than a quarter of what was asked for."""
+    if not context:
+        return request.max_tokens
+    given = estimated_tokens(request.text)
+    room = min(request.max_tokens, context - given)
+    if room < request.max_tokens // _LEAST:
+        told = f"an estimated {given} tokens and a reply of up to {request.max_tokens} do not fit the {context} allowed"
+        raise ModelFault(Fault("too_long", told))
+    return room
+
+
+def told_context(refusal: str) -> int:
+    """Return the context that a provider names when it refuses a request as too long, 0 if it names none."""
+    found = _CONTEXT.search(refusal)
+    return int(found[1]) if found else 0

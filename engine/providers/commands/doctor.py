@@ -1,0 +1,96 @@
+"""`mage-es doctor`: what a run needs from its tasks, this machine and its models, and how to fix what is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mage_es.cli.completion import benchmarks
+from mage_es.cli.options import examples, takes
+from mage_es.cli.output import Output, TextTable
+from mage_es.cli.settings import Settings
+from mage_es.events.errors import PrerequisiteError
+
+if TYPE_CHECKING:
+    from mage_es.engine.verbs.data import DataReport
+
+EXAMPLES = examples(
+    "mage-es doctor",
+    "mage-es doctor my.jsonl --scorer number --no-calls",
+    "mage-es doctor my.jsonl --columns question=text,answer=label --execution"
+    " 'openai/qwen3?base_url=http://localhost:8000/v1'",
+)
+
+_WORDS = {"ok": "ok", "optional": "missing", "failed": "FAILED"}
+
+
+@takes(
+    *("seed", "held_out", "anchors", "execution", "guidance", "judge", "embedder"),
+    *("max_tokens", "bundle", "prices", "runs_dir", "data_dir"),
+    own_tasks=True,
+)
+def doctor(
+    benchmark: Annotated[
+        str | None,
+        typer.Argument(
+            help="Benchmark, or file of your own tasks, which gives the first prompts, too. [default: wordmath]",
+            autocompletion=benchmarks,
+        ),
+    ] = None,
+    *,
+    settings: Settings,
+    out: Output,
+    calls: Annotated[bool, typer.Option("--calls/--no-calls", help="Put a run's first prompts to its models.")] = True,
+) -> None:
+    """Check what a run needs from its tasks, from this machine and from its models.
+
+    Of tasks that you name: how a run would divide them, which column has which role, what is left out and why, and
+    what gives answers away. Packages, disk and clock; for each model its key, endpoint, name, context,
+    price, typed replies, and its replies to a run's first prompts, the learner's to three: is each whole, how long did
+    the model think, is an answer found in it, is it one of the labels, and right? Exits with 4 if a run could not
+    start, or no answer came.
+    """
+    from mage_es.engine.providers.doctor import asked, diagnose
+    from mage_es.engine.run.directory import clock
+
+    config = settings.config(benchmark="wordmath")
+    if calls and (remote := asked(config)):
+        out.say(f"Asking {', '.join(remote)}: a run's first prompts, which may take minutes (--no-calls skips it).\n")
+    found = diagnose(
+        config,
+        runs_dir=settings.runs_dir,
+        data_dir=settings.data_dir,
+        clock=clock,
+        prices=settings.prices(),
+        calls=calls,
+    )
+    named = settings.entries["benchmark"].value
+    tasks = found.tasks if named else None
+    rows = [(check.name, _WORDS[check.state], check.detail) for check in found.checks]
+    out.report(found, TextTable("", ("check", "result", "detail"), rows), *(_division(tasks) if tasks else ()))
+    for check in found.checks:
+        if check.remedy:
+            out.say(f"{check.name}: {check.remedy}")
+    for said in (*tasks.leaks, *tasks.said) if tasks else ():
+        out.say(said)
+    flags = settings.flags()
+    words = [str(flags.pop("benchmark"))] if "benchmark" in flags else []
+    if any(check.state == "failed" for check in found.checks):
+        out.next(settings.again("doctor", *words, names=tuple(flags)))
+        raise typer.Exit(PrerequisiteError.exit_code)
+    out.next(settings.again("evolve", *words, names=tuple(flags)) if named else "mage-es demo")
+
+
+def _division(tasks: DataReport) -> list[TextTable]:
+    """Return tables of what a run would make of columns and of tasks that repeat one another."""
+    parts = []
+    if tasks.columns:
+        roles = [(row.role, row.column or f"none{f': {row.why}' if row.why else ''}") for row in tasks.columns]
+        parts.append(TextTable("Columns", ("role", "column"), roles))
+    if tasks.left_out:
+        parts.append(TextTable("Left out", ("id", "because"), [(one.id, str(one)) for one in tasks.left_out]))
+    if tasks.groups:
+        alike = [(", ".join(group),) for group in tasks.groups]
+        parts.append(TextTable("Near-duplicates, each group in one split", ("ids",), alike))
+    return parts

@@ -1,0 +1,160 @@
+"""What models behind a server have in common: attempts by their provider's client, and what the server says of itself.
+
+Rules
+    - The client makes one attempt: engine/models/retrying.py makes the others, so that each is recorded.
+    - A whole reply must arrive within `timeout` seconds, so that a trickling server cannot hold up a call for ever.
+    - The models of a server are asked for in one request of at most `TIMEOUT_S` seconds, without retries. The key is
+      cut out of every message before it is shown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from importlib import import_module
+from typing import Any, ClassVar, NamedTuple
+
+import msgspec
+
+from mage_es.engine.providers.clients import (
+    TIMEOUT,
+    as_faults,
+    client_of,
+    http_client,
+    key_of,
+    require_package,
+    unconnected,
+)
+from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened, without_key
+from mage_es.engine.seams.model import Completion, Preflight, Request
+from mage_es.engine.seams.spec import ModelSpec
+from mage_es.events.errors import PrerequisiteError, nearest
+
+TIMEOUT_S = 10.0
+GREETING = "Say hello in one word."
+
+
+class ListedModels(NamedTuple):
+    """The models that a server lists: id -> context length in tokens, 0 if it does not say."""
+
+    contexts: Mapping[str, int]
+
+    def find(self, model: str) -> str | None:
+        """Return the id under which a model is served: its own, or a dated or tagged form of it."""
+        if model in self.contexts:
+            return model
+        forms = (f"{model}:latest", f"models/{model}")
+        return next((name for name in self.contexts if name in forms or name.startswith(f"{model}-20")), None)
+
+    def context(self, model: str) -> int:
+        """Return the context of a model, 0 if unknown."""
+        return self.contexts.get(self.find(model) or "", 0)
+
+    def nearest(self, model: str) -> str:
+        return nearest(model, list(self.contexts)[:200])
+
+
+class ServedModel(Preflight):
+    """A model behind the server at `url`. A provider's class names the module of its client and the client there, the
+    variable of its key, its own address, and below an address the path of its list of models."""
+
+    PACKAGE: ClassVar[str]
+    CLIENT: ClassVar[str]
+    KEY: ClassVar[str]
+    URL: ClassVar[str]
+    LIST: ClassVar[str]
+
+    def __init__(self, spec: ModelSpec) -> None:
+        require_package(spec, self.PACKAGE)
+        self.name, self.spec = spec.text, spec
+        self.url = spec.options.get("base_url", self.URL).rstrip("/")
+        self.key = key_of(spec, self.KEY, needed=self.url == self.URL)
+        self._timeout = self._silence = spec.seconds("timeout", TIMEOUT)
+        self._thinking = spec.thinking()
+        self._client: Any = None
+
+    async def complete(self, request: Request) -> Completion:
+        raise NotImplementedError
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[Any]:
+        """Yield the client, for at most `timeout` seconds; what it raises becomes a `ModelFault`."""
+        if self._client is None:
+            times = {"timeout": self._timeout, "silence": self._silence}
+            self._client = client_of(f"{self.PACKAGE}.{self.CLIENT}", self.name, url=self.url, key=self.key, **times)
+        try:
+            async with asyncio.timeout(self._timeout):
+                with as_faults(import_module(self.PACKAGE), url=self.url, key=self.key, silence=self._silence):
+                    yield self._client
+        except TimeoutError:
+            raise ModelFault(Fault("timeout", f"no whole reply within {self._timeout:g} s")) from None
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    def _headers(self) -> dict[str, str]:
+        """Return what a request for the list of models carries with a key."""
+        return {"authorization": f"Bearer {self.key}"}
+
+    def listed(self) -> ListedModels:
+        """Raises `ModelFault`."""
+        import httpx2
+
+        try:
+            with http_client(httpx2.Client, timeout=TIMEOUT_S) as client:
+                reply = client.get(self.url + self.LIST, headers=self._headers() if self.key else {})
+            said = without_key(reply.text, self.key)
+            rows = [] if reply.is_error else _rows(msgspec.json.decode(said))
+        except httpx2.ConnectTimeout:
+            raise ModelFault(Fault("connection", shortened(unconnected(self.url)))) from None
+        except httpx2.TimeoutException:
+            raise ModelFault(Fault("timeout", f"{self.url} does not answer within {TIMEOUT_S:g} s")) from None
+        except httpx2.HTTPError as error:
+            raise ModelFault(Fault("connection", without_key(shortened(f"{self.url}: {error}"), self.key))) from None
+        except (ImportError, OSError, httpx2.InvalidURL):
+            told = "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or SSL_CERT_FILE has a value that cannot be used"
+            raise ModelFault(Fault("connection", f"{self.url}: {told}")) from None
+        except (ValueError, msgspec.DecodeError) as error:
+            raise ModelFault(Fault("malformed", f"{self.url} does not speak the protocol: {error}")) from None
+        if reply.is_error:
+            raise ModelFault(fault_of_status(reply.status_code, f"{reply.status_code}: {said}"))
+        return ListedModels({str(row["id"]): int(row.get("max_model_len") or 0) for row in rows})
+
+    async def require_served(self) -> list[str]:
+        """A model missing from the list gets one short request, as some servers answer under any name; the return
+        value is what it cost, as no log has it."""
+        model, listed = self.spec.model, ListedModels({})
+        try:
+            listed = self.listed()
+        except ModelFault as error:
+            if error.fault.kind != "missing":
+                return []
+        if listed.find(model) is not None:
+            return []
+        try:
+            said = await self.complete(Request(prompt=GREETING, max_tokens=16))
+        except ModelFault as error:
+            if error.fault.kind != "missing":
+                return []
+            names = listed.nearest(model) if listed.contexts else ""
+            hint = names or " Check the model's name and the address (base_url)."
+            raise PrerequisiteError(f"{self.url} does not serve {model}.{hint} No run was started.") from None
+        finally:
+            await self.close()
+        return [f"{self.url} does not list {model}, but it answers. {trial_cost([said])}"]
+
+
+def _rows(document: Any) -> list[dict[str, Any]]:
+    rows = document.get("data") if isinstance(document, dict) else None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and "id" in row for row in rows):
+        raise ValueError("its list of models is malformed")
+    return rows
+
+
+def trial_cost(replies: Sequence[Completion]) -> str:
+    calls = "One trial call" if len(replies) == 1 else f"{len(replies)} trial calls"
+    read, written = (sum(getattr(reply, name) for reply in replies) for name in ("input_tokens", "output_tokens"))
+    return f"{calls}: {read} tokens in and {written} out, which no ledger counts."

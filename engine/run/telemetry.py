@@ -1,0 +1,78 @@
+"""The seam of telemetry: what a process says of its work while it works, sent by what the entry point `otel` names.
+
+The entry point (group `mage_es.telemetry`) is a function, called when traces are wanted: it raises `PrerequisiteError`
+if a package is missing, and returns a function of a `Telemetry`, of what says a problem and of a run's name, which
+gives an `Outbox` for a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol
+
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.runtime import Telemetry
+from mage_es.engine.seams.plugins import load, open_plugin, plugins
+from mage_es.events.errors import PrerequisiteError
+from mage_es.events.vocabulary import FeedbackGiven, InferenceClosed, InferenceOpened, RequestShape
+from mage_es.projections.memory import MemoryRow
+
+
+class Outbox(Protocol):
+    """What waits to be sent to a collector. Any thread may call it."""
+
+    def following(self, run: Run) -> AbstractContextManager[None]:
+        """Send what a run records within the block."""
+
+    def begin(self, headers: Mapping[str, str]) -> Any:
+        """Return the ids of a request with these headers, None if its client does not sample its trace."""
+
+    def parent_of(self, ids: Any) -> tuple[bytes, bytes]:
+        """Return the header by which the upstream's spans are below our chat."""
+
+    def request(
+        self,
+        ids: Any,
+        run: str,
+        address: str,
+        shape: RequestShape,
+        opened: InferenceOpened | None,
+        closed: InferenceClosed,
+        end_us: int,
+        *,
+        row: Callable[[str], MemoryRow],
+    ) -> None:
+        """Send a request to a served run, answered by an upstream at an address, that has ended; one that is not on
+        record has not been `opened`. `row` gives a memory that it was shown."""
+
+    def feedback(self, run: str, said: FeedbackGiven, at_us: int) -> None:
+        """Send what a client said of an inference."""
+
+
+def require_otel() -> None:
+    """Raises `PrerequisiteError` without the extra."""
+    _sender()
+
+
+def sending_to(telemetry: Telemetry, say: Callable[[str], None], *, run: str = "") -> AbstractContextManager[Outbox]:
+    """Send what is put into an outbox within the block. Raises `PrerequisiteError` without the extra."""
+    outbox: AbstractContextManager[Outbox] = _sender()(telemetry, say, run=run)
+    return outbox
+
+
+@contextmanager
+def followed_by(telemetry: Telemetry | None, run: Run, say: Callable[[str], None], *, of: str = "") -> Iterator[None]:
+    """Send what a run records within the block, as data `of` a run if it is a part of one. Raises
+    `PrerequisiteError` without the extra."""
+    if telemetry is None:
+        yield
+        return
+    with sending_to(telemetry, say, run=of or run.id) as outbox, outbox.following(run):
+        yield
+
+
+def _sender() -> Any:
+    if "otel" not in plugins("mage_es.telemetry"):
+        raise PrerequisiteError("Nothing that sends telemetry is installed here. Leave --otel-endpoint out.")
+    return open_plugin("mage_es.telemetry", "otel", load("mage_es.telemetry", "otel"))

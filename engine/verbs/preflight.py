@@ -1,0 +1,42 @@
+"""What models are asked before a run is begun with them, so that a mistake leaves nothing behind."""
+
+from __future__ import annotations
+
+from mage_es.engine.baselines.table import planned
+from mage_es.engine.courses import Ask, begin
+from mage_es.engine.models.registry import Models
+from mage_es.engine.run.world import World
+from mage_es.engine.seams.model import MAX_TOKENS, Model, Preflight, Request
+from mage_es.engine.session.course_choice import planned_course
+from mage_es.events.vocabulary import QuestionPlanned
+from mage_es.projections.fold import State
+
+
+def room_for_briefs(guidance: Model | None) -> int:
+    """Return how many prompt tokens a guidance model has room for besides its reply, 0 if unknown."""
+    context = guidance.context() if isinstance(guidance, Preflight) else 0
+    return max(1, context - MAX_TOKENS) if context else 0
+
+
+async def require_served(models: Models) -> list[str]:
+    """Return what to say at the start of a run. Raises `PrerequisiteError` if a server does not know its model."""
+    different = {model.name: model for model in models.by_tier().values()}
+    return [
+        said for model in different.values() if isinstance(model, Preflight) for said in await model.require_served()
+    ]
+
+
+async def require_room(world: World, model: Model, question_id: str) -> None:
+    """Raise `PrerequisiteError` if a question's prompt without memories is too long for a model that can say so."""
+    if isinstance(model, Preflight):
+        await model.require_room(lambda: first_request(world, question_id))
+
+
+def first_request(world: World, question_id: str) -> Request:
+    """Return a question's first prompt, without memories."""
+    question = world.questions[question_id]
+    draft = planned("zero_shot_cot", question, "", lambda plan: planned_course(world, State(), plan))
+    assert isinstance(draft.event, QuestionPlanned)
+    first = begin(planned_course(world, State(), draft.event))
+    assert isinstance(first, Ask)
+    return first.request

@@ -1,0 +1,79 @@
+"""What a run needs from the machine."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from mage_es.engine.config import Config
+from mage_es.engine.providers import doctor
+from mage_es.engine.run.pricing import Prices
+
+NOW = int(datetime(2026, 11, 20, tzinfo=UTC).timestamp() * 1e6)
+
+
+@pytest.mark.slow
+def test_a_healthy_machine_has_no_failed_check(tmp_path: Path) -> None:
+    found = doctor.diagnose(
+        Config(benchmark="wordmath"), runs_dir=tmp_path / "runs", data_dir=None, clock=lambda: NOW, prices=Prices()
+    ).checks
+    assert [finding for finding in found if finding.state == "failed"] == []
+    assert {"tasks", "mage-es", "execution model", "embedder", "disk space", "clock"} <= {
+        finding.name for finding in found
+    }
+    assert not (tmp_path / "runs").exists()
+
+
+def test_whatever_is_not_in_order_says_how_to_mend_it(tmp_path: Path) -> None:
+    config = Config(benchmark="gsm8k", execution="builtin/analogue", embedder="hsah")
+    found = doctor.diagnose(config, runs_dir=tmp_path, data_dir=tmp_path, clock=lambda: 0, prices=Prices()).checks
+    wrong = {finding.name: finding for finding in found if finding.state != "ok"}
+    assert {"tasks", "execution model", "embedder", "clock"} <= set(wrong)
+    assert all(finding.remedy for finding in wrong.values())
+    assert "builtin/analogist" in wrong["execution model"].detail
+    assert f"mage-es fetch gsm8k --data-dir {tmp_path}" in wrong["tasks"].remedy
+
+
+@pytest.mark.slow
+def test_what_is_configured_comes_first(tmp_path: Path) -> None:
+    config = Config(benchmark="wordmath", execution="openai/exec?base_url=http://127.0.0.1:9/v1")
+    found = doctor.diagnose(config, runs_dir=tmp_path, data_dir=None, clock=lambda: NOW, prices=Prices()).checks
+    assert [each.name for each in found[:3]] == ["tasks", "execution model", "execution endpoint"]
+
+
+@pytest.mark.parametrize(
+    ("requirement", "state"),
+    [
+        ("msgspec>=0.1", "ok"),
+        ("msgspec", "ok"),
+        ("msgspec>=99.1", "failed"),
+        ("no-such-package-anywhere>=1; python_version > '3'", "failed"),
+    ],
+)
+def test_a_package_is_held_against_what_the_installation_asks_for(requirement: str, state: str) -> None:
+    finding = doctor.package(requirement)
+    assert finding.state == state
+    assert finding.remedy == ("" if state == "ok" else f"python -m pip install '{requirement}'")
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that not even root may write: /proc")
+def test_a_folder_that_cannot_be_written_is_found() -> None:
+    finding = doctor.writable(Path("/proc/self/runs"))
+    assert (finding.state, bool(finding.remedy)) == ("failed", True)
+
+
+def test_the_write_test_leaves_nothing(tmp_path: Path) -> None:
+    assert doctor.writable(tmp_path).state == "ok"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_clock_before_the_newest_run_is_found(tmp_path: Path) -> None:
+    (tmp_path / "r1" / "log").mkdir(parents=True)
+    marker = tmp_path / "r1" / "log" / "FORMAT"
+    marker.write_text("{}")
+    os.utime(marker, (NOW / 1e6 + 60, NOW / 1e6 + 60))
+    assert "r1" in doctor.wall_clock(NOW, tmp_path).detail
+    assert doctor.wall_clock(NOW + 120_000_000, tmp_path).state == "ok"

@@ -24,9 +24,14 @@ def token_of(value: object) -> str:
 _encoder = msgspec.msgpack.Encoder(order="sorted", enc_hook=token_of)
 
 
+def encoded(value: object) -> bytes:
+    """Return the bytes that the digest of a value is of."""
+    return _encoder.encode(value)
+
+
 def digest(value: object) -> str:
     """Return the 64-digit hexadecimal digest of any value that msgspec can encode."""
-    return hashlib.sha256(_encoder.encode(value)).hexdigest()
+    return hashlib.sha256(encoded(value)).hexdigest()
 
 
 def digest_of_set(members: Iterable[bytes]) -> str:

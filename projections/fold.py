@@ -4,8 +4,9 @@ Rules
     - The same function makes the live state, the replayed state and the state of an exam: an event goes to
       every projection that reads its type.
     - A fold reads only the types and fields that some projection declares; what it skips can change nothing.
-    - No digest covers all of slots, ledger and texts, so no snapshot is believed about them. A state from a snapshot
-      folds each from the log when it is first asked for or an event is applied, whichever comes first.
+    - Each view of a state that has a snapshot comes when it is first asked for: from there if its digest is the log's,
+      else from the log. An event that is applied asks for all. No digest covers all of slots, ledger and texts, so
+      no snapshot is believed about them.
 """
 
 import gc
@@ -13,7 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain
-from typing import Protocol, TypeVar
+from threading import RLock
+from typing import Protocol
 
 import numpy as np
 
@@ -42,49 +44,96 @@ from mage_es.projections.texts import Texts
 from mage_es.projections.tools import Tools
 from mage_es.projections.traffic import Traffic
 
-V = TypeVar("V", bound=Projection)
+# The order is that of the digests in every closed iteration: a new projection goes last.
+DIGESTED: tuple[type[Projection], ...] = (
+    Graph,
+    Memory,
+    Slots,
+    Evidence,
+    Bandits,
+    Coverage,
+    Scores,
+    Ledger,
+    Questions,
+    Tools,
+    Recipes,
+    Patterns,
+    Traffic,
+    Benefit,
+    RecallRecord,
+    Probation,
+)
+"""The projections by which runs are compared. Half-done work and the numbers of texts differ between a run and its
+resumed twin, so they are folded but not compared."""
+UNCOVERED: tuple[type[Projection], ...] = (Slots, Ledger)
+"""Those of which a digest leaves something out."""
+_ALL: tuple[type[Projection], ...] = (*DIGESTED, Progress, Texts)
+_VIEWS = {view.name: view for view in _ALL}
+
+
+class Kept(Protocol):
+    """What a snapshot has of a state at event `seq`."""
+
+    @property
+    def seq(self) -> int: ...
+
+    def fill(self, view: Projection) -> bool:
+        """Load what was kept of a view. Return whether that is what the log says; if not, the view is of no use."""
 
 
 class State:
     """Every projection of a run by name. `seq` is the last sequence number folded in (0: none).
 
-    A state that is filled from a snapshot has the `source` that the snapshot is of, and its `seq`.
+    A state that was `kept` has the `source` that it is of.
     """
 
-    def __init__(self, source: "Source | None" = None, seq: int = 0) -> None:
-        self._source, self._late_until, self.seq = source, seq, seq
-        self.graph = Graph()
-        self.memory = Memory()
-        self.evidence = Evidence()
-        self.bandits = Bandits()
-        self.coverage = Coverage()
-        self.scores = Scores()
-        self.questions = Questions()
-        self.tools = Tools()
-        self.recipes = Recipes()
-        self.patterns = Patterns()
-        self.traffic = Traffic()
-        self.benefit = Benefit()
-        self.recall = RecallRecord()
-        self.probation = Probation()
-        self.progress = Progress()
+    graph: Graph
+    memory: Memory
+    slots: Slots
+    evidence: Evidence
+    bandits: Bandits
+    coverage: Coverage
+    scores: Scores
+    ledger: Ledger
+    questions: Questions
+    tools: Tools
+    recipes: Recipes
+    patterns: Patterns
+    traffic: Traffic
+    benefit: Benefit
+    recall: RecallRecord
+    probation: Probation
+    progress: Progress
+    texts: Texts
 
-    @cached_property
-    def slots(self) -> Slots:
-        return self._late(Slots())
+    def __init__(self, source: "Source | None" = None, kept: Kept | None = None) -> None:
+        self._source, self._kept = source, kept
+        self.seq = self._until = kept.seq if kept else 0
+        self._asking = RLock()  # many threads may ask a state that no longer changes
 
-    @cached_property
-    def ledger(self) -> Ledger:
-        return self._late(Ledger())
+    def __getattr__(self, name: str) -> Projection:
+        """Return a view that was not asked for before."""
+        if name not in _VIEWS:
+            raise AttributeError(f"a state has no {name}")
+        return self._views(name)[0]
 
-    @cached_property
-    def texts(self) -> Texts:
-        return self._late(Texts())
+    def _views(self, *names: str) -> tuple[Projection, ...]:
+        with self._asking:
+            asked = vars(self)
+            new = {name: _VIEWS[name]() for name in names if name not in asked}
+            if self._source:
+                self._fill(self._source, new)
+            asked.update(new)
+            return tuple(asked[name] for name in names)
 
-    def _late(self, view: V) -> V:
-        if self._source:
-            fold_into((view,), self._source, until=self._late_until)
-        return view
+    def _fill(self, source: "Source", views: dict[str, Projection]) -> None:
+        from_log = dict[str, Projection]()
+        for name, view in views.items():
+            if not (self._kept and self._kept.fill(view)):
+                views[name] = from_log[name] = _VIEWS[name]()
+        kept = tuple(view for name, view in views.items() if name not in from_log)
+        fold_into(kept, source, since=self._kept.seq + 1 if self._kept else 1, until=self._until)
+        fold_into(tuple(from_log.values()), source, until=self._until)
 
     @cached_property
     def _readers(self) -> dict[type[Event], list[Callable[[Event], None]]]:
@@ -96,44 +145,20 @@ class State:
                 readers.setdefault(event_type, []).append(projection.apply)
         return readers
 
-    def covered(self) -> tuple[Projection, ...]:
-        """Return the projections whose every field a digest covers."""
-        return (
-            self.graph,
-            self.memory,
-            self.evidence,
-            self.bandits,
-            self.coverage,
-            self.scores,
-            self.questions,
-            self.tools,
-            self.recipes,
-            self.patterns,
-            self.traffic,
-            self.benefit,
-            self.recall,
-            self.probation,
-        )
-
     def digested(self) -> tuple[Projection, ...]:
         """Return the projections by which runs are compared, in the order of their digests."""
-        # The order is that of the digests in every closed iteration: a new projection goes last.
-        graph, memory, evidence, bandits, coverage, scores, *others = self.covered()
-        return (graph, memory, self.slots, evidence, bandits, coverage, scores, self.ledger, *others)
+        return self._views(*(view.name for view in DIGESTED))
 
     def projections(self) -> tuple[Projection, ...]:
-        # Half-done work and the numbers of texts differ between a run and its resumed twin, so they are folded but not
-        # compared.
-        return (*self.digested(), self.progress, self.texts)
+        return self._views(*_VIEWS)
 
     def wanted(self, source: "Source", until: int) -> tuple[Projection, ...]:
         """Return the projections to fold up to event `until` of a source; those that were not asked for yet follow
         when they are."""
         if source is not self._source:
             return self.projections()
-        self._late_until = until
-        asked = (vars(self)[name] for name in (Slots.name, Ledger.name, Texts.name) if name in vars(self))
-        return (*self.covered(), self.progress, *asked)
+        self._until = until
+        return self._views(*(name for name in _VIEWS if name in vars(self)))
 
     def apply(self, event: Event) -> None:
         for apply in self._readers.get(type(event), ()):
@@ -212,6 +237,8 @@ def fold_into(views: tuple[Projection, ...], source: Source, *, since: int = 1, 
     """Give each view what it reads from event `since` to `until`, but passing events only of the open iteration."""
     # Two stretches: up to the last closed iteration the passing events (most of a log: plans, calls, steps) are not
     # even read from disk, because closing the iteration would drop what they leave.
+    if not views or since > until:
+        return
     closed = source.last(IterationClosed, since=since, until=until)
     for reads, first, last in ((_lasting, since, closed), (_all, closed + 1 if closed else since, until)):
         if first > last:

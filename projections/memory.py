@@ -5,6 +5,9 @@ Rules
       each by an event of its own. Equal ids are equal contents, so a second append of an id adds nothing.
     - A slice holds the active memories of one index and task type, in order of birth, in one contiguous float32
       matrix: a search is one `matrix @ query`, exact, with the same sums on every call.
+    - A row is kept as the bytes that its hash is of, and decoded whenever it is looked at: as an object it takes three
+      times the room, and most are never looked at. What has a subject's text, which no bytes may hold, stays an object.
+    - Views are filled when one is first looked at: what only counts, compares or continues memories needs none.
     - Principles are found by skill and are in no slice; nor are superseded or quarantined ones. A release brings a
       memory back at its place by birth, unless a newer one has replaced it meanwhile.
 """
@@ -12,12 +15,13 @@ Rules
 from bisect import insort
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
-from sys import intern
+from hashlib import sha256
+from threading import Lock
 from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from mage_es.events.digests import digest, digest_of_set
+from mage_es.events.digests import digest_of_set, encoded
 from mage_es.events.facts.private import clear_vector, is_erased
 from mage_es.events.segments import Columns, Reads
 from mage_es.events.vocabulary import (
@@ -42,6 +46,8 @@ Index = Literal["success", "failure"]
 
 INDEXES: dict[Outcome, Index] = {"success_memory": "success", "failure_memory": "failure"}
 
+Status = Literal["active", "superseded", "quarantined"]
+
 
 class MemoryRow(msgspec.Struct, frozen=True, array_like=True):
     """A memory as it is now: the fields of `MemoryAppended` in order, then what later events say about it. `embedding`
@@ -64,7 +70,7 @@ class MemoryRow(msgspec.Struct, frozen=True, array_like=True):
     phase: Phase
     ordinal: int
     embedding: EmbeddingBytes
-    status: Literal["active", "superseded", "quarantined"] = "active"
+    status: Status = "active"
     superseded_by: str = ""
     met: int = 1
 
@@ -77,6 +83,10 @@ class MemoryRow(msgspec.Struct, frozen=True, array_like=True):
         """Whether prompts may quote it: it is active, with no text erased."""
         texts = (self.question, self.recognise, self.reasoning, self.answer, self.wrong_answer)
         return self.status == "active" and not any(map(is_erased, texts))
+
+
+_Packed = bytes | msgspec.Raw | MemoryRow
+"""A row encoded as for its hash, by itself or as part of a snapshot; one with a subject's text as it is."""
 
 
 class Memory:
@@ -92,20 +102,24 @@ class Memory:
     }
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({MemoryAppended})
     dumped: ClassVar[Any] = list[MemoryRow]
+    packed: ClassVar[Any] = list[msgspec.Raw]
     order: ClassVar[Order] = "global"
 
     def __init__(self) -> None:
         self._clear()
 
     def _clear(self) -> None:
-        self._rows: dict[str, MemoryRow] = {}
+        self._rows: dict[str, _Packed] = {}
+        self._inactive: dict[str, Status] = {}
+        self._unplaced: dict[str, None] = {}
+        self._placing = Lock()  # many threads may ask a state that no longer changes
         self._slices: dict[tuple[Index, str], VectorSlice] = {}
         self._principles: dict[str, list[tuple[Birth, str]]] = {}
         self._failures: dict[str, list[tuple[Birth, str]]] = {}
         self._strategies: dict[str, list[tuple[Birth, str]]] = {}
         self._counts: Counter[str] = Counter()
         self._hashes: dict[str, bytes] = {}
-        self._changed: set[str] = set()
+        self._changed: dict[str, None] = {}
         self._clients: set[str] = set()
         self._taught: dict[tuple[str, str], int] = {}
 
@@ -113,21 +127,21 @@ class Memory:
         match event:
             case MemoryAppended():
                 if event.memory_id not in self._rows:
-                    self._add(_row_of(event))
+                    self._add(MemoryRow(*msgspec.structs.astuple(event)))
             case MemoryReinforced():
-                self._put(msgspec.structs.replace(self._rows[event.memory_id], met=event.count))
+                self._put(msgspec.structs.replace(self.row(event.memory_id), met=event.count))
             case MemorySuperseded():
                 # Quarantine is a person's decision and outlives a newer memory; `superseded_by` is noted for a release.
-                row = self._rows[event.memory_id]
+                row = self.row(event.memory_id)
                 status = "quarantined" if row.status == "quarantined" else "superseded"
                 self._replace(row, status=status, superseded_by=event.by)
             case MemoryQuarantined():
                 if event.memory_id in self._rows:  # otherwise it is a tool, a recipe or a pattern
-                    self._replace(self._rows[event.memory_id], status="quarantined")
+                    self._replace(self.row(event.memory_id), status="quarantined")
             case MemoryReleased():
                 if event.memory_id in self._rows:
                     # Whatever replaced it meanwhile stays in its place.
-                    row = self._rows[event.memory_id]
+                    row = self.row(event.memory_id)
                     self._replace(row, status="superseded" if row.superseded_by else "active")
             case _:
                 raise unread(self, event)
@@ -142,20 +156,29 @@ class Memory:
         return len(self._rows)
 
     def row(self, memory_id: str) -> MemoryRow:
-        return self._rows[memory_id]
+        row = self._rows[memory_id]
+        return row if isinstance(row, MemoryRow) else _decoder.decode(row)
+
+    def sort_of(self, memory_id: str) -> tuple[Outcome, str, str]:
+        """Return the outcome, the kind and the task type of a memory."""
+        row = self._rows[memory_id]
+        sort = row if isinstance(row, MemoryRow) else _sorts.decode(row)
+        return sort.outcome, sort.kind, sort.task_type
 
     def count_of(self, memory_id: str) -> int:
-        row = self._rows.get(memory_id)
-        return row.met if row else 0
+        return self.row(memory_id).met if memory_id in self._rows else 0
 
-    def status_of(self, memory_id: str) -> str:
-        """Return `active`, `superseded` or `quarantined`, "" for an unknown memory."""
-        row = self._rows.get(memory_id)
-        return row.status if row else ""
+    def status_of(self, memory_id: str) -> Status | Literal[""]:
+        """Return the status of a memory, "" for an unknown one."""
+        return self._inactive.get(memory_id, "active") if memory_id in self._rows else ""
+
+    def ids(self) -> Set[str]:
+        """Return the id of every memory, as they were appended."""
+        return self._rows.keys()
 
     def rows(self) -> Iterable[MemoryRow]:
         """Return every memory, in no particular order."""
-        return self._rows.values()
+        return map(self.row, self._rows)
 
     def slice(self, index: Index, task_type: str) -> Slice:
         """Return the active memories of one index and task type, ordered by birth, as parallel sequences.
@@ -163,43 +186,52 @@ class Memory:
         The sequences belong to the memory and change with the next event; do not keep or alter them.
         """
         # Most task types have no memory of one of the outcomes in the first iterations: that is an empty slice.
+        self._place_all()
         found = self._slices.get((index, task_type))
         return found.view() if found else Slice.empty()
 
     def task_types(self) -> list[str]:
         """Return the task types that have had a memory of a case, sorted."""
+        self._place_all()
         return sorted({task_type for _, task_type in self._slices})
 
     def clients(self) -> Set[str]:
         """Return the persons and keys that ever gave a memory."""
+        self._place_all()
         return self._clients  # not a copy: every search asks
 
     def taught(self, row: MemoryRow) -> int:
         """Return the iteration in which a memory's question first taught its answer. A question that is asked again
         brings new memories, but its right answer is as old as it was."""
+        self._place_all()
         return self._taught[row.question_id, plain(row.answer)]
 
     def principles(self, skill: str) -> list[MemoryRow]:
         # A quarantined memory keeps its place by birth, for when it is released.
-        rows = (self._rows[memory_id] for _, memory_id in self._principles.get(skill, ()))
+        self._place_all()
+        rows = (self.row(memory_id) for _, memory_id in self._principles.get(skill, ()))
         return [row for row in rows if row.is_shown]
 
     def latest_failure(self, question_id: str) -> MemoryRow | None:
         """Return the latest failure memory about this very question that is not in quarantine; type strategies are
         about no question."""
+        self._place_all()
         return self._latest(self._failures.get(question_id, ()))
 
     def latest_strategy(self, task_type: str) -> MemoryRow | None:
+        self._place_all()
         return self._latest(self._strategies.get(task_type, ()))
 
     def count(self, outcome: Outcome) -> int:
+        self._place_all()
         return self._counts[outcome]
 
     def row_hashes(self) -> Mapping[str, bytes]:
         """Return the hash of every row by memory id; only rows that changed since the last call are hashed."""
         # Hashing a row means hashing its vector, so it is done once and again only after a change.
         for memory_id in self._changed:
-            self._hashes[memory_id] = row_hash(self._rows[memory_id])
+            row = self._rows[memory_id]
+            self._hashes[memory_id] = row_hash(row) if isinstance(row, MemoryRow) else sha256(row).digest()
         self._changed.clear()
         return self._hashes
 
@@ -207,28 +239,45 @@ class Memory:
         return digest_of_set(self.row_hashes().values())
 
     def dump(self) -> Any:
-        return list(self._rows.values())
+        rows = self._rows.values()
+        return [row if isinstance(row, msgspec.Raw) else msgspec.Raw(_recorded(row)) for row in rows]
 
     def load(self, dumped: Any) -> None:
         self._clear()
-        for row in msgspec.convert(dumped, list[MemoryRow]):
-            self._add(row)
+        for row in dumped:
+            if isinstance(row, msgspec.Raw):
+                is_new = memoryview(row)[-len(_NEW) :] == _NEW
+                self._keep(_sorts.decode(row).memory_id, row, "active" if is_new else _decoder.decode(row).status)
+            else:
+                self._put(msgspec.convert(row, MemoryRow))
+        self._unplaced = dict.fromkeys(self._rows)
 
     def _add(self, row: MemoryRow) -> None:
         self._put(row)
-        self._counts[row.outcome] += 1
-        self._clients.update({row.origin.by} - {""})
-        case = row.question_id, plain(row.answer)
-        self._taught[case] = min(row.iteration, self._taught.get(case, row.iteration))
-        if row.is_shown:
-            self._place(row)
-        # By birth, not arrival, since answers of one iteration may be recorded in any order.
-        if row.outcome == "principle":
-            insort(self._principles.setdefault(row.skill, []), (row.birth, row.memory_id))
-        elif row.outcome == "failure_memory":
-            is_strategy = row.kind == "type_strategy"
-            latest, key = (self._strategies, row.task_type) if is_strategy else (self._failures, row.question_id)
-            insort(latest.setdefault(key, []), (row.birth, row.memory_id))
+        self._unplaced[row.memory_id] = None
+
+    def _place_all(self) -> None:
+        """Put into the views what has come since one was last looked at."""
+        if not self._unplaced:
+            return
+        with self._placing:
+            for row in map(self.row, self._unplaced):
+                self._counts[row.outcome] += 1
+                self._clients.update({row.origin.by} - {""})
+                case = row.question_id, plain(row.answer)
+                self._taught[case] = min(row.iteration, self._taught.get(case, row.iteration))
+                if row.is_shown:
+                    self._place(row)
+                # By birth, not arrival, since answers of one iteration may be recorded in any order.
+                if row.outcome == "principle":
+                    insort(self._principles.setdefault(row.skill, []), (row.birth, row.memory_id))
+                elif row.outcome == "failure_memory":
+                    is_strategy = row.kind == "type_strategy"
+                    latest, key = (
+                        (self._strategies, row.task_type) if is_strategy else (self._failures, row.question_id)
+                    )
+                    insort(latest.setdefault(key, []), (row.birth, row.memory_id))
+            self._unplaced = {}  # only now, since other threads may look without waiting
 
     def _place(self, row: MemoryRow) -> None:
         index = INDEXES.get(row.outcome)
@@ -241,17 +290,29 @@ class Memory:
 
     def _latest(self, births: Sequence[tuple[Birth, str]]) -> MemoryRow | None:
         # The latest may be superseded: only quarantine makes way for an older memory.
-        rows = (self._rows[memory_id] for _, memory_id in reversed(births))
+        rows = (self.row(memory_id) for _, memory_id in reversed(births))
         return next((row for row in rows if row.status != "quarantined"), None)
 
     def _put(self, row: MemoryRow) -> None:
-        self._rows[row.memory_id] = row
-        self._changed.add(row.memory_id)
+        try:
+            self._keep(row.memory_id, _encoder.encode(row), row.status)
+        except TypeError:  # a subject's text
+            self._keep(row.memory_id, row, row.status)
+
+    def _keep(self, memory_id: str, row: _Packed, status: Status) -> None:
+        self._rows[memory_id] = row
+        self._changed[memory_id] = None
+        if status == "active":
+            self._inactive.pop(memory_id, None)
+        else:
+            self._inactive[memory_id] = status
 
     def _replace(self, row: MemoryRow, **changes: str) -> None:
         """Assign what later events say about a memory, and take it out of its slice or bring it back."""
         changed = msgspec.structs.replace(row, **changes)
         self._put(changed)
+        if row.memory_id in self._unplaced:
+            return
         # Slices hold active memories only, so that a search needs no mask.
         index = INDEXES.get(row.outcome)
         if index and row.is_shown and not changed.is_shown:
@@ -260,17 +321,21 @@ class Memory:
             self._place(changed)
 
 
-def _row_of(event: MemoryAppended) -> MemoryRow:
-    """Return the row of a new memory; the few words that all memories share are kept once."""
-    # The decoder makes a new string for each event, but all rows together have only a few different ones in these
-    # fields.
-    fields = list(msgspec.structs.astuple(event))
-    for place in _SHARED:
-        fields[place] = intern(fields[place])
-    return MemoryRow(*fields)
+class _Sort(msgspec.Struct, array_like=True):
+    memory_id: str
+    outcome: Outcome
+    kind: str
+    task_type: str
 
 
-_SHARED = [MemoryRow.__struct_fields__.index(name) for name in ("outcome", "kind", "task_type", "skill", "phase")]
+_encoder = msgspec.msgpack.Encoder(order="sorted")  # as for digests, but refuses subjects' texts
+_decoder, _sorts = msgspec.msgpack.Decoder(MemoryRow), msgspec.msgpack.Decoder(_Sort)
+_NEW = b"".join(map(encoded, ("active", "", 1)))
+"""How a row ends that no later event was about: its status, what superseded it, and how often it was met."""
+
+
+def _recorded(row: bytes | MemoryRow) -> bytes:
+    return encoded(row) if isinstance(row, MemoryRow) else row
 
 
 def plain(answer: str) -> str:
@@ -280,7 +345,7 @@ def plain(answer: str) -> str:
 
 def row_hash(row: MemoryRow) -> bytes:
     """Return the 32-byte hash of a row: every field, the vector by its bytes."""
-    return bytes.fromhex(digest(row))
+    return sha256(encoded(row)).digest()
 
 
 def digest_of_rows(rows: Iterable[MemoryRow]) -> str:

@@ -64,6 +64,13 @@ class Typed(Projection, Protocol):
     dumped: ClassVar[Any]
 
 
+@runtime_checkable
+class Packed(Typed, Protocol):
+    """A projection that can also load its dump as `packed`: rows still encoded, since no key has to open any."""
+
+    packed: ClassVar[Any]
+
+
 def unread(view: Projection, event: Event) -> TypeError:
     """Return the error for an event that a view does not read: a fold must never drop one silently."""
     return TypeError(f"the projection {view.name} does not read {type(event).__name__}; it reads {list(view.reads)}")

@@ -1,7 +1,7 @@
 """A growing contiguous matrix of vectors with its parallel columns, in order of birth.
 
 A list of vectors would have to be stacked for every search; a matrix that doubles when it is full is one block of
-memory, and a search is one product. It is filled when first looked at: a fold alone does not need it.
+memory, and a search is one product. It is filled when first looked at, or when many vectors wait.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ Birth = tuple[int, int, int]
 # The order of the phases is that in which the vocabulary lists them.
 _PHASE_RANK = {phase: rank for rank, phase in enumerate(get_args(Phase))}
 _FIRST_CAPACITY = 8
+_WAITING = 4096
+"""How many vectors may wait to be put into a matrix."""
 
 
 def birth_of(iteration: int, phase: Phase, ordinal: int) -> Birth:
@@ -91,6 +93,8 @@ class VectorSlice:
             self._question_ids.append(question_id)
             self._kinds.append(kind)
             self._births.append(birth)
+            if len(self._waiting) == _WAITING:
+                self._fill()
             return
         place, size = bisect_left(list(zip(self._births, self._ids, strict=True)), (birth, memory_id)), len(self._ids)
         self._ids.insert(place, memory_id)

@@ -4,22 +4,27 @@
 
 Rules
     - A snapshot is a cache and never trusted: if projection code or event schema differ, a bit flipped, or the log does
-      not agree, it is skipped and the log is folded instead.
-    - It agrees with a log if the event at its sequence number closes an iteration with exactly the digests that the
-      state in it has, and, at the log's head, the hash chain is the one it was taken at. The file's own hash only says
-      that it is whole: anyone who changes a snapshot can change that too.
+      not agree, the log is folded instead.
+    - It agrees with a log if the event at its sequence number closes an iteration with exactly the digests that it
+      claims, and, at the log's head, the hash chain is the one it was taken at. Each view is read when it is asked for,
+      and believed if it has its digest. The file's own hashes only say that it is whole: anyone who changes a snapshot
+      can change those too.
     - What no digest covers is not taken from a snapshot: ledger, slots and texts are folded from the log, once they are
       asked for, and of progress a closed iteration leaves only its number.
     - A write is atomic and durable: temporary file, sync, rename, sync of the folder. Nothing is compressed:
       compression took longer than all the rest, and the files consist mostly of vectors, which hardly shrink.
+
+Form
+    the dumps of the views, one after another; then the head: what they are of, and the size and SHA-256 of each; then
+    the size of the head in 8 bytes, its SHA-256, and four letters
 """
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -30,45 +35,111 @@ from mage_es.events.disk.documents import UNREADABLE
 from mage_es.events.disk.opening import LARGEST, opened
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Digest, IterationClosed
-from mage_es.projections.fold import Source, State, uncollected
-from mage_es.projections.protocol import Typed
+from mage_es.projections.fold import DIGESTED, UNCOVERED, Source, State, uncollected
+from mage_es.projections.progress import Progress
+from mage_es.projections.protocol import Packed, Projection, Typed
 
+COVERED = tuple(view for view in DIGESTED if view not in UNCOVERED)
+"""The projections whose every field a digest covers."""
 KEPT = 3  # newest snapshots to keep, in addition to the first
 
-_MAGIC = b"MGS2"
+_MAGIC = b"MGS3"
+_END = 8 + 32 + len(_MAGIC)
+_MOST = 1 << 20  # bytes of a head
 _NAME = re.compile(r"(\d{20})\.([0-9a-f]{8})\.msgpack")
 
 
-class _Content(msgspec.Struct, frozen=True, array_like=True):
+class _Dump(msgspec.Struct, frozen=True, array_like=True):
+    start: int
+    size: int
+    sha256: str
+
+
+class _Head(msgspec.Struct, frozen=True, array_like=True):
     seq: int
     chain: str
     fingerprint: str
     digests: tuple[Digest, ...]
-    dumps: dict[str, msgspec.Raw]
+    dumps: dict[str, _Dump]
+
+
+class _File(NamedTuple):
+    path: Path
+    head: _Head
+
+    def dump(self, name: str) -> bytes | None:
+        """Return what was kept of a view, None if that is missing or not whole."""
+        about = self.head.dumps.get(name)
+        try:
+            with opened(self.path, LARGEST) as file:
+                if about is None or not 0 <= about.start <= about.start + about.size <= file.seek(0, 2):
+                    return None
+                file.seek(about.start)
+                data = file.read(about.size)
+        except OSError:  # superseded by a newer one, and deleted
+            return None
+        # The hash comes first: what it does not cover is never decoded.
+        return data if hashlib.sha256(data).hexdigest() == about.sha256 else None
+
+
+class _Kept(NamedTuple):
+    """A snapshot that agrees with a log, and the event there that closes its iteration."""
+
+    file: _File
+    closed: IterationClosed
+    source: Source
+
+    @property
+    def seq(self) -> int:
+        return self.file.head.seq
+
+    def fill(self, view: Projection) -> bool:
+        if isinstance(view, Progress):
+            view.apply(self.closed)
+            return True
+        if type(view) not in COVERED or (data := self.file.dump(view.name)) is None:
+            return False
+        keys, kind = self.source.keys, view.dumped if isinstance(view, Typed) else Any
+        if isinstance(view, Packed) and not keys:
+            kind = view.packed
+        with uncollected():
+            try:
+                dumped = msgspec.msgpack.decode(data, type=kind)
+                view.load(keys.opened(dumped) if keys else dumped)
+                return Digest(projection=view.name, value=view.digest()) in self.closed.digests
+            except Exception:  # a forged dump may fail in any way; the log has the state
+                return False
 
 
 def write_snapshot(folder: Path, state: State, *, chain: str, digests: Sequence[Digest] = ()) -> Path:
     """Keep the current state, and return the file written; `chain` is that of the log at `state.seq`. `digests` are the
     state's, if known: computing them takes longer than all the rest.
     """
-    # Encoding makes many short-lived objects beside a large state, in which there is no garbage to find.
-    known = tuple(digests) or state.digests()
-    with uncollected():
-        dumps = {view.name: view.dump() for view in state.digested()}
-        body = msgspec.msgpack.encode((state.seq, chain, fold_fingerprint(), known, dumps), enc_hook=token_of)
     disk = LocalFileSystem()
     disk.make_folder(folder)
     path = folder / f"{state.seq:020d}.{fold_fingerprint()[:8]}.msgpack"
-    write_new(disk, path, kept_as(body))
+    # Encoding makes many short-lived objects beside a large state, in which there is no garbage to find.
+    with uncollected():
+        views = {view.name: msgspec.msgpack.encode(view.dump(), enc_hook=token_of) for view in state.digested()}
+        write_new(disk, path, *_parts(state.seq, chain, tuple(digests) or state.digests(), views))
     # The first is kept: it is the start of the run, which every exam compares its end with.
     for superseded in _files(folder)[1:-KEPT]:
         disk.unlink(superseded)
     return path
 
 
-def kept_as(body: bytes) -> bytes:
-    """Return the bytes of a file that keeps an encoded state: they carry their own proof of being whole."""
-    return b"".join((_MAGIC, hashlib.sha256(body).digest(), body))
+def _parts(seq: int, chain: str, digests: tuple[Digest, ...], views: dict[str, bytes]) -> Iterator[bytes]:
+    start, dumps = 0, dict[str, _Dump]()
+    for name, data in views.items():
+        dumps[name] = _Dump(start, len(data), hashlib.sha256(data).hexdigest())
+        start += len(data)
+        yield data
+    yield ended(msgspec.msgpack.encode(_Head(seq, chain, fold_fingerprint(), digests, dumps)))
+
+
+def ended(head: bytes) -> bytes:
+    """Return the end of a file that keeps a state: it carries its own proof of being whole."""
+    return b"".join((head, len(head).to_bytes(8), hashlib.sha256(head).digest(), _MAGIC))
 
 
 def latest_snapshot(folder: Path, source: Source, *, until: int | None = None) -> State | None:
@@ -76,23 +147,25 @@ def latest_snapshot(folder: Path, source: Source, *, until: int | None = None) -
     are opened with the keys of the log's reader."""
     last = source.head.seq if until is None else min(until, source.head.seq)
     for path in reversed(_files(folder)):
-        if _seq_of(path) <= last:
-            state = _read(path, source)
-            if state is not None:
-                return state
+        if _seq_of(path) <= last and (kept := _kept(path, source)):
+            return State(source, kept)
     return None
 
 
 def disowned(folder: Path, source: Source) -> list[Path]:
     """Return the snapshots that claim the log's digests for another state, which no crash can cause. A snapshot that is
     torn, or ahead of what the disk kept of its log, claims nothing and is skipped."""
-    claims = ((path, _claimed(path, source)) for path in _files(folder))
-    return [path for path, claimed in claims if claimed and _loaded(path, *claimed, source) is None]
+    agreeing = filter(None, (_kept(path, source) for path in _files(folder)))
+    return [
+        kept.file.path
+        for kept in agreeing
+        if any(kept.file.dump(view.name) is not None and not kept.fill(view()) for view in COVERED)
+    ]
 
 
 def damaged_snapshots(folder: Path) -> list[Path]:
     """Return files that are named like snapshots but are none, or are not whole; nothing uses them."""
-    return [path for path in _files(folder) if _contained(path) is None]
+    return [path for path in _files(folder) if not (file := _file(path)) or None in map(file.dump, file.head.dumps)]
 
 
 def kept_dump(folder: Path, seq: int, projection: str) -> Any:
@@ -101,9 +174,9 @@ def kept_dump(folder: Path, seq: int, projection: str) -> Any:
     which shows what a fold by other code does differently."""
     for path in _files(folder):
         if _seq_of(path) == seq:
-            content = _contained(path)
-            if content is not None and projection in content.dumps:
-                return msgspec.msgpack.decode(content.dumps[projection])
+            file = _file(path)
+            if file and (data := file.dump(projection)) is not None:
+                return msgspec.msgpack.decode(data)
     return None
 
 
@@ -126,52 +199,33 @@ def _seq_of(path: Path) -> int:
     return int(path.name[:20])
 
 
-def _read(path: Path, source: Source) -> State | None:
-    claimed = _claimed(path, source)
-    return _loaded(path, *claimed, source) if claimed else None
-
-
-def _loaded(path: Path, content: _Content, closed: IterationClosed, source: Source) -> State | None:
-    """Return the state in a snapshot, None if its digests are not those that it claims."""
-    state, keys = State(source, content.seq), source.keys
-    with uncollected():
-        try:
-            for view in state.covered():
-                kind = view.dumped if isinstance(view, Typed) else Any
-                dumped = msgspec.msgpack.decode(content.dumps[view.name], type=kind)
-                view.load(keys.opened(dumped) if keys else dumped)
-        except Exception:  # a forged dump may fail in any way; the log has the state
-            return None
-    state.progress.apply(closed)
-    claimed = {each.projection: each.value for each in closed.digests}
-    return state if all(view.digest() == claimed.get(view.name) for view in state.covered()) else None
-
-
-def _claimed(path: Path, source: Source) -> tuple[_Content, IterationClosed] | None:
-    """Return what a whole snapshot of this fold contains, and the mark in the log whose digests it claims."""
-    content = _contained(path)
-    if content is None or content.seq != _seq_of(path) or content.fingerprint != fold_fingerprint():
+def _kept(path: Path, source: Source) -> _Kept | None:
+    """Return a snapshot of this fold, if the log has the digests that it claims."""
+    file = _file(path)
+    if file is None or file.head.seq != _seq_of(path) or file.head.fingerprint != fold_fingerprint():
         return None
     # The chain of the log is known at its head only; further back, the recorded digests must suffice.
-    if content.seq == source.head.seq and content.chain != source.head.chain:
+    if file.head.seq == source.head.seq and file.head.chain != source.head.chain:
         return None
-    closed = _closed_at(content.seq, source)
-    return None if closed is None or closed.digests != content.digests else (content, closed)
+    closed = _closed_at(file.head.seq, source)
+    return None if closed is None or closed.digests != file.head.digests else _Kept(file, closed, source)
 
 
-def _contained(path: Path) -> _Content | None:
+def _file(path: Path) -> _File | None:
+    """Return what a file says that it keeps, None if it is no snapshot."""
     try:
         with opened(path, LARGEST) as file:
-            magic = file.read(len(_MAGIC))  # first, so that any other file, however large, is not read
-            data = memoryview(file.readall() if magic == _MAGIC else b"")
+            size = file.seek(0, 2)
+            file.seek(max(size - _MOST, 0))
+            data = memoryview(file.read(_MOST))
     except OSError:  # another process may have replaced it with a newer one, or it is something else
         return None
-    digest, body = data[:32], data[32:]
-    # The hash comes first: what it does not cover is never decoded.
-    if magic != _MAGIC or hashlib.sha256(body).digest() != digest:
+    end = data[-_END:]
+    head = data[:-_END][-int.from_bytes(end[:8]) :]
+    if end[40:] != _MAGIC or hashlib.sha256(head).digest() != end[8:40]:
         return None
     try:
-        return msgspec.msgpack.decode(body, type=_Content)
+        return _File(path, msgspec.msgpack.decode(head, type=_Head))
     except UNREADABLE:  # whole, but written by another release
         return None
 

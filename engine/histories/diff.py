@@ -11,7 +11,9 @@ Rules
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -23,7 +25,7 @@ from mage_es.engine.courses import Ask, begin
 from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.run.directory import RUNS_DIR, Run, as_run, find_run
 from mage_es.engine.run.exams import Interval, by_question, exam_records, read_exam
-from mage_es.engine.run.memories import MemoryItem, item_in, things_of
+from mage_es.engine.run.memories import MemoryItem, ids_of, item_in, sort_of, thing_of
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.seams.model import chat_of
 from mage_es.engine.served.frozen import freeze
@@ -69,6 +71,15 @@ class LearnedDiff(msgspec.Struct, frozen=True, kw_only=True):
     now: str
 
 
+class LearnedCount(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of a kind and task type has the same fate."""
+
+    fate: Fate
+    kind: str
+    task_type: str
+    number: int
+
+
 class NameDiff(msgspec.Struct, frozen=True, kw_only=True):
     """A skill or task type of the graph that only one side has."""
 
@@ -111,12 +122,14 @@ class AnswersDiff(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What differs after from before. `learned` is sorted by fate, then as it came to be; `arms` by how far they moved.
-    `question` has, with its id, the prompt's lines as a unified diff; None if no question was named."""
+    """What differs after from before. `learned` is sorted by fate, then as it came to be, and has the first of those
+    that `counts` counts; `arms` are sorted by how far they moved. `question` has, with its id, the prompt's lines as a
+    unified diff; None if no question was named."""
 
     before: RunMoment
     after: RunMoment
     settings: tuple[SettingDiff, ...]
+    counts: tuple[LearnedCount, ...]
     learned: tuple[LearnedDiff, ...]
     names: tuple[NameDiff, ...]
     edges: tuple[CountDiff, ...]
@@ -149,11 +162,17 @@ def moment_of(text: str, runs_dir: Path | str = RUNS_DIR) -> tuple[Run, str]:
 
 @typed
 def diff(
-    before: Run | Path | str, after: Run | Path | str, *, at: tuple[str, str] = ("latest", "latest"), question: str = ""
+    before: Run | Path | str,
+    after: Run | Path | str,
+    *,
+    at: tuple[str, str] = ("latest", "latest"),
+    question: str = "",
+    top: int = 100,
 ) -> DiffReport:
     """Return what differs in one run at a marker from another, or from itself at another marker.
 
-    With `question`, an id, also how the prompt differs that each side puts before it.
+    With `question`, an id, also how the prompt differs that each side puts before it. Of what was learned, `top` are
+    listed of each fate, kind and task type.
 
     Raises:
         UsageError: A marker does not exist, or a side does not have the question.
@@ -163,11 +182,13 @@ def diff(
     # One for both moments of a run, since a reader checks each hash once.
     readers = {run.path: LogReader(run.log_path) for run in runs}
     was, now = (_side(run, marker, readers[run.path]) for run, marker in zip(runs, at, strict=True))
+    counts, learned = _learned(was.state, now.state, top)
     return DiffReport(
         before=was.moment,
         after=now.moment,
         settings=tuple(_settings(was, now)),
-        learned=tuple(_learned(was.state, now.state)),
+        counts=counts,
+        learned=learned,
         names=tuple(_names(was.state, now.state)),
         edges=tuple(_edges(was.state, now.state)),
         arms=tuple(_arms(was.state, now.state)),
@@ -193,17 +214,24 @@ def _settings(was: _Side, now: _Side) -> Iterator[SettingDiff]:
             yield SettingDiff(name=name, before=str(before[name]), after=str(after[name]))
 
 
-def _learned(was: State, now: State) -> list[LearnedDiff]:
-    before, after = (dict(things_of(state)) for state in (was, now))
-    found = list[LearnedDiff]()
-    for name, thing in {**before, **after}.items():
-        if name in before and name in after and status_of(was, name) == status_of(now, name):
-            continue
-        item = item_in(now if name in after else was, name, thing)
+def _learned(was: State, now: State, top: int) -> tuple[tuple[LearnedCount, ...], tuple[LearnedDiff, ...]]:
+    before, after = (ids_of(state) for state in (was, now))
+    counts, found = Counter[tuple[Fate, str, str]](), list[LearnedDiff]()
+    for name in dict.fromkeys(chain(before, after)):  # as it came to be
         then = (status_of(was, name) or "") if name in before else ""
-        status = item.status if name in after else ""
-        found.append(LearnedDiff(item=item, fate=_fate(then, status), was=then, now=status))
-    return sorted(found, key=lambda each: (each.fate, each.item.iteration, each.item.kind, each.item.memory_id))
+        status = (status_of(now, name) or "") if name in after else ""
+        if then == status:
+            continue
+        side, fate = now if name in after else was, _fate(then, status)
+        sort = (fate, *sort_of(side, name))
+        counts[sort] += 1
+        if counts[sort] <= top:
+            found.append(LearnedDiff(item=item_in(side, name, thing_of(side, name)), fate=fate, was=then, now=status))
+    found.sort(key=lambda each: (each.fate, each.item.iteration, each.item.kind, each.item.memory_id))
+    return tuple(
+        LearnedCount(fate=fate, kind=kind, task_type=task_type, number=number)
+        for (fate, kind, task_type), number in sorted(counts.items())
+    ), tuple(found)
 
 
 def _fate(was: str, now: str) -> Fate:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
@@ -160,6 +161,11 @@ CURATIONS = (MemoryQuarantined, MemoryReleased, MemorySuperseded, PatternPruned,
 LEAST_PREFIX = 4
 """How many digits of an id suffice if they are unambiguous."""
 
+_KINDS: Mapping[type[Any], str] = {
+    ToolAuthored: "tool",
+    PatternRow: "abstracted_pattern",
+    ActionRecipeHarvested: "action_recipe",
+}
 _TEXT_WIDTH = 120
 _SEPARATOR = " · "
 """Separates the lines of a text that is shown on one line."""
@@ -197,14 +203,14 @@ def reported(
 def item_of(state: State, name: str) -> tuple[MemoryItem, dict[str, Any]]:
     """Return an item of a state with every field except its vector, and with why no other client is shown it, if so;
     `report_of` says what `name` may be."""
-    things = dict(things_of(state))
-    found = named(name, things)
-    values = msgspec.structs.asdict(things[found])
+    found = named(name, ids_of(state))
+    thing = thing_of(state, found)
+    values = msgspec.structs.asdict(thing)
     values.pop("embedding", None)
     fields = {field: msgspec.to_builtins(value, enc_hook=str) for field, value in values.items()}
-    if isinstance(things[found], MemoryRow) and (why := why_doubted(state.memory, things[found])):
+    if isinstance(thing, MemoryRow) and (why := why_doubted(state.memory, thing)):
         fields["doubt"] = why
-    return item_in(state, found, things[found]), fields
+    return item_in(state, found, thing), fields
 
 
 def items_of(state: State) -> Iterator[MemoryItem]:
@@ -213,34 +219,46 @@ def items_of(state: State) -> Iterator[MemoryItem]:
 
 def things_of(state: State) -> Iterator[tuple[str, Any]]:
     yield from ((row.memory_id, row) for row in state.memory.rows())
+    yield from _others_of(state)
+
+
+def ids_of(state: State) -> Set[str]:
+    """Return the ids of everything learned, as it was appended."""
+    return dict.fromkeys(chain(state.memory.ids(), (name for name, _ in _others_of(state)))).keys()
+
+
+def thing_of(state: State, name: str) -> Any:
+    return state.memory.row(name) if name in state.memory.ids() else dict(_others_of(state))[name]
+
+
+def _others_of(state: State) -> Iterator[tuple[str, Any]]:
     yield from ((tool.tool_id, tool) for tool in state.tools.tools())
     yield from ((pattern.memory_id, pattern) for pattern in state.patterns.patterns())
     for recipe in state.recipes.recipes():
         yield recipe.recipe_id if isinstance(recipe, ActionRecipeHarvested) else recipe.memory_id, recipe
 
 
+def sort_of(state: State, name: str) -> tuple[str, str]:
+    """Return the kind and the task type of something learned."""
+    if name in state.memory.ids():
+        outcome, kind, task_type = state.memory.sort_of(name)
+        return f"{outcome}/{kind}" if kind else outcome, task_type
+    thing = thing_of(state, name)
+    return _KINDS.get(type(thing), "retrieval_recipe"), thing.task_type
+
+
 def item_in(state: State, name: str, thing: Any) -> MemoryItem:
-    match thing:
-        case MemoryRow():
-            kind = f"{thing.outcome}/{thing.kind}" if thing.kind else thing.outcome
-        case ToolAuthored():
-            kind = "tool"
-        case PatternRow():
-            kind = "abstracted_pattern"
-        case ActionRecipeHarvested():
-            kind = "action_recipe"
-        case _:
-            kind = "retrieval_recipe"
     line = ""
     for each in text_of(thing).splitlines():
         if len(line) > _TEXT_WIDTH:  # the rest is cut off
             break
         if words := " ".join(each.split()):
             line = f"{line}{_SEPARATOR}{words}" if line else words
+    kind, task_type = sort_of(state, name)
     return MemoryItem(
         memory_id=name,
         kind=kind,
-        task_type=thing.task_type,
+        task_type=task_type,
         skill=thing.skill,
         iteration=thing.iteration,
         status=status_of(state, name) or "",
@@ -280,7 +298,7 @@ def curation(reader: LogReader, state: State, name: str, *, action: Curation, re
     rule of the run decides."""
     if by in (GATE, GUARD):
         raise UsageError(f"The name {by!r} is that of a rule, by which a run itself decides. Give another name.")
-    found = named(name, dict(things_of(state)))
+    found = named(name, ids_of(state))
     ordinal = 1 + sum(1 for _ in curations(reader, found))
     return Curate(memory_id=found, action=action, reason=reason, by=by, ordinal=ordinal)
 

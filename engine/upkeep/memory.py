@@ -20,10 +20,10 @@ from mage_es.engine.run.memories import (
     bare_setting,
     curation,
     deciders,
+    ids_of,
     items_of,
     named,
     report_of,
-    things_of,
 )
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.served.opening import is_served
@@ -108,7 +108,7 @@ def cascade(run: Run | Path | str, name: str, *, reason: str, by: str = "user") 
     run = as_run(run)
     with _writing(run, name, "quarantine") as log:
         reader, state = _folded(run, "latest")
-        whole = named(name, dict(things_of(state)))
+        whole = named(name, ids_of(state))
         found = lineage_of(reader, state, whole)
         in_use = [each for each in found.derived if status_of(state, each) not in OUT_OF_USE]
         why = f"derived from {whole}: {reason}"

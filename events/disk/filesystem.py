@@ -229,24 +229,25 @@ def write_all(file: File, data: bytes) -> None:
         written += taken
 
 
-def write_temporary(fs: FileSystem, path: Path, data: bytes) -> Path:
+def write_temporary(fs: FileSystem, path: Path, *parts: bytes) -> Path:
     temporary = path.with_name(path.name + TEMPORARY)
     # A crash left it; it was never renamed, so it means nothing.
     if fs.exists(temporary):
         fs.unlink(temporary)
     file = fs.create(temporary)
     try:
-        write_all(file, data)
+        for part in parts:
+            write_all(file, part)
         file.sync()
     finally:
         file.close()
     return temporary
 
 
-def write_new(fs: FileSystem, path: Path, data: bytes) -> None:
-    """Replace a file durably and atomically: temporary file, sync, rename, sync of the folder."""
+def write_new(fs: FileSystem, path: Path, *parts: bytes) -> None:
+    """Replace a file, made of parts, durably and atomically: temporary file, sync, rename, sync of the folder."""
     # Synced before the rename: a name must never point at data that a power cut can empty.
-    fs.rename(write_temporary(fs, path, data), path)
+    fs.rename(write_temporary(fs, path, *parts), path)
     fs.sync_folder(path.parent)
 
 

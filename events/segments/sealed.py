@@ -67,6 +67,7 @@ class SealedEvents:
         self._opened: dict[Range, Segment] = {}
         self._seen: dict[Range, int] = {}
         self._footers: dict[Range, FileMetaData] = {}
+        self._held: dict[Range, frozenset[str]] = {}
 
     def show(self, spans: list[Range], recorded: Mapping[int, SegmentSealed]) -> None:
         """Set which segments exist, and what the unsealed tail records about them, by first sequence number."""
@@ -74,7 +75,7 @@ class SealedEvents:
         self._recorded.update(recorded)
 
     def events(self, reads: Reads, window: Range) -> Iterator[tuple[int, Event]]:
-        for span in self._overlapping(window):
+        for span in self._holding(reads, window):
             yield from self.open(span).events(reads, window)
 
     def batches(self, reads: Reads, window: Range) -> Iterator[Batches]:
@@ -91,7 +92,7 @@ class SealedEvents:
         with ThreadPoolExecutor(max_workers=1) as ahead:
             # pyarrow and hashlib release the GIL, so the next segment loads while the caller folds this one.
             coming: Future[Batches] | None = None
-            for span in self._overlapping(window):
+            for span in self._holding(reads, window):
                 current, coming = coming, ahead.submit(read, span)
                 if current is not None:
                     yield current.result()
@@ -113,7 +114,7 @@ class SealedEvents:
 
     def last(self, cls: type[Event], window: Range) -> int:
         """Return the last event of a type within a window, 0 if there is none. Raises `LogDamaged`."""
-        for span in reversed(self._overlapping(window)):
+        for span in reversed(self._holding({cls: ()}, window)):
             found = self.open(span).batches({cls: ()}, window)
             if found:
                 return found[cls].seqs[-1]
@@ -141,6 +142,7 @@ class SealedEvents:
         segment = Segment(data, vectors, name=str(path), vocabulary=self._vocabulary, footer=footer)
         if sha256 is not None:  # going back from the newest: the last ones fetched are the first to be read again
             self._seen[span] = checksum
+            self._held[span] = frozenset(run.tag for run in segment.about.runs)
             self._footers = {**dict(list(self._footers.items())[1 - _FOOTERS :]), span: segment.footer}
         self._opened = {**dict(list(self._opened.items())[1 - _KEPT :]), span: segment}
         return segment
@@ -182,6 +184,15 @@ class SealedEvents:
 
     def _overlapping(self, window: Range) -> list[Range]:
         return [span for span in self.spans if span.first <= window.last and span.last >= window.first]
+
+    def _holding(self, reads: Reads, window: Range) -> list[Range]:
+        """Return the segments that may hold a wanted event: not those that were verified and have none."""
+        wanted = {tag_of(cls) for cls in reads}
+        return [
+            span
+            for span in self._overlapping(window)
+            if span not in self._held or not wanted.isdisjoint(self._held[span])
+        ]
 
     def _vectors(self, span: Range) -> bytes:
         path = self._layout.vectors(span)

@@ -135,7 +135,8 @@ def whole(run: Run) -> None:
 
 
 def opened(run: Run) -> None:
-    state_of(run, LogReader(run.log_path))
+    """Bring everything from the snapshot, as `resume` does; what only looks asks for less."""
+    state_of(run, LogReader(run.log_path)).projections()
 
 
 def compared(run: Run) -> None:

@@ -35,6 +35,15 @@ def test_what_was_learned_is_listed_and_can_be_narrowed(mage: Command, runs_dir:
     assert "Next: mage-es memory show" in outcome.err
 
 
+def test_a_long_list_ends_with_how_many_more_there_are(mage: Command, runs_dir: Path) -> None:
+    items = listed(mage)
+    assert listed(mage, "--top", "2") == items[:2]
+    assert json.loads(mage("memory", "list", "--top", "2", "--json").out)["more"] == len(items) - 2
+    told = f"{len(items)} of {len(items)} memories; {len(items) - 2} more: --top {len(items)} lists all"
+    assert told in " ".join(mage("memory", "list", "--top", "2").out.split())
+    assert "more: --top" not in mage("memory", "list").out
+
+
 def test_a_memory_is_taken_out_of_use_shown_and_brought_back(mage: Command, runs_dir: Path) -> None:
     name = listed(mage)[0]["memory_id"]
     outcome = mage("memory", "quarantine", name[:12], "--reason", "it misleads", "--by", "alice")

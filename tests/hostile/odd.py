@@ -17,7 +17,7 @@ import google_crc32c
 
 from mage_es.cli import main
 from mage_es.events import wal
-from mage_es.projections.snapshots import kept_as
+from mage_es.projections.snapshots import ended
 
 DEEP = 2_000_000
 TERABYTE = 1 << 40
@@ -62,7 +62,7 @@ def _deep(path: Path, before: bytes) -> None:
     nested = b"\x91" * DEEP + b"\x01"
     body = b'{"format":1,"seq":1,"chain":"","x":' + b"[" * DEEP + b"]" * DEEP
     if path.suffix == ".msgpack":
-        path.write_bytes(kept_as(nested))
+        path.write_bytes(ended(nested))
     elif path.suffix == ".wal":
         previous = wal.previous_in(before[: wal.HEADER_SIZE])
         frame, _ = wal.encode(b"\x93\x01\x80" + nested, first=int(path.stem), count=1, previous=previous)

@@ -14,6 +14,7 @@ import typer
 from mage_es.cli.options import examples, takes
 from mage_es.cli.output import Output, TextTable
 from mage_es.cli.settings import Settings
+from mage_es.engine.config import MOST
 from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from mage_es.engine.run.memories import MemoryItem
 
 SHOWN = 8
-"""Rows of a table; `--json` has all."""
+"""Rows of a table; `--json` has more."""
 EXAMPLES = examples(
     "mage-es diff RUN",
     "mage-es diff RUN@iter-3 RUN@iter-9",
@@ -47,6 +48,12 @@ def diff(
         str,
         typer.Option("--question", metavar="ID", help="Also the prompts that both put before this question."),
     ] = "",
+    top: Annotated[
+        int,
+        typer.Option(
+            "--top", min=1, max=MOST, help="How many of what was learned --json lists of each fate, kind and type."
+        ),
+    ] = 100,
 ) -> None:
     """Print what changed between two moments or two runs: settings, what was learned, answers to the same questions.
 
@@ -61,7 +68,7 @@ def diff(
 
     run, marker = moment_of(before if "@" in before or after else f"{before}@start", settings.runs_dir)
     other, until = moment_of(after, settings.runs_dir) if after else (run, "latest")
-    report = compare(run, other, at=(marker, until), question=question)
+    report = compare(run, other, at=(marker, until), question=question, top=top)
     out.report(report, *parts(report))
     out.next(settings.again("memory", "list", other.id), settings.again("show", question or "QUESTION", other.id))
 
@@ -94,7 +101,9 @@ def parts(report: DiffReport) -> list[TextTable | str]:
 
 
 def _summary(report: DiffReport) -> str:
-    fates = Counter(each.fate for each in report.learned)
+    fates = Counter[str]()
+    for group in report.counts:
+        fates[group.fate] += group.number
     new, arms, settings = sum(each.is_new for each in report.names), len(report.arms), len(report.settings)
     changes = [f"{count} learned" if fate == "new" else f"{count} {fate}" for fate, count in fates.items()]
     changes += [f"{count} {what}" for count, what in ((new, "new in the graph"), (arms, "arms moved")) if count]
@@ -129,22 +138,25 @@ def _answers(found: Sequence[AnswersDiff], title: str = "The same questions", wh
 
 
 def _learned(report: DiffReport) -> TextTable:
-    groups: dict[tuple[str, str, str], list[MemoryItem]] = {}
+    first: dict[tuple[str, str, str], MemoryItem] = {}
     for each in report.learned:
-        groups.setdefault((each.fate, each.item.kind, each.item.task_type), []).append(each.item)
+        first.setdefault((each.fate, each.item.kind, each.item.task_type), each.item)
+    groups: dict[tuple[str, str, str], int] = {
+        (each.fate, each.kind, each.task_type): each.number for each in report.counts
+    }
     shown = list[tuple[str, ...]]()
     # By fate, so that the many that are new do not hide the few that are out of use.
-    for _, of_fate in groupby(groups, key=itemgetter(0)):
-        largest = sorted(of_fate, key=lambda group: -len(groups[group]))[:SHOWN]
-        shown += [_group_row(group, groups[group]) for group in largest]
+    for _, of_fate in groupby(first, key=itemgetter(0)):
+        largest = sorted(of_fate, key=lambda group: -groups[group])[:SHOWN]
+        shown += [_group_row(group, groups[group], first[group]) for group in largest]
     title = "What was learned" + (
         f", {len(groups) - len(shown)} more groups not shown" if len(groups) > len(shown) else ""
     )
     return TextTable(title, ("", "kind", "task type", "number", "for example", "text"), shown, keys=3)
 
 
-def _group_row(group: tuple[str, str, str], items: Sequence[MemoryItem]) -> tuple[str, ...]:
-    return (*group, str(len(items)), items[0].memory_id[:12], _cut(items[0].text))
+def _group_row(group: tuple[str, str, str], number: int, item: MemoryItem) -> tuple[str, ...]:
+    return (*group, str(number), item.memory_id[:12], _cut(item.text))
 
 
 def _cut(text: str, most: int = 60) -> str:

@@ -14,6 +14,7 @@ from mage_es.cli.boxes import BESIDE, PROSE
 from mage_es.cli.options import AtOption, RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable, clean, is_terminal, visible
 from mage_es.cli.settings import Settings
+from mage_es.engine.config import MOST
 from mage_es.events.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 LIST_EXAMPLES = examples(
     "mage-es memory list",
     "mage-es memory list RUN --kind principle --status quarantined",
-    "mage-es memory list RUN --sort effect",
+    "mage-es memory list RUN --sort effect --top 10",
     "mage-es memory list RUN --sort harm --status active",
 )
 SHOW_EXAMPLES = examples("mage-es memory show 5c0f0e8a", "mage-es memory show 5c0f0e8a RUN --at iter-3")
@@ -81,6 +82,7 @@ def list_all(
             "--sort", metavar="|".join(SORTS), help="The order: age, most helpful (effect), most harmful (harm)."
         ),
     ] = "age",
+    top: Annotated[int, typer.Option("--top", min=1, max=MOST, help="How many are listed.")] = 100,
     settings: Settings,
     out: Output,
 ) -> None:
@@ -104,11 +106,14 @@ def list_all(
     if worth:
         sign = -1 if sort == "effect" else 1
         items.sort(key=lambda item: sign * best.points if (best := worth.get(item.memory_id)) else math.inf)
-    document = {"run_id": found.run_id, "marker": found.marker, "items": items}
+    count, more = len(items), len(items[top:])
+    items = items[:top]
+    worth = {item.memory_id: worth[item.memory_id] for item in items if item.memory_id in worth}
+    document = {"run_id": found.run_id, "marker": found.marker, "items": items, "more": more}
     out.report(
         document if sort == "age" else {**document, "worth": worth},
         _listing(f"Run {found.run_id} at {found.marker}", items, None if sort == "age" else worth),
-        f"{len(items)} of {len(found.items)} memories",
+        f"{count} of {len(found.items)} memories" + (f"; {more} more: --top {count} lists all" if more else ""),
     )
     ahead: tuple[str, ...] = ("memory", "list", found.run_id) if found.items else ("runs", "show", found.run_id)
     if items:

@@ -10,7 +10,7 @@ from mage_es.events.disk import Layout, LocalFileSystem, Range
 from mage_es.events.errors import LogDamaged
 from mage_es.events.log import Log, LogReader
 from mage_es.events.segments.sealed import SealedEvents
-from mage_es.events.vocabulary import MAGE_ES, AnswerJudged, SegmentSealed
+from mage_es.events.vocabulary import MAGE_ES, AnswerJudged, Draft, SegmentSealed, TaskTypeCreated
 from tests.events.samples import clock, judged
 
 
@@ -118,3 +118,17 @@ def test_batches_are_the_same_whether_or_not_all_of_them_fit_into_memory(
     answers = [answer for batches in found for batch in batches.values() for answer in batch.columns["answer"]]
     events = opened(path, Counting())[0].events({AnswerJudged: ("answer",)}, Range(2, 9))
     assert answers == [event.answer for _, event in events if isinstance(event, AnswerJudged)] != []
+
+
+def test_what_a_verified_segment_does_not_hold_is_not_looked_for_in_it_again(path: Path) -> None:
+    with Log.open(path, clock=clock()) as log:
+        log.append([Draft(event=TaskTypeCreated(task_type="ages", description=""), iteration=-1, phase="open")])
+    disk = Counting()
+    sealed, spans = opened(path, disk)
+    everything = Range(1, 1 << 40)
+    assert len(list(sealed.events({AnswerJudged: ("answer",)}, everything))) == 10
+    disk.files.clear()
+
+    assert [event.task_type for _, event in sealed.events({TaskTypeCreated: ("task_type",)}, everything)] == ["ages"]
+    assert sealed.last(TaskTypeCreated, everything) == spans[-1].last
+    assert set(disk.files) <= {Layout(path).segment(spans[-1]).name}

@@ -4,27 +4,33 @@ Two questions with the same answer differ in what does not matter: the wording, 
 about a question's answer is shrunk, and what is left of two questions is compared.
 
 Rules
+    - Two metrics are candidates, in this order. What each is better than it replaces; at first that is the cosine.
     - Relevant component analysis (Shental, Hertz, Weinshall and Pavel 2002) with shrinkage: vectors, less the mean of
       all, are multiplied by the inverse square root of the scatter within answers plus a multiple of the identity.
-    - Scatter within answers is the residual of a regression of the vectors on the answers. An answer stands for itself
+      Scatter within answers is the residual of a regression of the vectors on the answers. An answer stands for itself
       and for each of its words that another answer has: a code of three parts is near to one that shares two of them.
       For labels that is the scatter around the label means, as in the paper.
+    - Neighbourhood components analysis (Goldberger, Roweis, Hinton and Salakhutdinov 2004): the map by which each case
+      most probably draws one with its own answer, if it draws a nearer one of its type with a higher probability. It
+      finds what the first cannot: an answer that follows from two things together, of which neither says anything
+      alone. With one thing alone it finds less. It is not learned where no two answers are the same, nor where the
+      metric so far leaves too little to win.
     - Used only if an answer is a label or short and without reasoning, and only if shown to be better: in five folds
-      each case is compared with the nearest case of the others, by this metric and by the cosine, and wins if the
-      answer that it finds has more in common with the case's own (Jaccard), or, in a tie, if those of the SHOWN nearest
-      have; the one-sided exact sign test must give at most P. If an answer follows from two things together, which no
-      sum of both shows, the cosine stays.
+      each case is compared with the nearest case of the others, by both measures, and wins if the answer that it finds
+      has more in common with the case's own (Jaccard), or, in a tie, if those of the SHOWN nearest have; the one-sided
+      exact sign test must give at most P.
     - One metric for all task types of a run, so that a type learns from what another shows about the same words;
-      answers of two types are never the same. A type with more cases lost than won keeps the cosine.
+      answers of two types are never the same. A type with more cases lost than won keeps what it has.
     - It is made from many cases and so is general (rules/own.py); of those that are up to date (rules/drift.py) the
-      newest MOST are used, without those of clients in doubt (rules/doubt.py).
+      newest MOST are used, for components of neighbourhoods the newest LATEST, without those of clients in doubt
+      (rules/doubt.py).
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple, get_args
@@ -40,9 +46,15 @@ from mage_es.projections.memory import Index, Memory
 from mage_es.projections.slices import Slice, computed_of
 
 MOST, FOLDS, SHOWN = 600, 5, 5
-P = 0.1
+P, SURE = 0.1, 0.01
+"""What chance may make of a better metric at most: of the first, and of the second, which can follow chance more."""
 SHRINKAGE = 0.1
 """What is added to the scatter, whose mean over all directions is 1. Values from 0.03 to 0.3 make little difference."""
+LATEST, AXES, STEPS = 300, 64, 40
+"""Most cases and principal axes for components of neighbourhoods, and steps of the ascent: more find hardly more."""
+START, RATE, LEAST = 2.0, 0.2, 0.01
+"""The scale of the ascent's first map, its step, and the scale of what is no axis, of the greatest. The first two make
+little difference."""
 _BLOCK = 4_096
 _WORD = re.compile(r"[^\W_]+")
 _Floats = NDArray[np.float64]
@@ -121,22 +133,48 @@ def _of_cases(memory: Memory, slices: Sequence[Slice]) -> Mapping[str, Metric]:
     return shown(list(cases)[-MOST:])
 
 
+class _Cases(NamedTuple):
+    """Cases in columns: of n cases, `types` is [n], `vectors` [n, d]."""
+
+    types: NDArray[np.str_]
+    vectors: _Floats
+    features: Sequence[frozenset[str]]
+
+    def some(self, places: NDArray[np.intp]) -> _Cases:
+        return _Cases(self.types[places], self.vectors[places], [self.features[int(place)] for place in places])
+
+
 def shown(cases: Sequence[tuple[str, Vector, str]]) -> Mapping[str, Metric]:
     """Return by task type the metric of cases, each a task type, a vector [d] and an answer, if they show that it is
     better."""
-    types = np.array([task_type for task_type, _, _ in cases])
-    vectors = np.array([vector for _, vector, _ in cases], dtype=np.float64)
-    features = [_features(task_type, answer) for task_type, _, answer in cases]
+    known = _Cases(
+        np.array([task_type for task_type, _, _ in cases]),
+        np.array([vector for _, vector, _ in cases], dtype=np.float64),
+        [_features(task_type, answer) for task_type, _, answer in cases],
+    )
+    best: dict[str, Metric] = {}
     # With a single answer there is nothing to tell apart.
-    if len({*features}) < 2:
-        return {}
-    pairs = _pairs(types, vectors, features)
-    won, lost = (sum(which.values()) for which in pairs)
-    if won <= lost or sign_test(won, won + lost) > P:
-        return {}
-    learned = _learned(vectors, features)
-    better = (str(name) for name in np.unique(types) if pairs.won[str(name)] >= pairs.lost[str(name)])
-    return {name: learned._replace(mean=vectors[types == name].mean(axis=0)) for name in better}
+    if len({*known.features}) < 2:
+        return best
+    held = _finds(known, None)
+    for learn, p in ((_relevant, P), (_neighbourhood, SURE)):
+        # Where nearly every case finds its own answer, no metric could be shown to be better.
+        left = sum(each < _ALL for each in held)
+        if sign_test(left, left) > p:
+            continue
+        if not (learned := learn(known)):
+            continue
+        found = _finds(known, learn)
+        won, lost = Counter[str](), Counter[str]()
+        for name, more, less in zip(known.types, found, held, strict=True):
+            won[str(name)] += more > less
+            lost[str(name)] += more < less
+        if won.total() <= lost.total() or sign_test(won.total(), won.total() + lost.total()) > p:
+            continue
+        better = {name for name in map(str, np.unique(known.types)) if won[name] >= lost[name]}
+        best |= {name: learned._replace(mean=known.vectors[known.types == name].mean(axis=0)) for name in better}
+        held = [more if name in better else less for name, more, less in zip(known.types, found, held, strict=True)]
+    return best
 
 
 def _features(task_type: str, answer: str) -> frozenset[str]:
@@ -146,7 +184,8 @@ def _features(task_type: str, answer: str) -> frozenset[str]:
     return frozenset(f"{task_type}\x00{part}" for part in parts)
 
 
-def _learned(vectors: _Floats, features: Sequence[frozenset[str]]) -> Metric:
+def _relevant(cases: _Cases) -> Metric:
+    vectors, features = cases.vectors, cases.features
     mean = vectors.mean(axis=0)
     within = vectors - mean
     count = Counter(chain.from_iterable(features))
@@ -164,37 +203,68 @@ def _learned(vectors: _Floats, features: Sequence[frozenset[str]]) -> Metric:
     return Metric(mean, axes, 1 - np.sqrt(SHRINKAGE / (scatter + SHRINKAGE)))
 
 
-class _Pairs(NamedTuple):
-    """How many cases each measure was better for, by task type."""
+def _neighbourhood(cases: _Cases) -> Metric | None:
+    types, vectors, features = cases.types[-LATEST:], cases.vectors[-LATEST:], cases.features[-LATEST:]
+    codes = {own: code for code, own in enumerate(dict.fromkeys(features))}
+    answers = np.array([codes[own] for own in features])
+    is_other = ~np.eye(len(answers), dtype=bool)
+    is_same = is_other & (answers[:, None] == answers)
+    is_met = is_other & (types[:, None] == types)
+    # A case alone with its answer can draw none with it.
+    counts = is_same.any(axis=1)
+    if not counts.any():
+        return None
+    mean = vectors.mean(axis=0)
+    axes = np.linalg.svd(vectors - mean, full_matrices=False)[2][:AXES]
+    points = (vectors - mean) @ axes.T
+    transform = START * np.eye(len(axes))
+    slope, spread = np.zeros_like(transform), np.zeros_like(transform)
+    for step in range(1, STEPS + 1):
+        moved = points @ transform
+        squares = (moved**2).sum(axis=1)
+        closeness = np.where(is_met, 2 * moved @ moved.T - squares, _NEVER)
+        drawn = np.exp(closeness - closeness.max(axis=1, keepdims=True))
+        drawn /= drawn.sum(axis=1, keepdims=True)
+        right = drawn * is_same
+        right /= np.maximum(right.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)
+        # How much each pair should be nearer; the gradient of the log likelihood, less that of a normal prior.
+        nearer = (right - drawn) * counts[:, None]
+        nearer += nearer.T
+        gradient = 2 * points.T @ (nearer @ moved - nearer.sum(axis=1)[:, None] * moved) - transform
+        # Adam (Kingma and Ba 2015) with its usual constants.
+        slope, spread = 0.9 * slope + 0.1 * gradient, 0.999 * spread + 0.001 * gradient**2
+        transform = transform + RATE * slope / (1 - 0.9**step) / (np.sqrt(spread / (1 - 0.999**step)) + 1e-8)
+    turned, scales, _ = np.linalg.svd(transform)
+    return Metric(mean, turned.T @ axes, 1 - scales / (LEAST * scales[0]))
 
-    won: Counter[str]
-    lost: Counter[str]
+
+_ALL, _NEVER = (1.0, float(SHOWN)), -1e9
 
 
-def _pairs(types: NDArray[np.str_], vectors: _Floats, features: Sequence[frozenset[str]]) -> _Pairs:
-    pairs = _Pairs(Counter(), Counter())
-    folds = np.arange(len(features)) % FOLDS
-    for fold in range(min(FOLDS, len(features))):
+def _finds(cases: _Cases, learn: Callable[[_Cases], Metric | None] | None) -> list[tuple[float, float]]:
+    """Return for each case how much the nearest of the other folds has in common with it, by what they teach, or by the
+    cosine, and how much the SHOWN nearest have together."""
+    found = [(0.0, 0.0)] * len(cases.features)
+    folds = np.arange(len(found)) % FOLDS
+    for fold in range(min(FOLDS, len(found))):
         others = np.flatnonzero(folds != fold)
-        metric = _learned(vectors[others], [features[int(place)] for place in others])
-        for name in np.unique(types[folds == fold]):
-            asked, known = np.flatnonzero((folds == fold) & (types == name)), others[types[others] == name]
+        metric = learn(cases.some(others)) if learn else None
+        for name in np.unique(cases.types[folds == fold]):
+            asked = np.flatnonzero((folds == fold) & (cases.types == name))
+            known = others[cases.types[others] == name]
             if not len(known):
                 continue
-            # Only cases of its own type are shown with a question, so what they all share must not count.
-            own = metric._replace(mean=vectors[known].mean(axis=0))
-            moved = own.moved(vectors[known])
-            moved /= _length(moved)[:, None]
-            ways = (own.moved(vectors[asked]) @ moved.T, vectors[asked] @ vectors[known].T)
-            nearest = (known[way.argsort(axis=1)[:, ::-1][:, :SHOWN]] for way in ways)
-            for place, *found in zip(asked, *nearest, strict=True):
-                by_metric, by_cosine = (
-                    [_common(features[int(place)], features[int(at)]) for at in row] for row in found
-                )
-                more, less = ((each[0], sum(each)) for each in (by_metric, by_cosine))
-                pairs.won[str(name)] += more > less
-                pairs.lost[str(name)] += more < less
-    return pairs
+            sought, vectors = cases.vectors[asked], cases.vectors[known]
+            if metric:
+                # Only cases of its own type are shown with a question, so what they all share must not count.
+                own = metric._replace(mean=vectors.mean(axis=0))
+                sought, vectors = own.moved(sought), own.moved(vectors)
+                vectors /= _length(vectors)[:, None]
+            nearest = known[(sought @ vectors.T).argsort(axis=1)[:, ::-1][:, :SHOWN]]
+            for place, row in zip(asked, nearest, strict=True):
+                common = [_common(cases.features[int(place)], cases.features[int(at)]) for at in row]
+                found[int(place)] = common[0], sum(common)
+    return found
 
 
 def _common(one: frozenset[str], other: frozenset[str]) -> float:

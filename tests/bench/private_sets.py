@@ -61,9 +61,10 @@ def _words(answer: str) -> set[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first", type=int, default=1, help="the first of the seeds")
     parser.add_argument("--learned", type=int, default=LEARNED, help="questions to learn from")
     given = parser.parse_args()
-    seeds = range(1, given.seeds + 1)
+    seeds = range(given.first, given.first + given.seeds)
     ways = ("nearest", "vote of five", "one of five", "of five", "words of the nearest")
     columns = ("commonest", *ways, "metric", *(f"metric: {way}" for way in ways), "words", "asked")
     print("| set |", " | ".join(columns), "|")

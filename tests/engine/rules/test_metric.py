@@ -26,6 +26,11 @@ def text(wording: int, topic: int, draw: np.random.Generator) -> np.ndarray:
     return unit(*vector)
 
 
+def paired(wording: int, topic: int) -> int:
+    """Return an answer that follows from both together, and of which neither says anything."""
+    return (wording + topic) % 2
+
+
 def cases(count: int = 60, *, are_paired: bool = False) -> list[MemoryAppended]:
     """Return cases of both indexes whose answer is their topic; or follows from wording and topic together."""
     draw = np.random.default_rng(7)
@@ -34,7 +39,7 @@ def cases(count: int = 60, *, are_paired: bool = False) -> list[MemoryAppended]:
     found = []
     for at in range(count):
         wording, topic = places[at % len(places)]
-        answer = (wording + topic) % 2 if are_paired else topic
+        answer = paired(wording, topic) if are_paired else topic
         outcome = {"outcome": "failure_memory", "kind": "case"} if at % 2 else {}
         vector = text(wording, topic, draw)
         found.append(
@@ -43,19 +48,20 @@ def cases(count: int = 60, *, are_paired: bool = False) -> list[MemoryAppended]:
     return found
 
 
-def few() -> Memory:
+def few(*, are_paired: bool = False) -> Memory:
     """Return cases so few that most texts have no case of their own wording and topic."""
-    return memory_of(*(case for case in cases() if int(case.memory_id) % 5 < 3))
+    return memory_of(*(case for case in cases(are_paired=are_paired) if int(case.memory_id) % 5 < 3))
 
 
-def answers(memory: Memory, terms: Terms = TERMS) -> list[bool]:
-    """Return for new texts of every wording and topic whether the nearest case has the answer of the topic."""
+def answers(memory: Memory, terms: Terms = TERMS, *, are_paired: bool = False) -> list[bool]:
+    """Return for new texts of every wording and topic whether the nearest case has the right answer."""
     draw, right = np.random.default_rng(8), []
     for wording, topic in product(range(WORDINGS), range(TOPICS)):
         asked = Query(text(wording, topic, draw), "t", "asked", "What is asked?", 0)
         bundle = retrieve("nearest", asked, memory, terms)
         [hit] = (*bundle.success, *bundle.failure)
-        right.append(memory.row(hit.memory_id).answer == f"team {topic}")
+        answer = paired(wording, topic) if are_paired else topic
+        right.append(memory.row(hit.memory_id).answer == f"team {answer}")
     return right
 
 
@@ -64,8 +70,16 @@ def test_cases_are_near_by_what_tells_their_answers_and_not_by_their_wording() -
     assert not all(answers(few(), TERMS._replace(is_measured=False)))
 
 
-def test_the_cosine_stays_where_the_answer_is_no_sum_of_what_a_text_has() -> None:
-    assert metric_of(memory_of(*cases(are_paired=True)), "t") is None
+def test_an_answer_that_follows_from_two_things_together_is_found() -> None:
+    memory = few(are_paired=True)
+    assert all(answers(memory, are_paired=True))
+    assert not all(answers(memory, TERMS._replace(is_measured=False), are_paired=True))
+
+
+def test_the_cosine_stays_where_nothing_that_a_text_has_tells_the_answer() -> None:
+    draw = np.random.default_rng(14)
+    drawn = [("t", text(at % WORDINGS, at % TOPICS, draw), str(draw.integers(3))) for at in range(90)]
+    assert not shown(drawn)
 
 
 def test_there_is_no_metric_of_too_few_cases_of_one_answer_or_of_none() -> None:
@@ -96,11 +110,14 @@ def test_a_type_for_which_the_cosine_is_better_keeps_it() -> None:
     told = [
         ("told", text(wording, topic, draw), f"T{topic}") for wording, topic in product(range(WORDINGS), range(TOPICS))
     ]
-    paired = [
-        ("paired", text(wording, topic, draw), f"P{(wording + topic) % 2}")
-        for wording, topic in [*product(range(4), range(2))] * 2
-    ]
-    assert set(shown([*told, *paired])) == {"told"}
+    worded = [("worded", text(wording, topic, draw), f"W{wording}") for wording, topic in product(range(4), range(2))]
+    assert set(shown([*told, *worded])) == {"told"}
+
+
+def test_a_single_case_of_another_type_is_no_obstacle() -> None:
+    draw, places = np.random.default_rng(15), [*product(range(WORDINGS), range(TOPICS))] * 3
+    both = [("both", text(*place, draw), f"P{paired(*place)}") for place in places]
+    assert "both" in shown([("lone", text(0, 0, draw), "alone"), *both])
 
 
 def test_a_metric_is_learned_once_and_again_after_a_change_of_either_index() -> None:

@@ -132,7 +132,7 @@ class State:
             if not (self._kept and self._kept.fill(view)):
                 views[name] = from_log[name] = _VIEWS[name]()
         kept = tuple(view for name, view in views.items() if name not in from_log)
-        fold_into(kept, source, since=self._kept.seq + 1 if self._kept else 1, until=self._until)
+        fold_into(kept, source, since=self._kept.seq + 1 if self._kept else None, until=self._until)
         fold_into(tuple(from_log.values()), source, until=self._until)
 
     @cached_property
@@ -185,13 +185,15 @@ class State:
 class Source(Protocol):
     """What a fold needs from a log; `LogReader` has it."""
 
-    def batches(self, reads: Reads, *, since: int = 1, until: int | None = None) -> Iterator[Batches]:
+    def batches(self, reads: Reads, *, since: int | None = None, until: int | None = None) -> Iterator[Batches]:
         """Return events of these types by type, stretch after stretch; fields that were not asked for may be None."""
 
-    def events(self, reads: Reads, *, since: int = 1, until: int | None = None) -> Iterator[tuple[int, Event]]:
+    def events(
+        self, reads: Reads, *, since: int | None = None, until: int | None = None
+    ) -> Iterator[tuple[int, Event]]:
         """Return (seq, event) of these types in order of seq; fields that were not asked for may be None."""
 
-    def last(self, cls: type[Event], *, since: int = 1, until: int | None = None) -> int:
+    def last(self, cls: type[Event], *, since: int | None = None, until: int | None = None) -> int:
         """Return the sequence number of the last event of a type, 0 if there is none."""
 
     @property
@@ -226,22 +228,25 @@ def fold(source: Source, *, until: int | None = None, state: State | None = None
     until = source.head.seq if until is None else until
     if state.seq > until:
         raise UsageError(f"The state is at event {state.seq}, past event {until}; fold into a new state.")
-    if state.seq < until:
-        fold_into(state.wanted(source, until), source, since=state.seq + 1, until=until)
+    if state.seq < until or not until:
+        fold_into(state.wanted(source, until), source, since=state.seq + 1 if state.seq else None, until=until)
     # Not the last event read: a fold skips types that no projection reads, and they count as folded.
     state.seq = until
     return state
 
 
-def fold_into(views: tuple[Projection, ...], source: Source, *, since: int = 1, until: int) -> None:
-    """Give each view what it reads from event `since` to `until`, but passing events only of the open iteration."""
-    # Two stretches: up to the last closed iteration the passing events (most of a log: plans, calls, steps) are not
-    # even read from disk, because closing the iteration would drop what they leave.
-    if not views or since > until:
+def fold_into(views: tuple[Projection, ...], source: Source, *, since: int | None = None, until: int) -> None:
+    """Give each view what it reads from event `since` (None: from what the log took from another) to `until`, but
+    passing events only of the open iteration."""
+    if not views or (since is not None and since > until):
         return
-    closed = source.last(IterationClosed, since=since, until=until)
-    for reads, first, last in ((_lasting, since, closed), (_all, closed + 1 if closed else since, until)):
-        if first > last:
+    # Up to the last closed iteration the passing events (most of a log: plans, calls, steps) are not even read from
+    # disk, because closing the iteration would drop what they leave.
+    own = 1 if since is None else since
+    closed = source.last(IterationClosed, since=own, until=until)
+    past = [(_lasting, None, 0)] if since is None else []
+    for reads, first, last in (*past, (_lasting, own, closed), (_all, closed + 1 if closed else own, until)):
+        if first is not None and first > last:
             continue
         wanted = _union(reads(view) for view in views)
         with uncollected():

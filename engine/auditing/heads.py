@@ -108,7 +108,7 @@ def _marks(record: ExamRecord, reader: LogReader) -> list[int]:
 
 def _events_of(reader: LogReader, question: str) -> list[int]:
     """Return the places of everything recorded when a question was last asked."""
-    found = [each for each in reader.records() if each.correlation == question]
+    found = [each for each in reader.records(since=1) if each.correlation == question]
     first = max((each.seq for each in found if isinstance(each.event, QuestionPlanned)), default=0)
     return [each.seq for each in found if each.seq >= first] if first else []
 
@@ -133,7 +133,7 @@ def _receipt(
 
 
 def _proved(reader: LogReader, seqs: Iterable[int], *, until: int | None = None) -> tuple[Proved, ...]:
-    leaves = [leaf_of(record) for record in reader.records(until=until)]
+    leaves = [leaf_of(record) for record in reader.records(since=1, until=until)]
     hashes = [leaf_hash(leaf) for leaf in leaves]
     return tuple(
         Proved(

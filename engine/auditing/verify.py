@@ -19,7 +19,7 @@ from mage_es.engine.auditing.theorems.oddities import check_oddities
 from mage_es.engine.auditing.theorems.origins import check_origins
 from mage_es.engine.auditing.theorems.own import check_own
 from mage_es.engine.auditing.theorems.paraphrases import check_paraphrases
-from mage_es.engine.auditing.theorems.parent import check_parent
+from mage_es.engine.auditing.theorems.parent import check_parent, check_past
 from mage_es.engine.auditing.theorems.ratchet import check_ratchet
 from mage_es.engine.auditing.theorems.reasked import check_reasked
 from mage_es.engine.auditing.theorems.recount import Heard
@@ -109,7 +109,8 @@ def verified(
     checks = [check_log(verdict)]
     if verdict.search:
         checks.append(check_head(verdict.search, verdict.head))
-    if not checks[0].ok:
+    checks += check_past(run, LogReader(run.log_path)) if checks[0].ok else []
+    if any(check.damaged for check in checks):
         return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks))
     signed = verify_heads(run.log_path, known=known, also=kept)
     if signed.heads or signed.named or known or signed.problems:

@@ -234,7 +234,7 @@ def _run(parent: Parent, questions: Sequence[Question], ids: Mapping[str, str]) 
     kept = past_of(parent.event).kept
     hashes = frozenset(question_hash(normalise(q.question)) for q in questions if q.id in kept)
     here = {ids[q.id]: msgspec.structs.replace(q, id=ids[q.id]) for q in questions}
-    events = [_renamed(draft.event, ids) for draft in parent.drafts]
+    events = [_renamed(event, ids) for event in parent.learned()]
     return _Run(parent, events, ids, here, Guarded(parent.reader.of(SplitCommitted)), hashes)
 
 

@@ -26,7 +26,7 @@ import msgspec
 from mage_es.engine.config import Config
 from mage_es.engine.run.budget import UNLIMITED, Limits
 from mage_es.events.disk import FileSystem, Layout, LocalFileSystem, WriterLock, write_new
-from mage_es.events.disk.documents import UNREADABLE
+from mage_es.events.disk.documents import UNREADABLE, Past
 from mage_es.events.disk.opening import read_small
 from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError, nearest
 from mage_es.events.log import Log, LogReader
@@ -96,9 +96,15 @@ class Run(NamedTuple):
         """What was asked again, as a run whose log has it; the log need not exist."""
         return Run(f"{self.id}/reasked", self.path / "effects" / "reasked")
 
+    @property
+    def past(self) -> Run:
+        """The run that this one goes on from, as far as its log is part of this one's; the log need not exist."""
+        return Run(f"{self.id}/past", self.log_path / "past")
+
     def parts(self) -> list[Run]:
-        """Return what has its own log within the run: its exams, and what was asked again."""
-        return [*self.exams(), *([self.reasked] if _holds_log(self.reasked.log_path) else [])]
+        """Return what has its own log within the run: its exams, what was asked again, and its past."""
+        past = [self.past, *self.past.parts()] if _holds_log(self.past.log_path) else []
+        return [*self.exams(), *([self.reasked] if _holds_log(self.reasked.log_path) else []), *past]
 
     @property
     def events(self) -> int:
@@ -132,15 +138,21 @@ class Run(NamedTuple):
         """Return the names in the run's folder that do not belong to a run."""
         return sorted(path.name for path in self.path.iterdir() if path.name not in _OURS)
 
-    def begin(self, fs: FileSystem | None = None) -> Log:
-        """Return the log of a run that has recorded nothing yet, created unless an earlier start left it."""
-        if not (self.log_path / "FORMAT").exists():
-            return Log.create(self.log_path, run=self.id, clock=clock, fs=fs)
-        log = Log.open(self.log_path, clock=clock, fs=fs)
-        if log.head.seq:
+    def begin(self, fs: FileSystem | None = None, *, past: tuple[LogReader, Past] | None = None) -> Log:
+        """Return the log of a run that has recorded nothing yet, created unless an earlier start left it. It goes on
+        from the log in `past`, if that is given."""
+        parent, takes = past or (None, None)
+        if (self.log_path / "FORMAT").exists():
+            log = Log.open(self.log_path, clock=clock, fs=fs)
+            if not log.head.seq and log.past == takes:
+                return log
             log.close()
-            raise UsageError(_name_taken(self.path))
-        return log
+            if log.head.seq:
+                raise UsageError(_name_taken(self.path))
+            shutil.rmtree(self.log_path)  # an earlier start, which went on from something else
+        if parent:
+            parent.link(Layout(self.log_path).past)
+        return Log.create(self.log_path, run=self.id, clock=clock, fs=fs, past=takes)
 
     def replay_path(self, marker: str) -> Path:
         """Return the default place to rebuild a replay to a marker."""

@@ -2,8 +2,9 @@
 
 Rules
     - A run continues from a closed iteration of its parent, and its own iterations are numbered from there.
-    - It begins with every event of the parent that changed what was learned. So it can be replayed, verified and backed
-      up without the parent. Calls, prompts and verdicts on anchors are the parent's own and stay there.
+    - It takes every event of the parent that changed what was learned (`taken`), from the parent's log, which lies in
+      its own under second names (events/log/past.py). So nothing is copied, and the run can be replayed, verified and
+      backed up without the parent. Calls, prompts and verdicts on anchors are the parent's own, and not taken.
     - With another model it drops what measured the parent's: bandits, gate and the record of recall begin anew.
     - It has the parent's questions beside its own. Each stays on the side where the parent had it (rules/splits.py).
 """
@@ -28,23 +29,25 @@ from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.questions import all_questions, grown, stored_questions, with_column_roles
 from mage_es.engine.seams.benchmark import Benchmark, Question, column_roles_of
 from mage_es.engine.seams.environment import is_sequential
+from mage_es.events.disk.documents import Past, Taken
 from mage_es.events.errors import PrerequisiteError, UsageError
+from mage_es.events.facts import tag_of
 from mage_es.events.log import LogReader
 from mage_es.events.segments.questions import named
 from mage_es.events.vocabulary import (
     MICRO,
     AnswerJudged,
     BaselineStarted,
-    BenefitDecided,
+    Digest,
     Draft,
     Event,
     IterationClosed,
     RunInherited,
     RunStarted,
-    SnapshotTaken,
     SplitCommitted,
 )
-from mage_es.projections.fold import State, fold, reads_of
+from mage_es.projections.fold import State, fold, fold_into, reads_of
+from mage_es.projections.ledger import Ledger
 from mage_es.projections.questions import EVOLVING
 from mage_es.projections.snapshots import latest_snapshot
 
@@ -65,7 +68,7 @@ def is_merged(event: RunInherited) -> bool:
 
 
 def last_inherited(reader: LogReader) -> int:
-    """Return the sequence number of the last event from the parent, 0 without a parent."""
+    """Return the sequence number up to which events are of what a run began with, 0 without a parent."""
     event = inheritance(reader)
     return 2 + event.events if event else 0
 
@@ -89,17 +92,36 @@ def past_of(event: RunInherited | None) -> Sides:
 
 
 class Parent(NamedTuple):
-    """A run to continue: `drafts` are its events that changed what it had learned by then."""
+    """A run to continue. Of a merge, which has two, `drafts` are the events that the new run begins with."""
 
     reader: LogReader
     started: RunStarted
     event: RunInherited
-    drafts: Sequence[Draft]
+    drafts: Sequence[Draft] = ()
+
+    @property
+    def past(self) -> tuple[LogReader, Past] | None:
+        """The parent's log and what the new run's takes from it; None for a merge, which takes it in `drafts`."""
+        if is_merged(self.event):
+            return None
+        takes = taken(not_inherited(self.event))
+        return self.reader, Past(seq=self.event.seq, head=self.reader.head, takes=takes)
+
+    def learned(self) -> Iterator[Event]:
+        """Yield the parent's events that changed what it had learned."""
+        if is_merged(self.event):
+            return (draft.event for draft in self.drafts)
+        return self.reader.of(*inherited_types(), until=self.event.seq)
 
     def resembling(self, splits: Splits, questions: Sequence[Question]) -> list[str]:
         """Return the ids of the guarded questions that resemble something the parent wrote."""
+        # All that it wrote was compared with these when it was written.
+        if {*splits.anchors, *splits.held_out} <= past_of(self.event).kept and {*splits.evolution} <= {
+            *self.event.evolution
+        }:
+            return []
         guarded = Guarded(splits.events)
-        found = (guarded.likeness(texts) for draft in self.drafts if (texts := texts_of(draft.event)))
+        found = (guarded.likeness(texts) for event in self.learned() if (texts := texts_of(event)))
         hashes = {likeness.question_hash for likeness in found if likeness.is_leak}
         kept = {*splits.anchors, *splits.held_out}
         return [q.id for q in questions if q.id in kept and question_hash(normalise(q.question)) in hashes]
@@ -163,8 +185,8 @@ def read_parent(
         LogDamaged: Its log fails its checksums.
     """
     reader = LogReader(run.log_path)
-    started, closed = next(reader.of(RunStarted), None), dict(_closed(reader))
-    if next(reader.of(BaselineStarted), None):
+    started, closed = next(reader.of(RunStarted), None), dict(reader.numbered(IterationClosed))
+    if next(reader.of(BaselineStarted, until=max(closed, default=None)), None):
         raise UsageError(f"{run.id} is a baseline, which learns nothing: name a run of `mage-es evolve`.")
     if started is None or not closed:
         raise UsageError(f"{run.id} has closed no iteration yet, so it has learned nothing to continue from.")
@@ -173,36 +195,40 @@ def read_parent(
     if seq not in closed:
         raise UsageError(f"A run continues from a closed iteration, and {at} is within one: choose start or iter-N.")
     # Between two iterations only people change what was learned; a run never continues from part of an iteration.
-    if at == "latest" and all(record.phase == "log" for record in reader.records(inherited_types(), since=seq + 1)):
-        seq = reader.head.seq
-    k = closed[max(each for each in closed if each <= seq)]
+    since = list(reader.records(inherited_types(), since=seq + 1)) if at == "latest" else []
+    if since and all(record.phase == "log" for record in since):
+        seq = since[-1].seq
+    mark = closed[max(each for each in closed if each <= seq)]
     learner = started.execution_model if execution not in ("", started.execution_model) else ""
-    drafts = learned_by(reader, seq, k, without=OF_THE_LEARNER if learner else frozenset())
-    state = fold(reader, until=seq, state=latest_snapshot(run.snapshots_path, reader, until=seq))
     questions, _ = stored_questions(reader, started.benchmark)
-    splits = recorded_splits(list(reader.of(SplitCommitted)), questions)
+    splits = recorded_splits(list(reader.of(SplitCommitted, until=seq)), questions)
     before = inheritance(reader)
-    older = past_of(before)
-    usd, spent = prices.total(state.ledger.accounts()), before.usd_micro if before else 0
+    older, ledger = past_of(before), Ledger()
+    fold_into((ledger,), reader, since=1, until=seq)
+    usd, spent = prices.total(ledger.accounts()), before.usd_micro if before else 0
     event = RunInherited(
-        events=len(drafts),
-        iteration=k,
+        events=0,
+        iteration=mark.iteration,
         parent=run.id,
         path=os.path.relpath(run.path.resolve(), Path(runs_dir).resolve()),
         seq=seq,
         head_seq=reader.head.seq,
         head_chain=reader.head.chain,
-        digests=state.digests(),
+        digests=mark.digests if seq in closed else _digests(run, reader, seq),
         evolution=tuple(sorted(older.evolution.union(splits.evolution))),
         anchors=tuple(sorted(older.anchors.union(splits.anchors))),
         held_out=tuple(sorted(older.held_out.union(splits.held_out))),
         resembling=(),
-        calls=sum(use.calls for _, use in state.ledger.accounts()) + (before.calls if before else 0),
+        calls=sum(use.calls for _, use in ledger.accounts()) + (before.calls if before else 0),
         usd_micro=-1 if usd is None or spent < 0 else round(usd * MICRO) + spent,
         learner=learner,
         reproof=reproof,
     )
-    return Parent(reader, started, event, drafts)
+    return Parent(reader, started, event)
+
+
+def _digests(run: Run, reader: LogReader, seq: int) -> tuple[Digest, ...]:
+    return fold(reader, until=seq, state=latest_snapshot(run.snapshots_path, reader, until=seq)).digests()
 
 
 def inherited_types(without: Collection[str] = ()) -> Collection[type[Event]]:
@@ -210,30 +236,11 @@ def inherited_types(without: Collection[str] = ()) -> Collection[type[Event]]:
     return reads_of(tuple(view for view in State().digested() if view.name not in {*OWN_ACCOUNTS, *without}))
 
 
-def learned_by(reader: LogReader, seq: int, k: int, *, without: Collection[str] = ()) -> list[Draft]:
-    """Return the events up to `seq` that made what was learned, except those that only the projections `without` read;
-    `k` is the last iteration closed by then."""
-    decided = reader.last(BenefitDecided, until=seq)
-    return [
-        Draft(
-            event=e,
-            iteration=r.iteration,
-            phase=r.phase,
-            ordinal=0 if r.seq == decided else r.ordinal,
-            correlation=r.correlation,
-        )
-        for r in reader.records(inherited_types(without), until=seq)
-        # The last decision on what is served counts; the new run's own on the same iteration has the next ordinal.
-        if r.seq == decided or not isinstance(r.event, BenefitDecided)
-        if not isinstance(e := r.event, AnswerJudged) or e.purpose in EVOLVING
-        # The new run takes its own snapshot of the same slots when its anchors are answered.
-        if not isinstance(e, SnapshotTaken) or e.iteration != k
-    ]
-
-
-def _closed(reader: LogReader) -> Iterator[tuple[int, int]]:
-    for seq, event in reader.numbered(IterationClosed):
-        yield seq, event.iteration
+def taken(without: Collection[str] = ()) -> tuple[Taken, ...]:
+    """Return which events of a parent are taken. Of verdicts those on questions that it learned from: the others are
+    its own."""
+    evolving = {tag_of(AnswerJudged): ("purpose", tuple(sorted(EVOLVING)))}
+    return tuple(Taken(tag, *evolving.get(tag, ())) for tag in map(tag_of, inherited_types(without)))
 
 
 def _is_there(benchmark: str) -> bool:

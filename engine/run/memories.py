@@ -336,7 +336,8 @@ def _origin(reader: LogReader, origin: Mapping[str, Any], learners: Sequence[str
     for record in reader.records({AnswerJudged, ModelCalled}, until=until):
         if (fact := record.fact_id.hex()) in missing:
             missing.remove(fact)
-            yield f"{tag_of(record.event)} {record.event.subject} in iteration {record.iteration} (event {record.seq})"
+            where = f"in iteration {record.iteration} ({event_named(reader, record.seq)})"
+            yield f"{tag_of(record.event)} {record.event.subject} {where}"
     if missing and learners:
         yield f"and {len(missing)} more, such as {min(missing)}, which the log of {' or '.join(learners)} has"
 
@@ -351,6 +352,14 @@ def bare_setting(started: RunStarted) -> Setting:
         task_types=(),
         answer_format="",
     )
+
+
+def event_named(reader: LogReader, seq: int) -> str:
+    """Return the words for an event, with the log that it is in, if that is the one that this log goes on from."""
+    log = reader
+    while seq < 1 and log.past:
+        seq, log = log.past.number(seq), log.past.reader
+    return f"event {seq}" if log is reader else f"event {seq} of {log.run}"
 
 
 def curations(reader: LogReader, name: str, until: int | None = None) -> Iterator[tuple[int, Event]]:
@@ -371,19 +380,19 @@ def _probation(reader: LogReader, name: str, *, until: int) -> Iterator[str]:
                 sides = (
                     f"{event.shown_right} of {event.shown} right with it, {event.left_out_right} of {event.left_out}"
                 )
-                counts[run] = f"{told}: of what {run} brought, {sides} without (event {seq})"
+                counts[run] = f"{told}: of what {run} brought, {sides} without ({event_named(reader, seq)})"
     for run, seq in brought.items():
-        yield f"Brought by {run} (event {seq}); probation {counts.get(run, 'not begun')}"
+        yield f"Brought by {run} ({event_named(reader, seq)}); probation {counts.get(run, 'not begun')}"
 
 
 def _history(reader: LogReader, name: str, *, until: int) -> Iterator[str]:
     for seq, event in curations(reader, name, until):
         match event:
             case ProposalReviewed():
-                yield f"{event.verdict} by {event.by} (event {seq}): {event.reason}"
+                yield f"{event.verdict} by {event.by} ({event_named(reader, seq)}): {event.reason}"
             case MemoryQuarantined() | MemoryReleased():
-                yield f"{tag_of(event)} by {event.by} (event {seq}): {event.reason}"
+                yield f"{tag_of(event)} by {event.by} ({event_named(reader, seq)}): {event.reason}"
             case MemorySuperseded():
-                yield f"{tag_of(event)} by {event.by} (event {seq})"
+                yield f"{tag_of(event)} by {event.by} ({event_named(reader, seq)})"
             case PatternPruned():
-                yield f"{tag_of(event)} (event {seq}): {event.reason}"
+                yield f"{tag_of(event)} ({event_named(reader, seq)}): {event.reason}"

@@ -84,7 +84,7 @@ def open_served(
             else:
                 parent, world = _parent(run, at, folder, data_dir, benchmark, embedder, layout=layout)
                 served = create_run(folder, benchmark=title(world.benchmark.name), seed=0, run_id=served.id)
-                log = served.begin(fs)
+                log = served.begin(fs, past=parent.past)
         except RunLocked as error:
             raise RunLocked(
                 f"{error} A run is served by one process: send its requests there, or serve with --name OTHER."
@@ -193,5 +193,5 @@ def _parent(
 
 def _form(config: Config, parent: Parent) -> str:
     """Return how a run shows cases at a marker; the choice of a trial becomes the served run's own setting."""
-    tried = [draft.event.form for draft in parent.drafts if isinstance(draft.event, FormDecided)]
+    tried = [event.form for event in parent.reader.of(FormDecided, until=parent.event.seq)]
     return (tried or [USUAL])[-1] if config.form in CHOOSING else config.form

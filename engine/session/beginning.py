@@ -14,9 +14,9 @@ from mage_es.engine.run.questions import rows_of
 from mage_es.engine.run.world import World, registered_in, require_ontology
 from mage_es.engine.session.session import Session
 from mage_es.events.care import naming
-from mage_es.events.log import Log
+from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import Draft
-from mage_es.projections.fold import State
+from mage_es.projections.fold import State, fold
 from mage_es.projections.scores import START
 from mage_es.projections.snapshots import write_snapshot
 
@@ -38,7 +38,7 @@ def opening(session: Session) -> OpenRun:
 def begin_at_once(run: Run, log: Log, world: World, parent: Parent, *, is_all: bool = False) -> State:
     """Record the beginning of a run that asks nothing before it is of use, all of it or nothing, and return the state.
     If that `is_all`, the run is finished with it."""
-    state, drafts = State(), list[Draft]()
+    state, drafts = fold(LogReader(run.log_path)), list[Draft]()
     for command in _at_once(run, log, world, parent, state, is_all=is_all):
         decided = decide(world.setting, state, command)
         drafts += decided

@@ -24,14 +24,15 @@ class ListSource:
         return Head(len(self._events), chain_at(self._events, len(self._events)))
 
     def events(
-        self, reads: Mapping[type[Event], Collection[str]], *, since: int = 1, until: int | None = None
+        self, reads: Mapping[type[Event], Collection[str]], *, since: int | None = None, until: int | None = None
     ) -> Iterator[tuple[int, Event]]:
-        for seq, event in enumerate(self._events[since - 1 : until], start=since):
+        first = since or 1
+        for seq, event in enumerate(self._events[first - 1 : until], start=first):
             if type(event) in reads:
                 yield seq, only(event, reads[type(event)])
 
     def batches(
-        self, reads: Mapping[type[Event], tuple[str, ...]], *, since: int = 1, until: int | None = None
+        self, reads: Mapping[type[Event], tuple[str, ...]], *, since: int | None = None, until: int | None = None
     ) -> Iterator[Batches]:
         pairs = list(self.events(reads, since=since, until=until))
         for start in range(0, len(pairs), self.stretch):
@@ -44,7 +45,7 @@ class ListSource:
                 for cls, found in by_type.items()
             }
 
-    def last(self, cls: type[Event], *, since: int = 1, until: int | None = None) -> int:
+    def last(self, cls: type[Event], *, since: int | None = None, until: int | None = None) -> int:
         return max((seq for seq, _ in self.events({cls: ()}, since=since, until=until)), default=0)
 
 

@@ -4,6 +4,7 @@ back, those of one run or of all.
     log/...             the objects of the run's log and its questions, see `mage_es.events.care.backup`
     exams/<n>/log/...   those of each exam's
     effects/reasked/log/...     those of what `effect`, `bisect` and `mage_es.gepa` asked again
+    log/past/log/...            those of the run that this one goes on from
     an empty key file, if tasks name subjects
     whole/<n>           all objects of a complete backup with their hashes, see `mage_es.events.care.manifest`
 
@@ -32,7 +33,7 @@ from mage_es.events.errors import MageError, UsageError
 from mage_es.events.log import LogReader
 
 _LOG, _KEYS = "log/", "keys"
-_WITHIN = re.compile(r"((?:exams|effects)/([^/\\]+)/)log/")
+_WITHIN = re.compile(r"((?:(?:exams|effects)/([^/\\]+)|log/past(?:/log/past)*)/)log/")
 _RECORD = re.compile(r"(?:([^/]+)/)?whole/\d{8}")
 
 
@@ -94,7 +95,7 @@ def backup(run: Run, destination: str | None = None, *, gold: bool = True) -> Ba
     begun = [each for each in run.parts() if each.events]
     fs = LocalFileSystem()
     stored = [back_up(run.log_path, objects, at=_LOG, fs=fs, gold=gold)]
-    stored += [back_up(each.log_path, objects, at=f"{_place(run, each)}/{_LOG}", fs=fs) for each in begun]
+    stored += [back_up(each.log_path, objects, at=f"{_place(run, each)}/{_LOG}", fs=fs, gold=gold) for each in begun]
     items = [item for each in stored for item in each.items]
     if key_file(run.log_path).exists():
         create_once(objects, _KEYS, no_keys())

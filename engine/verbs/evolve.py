@@ -37,7 +37,7 @@ from mage_es.events.disk import FileSystem
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import RunRegistered
-from mage_es.projections.fold import State
+from mage_es.projections.fold import fold
 from mage_es.projections.ledger import Ledger
 
 
@@ -150,8 +150,9 @@ async def begin(
         registered_in(world, registration)  # before there is a folder
     begun = None if benchmark else _beginning(config, runtime, from_run, at, reproof, registration)
     run = create_run(runs_dir, benchmark=title(config.benchmark), seed=config.seed, beginning=begun, run_id=run_id)
-    with run.begin(fs) as log:
-        session = Session(run=run, world=world, log=log, state=State(), models=opened, runtime=runtime)
+    with run.begin(fs, past=parent.past if parent else None) as log:
+        state = fold(LogReader(run.log_path, fs))
+        session = Session(run=run, world=world, log=log, state=state, models=opened, runtime=runtime)
         session.registration = registration
         taught = (
             []

@@ -180,7 +180,7 @@ class Viewed:
 
         def told(records: Iterator[Record]) -> Iterator[Record]:
             for record in records:
-                if tell and record.seq % _TOLD == 0:
+                if tell and record.seq > 0 and record.seq % _TOLD == 0:
                     tell(record.seq / last)
                 yield record
 

@@ -105,6 +105,13 @@ class Life:
         elif self.exact:
             self.counted.settle(record.seq)
 
+    def begin_with(self, event: Event) -> None:
+        """Take in an event from the log that this one goes on from: it holds from event 0 on."""
+        self.state.apply(event)
+        for book in (self.learned, self.counted):
+            if type(event) in book.reads:
+                book.apply(0, event)
+
     def types(self) -> list[str]:
         """Return the types of the events so far, each once."""
         return [tag_of(cls) for cls in self._types]
@@ -170,7 +177,10 @@ def lives(records: Iterable[Record], life: Life) -> Life:
     """Take in all of these events, and stop at the last."""
     with uncollected():
         for record in records:
-            life.apply(record)
+            if record.seq > 0:
+                life.apply(record)
+            else:
+                life.begin_with(record.event)
         life.stop()
     return life
 

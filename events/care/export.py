@@ -81,7 +81,7 @@ def _export(reader: LogReader, target: Path, *, format: ExportFormat, until: int
     types: set[type[Event]] = set()
     writers: dict[str, _Writer] = {}
     with ExitStack() as opened:
-        for record in reader.records(until=until):
+        for record in reader.records(since=1, until=until):
             cls = type(record.event)
             types.add(cls)
             name = export_schema.file_of(cls, format)

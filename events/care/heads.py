@@ -88,7 +88,7 @@ def leaf_of(record: Record) -> bytes:
 
 def root_of(path: Path, fs: FileSystem | None = None, *, vocabulary: Vocabulary | None = None) -> bytes:
     """Return the root over every event of the log in a folder. Raises `LogDamaged`."""
-    records = LogReader(path, fs, vocabulary=vocabulary, opened=False).records()
+    records = LogReader(path, fs, vocabulary=vocabulary, opened=False).records(since=1)
     return Tree(leaf_hash(leaf_of(record)) for record in records).root
 
 
@@ -219,7 +219,7 @@ class _Heads:
     def _roots(self, reader: LogReader, sizes: set[int]) -> dict[int, bytes]:
         # One pass for all heads: the root at each size is at hand when the tree has grown to it.
         tree, found = Tree(), dict[int, bytes]()
-        for record in reader.records(until=max(sizes, default=0)):
+        for record in reader.records(since=1, until=max(sizes, default=0)):
             tree.add(leaf_hash(leaf_of(record)))
             if tree.size in sizes:
                 found[tree.size] = tree.root

@@ -99,7 +99,7 @@ def restore_questions(fs: FileSystem, layout: Layout, objects: ObjectSource, *, 
 
 def _stored(reader: LogReader) -> Iterator[tuple[Any, QuestionTypes]]:
     if types := reader.vocabulary.questions:
-        yield from ((event, types) for event in reader.of(types.stored))
+        yield from ((event, types) for event in reader.of(types.stored, since=1))
 
 
 def _backed_up(objects: ObjectSource, at: str) -> list[str]:

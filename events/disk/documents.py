@@ -18,7 +18,31 @@ Chain = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{64})?$")]
 """A chain value in hexadecimal digits, or nothing."""
 
 
-class Format(msgspec.Struct, frozen=True, kw_only=True):
+class Head(NamedTuple):
+    """How far a log reaches: its last sequence number, and the chain value, 64 hexadecimal digits, vouching for it."""
+
+    seq: int
+    chain: str
+
+
+class Taken(msgspec.Struct, frozen=True, array_like=True):
+    """Events of one type; of a type with a `field`, those in which it has one of the values `among`."""
+
+    tag: str
+    field: str = ""
+    among: tuple[str, ...] = ()
+
+
+class Past(msgspec.Struct, frozen=True, kw_only=True):
+    """What a log has of another, which lies in its folder past/ up to `head`: of its events up to `seq` those that it
+    `takes`."""
+
+    seq: int
+    head: Head
+    takes: tuple[Taken, ...]
+
+
+class Format(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What FORMAT says: which log this is and how it is written. Written once; `created` is microseconds since 1970."""
 
     format: int
@@ -26,13 +50,7 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
     run: str
     hash: str
     created: int
-
-
-class Head(NamedTuple):
-    """How far a log reaches: its last sequence number, and the chain value, 64 hexadecimal digits, vouching for it."""
-
-    seq: int
-    chain: str
+    past: Past | None = None
 
 
 class Holding(msgspec.Struct, frozen=True, array_like=True):

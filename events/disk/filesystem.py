@@ -64,6 +64,9 @@ class FileSystem(Protocol):
     def rename(self, source: Path, target: Path) -> None:
         """Rename a file, atomically replacing whatever has that name now."""
 
+    def link(self, source: Path, target: Path) -> None:
+        """Give a file that never changes a second name, or make a copy where a disk does not allow that."""
+
     def unlink(self, path: Path) -> None: ...
 
     def sync_folder(self, path: Path) -> None:
@@ -146,6 +149,16 @@ class LocalFileSystem:
     def rename(self, source: Path, target: Path) -> None:
         with _named(target):
             source.replace(target)
+
+    def link(self, source: Path, target: Path) -> None:
+        with _named(source):
+            try:
+                target.hardlink_to(source)
+            except OSError as error:
+                # Another disk, one without links, or a file that has as many as it can.
+                if error.errno not in (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK):
+                    raise
+                write_new(self, target, self.read(source))
 
     def unlink(self, path: Path) -> None:
         path.unlink()

@@ -5,6 +5,7 @@
     questions/<sha256>.parquet          texts of questions; a file's name is its hash golds/<sha256>.parquet
     their gold answers, which a copy may be without heads/<seq>-<root8>.note            signed heads, each of events 1
     to <seq> quarantine/                         what recovery cut off; never deleted by code
+    past/log/                           the log that this one goes on from, whole, as it was then
 
 Numbers have twenty digits, so names sort as the events do. There is no manifest: the listing must be contiguous.
 """
@@ -57,6 +58,7 @@ class Layout:
         self.golds = path / "golds"
         self.heads = path / "heads"
         self.quarantine = path / "quarantine"
+        self.past = path / "past" / "log"
 
     def wal(self, first: int) -> Path:
         return self.wals / f"{first:020d}.wal"

@@ -1,22 +1,25 @@
 """Reading a log: any number of readers, without a lock and without writing anything, even while a writer is at work.
 
-A reader shows a fixed prefix of the log, up to its `head`, until `refresh` is called.
+A reader shows a fixed prefix of the log, up to its `head`, until `refresh` is called. If the log goes on from another,
+a reading that begins at no number begins with what it took from that one (past.py), under numbers below 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from mage_es.events.disk.documents import Head
+from mage_es.events.disk.documents import RESTORE, Head
 from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem
 from mage_es.events.disk.keys import keys_of
 from mage_es.events.disk.layout import Layout, Range
-from mage_es.events.errors import PrerequisiteError
+from mage_es.events.errors import LogDamaged, PrerequisiteError
 from mage_es.events.facts import Event, Record, Vocabulary, tag_of
 from mage_es.events.log import markers
+from mage_es.events.log.past import PastEvents, link
 from mage_es.events.log.recovery import read_format
 from mage_es.events.log.tail import Tail
 from mage_es.events.segments.batches import Batch, Batches, Reads
@@ -25,6 +28,7 @@ from mage_es.events.segments.sealed import SealedEvents
 from mage_es.events.wal.bodies import FrameReader
 from mage_es.events.wal.frames import Frame
 
+_FIRST = -(1 << 62)  # below the number of every event, also of those in the past of the past
 E = TypeVar("E", bound=Event)
 Found = TypeVar("Found")
 
@@ -41,7 +45,7 @@ class LogReader:
         self.keys = keys_of(path) if opened else None
         try:
             about, start = read_format(fs, layout)
-            self.run, self.log_id = about.run, about.log_id
+            self.run, self.log_id, self.goes_on_from = about.run, about.log_id, about.past
             self._fs, self._layout = fs, layout
             self._tail = Tail(fs, layout, start)
             self._sealed = SealedEvents(fs, layout, self.vocabulary)
@@ -59,10 +63,34 @@ class LogReader:
         self._tail.refresh()
         self._sealed.show(self._tail.listing.segments, self._tail.recorded)
 
+    @cached_property
+    def past(self) -> PastEvents | None:
+        """What the log took from the one that it goes on from, if it does. Raises `LogDamaged`."""
+        if (about := self.goes_on_from) is None:
+            return None
+        if not self._fs.exists(self._layout.past / "FORMAT"):
+            raise LogDamaged(f"{self._layout.past} is missing, the log that {self.run} goes on from. {RESTORE}")
+        reader = LogReader(self._layout.past, self._fs, vocabulary=self.vocabulary)
+        if reader.head != about.head:
+            raise LogDamaged(f"{self._layout.past} is not the log that {self.run} goes on from. {RESTORE}")
+        return PastEvents(reader, about)
+
+    def link(self, target: Path) -> None:
+        """Make the folder `target` the same log as it is shown here; what is sealed gets a second name, and no copy.
+
+        Raises `LogDamaged`, and `PrerequisiteError` if the disk refuses.
+        """
+        try:
+            if self.past:
+                self.past.reader.link(Layout(target).past)
+            link(self._fs, self._layout, Layout(target), self._tail.listing, self._tail.frames)
+        except OSError as error:
+            raise PrerequisiteError(f"cannot go on from the log in {self._layout.path}: {error}.") from error
+
     def questions(self) -> tuple[list[Any], list[Any] | None]:
         """Return the stored questions, and their gold answers unless this copy has none. Raises `LogDamaged`."""
         types = self.vocabulary.questions
-        stored = next(self.of(types.stored), None) if types else None
+        stored = next(self.of(types.stored, since=1), None) if types else None
         if types is None or stored is None:
             return [], None
         texts = texts_of(self._fs, self._layout, stored, types.text)
@@ -72,14 +100,17 @@ class LogReader:
         return self.keys.opened(value) if self.keys else value
 
     def records(
-        self, types: Collection[type[Event]] | None = None, *, since: int = 1, until: int | None = None
+        self, types: Collection[type[Event]] | None = None, *, since: int | None = None, until: int | None = None
     ) -> Iterator[Record]:
-        """Yield the records of some types, or all, from `since` to `until` (both included), in order.
+        """Yield the records of some types, or all, from `since` to `until` (both included), in order. Without `since`
+        what the log took from another one comes first.
 
         Raises `LogDamaged`, and `UnknownEvent` for a record that this release cannot read.
         """
         tags = None if types is None else {tag_of(cls) for cls in types}
         window, frames = self._window(since, until), self._tail.frames
+        if past := self._before(window):
+            yield from past.records(tags, window)
         sealed = self._sealed.records(window, tags)
         yield from map(self.keys.opened, sealed) if self.keys else sealed
         for frame in frames:
@@ -88,16 +119,18 @@ class LogReader:
                     if window.first <= record.seq <= window.last:
                         yield self._open(record)
 
-    def of(self, *types: type[E], since: int = 1, until: int | None = None) -> Iterator[E]:
+    def of(self, *types: type[E], since: int | None = None, until: int | None = None) -> Iterator[E]:
         """Yield the events of these types in order, typed accordingly. Raises what `events` raises."""
         return (event for _, event in self.numbered(*types, since=since, until=until))
 
-    def numbered(self, *types: type[E], since: int = 1, until: int | None = None) -> Iterator[tuple[int, E]]:
+    def numbered(self, *types: type[E], since: int | None = None, until: int | None = None) -> Iterator[tuple[int, E]]:
         """Yield the same events, each after its sequence number."""
         reads: Reads = {cls: cls.__struct_fields__ for cls in types}
         return cast(Iterator[tuple[int, E]], self.events(reads, since=since, until=until))
 
-    def events(self, reads: Reads, *, since: int = 1, until: int | None = None) -> Iterator[tuple[int, Event]]:
+    def events(
+        self, reads: Reads, *, since: int | None = None, until: int | None = None
+    ) -> Iterator[tuple[int, Event]]:
         """Yield the events of the types in `reads` with their sequence numbers, in order.
 
         Of sealed events only the fields named in `reads` are read; the others are None. Raises `LogDamaged`, and
@@ -105,14 +138,18 @@ class LogReader:
         """
         window, frames = self._window(since, until), self._tail.frames
         found = chain(self._sealed.events(reads, window), self._unsealed(frames, reads, window))
-        return map(self.keys.opened, found) if self.keys else found
+        own = map(self.keys.opened, found) if self.keys else found
+        past = self._before(window)
+        return chain(past.events(reads, window), own) if past else own
 
-    def batches(self, reads: Reads, *, since: int = 1, until: int | None = None) -> Iterator[Batches]:
+    def batches(self, reads: Reads, *, since: int | None = None, until: int | None = None) -> Iterator[Batches]:
         """Yield the same events stretch by stretch, those of one type together.
 
         Every event of a stretch comes before every event of the next. Raises what `events` raises.
         """
         window, frames = self._window(since, until), self._tail.frames
+        if past := self._before(window):
+            yield from past.batches(reads, window)
         for batches in self._sealed.batches(reads, window):
             if self.keys:
                 opened = {cls: self.keys.opened(batch.events) for cls, batch in batches.items()}
@@ -128,8 +165,9 @@ class LogReader:
             if pairs
         }
 
-    def last(self, cls: type[Event], *, since: int = 1, until: int | None = None) -> int:
-        """Return the sequence number of the last event of a type from `since` to `until`, 0 if there is none."""
+    def last(self, cls: type[Event], *, since: int | None = None, until: int | None = None) -> int:
+        """Return the sequence number of the last of the log's own events of a type from `since` to `until`, 0 if there
+        is none."""
         window, frames = self._window(since, until), self._tail.frames
         unsealed = [seq for seq, _ in self._unsealed(frames, {cls: ()}, window)]
         # The tail comes after every segment, so a hit there saves opening any.
@@ -167,5 +205,8 @@ class LogReader:
                     if window.first <= seq <= window.last:
                         yield seq, event
 
-    def _window(self, since: int, until: int | None) -> Range:
-        return Range(max(since, 1), self.head.seq if until is None else min(until, self.head.seq))
+    def _window(self, since: int | None, until: int | None) -> Range:
+        return Range(_FIRST if since is None else since, self.head.seq if until is None else min(until, self.head.seq))
+
+    def _before(self, window: Range) -> PastEvents | None:
+        return self.past if window.first < 1 else None

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mage_es.events import wal
-from mage_es.events.disk.documents import RESTORE, Format, Head, HeadNote, genesis, pack
+from mage_es.events.disk.documents import RESTORE, Format, Head, HeadNote, Past, genesis, pack
 from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem, write_all, write_new
 from mage_es.events.disk.keys import Keys, make_keys
 from mage_es.events.disk.layout import Layout, Range
@@ -78,9 +78,11 @@ class Log:
         clock: LogClock,
         fs: FileSystem | None = None,
         vocabulary: Vocabulary | None = None,
+        past: Past | None = None,
     ) -> Log:
-        """Start a new log in the folder `path`, which is created. Raises `UsageError` if there already is a log,
-        `RunLocked`, and `PrerequisiteError` if the disk refuses."""
+        """Start a new log in the folder `path`, which is created. It goes on from `past`, if a reader of that log has
+        linked it to the folder past/. Raises `UsageError` if there already is a log, `RunLocked`, and
+        `PrerequisiteError` if the disk refuses."""
         fs, layout = fs or LocalFileSystem(), Layout(path)
         with _refusals(f"create a log in {path}"), ExitStack() as undo:
             for folder in (layout.wals, layout.segments, layout.quarantine):
@@ -90,7 +92,8 @@ class Log:
             _require_vacant(fs, layout)
             created = clock()
             log_id = hashlib.sha256(f"{run}\0{created}".encode()).hexdigest()[:32]
-            about = Format(format=1, log_id=log_id, run=run, hash="sha256", created=created)
+            version = 2 if past else 1
+            about = Format(format=version, log_id=log_id, run=run, hash="sha256", created=created, past=past)
             start = Head(0, genesis(pack(about)).hex())
             log = cls(layout, about, vocabulary, start=start, clock=clock, fs=fs, lock=lock)
             undo.callback(log._close_file)
@@ -153,6 +156,10 @@ class Log:
     @property
     def head(self) -> Head:
         return Head(self._seq, self._chain.hex())
+
+    @property
+    def past(self) -> Past | None:
+        return self._about.past
 
     def free_space(self) -> int:
         return self._fs.free_space(self._layout.path)

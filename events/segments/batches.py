@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +49,12 @@ class Columns(Mapping[str, Sequence[Any]]):
             self._stored[name] = columns.Column(columns.to_arrow(self._values[name], shape), shape)
         return self._stored[name]
 
+    def at(self, rows: Sequence[int]) -> Columns:
+        """Return the columns of some rows."""
+        values = {name: [column[row] for row in rows] for name, column in self._values.items()}
+        stored = {name: self._stored[name].rows(rows) for name in self._stored.keys() - values}
+        return Columns(self._cls, self._fields, values, stored)
+
     def grouped(self, *names: str) -> Groups:
         """Return the rows grouped by equal values in these fields, at least one."""
         from mage_es.events.segments.columns import Groups
@@ -59,10 +65,12 @@ class Columns(Mapping[str, Sequence[Any]]):
 class Batch:
     """Events of one type: their sequence numbers, and one column for each wanted field."""
 
-    def __init__(self, cls: type[Event], seqs: Column | list[int], columns: Columns) -> None:
+    def __init__(self, cls: type[Event], seqs: Column | list[int], columns: Columns, by: int = 0) -> None:
+        """`by` is added to the sequence numbers."""
         self.columns = columns
         self._cls = cls
         self._seqs = seqs
+        self._by = by
 
     @classmethod
     def of(cls, kind: type[Event], seqs: list[int], events: Sequence[Event], fields: Sequence[str]) -> Batch:
@@ -75,7 +83,19 @@ class Batch:
     @cached_property
     def seqs(self) -> list[int]:
         # On demand: most folds never ask for them.
-        return self._seqs if isinstance(self._seqs, list) else self._seqs.values()
+        seqs = self._seqs if isinstance(self._seqs, list) else self._seqs.values()
+        return [seq + self._by for seq in seqs] if self._by else seqs
+
+    def moved(self, by: int) -> Batch:
+        """Return these events under other sequence numbers."""
+        return Batch(self._cls, self._seqs, self.columns, self._by + by)
+
+    def among(self, field: str, values: Collection[Any]) -> Batch:
+        """Return the events in which a field has one of some values."""
+        rows = [row for row, value in enumerate(self.columns[field]) if value in values]
+        if len(rows) == len(self):
+            return self
+        return Batch(self._cls, [self.seqs[row] for row in rows], self.columns.at(rows))
 
     @cached_property
     def events(self) -> list[Event]:

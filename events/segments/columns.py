@@ -99,6 +99,9 @@ class Column:
     def at(self, rows: NDArray[np.int64]) -> list[Any]:
         return to_python(self._array.take(pa.array(rows)), self._shape)
 
+    def rows(self, rows: Sequence[int]) -> "Column":
+        return Column(self._array.take(pa.array(rows, pa.int64())), self._shape)
+
     def codes(self) -> NDArray[np.int64]:
         """Return a small number for each value, from 0, equal for equal values. For plain values only."""
         # Texts come from Parquet as dictionaries already; their indices are the codes.

@@ -19,8 +19,10 @@ def forged(source: Path, target: Path, change: Change, *, clock: Callable[[], in
     """Write a log with its events changed; return the new sequence number of each old one's first event."""
     reader = LogReader(source)
     places: dict[int, int] = {}
-    with Log.create(target, run=reader.run, clock=clock) as log:
-        for _, together in groupby(reader.records(), key=lambda record: record.commit):
+    if reader.past:
+        reader.past.reader.link(target / "past" / "log")
+    with Log.create(target, run=reader.run, clock=clock, past=reader.goes_on_from) as log:
+        for _, together in groupby(reader.records(since=1), key=lambda record: record.commit):
             drafts = {record.seq: _drafts(record, change) for record in together}
             seqs = iter(log.append(list(chain.from_iterable(drafts.values()))).seqs)
             places |= {seq: min(islice(seqs, len(made)), default=0) for seq, made in drafts.items()}

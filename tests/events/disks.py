@@ -271,6 +271,9 @@ class ForgetfulDisk:
         inode = self._inode(source)
         self._change(source, (source.name, None), (target.name, inode))
 
+    def link(self, source: Path, target: Path) -> None:
+        self._change(target, (target.name, self._inode(source)))
+
     def unlink(self, path: Path) -> None:
         self._inode(path)
         self._change(path, (path.name, None))

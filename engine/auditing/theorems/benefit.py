@@ -34,7 +34,7 @@ def check_benefit(run: Run, reader: LogReader, config: Config) -> Check:
     last = begun.iteration + config.iterations if begun and is_going_on else -1
     record = _Record(config, last)
     for seq, event in reader.numbered(AnswerCarried, AnswerJudged, BenefitDecided, QuestionPlanned):
-        if isinstance(event, BenefitDecided) and event.iteration == last:
+        if isinstance(event, BenefitDecided) and event.iteration == last and seq > inherited:
             record.memory = fold(reader, until=seq - 1).memory
         if seq > inherited and (problem := record.problem_of(event)):
             return Check(name=NAME, ok=False, detail=problem, bound=BOUND, seq=seq)
@@ -50,7 +50,8 @@ def check_benefit(run: Run, reader: LogReader, config: Config) -> Check:
         if problem := _misplanned(event, is_bare=is_bare):
             return Check(name=NAME, ok=False, detail=f"exam {name}: {problem}", bound=BOUND)
     off = " (gate off: what was learned is served in any case)" if config.gate == "off" else ""
-    detail = f"{len(decided)} decisions follow from the anchors, and {asked} questions of exams from them{off}"
+    own = sum(seq > inherited for seq, _ in decided)
+    detail = f"{own} decisions follow from the anchors, and {asked} questions of exams from them{off}"
     return Check(name=NAME, ok=True, detail=detail, measured=BOUND, bound=BOUND)
 
 

@@ -115,7 +115,7 @@ def _problem(event: Event, kinds: dict[str, str], salt: str | None) -> str:
 
 def _protected_at(reader: LogReader, markers: list[int]) -> list[Mapping[str, MemoryRow]]:
     found: list[Mapping[str, MemoryRow]] = []
-    memory, since = Memory(), 1
+    memory, since = Memory(), None
     for seq in markers:
         fold_into((memory,), reader, since=since, until=seq)
         found.append({row.memory_id: _content(row) for row in memory.rows() if row.outcome in PROTECTED})

@@ -24,7 +24,7 @@ def check_origins(reader: LogReader) -> Check:
         if not event.origin.facts:
             return _broken(seq, "what was learned names nothing that it was made of")
         for fact in event.origin.facts:
-            if seq > inherited and not 0 < recorded.get(fact, 0) < seq:
+            if seq > inherited and recorded.get(fact, seq) >= seq:
                 return _broken(seq, f"what was learned names the fact {fact}, which the log does not have before it")
     of = sum(seq <= inherited for seq, _ in learned)
     detail = f"{len(learned)} origins, each of facts before it" + (f", {of} by the parent" if of else "")

@@ -1,21 +1,22 @@
-"""What a run inherited is what its parent has, if that is there to compare with: event by event, and after a merge
-memory by memory."""
+"""What a run inherited is what its parent has, if that is there to compare with: by the head of its log, which vouches
+for every event, and after a merge memory by memory."""
 
 from __future__ import annotations
 
-from itertools import zip_longest
+from collections.abc import Iterator
 
 from mage_es.engine.auditing.theorems.log import problems_of
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.inheriting import OF_THE_LEARNER, inheritance, is_merged, last_inherited, learned_by
+from mage_es.engine.run.inheriting import inheritance, is_merged, last_inherited, not_inherited, taken
 from mage_es.engine.seams.check import Check
 from mage_es.events.care import verify_log
+from mage_es.events.disk.documents import Head, Past
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import MemoryAppended, RunInherited, RunMerged
 from mage_es.projections.fold import fold
 
-NAME = "parent"
+NAME, PAST = "parent", "past"
 BOUND = "all equal"
 
 
@@ -34,18 +35,31 @@ def check_parent(reader: LogReader, parent: Run) -> Check:
             f"the log of {parent.id} never had the head {begun.head_chain[:16]}, with which {begun.parent} was read"
         )
         return Check(name=NAME, ok=False, detail=detail, bound=BOUND, seq=2)
-    theirs = LogReader(parent.log_path)
-    drafts = learned_by(theirs, begun.seq, begun.iteration, without=OF_THE_LEARNER if begun.learner else frozenset())
-    own = reader.records(since=3, until=last_inherited(reader))
-    for place, (record, draft) in enumerate(zip_longest(own, drafts), start=3):
-        if record is None or draft is None or (record.event, record.iteration) != (draft.event, draft.iteration):
-            detail = f"event {place} is not what {parent.id} has in its place"
-            return Check(name=NAME, ok=False, detail=detail, measured=f"{place - 3} equal", bound=BOUND, seq=place)
-    if wrong := fold(theirs, until=begun.seq).differing(begun.digests):
+    if wrong := fold(LogReader(parent.log_path), until=begun.seq).differing(begun.digests):
         detail = f"{', '.join(wrong)} of {parent.id} differs from what the run says of it"
         return Check(name=NAME, ok=False, detail=detail, bound=BOUND, seq=2)
-    detail = f"its first {len(drafts)} events are those of {parent.id} up to event {begun.seq}"
-    return Check(name=NAME, ok=True, detail=detail, measured=f"{len(drafts)} equal", bound=BOUND)
+    detail = f"its past is the log of {parent.id} up to event {begun.head_seq}, of which {begun.seq} count"
+    return Check(name=NAME, ok=True, detail=detail, measured=f"{begun.head_seq} equal", bound=BOUND)
+
+
+def check_past(run: Run, reader: LogReader) -> Iterator[Check]:
+    """Yield whether the logs that a run's own goes on from, one after another, are what they were then."""
+    part = run
+    while (about := reader.goes_on_from) and (begun := inheritance(reader)):
+        part = part.past
+        verdict = verify_log(part.log_path)
+        told = Past(seq=begun.seq, head=Head(begun.head_seq, begun.head_chain), takes=taken(not_inherited(begun)))
+        problem = problems_of(verdict)
+        if not problem and verdict.head != told.head:
+            problem = f"{part.log_path} ends with another event than {begun.parent} did"
+        if not problem and about != told:
+            problem = f"what it takes from {begun.parent} is not what {reader.run} says of it"
+        if problem:
+            yield Check(name=PAST, ok=False, detail=problem, bound=BOUND, damaged=True)
+            return
+        detail = f"{told.head.seq} events of {begun.parent}, of which those up to {told.seq} count"
+        yield Check(name=PAST, ok=True, detail=detail, measured=f"{told.head.seq} equal", bound=BOUND)
+        reader = LogReader(part.log_path)
 
 
 def _check_merged(reader: LogReader, begun: RunInherited, parent: Run) -> Check:

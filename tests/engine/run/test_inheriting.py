@@ -15,7 +15,7 @@ from mage_es.engine.auditing.theorems.replay import check_replay
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run, clock
-from mage_es.engine.run.inheriting import OWN_ACCOUNTS, inheritance, last_inherited, learned_by
+from mage_es.engine.run.inheriting import OWN_ACCOUNTS, inheritance, last_inherited, taken
 from mage_es.engine.run.runtime import Limits, Runtime
 from mage_es.engine.testing.stages import Stage, drafts_of
 from mage_es.engine.testing.strategies import histories
@@ -27,6 +27,8 @@ from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.viewing.show import show
+from mage_es.events.disk import Layout
+from mage_es.events.disk.documents import Past
 from mage_es.events.errors import Interrupted, PrerequisiteError, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (
@@ -114,9 +116,9 @@ def test_what_is_inherited_folds_to_what_the_parent_had_learned(stages: list[Sta
         for batch in drafts_of(stages):
             log.append(batch)
     reader = LogReader(path, disk)
-    seq, mark = random.choice(list(reader.numbered(IterationClosed)))
-    with Log.create(other, run="child", clock=ticking(), fs=disk) as log:
-        log.append(learned_by(reader, seq, mark.iteration))
+    seq, _ = random.choice(list(reader.numbered(IterationClosed)))
+    reader.link(Layout(other).past)
+    Log.create(other, run="child", clock=ticking(), fs=disk, past=Past(seq=seq, head=reader.head, takes=taken()))
     assert learned(fold(LogReader(other, disk)).digests()) == learned(fold(reader, until=seq).digests())
 
 

@@ -540,11 +540,14 @@ def _guard(reader: LogReader, begun: Config, other: Config) -> WhatIfGuard:
         raise UsageError(f"{reader.run} has closed no iteration yet, so no guard can judge it.")
     scores = Scores()
     fold_into((scores,), reader, until=reader.head.seq)
-    if len(list(_alike(rulings(begun, scores, snapshots, accepted)))) < len(snapshots):
+    recorded = list(_alike(rulings(begun, scores, snapshots, accepted)))
+    if len(recorded) < len(snapshots):
         raise UsageError(
             f"This program judges otherwise than the one that wrote {reader.run}: its record cannot be judged anew."
         )
     last, ends = _limit(reader, begun, other)
+    if begun.guard == "paired":
+        snapshots = [_with_least(begun, scores, ruling) for ruling in recorded]
     verdicts = list[WhatIfVerdict]()
     for ruling in rulings(other, scores, snapshots, accepted):
         k = ruling.judged.decided.iteration
@@ -563,6 +566,13 @@ def _guard(reader: LogReader, begun: Config, other: Config) -> WhatIfGuard:
 
 def _mark(iteration: int) -> str:
     return "start" if iteration == START else f"iter-{iteration}"
+
+
+def _with_least(begun: Config, scores: Scores, ruling: Ruling) -> Judged:
+    """Return a snapshot with how many anchors were asked whatever the answers; the guard of the run asked the others."""
+    judged = ruling.judged
+    # A snapshot that had a form to try asked more than the guard needed, though too few to try it on.
+    return judged._replace(least=len(judged.asked)) if anchors_asked(begun, scores, ruling) < len(judged.asked) else judged
 
 
 def _alike(found: Iterable[Ruling]) -> Iterator[Ruling]:

@@ -254,7 +254,8 @@ async def asking_again(
         log.seal_texts_of(set(world.setting.subjects.values()))
         names: dict[Tier, str] = {tier: model.name for tier, model in models.by_tier().items()}
         book = _Book(log, part.log_path, replies_of(run, reader, names))
-        budget = runtime.budget(ledger_of(LogReader(part.log_path)))
+        counting = f"all that was ever asked again of {run.id}"
+        budget = runtime.budget(ledger_of(LogReader(part.log_path)), counting=counting)
         async with AsyncExitStack() as closing:
             clients: dict[Tier, RetryingClient] = {}
             for tier, model in models.by_tier().items():

@@ -30,9 +30,12 @@ def test_with_a_yes_it_asks_once_and_says_too_few_where_there_is_no_interval(mag
 
 
 @pytest.mark.slow
-def test_a_budget_that_is_reached_says_that_the_same_command_goes_on(mage: Command, runs_dir: Path) -> None:
+def test_a_budget_that_is_reached_says_what_it_counts_and_how_to_go_on(mage: Command, runs_dir: Path) -> None:
     stopped = mage("effect", "first", "--max-calls", "2")
-    assert stopped.code == 3 and "The same command goes on" in stopped.err
+    assert stopped.code == 3 and "Every answer so far is kept" in stopped.err
+    again = mage("effect", "first", "--max-calls", "2")
+    assert "2 calls is reached, counting all that was ever asked again of first. To go on, pass --max-calls" in again.err
+    assert "The same command goes on" not in again.err
     assert mage("effect", "first", "--max-calls", "none", "--yes").code == 0
     assert mage("verify", "first").code == 0
 

@@ -19,6 +19,7 @@ from mage_es.engine.run.memories import bare_setting
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import first_event
 from mage_es.engine.serving.live import LiveRun
+from mage_es.engine.serving.open_run import open_run
 from mage_es.engine.theorems.forms import check_forms
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.runs import summarise
@@ -156,6 +157,16 @@ def test_where_questions_are_reasoned_about_cases_that_show_how_are_shown_alone_
     assert (prepared.opened.layout, live.world.setting.config.form) == ("turns", "worked")
     assert prepared.notes[0].turns and all("I add." in reply for _, reply in prepared.notes[0].turns)
     assert verify(live.run).ok
+
+
+def test_a_search_of_an_mcp_client_finds_the_cases_that_prompts_can_show(worked: Run) -> None:
+    tools = pytest.importorskip("mage_es.engine.serving.mcp", reason="needs the extra mcp", exc_type=ImportError)
+    asked = tools.SearchMemory(query="Ada asks: How much is 11 plus 3?", limit=20)
+    told = {
+        at: [memory.text for memory in tools.search_memory(tools.shown_now(open_run(worked, at=at)), asked).memories]
+        for at in ("iter-0", "iter-1")
+    }
+    assert all(told.values()) and all("I add." in text for texts in told.values() for text in texts)
 
 
 def test_all_cases_are_shown_where_those_that_show_how_win_nothing(tmp_path: Path) -> None:

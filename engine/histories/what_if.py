@@ -569,10 +569,10 @@ def _mark(iteration: int) -> str:
 
 
 def _with_least(begun: Config, scores: Scores, ruling: Ruling) -> Judged:
-    """Return a snapshot with how many anchors were asked whatever the answers; the guard of the run asked the others."""
-    judged = ruling.judged
-    # A snapshot that had a form to try asked more than the guard needed, though too few to try it on.
-    return judged._replace(least=len(judged.asked)) if anchors_asked(begun, scores, ruling) < len(judged.asked) else judged
+    """Return a snapshot with how many anchors were asked whatever the answers, as far as the run's own guard shows."""
+    judged, asked = ruling.judged, len(ruling.judged.asked)
+    # One that had a form to try asks more than the guard needs, even if they turn out too few to try it on.
+    return judged._replace(least=asked) if anchors_asked(begun, scores, ruling) < asked else judged
 
 
 def _alike(found: Iterable[Ruling]) -> Iterator[Ruling]:

@@ -168,8 +168,8 @@ class Budget:
             )
         if self._is_short(most):
             raise BudgetReached(
-                f"The budget of ${max_usd:.2f} {self._reached}: ${self._usd:.4f} are spent, calls in flight may cost up to "
-                f"${self._held:.4f}, and the next one up to ${most:.4f}.",
+                f"The budget of ${max_usd:.2f} {self._reached}: ${self._usd:.4f} are spent, calls in flight may cost "
+                f"up to ${self._held:.4f}, and the next one up to ${most:.4f}.",
                 "--max-usd N",
             )
 

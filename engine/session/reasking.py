@@ -1,5 +1,5 @@
-"""Questions asked once more, apart from the run: without some memories (`effect`), on an earlier state (`bisect`), or
-with another instruction (`mage_es.gepa`).
+"""Questions asked once more, apart from the run: without some memories (`effect`), on an earlier state (`bisect`), with
+another instruction (`mage_es.gepa`), or whether their answers are right (`rejudge`).
 
 Rules
     - Plans, calls and verdicts are recorded in a log of their own within the run. At the end, or after a stop, the
@@ -71,14 +71,14 @@ Replies = Mapping[tuple[Tier, str], ModelCalled]
 
 class AskingPrice(msgspec.Struct, frozen=True, kw_only=True):
     """What it takes to ask `questions` prompts again, besides those on record: calls of learner and judge, tokens, and
-    minutes one after another. `usd` is None if a price is unknown."""
+    minutes one after another. `minutes` is None if no such call is on record, `usd` if a price is unknown."""
 
     execution: str
     questions: int
     calls: int
     input_tokens: int
     output_tokens: int
-    minutes: float
+    minutes: float | None
     usd: float | None
 
 
@@ -241,7 +241,12 @@ def pending_course(world: World, state: State, again: Again, replies: Replies, *
 
 @asynccontextmanager
 async def asking_again(
-    run: Run, reader: LogReader, world: World, models: Models, runtime: Runtime, found: Callable[[], QuestionsReasked]
+    run: Run,
+    reader: LogReader,
+    world: World,
+    models: Mapping[Tier, Model],
+    runtime: Runtime,
+    found: Callable[[], QuestionsReasked],
 ) -> AsyncIterator[AskingAgain]:
     """Open the log of what is asked again, and clients for the models; one budget covers all that was ever asked
     again. At the end, or after a stop, the run's own log records what was `found`.
@@ -252,13 +257,13 @@ async def asking_again(
     part = run.reasked
     with _on_record(run, found) as log:
         log.seal_texts_of(set(world.setting.subjects.values()))
-        names: dict[Tier, str] = {tier: model.name for tier, model in models.by_tier().items()}
+        names: dict[Tier, str] = {tier: model.name for tier, model in models.items()}
         book = _Book(log, part.log_path, replies_of(run, reader, names))
         counting = f"all that was ever asked again of {run.id}"
         budget = runtime.budget(ledger_of(LogReader(part.log_path)), counting=counting)
         async with AsyncExitStack() as closing:
             clients: dict[Tier, RetryingClient] = {}
-            for tier, model in models.by_tier().items():
+            for tier, model in models.items():
                 clients[tier] = RetryingClient(
                     model,
                     connections=runtime.connections(model),
@@ -362,7 +367,7 @@ class AskingAgain(NamedTuple):
                 ends[id(moved.pending.course)] = finish
                 done += 1
             book.commit(drafts)
-            self.runtime.observer(self._note(done, total, book.calls))
+            self.runtime.observer(self.note(done, total))
 
         await answer_all(
             in_prefix_order(pending),
@@ -391,7 +396,7 @@ class AskingAgain(NamedTuple):
         record(await make_call(call, ask, client=client, record=record))
         return self.book.replies.get((tier, name))
 
-    def _note(self, done: int, total: int, calls: int) -> ProgressNote:
+    def note(self, done: int, total: int) -> ProgressNote:
         return ProgressNote(
             run_id=self.run.id,
             iteration=-1,
@@ -401,7 +406,7 @@ class AskingAgain(NamedTuple):
             total=total,
             measure=ACCURACY,
             level=None,
-            execution_calls=calls,
+            execution_calls=self.book.calls,
             guidance_calls=0,
         )
 

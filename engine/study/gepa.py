@@ -129,7 +129,7 @@ class RunAdapter(InstructionAdapter):
         self._runtime.require_prices(models.names())
         with ExitStack() as opening:
             portal = opening.enter_context(start_blocking_portal())
-            asking = asking_again(self.run, self._reader, self._world, models, self._runtime, _asked)
+            asking = asking_again(self.run, self._reader, self._world, models.by_tier(), self._runtime, _asked)
             self._open = portal, opening.enter_context(portal.wrap_async_context_manager(asking))
             self._closing = opening.pop_all()
         return self

@@ -1,7 +1,7 @@
 """A form of prompts was chosen because the anchors favour it, and prompts have that form.
 
-From the log alone: there is one choice, the answers to the anchors in both forms are counted again, every plan after the
-choice has it, and those of the form `worked` name only cases that show how their answer was reached.
+From the log alone: there is one choice, the answers to the anchors in both forms are counted again, every plan after
+it has that form, and those of the form `worked` name only cases that show how their answer was reached.
 """
 
 from collections.abc import Iterator

@@ -34,7 +34,9 @@ def test_a_budget_that_is_reached_says_what_it_counts_and_how_to_go_on(mage: Com
     stopped = mage("effect", "first", "--max-calls", "2")
     assert stopped.code == 3 and "Every answer so far is kept" in stopped.err
     again = mage("effect", "first", "--max-calls", "2")
-    assert "2 calls is reached, counting all that was ever asked again of first. To go on, pass --max-calls" in again.err
+    assert (
+        "2 calls is reached, counting all that was ever asked again of first. To go on, pass --max-calls" in again.err
+    )
     assert "The same command goes on" not in again.err
     assert mage("effect", "first", "--max-calls", "none", "--yes").code == 0
     assert mage("verify", "first").code == 0

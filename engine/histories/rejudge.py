@@ -51,7 +51,6 @@ from mage_es.events.vocabulary import (
     AnswerUndecided,
     BaselineStarted,
     ModelCalled,
-    QuestionsReasked,
 )
 
 TOKENS = 60
@@ -247,11 +246,9 @@ async def _judged(answers: _Answers, judge: Model, runtime: Runtime) -> tuple[li
     known, made = replies_of(answers.run, answers.reader, {"judge": judge.name}), 0
     if left := _unasked(answers, known):
         state, waiting, done, errors = state_of(answers.run, answers.reader), iter(left), 0, list[Exception]()
-
-        def found() -> QuestionsReasked:
-            return QuestionsReasked(verb="rejudge")
-
-        async with asking_again(answers.run, answers.reader, answers.world, {"judge": judge}, runtime, found) as asking:
+        async with asking_again(
+            answers.run, answers.reader, answers.world, {"judge": judge}, runtime, "rejudge"
+        ) as asking:
 
             async def work() -> None:
                 nonlocal done

@@ -234,7 +234,8 @@ async def awhat_if(
         )
     if sum(kinds) != 1:
         raise UsageError(
-            "Ask for one thing: without memories, with an arm, with settings of the guard, or with those of the gate."
+            f"Ask for one thing: without (memories), arm, settings of the guard ({', '.join(GUARD)}), or those of the "
+            f"gate ({', '.join(GATE)})."
         )
     reader = LogReader(run.log_path)
     begun = parse(first_event(reader).config)

@@ -246,16 +246,17 @@ async def asking_again(
     world: World,
     models: Mapping[Tier, Model],
     runtime: Runtime,
-    found: Callable[[], QuestionsReasked],
+    verb: str,
+    found: Callable[[], QuestionsReasked] | None = None,
 ) -> AsyncIterator[AskingAgain]:
     """Open the log of what is asked again, and clients for the models; one budget covers all that was ever asked
-    again. At the end, or after a stop, the run's own log records what was `found`.
+    again. At the end, or after a stop, the run's own log records which `verb` asked, and what was `found`.
 
     Raises `RunLocked` if another process asks questions of the run again, and `PrerequisiteError` if the log of what
     was asked before is missing.
     """
     part = run.reasked
-    with _on_record(run, found) as log:
+    with _on_record(run, verb, found) as log:
         log.seal_texts_of(set(world.setting.subjects.values()))
         names: dict[Tier, str] = {tier: model.name for tier, model in models.items()}
         book = _Book(log, part.log_path, replies_of(run, reader, names))
@@ -276,9 +277,9 @@ async def asking_again(
 
 
 @contextmanager
-def _on_record(run: Run, found: Callable[[], QuestionsReasked]) -> Iterator[Log]:
+def _on_record(run: Run, verb: str, found: Callable[[], QuestionsReasked] | None) -> Iterator[Log]:
     """Yield the log of what is asked again. If the run's own log does not name its head at the end, it then does, with
-    what was `found`: whatever stopped the asking, it was paid for."""
+    what was `found`, unless a second signal cuts that short: whatever stopped the asking, it was paid for."""
     part = run.reasked
     with ExitStack() as opened:
         whole: Log | None = None
@@ -301,10 +302,13 @@ def _on_record(run: Run, found: Callable[[], QuestionsReasked]) -> Iterator[Log]
             named = max((event.head_seq for event in LogReader(run.log_path).of(QuestionsReasked)), default=0)
             if whole and own.head.seq > named:  # only now is the head final, as closing a log seals it
                 made = LogReader(part.log_path).events({ModelCalled: ("iteration",)}, since=named + 1)
-                event = msgspec.structs.replace(
-                    found(), calls=sum(1 for _ in made), head_seq=own.head.seq, head_chain=own.head.chain
-                )
-                whole.append([Draft(event=event, iteration=-1, phase="exam", ordinal=own.head.seq)])
+                event = QuestionsReasked(verb=verb)
+                try:
+                    event = found() if found else event
+                finally:
+                    named_by = {"calls": sum(1 for _ in made), "head_seq": own.head.seq, "head_chain": own.head.chain}
+                    event = msgspec.structs.replace(event, **named_by)
+                    whole.append([Draft(event=event, iteration=-1, phase="exam", ordinal=own.head.seq)])
 
 
 class AskingAgain(NamedTuple):

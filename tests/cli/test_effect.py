@@ -87,7 +87,11 @@ def test_prune_needs_a_record_to_go_by(mage: Command, runs_dir: Path) -> None:
     for words in (("wordmath",), ("--from", "first", "--at", "iter-0")):
         refused = mage("evolve", *words, "--prune")
         assert refused.code == 2 and "--prune goes by the record of the run that --from names" in refused.err
-    went_on = mage("evolve", "--from", "first", "--prune", "--iterations", "1", "--pool", "4")
+    words = ("evolve", "--from", "first", "--prune", "--iterations", "1", "--pool", "4")
+    unpaid = mage(*words)
+    assert unpaid.code == 2 and "Going on with 1 iteration" in unpaid.err and "Nothing was asked" in unpaid.err
+    assert "looked at" not in unpaid.err and [run.name for run in runs_dir.iterdir()] == ["first"]
+    went_on = mage(*words, "--yes")
     price = mage_es.evolve_price(
         mage_es.Config(benchmark="wordmath", iterations=1, pool=4), from_run=runs_dir / "first"
     )

@@ -106,9 +106,10 @@ def _agreed(report: RejudgeReport) -> str:
     text = (
         f"{report.now} of {total} would be right ({percent(report.now, total)}), on record are {report.right} "
         f"({percent(report.right, total)}). Both agree on {found.both + found.neither} of {found.predictions} answers "
-        f"({found.agreement:.1f} %, Cohen's kappa {found.kappa:.2f}): {found.rule_only} are right on record only, "
-        f"{found.judge_only} by {report.by} only."
+        f"({found.agreement:.1f} %, Cohen's kappa {found.kappa:.2f})"
     )
+    if found.rule_only or found.judge_only:
+        text += f": {found.rule_only} are right on record only, {found.judge_only} by {report.by} only"
     more = (
         (report.undecided, "undecided on record, which agree with nothing"),
         (report.lost, "without an answer, which is wrong in both"),
@@ -116,9 +117,9 @@ def _agreed(report: RejudgeReport) -> str:
         (found.unreadable, "without a readable opinion, which counts as wrong"),
         (found.unanswered, "without an opinion, since the call failed, which counts as wrong"),
     )
-    notes = [f"{count} {what}" for count, what in more if count]
-    made = f" {report.made} calls were made; what they said is on record." if report.made else ""
-    return text + (f" {'; '.join(notes)}." if notes else "") + made
+    parts = [text, "; ".join(f"{count} {what}" for count, what in more if count)]
+    parts += [f"{report.made} calls were made; what they said is on record"] if report.made else []
+    return " ".join(f"{part}." for part in parts if part)
 
 
 def _differing(report: RejudgeReport) -> list[TextTable | str]:

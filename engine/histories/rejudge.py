@@ -129,8 +129,9 @@ async def arejudge(
     benchmark: Benchmark | None = None,
     runtime: Runtime | None = None,
 ) -> RejudgeReport:
-    """Return how many of the recorded answers of an exam, by its number (default: the newest), are right by a judge's
-    word, or by another scorer of the user's own tasks, and how far that agrees with the verdicts on record.
+    """Return how many of the recorded answers of an exam are right by a judge's word, or by another scorer of the
+    user's own tasks, and how far that agrees with the verdicts on record. `exam` is its number (default: the newest,
+    without a control if there is one).
 
     Raises:
         UsageError: Neither or both of them are given; there is no such exam, or no answer; the questions are episodes,
@@ -213,12 +214,14 @@ def _recorded(run: Run, exam: int | None, data_dir: Path | str | None, benchmark
 
 
 def _exam(run: Run, reader: LogReader, number: int | None) -> ExamRecord | None:
-    """Return the exam of a number, or the newest; None if none is complete. Raises `UsageError`."""
+    """Return the exam of a number, or the newest, one without a control if there is any; None if none is complete.
+    Raises `UsageError`."""
     complete = {record.number: record for record in exam_records(reader) if record.closed}
     if number and number not in complete:
         known = f"complete are {', '.join(map(str, complete))}" if complete else "none is complete"
         raise UsageError(f"{run.id} has no complete exam {number}: {known}.")
-    return complete[number or max(complete)] if complete else None
+    own = [name for name, record in complete.items() if record.opened.control == "none"]
+    return complete[number or max(own or complete)] if complete else None
 
 
 # ------------------------------------------------------------ judged anew

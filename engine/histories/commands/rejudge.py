@@ -43,7 +43,8 @@ def rejudge(
         ),
     ] = "",
     exam: Annotated[
-        int | None, typer.Option("--exam", min=1, metavar="N", help="Number of the exam. [default: the newest]")
+        int | None,
+        typer.Option("--exam", min=1, metavar="N", help="Number of the exam. [default: the newest without a control]"),
     ] = None,
     yes: YesOption = False,
 ) -> None:
@@ -103,10 +104,13 @@ def table(report: RejudgeReport) -> TextTable:
 def _agreed(report: RejudgeReport) -> str:
     """Return what accuracy would have been, and how far both agree."""
     found, total = report.agreement, report.total
+    # Where both say the same of every answer, that is what chance would do as well.
+    says_nothing = found.predictions in (found.both, found.neither)
+    kappa = "" if says_nothing else f", Cohen's kappa {found.kappa:.2f}"
     text = (
         f"{report.now} of {total} would be right ({percent(report.now, total)}), on record are {report.right} "
         f"({percent(report.right, total)}). Both agree on {found.both + found.neither} of {found.predictions} answers "
-        f"({found.agreement:.1f} %, Cohen's kappa {found.kappa:.2f})"
+        f"({found.agreement:.1f} %{kappa})"
     )
     if found.rule_only or found.judge_only:
         text += f": {found.rule_only} are right on record only, {found.judge_only} by {report.by} only"

@@ -103,10 +103,12 @@ def test_an_exam_is_judged_by_its_number_and_the_newest_by_default(run: Run) -> 
     first, second = examine(run, questions=4), examine(run, at="start", questions=5)
     report = rejudge(run, judge=Odd())
     assert (report.exam, report.total, report.right) == (second.exam_id, 5, second.correct)
+    examine(run, questions=3, control="shuffled")
+    assert rejudge(run, judge=Odd()).exam == second.exam_id
     report = rejudge(run, judge=Odd(), exam=1)
     assert (report.exam, report.total, report.right) == (first.exam_id, 4, first.correct)
-    with pytest.raises(UsageError, match=r"no complete exam 3: complete are 1, 2"):
-        rejudge(run, judge=Odd(), exam=3)
+    with pytest.raises(UsageError, match=r"no complete exam 4: complete are 1, 2, 3"):
+        rejudge(run, judge=Odd(), exam=4)
 
 
 def test_an_opinion_that_cannot_be_read_is_no_word_for_an_answer(run: Run) -> None:

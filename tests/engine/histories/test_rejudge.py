@@ -18,7 +18,7 @@ from mage_es.engine.verbs.erase import erase
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.verify import verify
 from mage_es.engine.viewing.chunks import Viewed
-from mage_es.events.errors import BudgetReached, UsageError
+from mage_es.events.errors import BudgetReached, Interrupted, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, ModelCalled, QuestionsReasked
 from tests.engine.verbs.pears import Echo, in_clear, models_with, stopped
@@ -97,6 +97,16 @@ def test_a_budget_stops_it_and_the_same_call_goes_on(run: Run) -> None:
     left = rejudge_price(run, judge=judge).calls
     report = rejudge(run, judge=judge)
     assert report.made == left == len(judge.asked) and len(report.answers) == len(answered(run)) and verify(run).ok
+
+
+def test_a_stop_keeps_what_was_said_by_then(run: Run) -> None:
+    judge = Odd()
+    most = rejudge_price(run, judge=judge).calls
+    with pytest.raises(Interrupted, match="before all answers were judged"):
+        rejudge(run, judge=judge, runtime=mage_es.Runtime(workers=1, stop=lambda: len(judge.asked) >= 3))
+    assert len(judge.asked) == 3 and rejudge_price(run, judge=judge).calls == most - 3
+    [event] = LogReader(run.log_path).of(QuestionsReasked)
+    assert (event.verb, event.calls) == ("rejudge", 3)
 
 
 def test_an_exam_is_judged_by_its_number_and_the_newest_by_default(run: Run) -> None:

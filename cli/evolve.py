@@ -11,7 +11,7 @@ from mage_es.cli.completion import benchmarks
 from mage_es.cli.options import CONFIG, SPENDING, RunIdOption, examples, takes
 from mage_es.cli.output import Output, TextTable
 from mage_es.cli.own_tasks import with_learner
-from mage_es.cli.paying import going_on
+from mage_es.cli.paying import YesOption, going_on, require_agreement
 from mage_es.cli.registering import (
     ExamsOption,
     MetricOption,
@@ -38,8 +38,8 @@ EXAMPLES = examples(
     "mage-es evolve gsm8k --guidance anthropic/claude-opus-4-8 --dry-run",
     "mage-es evolve gsm8k --guidance anthropic/claude-opus-4-8 --max-usd 5",
     "mage-es evolve my.jsonl --columns question=prompt,answer=label --scorer number --execution openai/MODEL",
-    "mage-es evolve --from tasks-s42-001 --tasks more.jsonl",
-    "mage-es evolve --from tasks-s42-001 --tasks more.jsonl --prune",
+    "mage-es evolve --from tasks-s42-001 --tasks more.jsonl --yes",
+    "mage-es evolve --from tasks-s42-001 --tasks more.jsonl --prune --max-usd 5",
     "mage-es evolve tickets.csv --labels billing,delivery,other --execution openai/MODEL",
 )
 
@@ -91,10 +91,12 @@ def evolve(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only estimate the calls, tokens and dollars of the run.")
     ] = False,
+    yes: YesOption = False,
 ) -> None:
     """Start a run: a frozen learner gathers experience on a benchmark.
 
-    Every step is recorded; the run can be stopped, resumed, replayed and audited.
+    Every step is recorded; the run can be stopped, resumed, replayed and audited. With --from the price is printed
+    first, by what that run took: nothing is spent without `--yes`, a limit, or a yes at the terminal.
     """
     from mage_es.engine.verbs.evolve import evolve as start
     from mage_es.engine.verbs.evolve import evolve_price
@@ -122,10 +124,11 @@ def evolve(
         exams=register_exams,
         seeds=register_seeds,
     )
-    if prune and parent:  # after all that may refuse, since it writes to the parent
-        out.say(verb("prune")(parent).in_words())
     if parent and (price := evolve_price(config, from_run=parent, prices=settings.prices())):
         out.say(going_on(price, parent.id, config.iterations))
+        require_agreement(settings, yes=yes)
+    if prune and parent:  # after all that may refuse, since it writes to the parent
+        out.say(verb("prune")(parent).in_words())
     with session(out, settings) as runtime:
         summary = start(
             config,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -33,11 +34,24 @@ def going_on(price: AskingPrice, run_id: str, iterations: int) -> str:
     return f"Going on with {noun} of {price.questions} questions in all takes about {taken}"
 
 
+def judging(price: AskingPrice) -> str:
+    """Return in one sentence what a judge's word on recorded answers takes."""
+    if not price.questions:
+        return "Every opinion that is needed is on record: no model is called."
+    answers = "1 answer" if price.questions == 1 else f"{price.questions} answers"
+    return f"Judging {answers} takes about {_taken(price, price.execution, 'by the length of the prompts')}"
+
+
 def _taken(price: AskingPrice, models: str, basis: str) -> str:
     usd = "dollars unknown, no price is on record" if price.usd is None else f"${price.usd:.2f}"
     calls = "1 call" if price.calls == 1 else f"{price.calls} calls"
-    time = "under a minute" if price.minutes < 1 else f"{price.minutes:.0f} minutes one after another"
-    return f"{calls} of {models}, {price.input_tokens} tokens in and {price.output_tokens} out, {time}, {basis}; {usd}."
+    tokens = f"{price.input_tokens} tokens in and {price.output_tokens} out"
+    return f"{', '.join((f'{calls} of {models}', tokens, *_lasting(price.minutes), basis))}; {usd}."
+
+
+def _lasting(minutes: float | None) -> Iterator[str]:
+    if minutes is not None:
+        yield "under a minute" if minutes < 1 else f"{minutes:.0f} minutes one after another"
 
 
 def agrees(settings: Settings, *, yes: bool) -> bool:

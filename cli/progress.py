@@ -1,7 +1,7 @@
 """The display of a run at work: phase, questions, accuracy so far, calls, time left.
 
 One line ends each round of questions; in between there is a live line on a terminal, and elsewhere a line every `EVERY`
-seconds.
+seconds. What is said of the tasks when a run begins is not said again of the next run of the same command.
 """
 
 from __future__ import annotations
@@ -72,6 +72,7 @@ class ProgressDisplay:
         self._estimate = TimeLeft()
         self._bar: Bar | None = None
         self._spoken = (("", 0), clock())
+        self._said, self._is_beginning = set[str](), True
 
     def __enter__(self) -> ProgressDisplay:
         if sys.stderr.isatty():
@@ -90,12 +91,16 @@ class ProgressDisplay:
         before, self.run_id = self.run_id, note.run_id
         if before not in ("", note.run_id):
             self._print(f"Next: {note.run_id}")
+            self._is_beginning = True
         now = self._clock()
         left = None if self._is_publish else self._estimate.seconds_left(note, now=now)
         if note.is_announcement:
-            self._print(message(note.message))
+            if not self._is_beginning or note.message not in self._said:
+                self._print(message(note.message))
+            self._said.add(note.message)
         elif self._is_worth_a_line(note, now=now):
             self._print(_published(note) if self._is_publish else describe(note, left))
+        self._is_beginning &= note.is_announcement
         if self._bar is not None:
             shown = _published(note) if self._is_publish else ", ".join((*_how_far(note), *_time_left(left)))
             for task in self._bar.task_ids:

@@ -64,13 +64,15 @@ def watched(
 @contextmanager
 def repeatable(out: Output, settings: Settings) -> Iterator[Runtime]:
     """Do what `watched` does, for a command that works on several runs and continues if it is repeated."""
-    kept = "Every answer so far is kept. The same command goes on."
+    kept = "Every answer so far is kept."
+    again = f"{kept} The same command goes on."
     try:
-        with watched(out, settings, ProgressDisplay(), way_back=lambda: kept) as runtime:
+        with watched(out, settings, ProgressDisplay(), way_back=lambda: again) as runtime:
             yield runtime
+    except BudgetReached as stopped:  # says itself what goes on, if the same command does not
+        raise BudgetReached(f"Stopped. {stopped} {kept if stopped.options else again}") from stopped
     except Interrupted as stopped:
-        why = f" {stopped}" if isinstance(stopped, BudgetReached) else ""
-        raise type(stopped)(f"Stopped.{why} {kept}") from stopped
+        raise type(stopped)(f"Stopped. {again}") from stopped
 
 
 def _way_back(settings: Settings, progress: ProgressDisplay, more: str = "") -> str:

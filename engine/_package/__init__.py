@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mage_es.engine.histories.effect import EffectReport, aeffect, effect, effect_price
     from mage_es.engine.histories.inspect_diff import InspectDiff, adiff_inspect, diff_inspect
     from mage_es.engine.histories.merge import MergeReport, amerge, merge
+    from mage_es.engine.histories.rejudge import RejudgeReport, arejudge, rejudge, rejudge_price
     from mage_es.engine.histories.upgrade import UpgradePrice, aupgrade, upgrade, upgrade_price
     from mage_es.engine.histories.upgrade_report import UpgradeReport
     from mage_es.engine.histories.what_if import WhatIfReport, awhat_if, what_if, what_if_price
@@ -112,6 +113,7 @@ __all__ = [
     "PublishReport",
     "Question",
     "QuestionReport",
+    "RejudgeReport",
     "ReplayReport",
     "ReproduceReport",
     "Request",
@@ -147,6 +149,7 @@ __all__ = [
     "aopen_run",
     "aprune",
     "apublish",
+    "arejudge",
     "areplay",
     "areproduce",
     "aresume",
@@ -181,6 +184,8 @@ __all__ = [
     "publish",
     "publish_price",
     "read_prices",
+    "rejudge",
+    "rejudge_price",
     "replay",
     "reproduce",
     "resume",

@@ -168,7 +168,9 @@ async def abisect(
     if link := search.wanted():
         models = models_again(search.world, first_event(search.reader), execution, judge)
         runtime.require_prices(models.names())
-        async with asking_again(run, search.reader, search.world, models, runtime, search.found) as asking:
+        async with asking_again(
+            run, search.reader, search.world, models.by_tier(), runtime, "bisect", search.found
+        ) as asking:
 
             async def ask(link: _Link) -> Finish | None:
                 again, total = [as_examined(link.planned, link.seq)], asks + search.most()

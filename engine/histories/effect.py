@@ -161,7 +161,7 @@ async def ask_again(
         told = [asked_without(verb, now.askings, names, now.reasked) for names in groups]
         return QuestionsReasked(verb=verb, without=tuple(told))
 
-    async with asking_again(run, learned.reader, world, models, runtime, found) as asking:
+    async with asking_again(run, learned.reader, world, models.by_tier(), runtime, verb, found) as asking:
         await _ask(asking, learned.reader, wanted)
     return learned._replace(reasked=reasked_in(run, learned.askings)), asking.book.calls
 

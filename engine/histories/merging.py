@@ -135,11 +135,11 @@ def _differences(one: Parent, other: Parent) -> Iterator[str]:
         yield f"benchmark {benchmarks[0]} and {benchmarks[1]}"
     for name, before, after in difference(*(parse(started.config) for started in runs)):
         if name in _ASKED and {before, after} != _ALIKE:
-            yield f"{name} {before} and {after}"
+            yield f"{name} {before or 'none'} and {after or 'none'}"
     # The tasks of a user may be two files; what else is in a data set is the same for both.
     is_own = runs[0].benchmark.startswith(OWN_TASKS)
     yield from (
-        name.replace("_", " ")
+        f"a different {name.replace('_', ' ')}"
         for name in _RECORDED
         if getattr(runs[0], name) != getattr(runs[1], name) and not (is_own and name == "data_sha256")
     )

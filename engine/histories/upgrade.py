@@ -254,6 +254,8 @@ def _learned_run(run: Run, reader: LogReader, execution: str) -> RunStarted:
     started = first_event(reader)
     if next(reader.of(BaselineStarted), None):
         raise UsageError(f"{run.id} is a baseline, which learns nothing: name a run of `mage-es evolve`.")
+    if not reader.last(IterationClosed):
+        raise UsageError(f"{run.id} has closed no iteration yet, so it has learned nothing that could be kept.")
     if started.execution_model == execution:
         raise UsageError(
             f"{execution} is the model that {run.id} learned with: name another with --execution, or continue with "

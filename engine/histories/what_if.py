@@ -234,7 +234,8 @@ async def awhat_if(
         )
     if sum(kinds) != 1:
         raise UsageError(
-            "Ask for one thing: without memories, with an arm, with settings of the guard, or with those of the gate."
+            f"Ask for one thing: without (memories), arm, settings of the guard ({', '.join(GUARD)}), or those of the "
+            f"gate ({', '.join(GATE)})."
         )
     reader = LogReader(run.log_path)
     begun = parse(first_event(reader).config)
@@ -540,11 +541,14 @@ def _guard(reader: LogReader, begun: Config, other: Config) -> WhatIfGuard:
         raise UsageError(f"{reader.run} has closed no iteration yet, so no guard can judge it.")
     scores = Scores()
     fold_into((scores,), reader, until=reader.head.seq)
-    if len(list(_alike(rulings(begun, scores, snapshots, accepted)))) < len(snapshots):
+    recorded = list(_alike(rulings(begun, scores, snapshots, accepted)))
+    if len(recorded) < len(snapshots):
         raise UsageError(
             f"This program judges otherwise than the one that wrote {reader.run}: its record cannot be judged anew."
         )
     last, ends = _limit(reader, begun, other)
+    if begun.guard == "paired":
+        snapshots = [_with_least(begun, scores, ruling) for ruling in recorded]
     verdicts = list[WhatIfVerdict]()
     for ruling in rulings(other, scores, snapshots, accepted):
         k = ruling.judged.decided.iteration
@@ -563,6 +567,13 @@ def _guard(reader: LogReader, begun: Config, other: Config) -> WhatIfGuard:
 
 def _mark(iteration: int) -> str:
     return "start" if iteration == START else f"iter-{iteration}"
+
+
+def _with_least(begun: Config, scores: Scores, ruling: Ruling) -> Judged:
+    """Return a snapshot with how many anchors were asked whatever the answers, as far as the run's own guard shows."""
+    judged, asked = ruling.judged, len(ruling.judged.asked)
+    # One that had a form to try asks more than the guard needs, even if they turn out too few to try it on.
+    return judged._replace(least=asked) if anchors_asked(begun, scores, ruling) < asked else judged
 
 
 def _alike(found: Iterable[Ruling]) -> Iterator[Ruling]:

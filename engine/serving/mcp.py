@@ -3,6 +3,8 @@
 Rules
     - Each call is answered from a frozen state, by itself: nothing is kept between calls, so there is no session that
       another client could take over, and each call's run is decided anew.
+    - A search finds what prompts of the run can show: where cases that show how their answer was reached did better on
+      the anchors, no others (rules/forms.py).
     - A search is an inference of a served run: on record, with an id that outcomes and proposals are about. They are
       feedback by the rules of any other (rules/feedback.py), so no memory is in use before it is published. If the log
       accepts nothing, the search is answered all the same, without an id.
@@ -38,6 +40,7 @@ from starlette.types import Receive, Scope, Send
 from mage_es import __version__
 from mage_es.engine.commands import Feedback
 from mage_es.engine.rules.choice import query_of
+from mage_es.engine.rules.forms import WORKED, form_of
 from mage_es.engine.rules.ingredients import remembered
 from mage_es.engine.rules.prompt import inert
 from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
@@ -232,7 +235,8 @@ def search_memory(shown: AgentView, asked: SearchMemory) -> NearMemories:
     [vector] = world.embedder.encode([question.question])
     query = query_of(world.setting, state, question, task_type, vector)
     # Someone who looks for a case may find that very case; only in learning would that be copying.
-    terms = world.setting.terms._replace(bundle=asked.limit, exclude_self=False)
+    is_reasoned = form_of(world.setting, state) == WORKED
+    terms = world.setting.terms._replace(bundle=asked.limit, exclude_self=False, is_reasoned=is_reasoned)
     candidates = Candidates(query, state.memory, terms)
     pools = [candidates.pool(index, each) for index in INDEXES.values() for each in (task_type, *query.merged)]
     found = {pool.rows.ids[row]: float(pool.similarity[row]) for pool in pools for row in pool.nearest}

@@ -1,5 +1,5 @@
-"""Questions asked once more, apart from the run: without some memories (`effect`), on an earlier state (`bisect`), or
-with another instruction (`mage_es.gepa`).
+"""Questions asked once more, apart from the run: without some memories (`effect`), on an earlier state (`bisect`), with
+another instruction (`mage_es.gepa`), or whether their answers are right (`rejudge`).
 
 Rules
     - Plans, calls and verdicts are recorded in a log of their own within the run. At the end, or after a stop, the
@@ -71,14 +71,14 @@ Replies = Mapping[tuple[Tier, str], ModelCalled]
 
 class AskingPrice(msgspec.Struct, frozen=True, kw_only=True):
     """What it takes to ask `questions` prompts again, besides those on record: calls of learner and judge, tokens, and
-    minutes one after another. `usd` is None if a price is unknown."""
+    minutes one after another. `minutes` is None if no such call is on record, `usd` if a price is unknown."""
 
     execution: str
     questions: int
     calls: int
     input_tokens: int
     output_tokens: int
-    minutes: float
+    minutes: float | None
     usd: float | None
 
 
@@ -241,23 +241,30 @@ def pending_course(world: World, state: State, again: Again, replies: Replies, *
 
 @asynccontextmanager
 async def asking_again(
-    run: Run, reader: LogReader, world: World, models: Models, runtime: Runtime, found: Callable[[], QuestionsReasked]
+    run: Run,
+    reader: LogReader,
+    world: World,
+    models: Mapping[Tier, Model],
+    runtime: Runtime,
+    verb: str,
+    found: Callable[[], QuestionsReasked] | None = None,
 ) -> AsyncIterator[AskingAgain]:
     """Open the log of what is asked again, and clients for the models; one budget covers all that was ever asked
-    again. At the end, or after a stop, the run's own log records what was `found`.
+    again. At the end, or after a stop, the run's own log records which `verb` asked, and what was `found`.
 
     Raises `RunLocked` if another process asks questions of the run again, and `PrerequisiteError` if the log of what
     was asked before is missing.
     """
     part = run.reasked
-    with _on_record(run, found) as log:
+    with _on_record(run, verb, found) as log:
         log.seal_texts_of(set(world.setting.subjects.values()))
-        names: dict[Tier, str] = {tier: model.name for tier, model in models.by_tier().items()}
+        names: dict[Tier, str] = {tier: model.name for tier, model in models.items()}
         book = _Book(log, part.log_path, replies_of(run, reader, names))
-        budget = runtime.budget(ledger_of(LogReader(part.log_path)))
+        counting = f"all that was ever asked again of {run.id}"
+        budget = runtime.budget(ledger_of(LogReader(part.log_path)), counting=counting)
         async with AsyncExitStack() as closing:
             clients: dict[Tier, RetryingClient] = {}
-            for tier, model in models.by_tier().items():
+            for tier, model in models.items():
                 clients[tier] = RetryingClient(
                     model,
                     connections=runtime.connections(model),
@@ -270,9 +277,9 @@ async def asking_again(
 
 
 @contextmanager
-def _on_record(run: Run, found: Callable[[], QuestionsReasked]) -> Iterator[Log]:
+def _on_record(run: Run, verb: str, found: Callable[[], QuestionsReasked] | None) -> Iterator[Log]:
     """Yield the log of what is asked again. If the run's own log does not name its head at the end, it then does, with
-    what was `found`: whatever stopped the asking, it was paid for."""
+    what was `found`, unless a second signal cuts that short: whatever stopped the asking, it was paid for."""
     part = run.reasked
     with ExitStack() as opened:
         whole: Log | None = None
@@ -295,10 +302,13 @@ def _on_record(run: Run, found: Callable[[], QuestionsReasked]) -> Iterator[Log]
             named = max((event.head_seq for event in LogReader(run.log_path).of(QuestionsReasked)), default=0)
             if whole and own.head.seq > named:  # only now is the head final, as closing a log seals it
                 made = LogReader(part.log_path).events({ModelCalled: ("iteration",)}, since=named + 1)
-                event = msgspec.structs.replace(
-                    found(), calls=sum(1 for _ in made), head_seq=own.head.seq, head_chain=own.head.chain
-                )
-                whole.append([Draft(event=event, iteration=-1, phase="exam", ordinal=own.head.seq)])
+                event = QuestionsReasked(verb=verb)
+                try:
+                    event = found() if found else event
+                finally:
+                    named_by = {"calls": sum(1 for _ in made), "head_seq": own.head.seq, "head_chain": own.head.chain}
+                    event = msgspec.structs.replace(event, **named_by)
+                    whole.append([Draft(event=event, iteration=-1, phase="exam", ordinal=own.head.seq)])
 
 
 class AskingAgain(NamedTuple):
@@ -361,7 +371,7 @@ class AskingAgain(NamedTuple):
                 ends[id(moved.pending.course)] = finish
                 done += 1
             book.commit(drafts)
-            self.runtime.observer(self._note(done, total, book.calls))
+            self.runtime.observer(self.note(done, total))
 
         await answer_all(
             in_prefix_order(pending),
@@ -390,7 +400,7 @@ class AskingAgain(NamedTuple):
         record(await make_call(call, ask, client=client, record=record))
         return self.book.replies.get((tier, name))
 
-    def _note(self, done: int, total: int, calls: int) -> ProgressNote:
+    def note(self, done: int, total: int) -> ProgressNote:
         return ProgressNote(
             run_id=self.run.id,
             iteration=-1,
@@ -400,7 +410,7 @@ class AskingAgain(NamedTuple):
             total=total,
             measure=ACCURACY,
             level=None,
-            execution_calls=calls,
+            execution_calls=self.book.calls,
             guidance_calls=0,
         )
 

@@ -51,7 +51,7 @@ class Opinion(NamedTuple):
 
     score: float = 0.0
     problem: str = ""
-    replies: Sequence[Completion] = ()
+    replies: Sequence[Completion | ModelCalled] = ()
 
     @property
     def is_right(self) -> bool:
@@ -149,10 +149,14 @@ async def _work(
             opinions[at] = await _ask(case, client, template)
 
 
+def shown(case: JudgeCase) -> Verdict:
+    """Return the rule's verdict with the answer that a judge sees: the end of a text in which the rule finds none."""
+    return msgspec.structs.replace(case.verdict, answer=case.verdict.answer or case.text[-SHOWN:])
+
+
 async def _ask(case: JudgeCase, client: RetryingClient, template: str) -> Opinion:
     """Ask about one case, repeatedly while replies are unusable, and return the opinion."""
-    shown = msgspec.structs.replace(case.verdict, answer=case.verdict.answer or case.text[-SHOWN:])
-    course, replies = opinion(case.question, shown, template), list[Completion]()
+    course, replies = opinion(case.question, shown(case), template), list[Completion]()
     move = next(course)
     while True:
         assert isinstance(move, Ask)

@@ -43,7 +43,7 @@ from mage_es.engine.study.baselines.optimizing import INSTRUCTION, PLAIN, Instru
 from mage_es.engine.verbs.baseline import writer_of
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import AnswerJudged, QuestionsReasked, SplitCommitted
+from mage_es.events.vocabulary import AnswerJudged, SplitCommitted
 
 try:
     from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -129,7 +129,7 @@ class RunAdapter(InstructionAdapter):
         self._runtime.require_prices(models.names())
         with ExitStack() as opening:
             portal = opening.enter_context(start_blocking_portal())
-            asking = asking_again(self.run, self._reader, self._world, models, self._runtime, _asked)
+            asking = asking_again(self.run, self._reader, self._world, models.by_tier(), self._runtime, "gepa")
             self._open = portal, opening.enter_context(portal.wrap_async_context_manager(asking))
             self._closing = opening.pop_all()
         return self
@@ -197,10 +197,6 @@ class RunAdapter(InstructionAdapter):
         if self._open is None:
             raise UsageError("The adapter is not open: call `gepa.optimize` within `with mage_es.gepa.Adapter(...)`.")
         return self._open
-
-
-def _asked() -> QuestionsReasked:
-    return QuestionsReasked(verb="gepa")
 
 
 def _end_of(reader: LogReader, at: str) -> tuple[int, int]:

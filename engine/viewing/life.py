@@ -203,7 +203,8 @@ def _marked(event: Event) -> tuple[str, str]:
         case v.ExamRejudged():
             return "exam", f"{event.exam}, scored again: {event.correct} of {event.total} right"
         case v.QuestionsReasked():
-            return "asked again", f"{event.verb}, {event.calls} calls: {'; '.join(_found(event)) or 'nothing found'}"
+            found = "; ".join(_found(event))
+            return "asked again", f"{event.verb}, {event.calls} calls{f': {found}' if found else ''}"
         case v.KeyDestroyed():
             return "erased", f"subject {event.subject_id} by {event.by}: {event.reason}"
         case v.RunResumed():

@@ -64,11 +64,11 @@ def marker_of(event: Event, marks: Mapping[type[Event], tuple[str, ...]]) -> Mar
     return Marker("phase", number, *phase) if phase else Marker("iteration", number)
 
 
-def missing(marker: Marker, present: Mapping[Marker, int], last: int) -> UsageError:
-    """Return the error for a marker that a log of `last` events, with these markers, does not have."""
+def missing(marker: Marker, present: Mapping[Marker, int], *, run: str, last: int) -> UsageError:
+    """Return the error for a marker that the log of a run, with `last` events and these markers, does not have."""
     if marker.kind == "seq":
-        return UsageError(f"there is no event {marker.number}: this log has events 1 to {last}.")
+        return UsageError(f"{run} has no event {marker.number}: its events are 1 to {last}.")
     closed = [other for other in present if other.kind == "iteration"]
-    reach = f"Closed so far: {closed[0]} to {closed[-1]}." if closed else "Nothing is closed yet; use seq:N or latest."
-    near = nearest(str(marker), [str(other) for other in present if other.kind == marker.kind]) if present else ""
-    return UsageError(f"this log has no marker {marker}. {reach}{near}")
+    alike = [str(other) for other in present if other.kind == marker.kind]
+    reach = f"Closed so far: {closed[0]} to {closed[-1]}." if closed else "Nothing is closed yet: use seq:N or latest."
+    return UsageError(f"{run} has no marker {marker}. {reach}{nearest(str(marker), alike) if alike else ''}")

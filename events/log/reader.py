@@ -194,7 +194,7 @@ class LogReader:
         if marker == "start":  # the first end of an iteration: a run that continues another opens with the other's
             wanted = next((each for each in present if each.kind == "iteration"), wanted)
         if wanted not in present:
-            raise markers.missing(wanted, present, self.head.seq)
+            raise markers.missing(wanted, present, run=self.run, last=self.head.seq)
         return present[wanted]
 
     def _unsealed(self, frames: list[Frame], reads: Reads, window: Range) -> Iterator[tuple[int, Event]]:

@@ -137,7 +137,7 @@ class QuestionsReasked(Event, frozen=True, kw_only=True, tag="questions.reasked"
 
     stream: ClassVar[str] = "reasked"
     verb: str
-    """Who asked: `effect`, `what-if`, `bisect` or `gepa`."""
+    """Who asked: `effect`, `what-if`, `bisect`, `rejudge` or `gepa`."""
     calls: int = 0
     """Model calls that were made since the last such event; replies on record are not among them."""
     without: tuple[AskedWithout, ...] = ()

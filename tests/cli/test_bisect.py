@@ -59,7 +59,7 @@ def test_a_budget_that_is_reached_says_that_the_same_command_goes_on(mage: Comma
     names = (f"wordmath-test-{number}" for number in range(40))
     searches = ((name, mage("bisect", "first", "--question", name, "--max-calls", "1")) for name in names)
     question, stopped = next((name, done) for name, done in searches if done.code)
-    assert stopped.code == 3 and "The same command goes on" in stopped.err
+    assert stopped.code == 3 and "Every answer so far is kept" in stopped.err
     assert mage("bisect", "first", "--question", question, "--yes").code == 0
 
 

@@ -41,7 +41,7 @@ def test_a_question_shows_how_the_prompt_changed(mage: Command, runs_dir: Path) 
 
 def test_what_cannot_be_compared_is_named(mage: Command, runs_dir: Path) -> None:
     for words, why in (
-        (("first@iter-7",), "this log has no marker iter-7"),
+        (("first@iter-7",), "first has no marker iter-7"),
         (("first@yesterday",), "'yesterday' is not a marker"),
         (("frist", "first"), "frist"),
         (("first", "--question", "wordmath-test-none"), "first has no question 'wordmath-test-none'"),

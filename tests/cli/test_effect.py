@@ -30,9 +30,14 @@ def test_with_a_yes_it_asks_once_and_says_too_few_where_there_is_no_interval(mag
 
 
 @pytest.mark.slow
-def test_a_budget_that_is_reached_says_that_the_same_command_goes_on(mage: Command, runs_dir: Path) -> None:
+def test_a_budget_that_is_reached_says_what_it_counts_and_how_to_go_on(mage: Command, runs_dir: Path) -> None:
     stopped = mage("effect", "first", "--max-calls", "2")
-    assert stopped.code == 3 and "The same command goes on" in stopped.err
+    assert stopped.code == 3 and "Every answer so far is kept" in stopped.err
+    again = mage("effect", "first", "--max-calls", "2")
+    assert (
+        "2 calls is reached, counting all that was ever asked again of first. To go on, pass --max-calls" in again.err
+    )
+    assert "The same command goes on" not in again.err
     assert mage("effect", "first", "--max-calls", "none", "--yes").code == 0
     assert mage("verify", "first").code == 0
 
@@ -82,7 +87,11 @@ def test_prune_needs_a_record_to_go_by(mage: Command, runs_dir: Path) -> None:
     for words in (("wordmath",), ("--from", "first", "--at", "iter-0")):
         refused = mage("evolve", *words, "--prune")
         assert refused.code == 2 and "--prune goes by the record of the run that --from names" in refused.err
-    went_on = mage("evolve", "--from", "first", "--prune", "--iterations", "1", "--pool", "4")
+    words = ("evolve", "--from", "first", "--prune", "--iterations", "1", "--pool", "4")
+    unpaid = mage(*words)
+    assert unpaid.code == 2 and "Going on with 1 iteration" in unpaid.err and "Nothing was asked" in unpaid.err
+    assert "looked at" not in unpaid.err and [run.name for run in runs_dir.iterdir()] == ["first"]
+    went_on = mage(*words, "--yes")
     price = mage_es.evolve_price(
         mage_es.Config(benchmark="wordmath", iterations=1, pool=4), from_run=runs_dir / "first"
     )

@@ -242,7 +242,7 @@ def test_more_tasks_go_on_from_what_a_run_learned_with_its_settings(mage: Comman
     assert begun.code == 0 and "Columns: question=prompt, answer=label; none for context," in begun.err
     assert mage("evolve", "more.jsonl", *own, "--at", "iter-0").code == 2
     (empty_folder / "mine.jsonl").unlink()
-    more = mage("evolve", "--from", "first", "--at", "iter-0", "--tasks", "more.jsonl", "--run-id", "second")
+    more = mage("evolve", "--from", "first", "--at", "iter-0", "--tasks", "more.jsonl", "--run-id", "second", "--yes")
     assert more.code == 0, more.err
     assert "Goes on from first with its 30 questions and 20 new ones" in more.err
     assert "goes on from iter-0 of first, which took" in more.out and "1 of 1 iterations" in more.out
@@ -255,7 +255,7 @@ def test_more_tasks_go_on_from_what_a_run_learned_with_its_settings(mage: Comman
     assert mage("resume", "second", "--tasks", "more.jsonl").code == 0
     assert mage("runs", "delete", "first", "--yes").code == 0
     assert mage("verify", "second").code == 0
-    assert mage("evolve", "--from", "second", "--seed", "7").code == 0
+    assert mage("evolve", "--from", "second", "--seed", "7", "--yes").code == 0
 
 
 def test_the_prompts_of_own_tasks_begin_with_what_is_to_be_done_and_list_the_labels(

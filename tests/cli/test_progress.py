@@ -94,6 +94,18 @@ def test_the_next_of_several_runs_is_named(capsys: pytest.CaptureFixture[str]) -
     assert [line for line in capsys.readouterr().err.splitlines() if line.startswith("Next")] == ["Next: r2"]
 
 
+def test_what_is_said_when_several_runs_begin_is_said_once_and_what_is_said_later_each_time(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with ProgressDisplay(clock=iter(range(100)).__next__) as display:
+        for run_id in ("r1", "r2"):
+            display.observe(replaced(run_id=run_id, message="Nine questions are left out.", is_announcement=True))
+            display.observe(replaced(run_id=run_id))
+            display.observe(replaced(run_id=run_id, message="The provider is busy.", is_announcement=True))
+    said = capsys.readouterr().err.splitlines()
+    assert (said.count("Nine questions are left out."), said.count("The provider is busy.")) == (1, 2)
+
+
 def test_an_exam_is_the_whole_of_its_own_work() -> None:
     estimate = TimeLeft()
     exam = replaced(iteration=-1, phase="exam", done=0)

@@ -24,7 +24,9 @@ def test_without_a_yes_nothing_is_asked_and_nothing_is_written(mage: Command, ru
 def test_with_a_yes_or_a_limit_it_goes_on_and_ends_with_what_is_kept(mage: Command, runs_dir: Path) -> None:
     assert mage("exam", "first", "--at", "start").code == mage("exam", "first").code == 0
     stopped = mage("upgrade", "first", *OTHER, "--sample", "5", "--max-calls", "40")
-    assert stopped.code == 3 and "The same command goes on" in stopped.err and (runs_dir / "first-on-copier").is_dir()
+    assert (
+        stopped.code == 3 and "Every answer so far is kept" in stopped.err and (runs_dir / "first-on-copier").is_dir()
+    )
     done = mage("upgrade", "first", *OTHER, "--sample", "5", "--max-calls", "none", "--yes")
     assert done.code == 0 and "that are made" in done.err
     for said in ("its memories", "these memories", "The new model's gain", "gained", "took 70 calls"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,12 +14,14 @@ import mage_es
 from mage_es.engine.auditing.theorems.forms import check_forms
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
+from mage_es.engine.histories.what_if import what_if
 from mage_es.engine.rules.forms import rival_of, to_try
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.memories import bare_setting
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import first_event
 from mage_es.engine.serving.live import LiveRun
+from mage_es.engine.serving.open_run import open_run
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.runs import summarise
 from mage_es.events.log import LogReader
@@ -30,19 +33,23 @@ from mage_es.events.vocabulary import (
     MemoryAppended,
     ModelCalled,
     QuestionPlanned,
+    Record,
 )
 from mage_es.projections.fold import fold
-from tests.engine.forgery import forged, instead
+from tests.engine.forgery import forged, instead, replace
 from tests.engine.serving.talking import said
 
 pytestmark = pytest.mark.slow
 
 WHO = ("Ada", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gus", "Hana", "Ines", "Jon")
-TASKS = [
-    {"question": f"{who} asks: How much is {a} plus {b}?", "answer": a + b}
-    for a in range(10, 26)
-    for b, who in enumerate(WHO)
-]
+TASKS, MORE = (
+    [
+        {"question": f"{who} asks: How much is {a} plus {b}?", "answer": a + b}
+        for a in range(10, end)
+        for b, who in enumerate(WHO)
+    ]
+    for end in (26, 50)
+)
 CONFIG = Config(benchmark="sums", iterations=2, pool=20, held_out=12, anchors=12, form="auto", coin=0.0)
 LINES = msgspec.structs.replace(CONFIG, route="direct")
 
@@ -86,11 +93,16 @@ def models(reads: Callable[[mage_es.Request], bool], most: int = 10**9) -> mage_
 
 
 def begin(
-    folder: Path, reads: Callable[[mage_es.Request], bool], workers: int = 1, config: Config = LINES, most: int = 10**9
+    folder: Path,
+    reads: Callable[[mage_es.Request], bool],
+    workers: int = 1,
+    config: Config = LINES,
+    most: int = 10**9,
+    tasks: list[dict[str, object]] = TASKS,
 ) -> Run:
     own = models(reads, most)
     runtime = Runtime(workers=workers)
-    mage_es.evolve(config, tasks=TASKS, scorer=right, models=own, runs_dir=folder, runtime=runtime, run_id="sums")
+    mage_es.evolve(config, tasks=tasks, scorer=right, models=own, runs_dir=folder, runtime=runtime, run_id="sums")
     return find_run(folder, "sums")
 
 
@@ -145,6 +157,16 @@ def test_where_questions_are_reasoned_about_cases_that_show_how_are_shown_alone_
     assert (prepared.opened.layout, live.world.setting.config.form) == ("turns", "worked")
     assert prepared.notes[0].turns and all("I add." in reply for _, reply in prepared.notes[0].turns)
     assert verify(live.run).ok
+
+
+def test_a_search_of_an_mcp_client_finds_the_cases_that_prompts_can_show(worked: Run) -> None:
+    tools = pytest.importorskip("mage_es.engine.serving.mcp", reason="needs the extra mcp", exc_type=ImportError)
+    asked = tools.SearchMemory(query="Ada asks: How much is 11 plus 3?", limit=20)
+    told = {
+        at: [memory.text for memory in tools.search_memory(tools.shown_now(open_run(worked, at=at)), asked).memories]
+        for at in ("iter-0", "iter-1")
+    }
+    assert all(told.values()) and all("I add." in text for texts in told.values() for text in texts)
 
 
 def test_all_cases_are_shown_where_those_that_show_how_win_nothing(tmp_path: Path) -> None:
@@ -214,6 +236,20 @@ def test_the_usual_form_stays_where_it_is_read_and_where_nothing_is_to_be_chosen
         assert not list(LogReader(run.log_path).of(FormDecided)) and verify(run).ok
 
 
+def test_what_if_knows_that_anchors_were_asked_for_a_trial_that_came_to_nothing(tmp_path: Path) -> None:
+    run = begin(tmp_path, reads_turns, config=msgspec.structs.replace(LINES, anchors=40), tasks=MORE)
+    asked = Counter(event.iteration for event in LogReader(run.log_path).of(AnswerJudged) if event.purpose == "anchor")
+    assert asked[0] == 20, "more than the guard needed, where none is wrong that was right"
+
+    def without_trial(record: Record) -> list[Event]:
+        is_trial = isinstance(record.event, FormDecided) or getattr(record.event, "purpose", "") == "form"
+        return [] if is_trial else [record.event]
+
+    replace(run.log_path, run.path, without_trial)
+    found = what_if(run, guard_drop=0.3).guard
+    assert found is not None and (found.ends, len(found.verdicts)) == ("", 3)
+
+
 def test_kills_and_workers_change_no_digest(lined: Run, tmp_path: Path) -> None:
     def digests(run: Run) -> list[object]:
         return [event.digests for event in LogReader(run.log_path).of(IterationClosed)]
@@ -260,6 +296,10 @@ def test_a_run_that_serves_it_has_the_form_that_was_chosen(lined: Run) -> None:
                 lambda event: isinstance(event, QuestionPlanned) and event.purpose == "form",
             ),
             "was to try lines",
+        ),
+        (
+            lambda: instead(FormDecided, lambda event: [event, msgspec.structs.replace(event, iteration=1)]),  # type: ignore
+            "iteration 1 chose a form again, after iteration 0 had",
         ),
     ],
 )

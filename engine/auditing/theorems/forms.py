@@ -1,7 +1,7 @@
 """A form of prompts was chosen because the anchors favour it, and prompts have that form.
 
-From the log alone: the answers to the anchors in both forms are counted again, every plan after the choice has it, and
-those of the form `worked` name only cases that show how their answer was reached.
+From the log alone: there is one choice, the answers to the anchors in both forms are counted again, every plan after
+it has that form, and those of the form `worked` name only cases that show how their answer was reached.
 """
 
 from collections.abc import Iterator
@@ -33,11 +33,13 @@ def check_forms(reader: LogReader, *, since: int) -> Iterator[Check]:
                 answers.setdefault((event.purpose, event.iteration), {})[event.question_id] = event.correct
             case FormDecided():
                 usual, tried = (answers.get((purpose, event.iteration), {}) for purpose in ("anchor", "form"))
-                chosen = event
                 if event != decide_form(event.iteration, usual, tried, rival=event.rival):
                     problem = f"iteration {event.iteration} chose another form than the anchors' answers speak for"
                 if other := next((name for name, form in forms.items() if form != event.rival), ""):
                     problem = f"{other} was to try {event.rival}, and was asked with {forms[other]}"
+                if chosen:
+                    problem = f"iteration {event.iteration} chose a form again, after iteration {chosen.iteration} had"
+                chosen = event
             case QuestionPlanned(purpose="form"):
                 forms[event.question_id] = event.form
             case QuestionPlanned() if chosen and event.form != chosen.form:

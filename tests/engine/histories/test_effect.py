@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,18 +12,20 @@ import pytest
 
 import mage_es
 from mage_es.engine.auditing.verify import verify
+from mage_es.engine.courses import Ask
 from mage_es.engine.histories.effect import effect, effect_price
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.run.directory import Run, clock, delete_run
 from mage_es.engine.run.requests import Requests
-from mage_es.engine.run.world import state_of
-from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.run.world import reopen_world, state_of
+from mage_es.engine.seams.model import Completion, Model, Request
+from mage_es.engine.session.reasking import asking_again
 from mage_es.engine.upkeep.backup import backup, restore
 from mage_es.engine.upkeep.erase import erase
 from mage_es.engine.upkeep.memory import memories
 from mage_es.events.errors import BudgetReached, PrerequisiteError, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import ModelCalled, QuestionPlanned, QuestionsReasked
+from mage_es.events.vocabulary import ModelCalled, QuestionPlanned, QuestionsReasked, Tier
 from tests.bench.effect import measured
 from tests.engine.conftest import SMALL
 from tests.engine.pears import Echo, in_clear, models_with, stopped
@@ -154,6 +157,25 @@ def test_a_budget_stops_it_and_the_same_call_goes_on(run: Run) -> None:
         == [3, rest.made]
     )
     assert rest.rows == whole.rows and 3 + rest.made == whole.made
+
+
+def test_what_was_paid_for_is_named_at_once_even_if_a_second_signal_cuts_its_count_short(run: Run) -> None:
+    reader = LogReader(run.log_path)
+    world, state = reopen_world(reader, data_dir=None, frozen=True), state_of(run, reader)
+
+    def cut_short() -> QuestionsReasked:
+        raise KeyboardInterrupt
+
+    async def ask() -> None:
+        models: dict[Tier, Model] = {"execution": Watched()}
+        async with asking_again(run, reader, world, models, mage_es.Runtime(), "effect", cut_short) as asking:
+            await asking.write(state, -1, Ask("again", Request(prompt="How much is 1 plus 1?"), purpose="trial"), ())
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(ask())
+    [event] = LogReader(run.log_path).of(QuestionsReasked)
+    assert (event.verb, event.calls, event.without) == ("effect", 1, ())
+    assert (event.head_seq, event.head_chain) == LogReader(run.reasked.log_path).head and verify(run).ok
 
 
 def test_what_cannot_be_measured_is_refused_with_what_can(run: Run) -> None:

@@ -100,8 +100,8 @@ def test_markers_mean_the_events_that_stand_for_them(path: Path) -> None:
         ("iter-7", "Closed so far: iter-0 to iter-3"),
         ("iter-33", "Did you mean iter-3"),
         ("iter-1/update", "no marker iter-1/update"),
-        ("seq:5000", "this log has events 1 to 7[0-9]"),
-        ("seq:0", "there is no event 0"),
+        ("seq:5000", "its events are 1 to 7[0-9]"),
+        ("seq:0", "has no event 0"),
         ("tomorrow", "not a marker"),
     ],
 )

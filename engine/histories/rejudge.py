@@ -1,0 +1,330 @@
+"""The verb `rejudge`: recorded answers judged anew, by a model or by another scorer, beside the verdicts on record.
+
+Rules
+    - Nothing of the run changes: its verdicts and what it learned from them, its exams, its digests.
+    - The answers are those of one exam; of a run without exams, those to the questions that it learned from; of a
+      baseline, its own.
+    - A judge sees question, right answer and answer, as in a run (session/judge.py), whatever the scorer says of them.
+      What was cut, refused or empty is wrong, and no judge sees it. An opinion that cannot be read, or never comes,
+      counts as wrong and is counted apart (verbs/agreement.py).
+    - An answer that the scorer left undecided is in no count of agreement: there is nothing to agree with.
+    - Only a judge costs calls. They are recorded where `effect` records what it asks again (session/reasking.py), so
+      that the same call goes on after a stop, and is free later; equal answers to one question are judged once.
+    - Another scorer reads the reply of the question's last call; of an answer without a reply, the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from mage_es.engine.benchmarks.tasks.benchmark import Tasks
+from mage_es.engine.benchmarks.tasks.scorers import Scoring, name_of, require_scorer, scorer_of
+from mage_es.engine.benchmarks.tasks.spec import parse
+from mage_es.engine.courses import Ask
+from mage_es.engine.models.registry import require_model
+from mage_es.engine.run.directory import Run, as_run
+from mage_es.engine.run.exams import ExamRecord, exam_records
+from mage_es.engine.run.inheriting import last_inherited
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.questions import all_questions
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of
+from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict, scored
+from mage_es.engine.seams.environment import is_sequential
+from mage_es.engine.seams.model import Model
+from mage_es.engine.seams.tokens import estimated_tokens
+from mage_es.engine.session.judge import opinion, template_of
+from mage_es.engine.session.reasking import AskingPrice, Replies, asking_again, replies_of
+from mage_es.engine.verbs.agreement import Agreement, JudgeCase, Opinion, agreement, shown
+from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.events.errors import Interrupted, UsageError
+from mage_es.events.facts.private import ERASED
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import (
+    AnswerJudged,
+    AnswerUnanswered,
+    AnswerUndecided,
+    BaselineStarted,
+    ModelCalled,
+)
+
+TOKENS = 60
+"""Tokens of a judge's reply, for its price: a score and a short reason."""
+
+
+class RejudgedAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer, whether it is `right` on record, None if that is undecided, and whether it would be `now`."""
+
+    question_id: str
+    task_type: str
+    answer: str
+    right: bool | None
+    now: bool
+
+
+class RejudgeReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The answers of an `exam` ("" for none: those to the questions that the run learned from, or a baseline's), judged
+    anew `by` a model or a scorer.
+
+    Of `total` questions `right` are right on record, and `now` would be. `lost` ones have no answer, which is wrong in
+    both. `undecided` ones are not right on record; `agreement` is over the others. `erased` ones cannot be read here,
+    and are in no number. `made` calls were made now.
+    """
+
+    run_id: str
+    exam: str
+    by: str
+    total: int
+    right: int
+    now: int
+    lost: int
+    undecided: int
+    erased: int
+    agreement: Agreement
+    answers: tuple[RejudgedAnswer, ...]
+    made: int = 0
+
+
+@typed
+def rejudge_price(
+    run: Run | Path | str,
+    *,
+    judge: Model,
+    exam: int | None = None,
+    data_dir: Path | str | None = None,
+    benchmark: Benchmark | None = None,
+    prices: Prices | None = None,
+) -> AskingPrice:
+    """Return what `rejudge` with the same arguments takes, if no reply has to be asked for twice. No model is called.
+    Raises as `rejudge`."""
+    answers, price = _recorded(as_run(run), exam, data_dir, benchmark), (prices or Prices()).rate(judge.name)
+    known = replies_of(answers.run, answers.reader, {"judge": judge.name})
+    moves = (move for each in answers.found if isinstance(move := _led(answers, each, known), Ask))
+    left = {move.request.sha256: estimated_tokens(move.request.text) for move in moves}
+    tokens_in, tokens_out = sum(left.values()), TOKENS * len(left)
+    return AskingPrice(
+        execution=judge.name,
+        questions=len(left),
+        calls=len(left),
+        input_tokens=tokens_in,
+        output_tokens=tokens_out,
+        minutes=None,
+        usd=price.cost(tokens_in, 0, tokens_out) if price else None,
+    )
+
+
+@typed
+async def arejudge(
+    run: Run | Path | str,
+    *,
+    judge: Model | None = None,
+    scorer: str | Scoring | None = None,
+    exam: int | None = None,
+    data_dir: Path | str | None = None,
+    benchmark: Benchmark | None = None,
+    runtime: Runtime | None = None,
+) -> RejudgeReport:
+    """Return how many of the recorded answers of an exam are right by a judge's word, or by another scorer of the
+    user's own tasks, and how far that agrees with the verdicts on record. `exam` is its number (default: the newest,
+    without a control if there is one).
+
+    Raises:
+        UsageError: Neither or both of them are given; there is no such exam, or no answer; the questions are episodes,
+            or have no other scorer; or dollars are limited and the judge has no price.
+        PrerequisiteError: The world of the run, or its right answers, are missing, or the judge cannot be reached.
+        Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call goes on.
+    """
+    answers, runtime = _recorded(as_run(run), exam, data_dir, benchmark), runtime or Runtime()
+    if judge is not None and scorer is None:
+        require_model("judge", judge)
+        runtime.require_prices({"judge": judge.name})
+        opinions, made = await _judged(answers, judge, runtime)
+        return _report(answers, opinions, by=judge.name, template=template_of(answers.world.benchmark), made=made)
+    if scorer is not None and judge is None:
+        return _report(answers, _scored(answers, name := name_of(scorer)), by=name)
+    raise UsageError("Give a judge (a model) or a scorer, one of the two.")
+
+
+rejudge = blocking(arejudge)
+
+
+class _Answer(NamedTuple):
+    """A recorded answer, the `reply` that it was read from, "" for none, and whether it is right, None if undecided."""
+
+    question: Question
+    event: AnswerJudged | AnswerUndecided
+    reply: str
+    right: bool | None
+
+    @property
+    def case(self) -> JudgeCase:
+        """The answer as a judge sees it; nothing of a reply that was cut, refused or empty."""
+        event = self.event
+        is_void = isinstance(event, AnswerJudged) and event.reason != ""
+        verdict = Verdict(answer=event.answer, score=float(bool(self.right)), strict=False)
+        return JudgeCase(self.question, "" if is_void else event.answer or self.reply, verdict, verdict.correct)
+
+
+class _Answers(NamedTuple):
+    """The answers of an exam, "" for none; `lost` questions have none, `erased` ones cannot be read."""
+
+    run: Run
+    reader: LogReader
+    world: World
+    exam: str
+    found: Sequence[_Answer]
+    lost: int
+    erased: int
+
+
+def _recorded(run: Run, exam: int | None, data_dir: Path | str | None, benchmark: Benchmark | None) -> _Answers:
+    reader = LogReader(run.log_path)
+    first_event(reader)
+    taken = _exam(run, reader, exam)
+    world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, frozen=True)
+    require_scoring(world, "judging anew")
+    if is_sequential(world.benchmark):
+        raise UsageError(f"The tasks of {world.benchmark.name} are episodes, which their environment scores.")
+    log, since = (taken.log(run), 1) if taken else (reader, last_inherited(reader) + 1)
+    purposes = {"exam"} if taken or reader.last(BaselineStarted) else {"fresh", "revisit"}
+    anew = {each.question_id: each.correct for each in taken.rejudged.verdicts} if taken and taken.rejudged else {}
+    replies, found, lost, erased = dict[tuple[int, str], str](), list[_Answer](), 0, 0
+    for event in log.of(ModelCalled, AnswerJudged, AnswerUndecided, AnswerUnanswered, since=since):
+        assert isinstance(event, ModelCalled | AnswerJudged | AnswerUndecided | AnswerUnanswered)
+        if event.purpose not in purposes:
+            continue
+        if isinstance(event, ModelCalled):
+            replies[event.iteration, event.about] = event.text
+        elif isinstance(event, AnswerUnanswered):
+            lost += 1
+        elif (question := world.questions[event.question_id]).subject.startswith(ERASED):
+            erased += 1
+        else:
+            right = anew.get(question.id, event.correct) if isinstance(event, AnswerJudged) else None
+            found.append(_Answer(question, event, replies.get((event.iteration, question.id), ""), right))
+    if not found:
+        of = f"The exam {taken.opened.exam}" if taken else run.id
+        raise UsageError(f"{of} has no answer that could be judged anew.")
+    return _Answers(run, reader, world, taken.opened.exam if taken else "", found, lost, erased)
+
+
+def _exam(run: Run, reader: LogReader, number: int | None) -> ExamRecord | None:
+    """Return the exam of a number, or the newest, one without a control if there is any; None if none is complete.
+    Raises `UsageError`."""
+    complete = {record.number: record for record in exam_records(reader) if record.closed}
+    if number and number not in complete:
+        known = f"complete are {', '.join(map(str, complete))}" if complete else "none is complete"
+        raise UsageError(f"{run.id} has no complete exam {number}: {known}.")
+    own = [name for name, record in complete.items() if record.opened.control == "none"]
+    return complete[number or max(own or complete)] if complete else None
+
+
+# ------------------------------------------------------------ judged anew
+
+
+def _led(answers: _Answers, answer: _Answer, replies: Replies) -> Opinion | Ask:
+    """Return the opinion that replies on record give of an answer, or the first move that has none."""
+    world, case, heard = answers.world, answer.case, list[ModelCalled]()
+    if not case.text.strip():
+        return Opinion()
+    course = opinion(case.question, shown(case), template_of(world.benchmark), world.setting.templates)
+    try:
+        move = next(course)
+        while called := replies.get((move.tier, move.request.sha256)):
+            heard.append(called)
+            move = course.send(called)
+    except StopIteration as end:
+        verdict: Verdict | None = end.value
+        return Opinion(verdict.score, "", heard) if verdict else Opinion(problem="unreadable", replies=heard)
+    return move
+
+
+async def _judged(answers: _Answers, judge: Model, runtime: Runtime) -> tuple[list[Opinion], int]:
+    """Return an opinion of each answer, and how many calls that took."""
+    known, made = replies_of(answers.run, answers.reader, {"judge": judge.name}), 0
+    if left := _unasked(answers, known):
+        state, waiting, done, errors = state_of(answers.run, answers.reader), iter(left), 0, list[Exception]()
+        async with asking_again(
+            answers.run, answers.reader, answers.world, {"judge": judge}, runtime, "rejudge"
+        ) as asking:
+
+            async def work() -> None:
+                nonlocal done
+                for answer in waiting:
+                    if errors or runtime.stop():
+                        return
+                    try:
+                        while isinstance(move := _led(answers, answer, asking.book.replies), Ask):
+                            if not await asking.write(state, -1, move, (answer.question.id,)):
+                                break
+                    except Exception as error:  # raised once the calls in flight, which are paid for, are recorded
+                        errors.append(error)
+                        return
+                    done += 1
+                    runtime.observer(asking.note(done, len(left)))
+
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(runtime.workers, len(left))):
+                    group.create_task(work())
+            known, made = asking.book.replies, asking.book.calls
+            if errors:
+                raise errors[0]
+            if done < len(left):
+                raise Interrupted("Stopped before all answers were judged.")
+    ends = [_led(answers, each, known) for each in answers.found]
+    return [Opinion(problem="unanswered") if isinstance(end, Ask) else end for end in ends], made
+
+
+def _unasked(answers: _Answers, known: Replies) -> list[_Answer]:
+    """Return an answer for each request that has no reply on record."""
+    moves = ((_led(answers, each, known), each) for each in answers.found)
+    return list({move.request.sha256: each for move, each in moves if isinstance(move, Ask)}.values())
+
+
+def _scored(answers: _Answers, scorer: str) -> list[Opinion]:
+    own, started = answers.world.benchmark, first_event(answers.reader)
+    if not isinstance(own, Tasks):
+        raise UsageError(f"{own.name} is scored by its own rules: only tasks of your own can have another scorer.")
+    spec = parse(own.name, scorer=scorer)
+    require_scorer(spec.scorer)
+    problems = map(scorer_of(spec.scorer, spec.labels).problem, (each.question for each in answers.found))
+    if problem := next(filter(None, problems), ""):
+        raise UsageError(f"The scorer {scorer} does not fit these tasks: {problem}.")
+    other = Tasks(spec, all_questions(own), started.data_sha256)
+    verdicts = (scored(other, each.question, each.reply or each.event.answer) for each in answers.found)
+    return [Opinion(float(verdict.correct)) for verdict in verdicts]
+
+
+def _report(
+    answers: _Answers, opinions: Sequence[Opinion], *, by: str, template: str = "", made: int = 0
+) -> RejudgeReport:
+    pairs = list(zip(answers.found, opinions, strict=True))
+    decided = [(each.case, said) for each, said in pairs if each.right is not None]
+    return RejudgeReport(
+        run_id=answers.run.id,
+        exam=answers.exam,
+        by=by,
+        total=len(pairs) + answers.lost,
+        right=sum(bool(each.right) for each, _ in pairs),
+        now=sum(said.is_right for _, said in pairs),
+        lost=answers.lost,
+        undecided=len(pairs) - len(decided),
+        erased=answers.erased,
+        agreement=agreement([case for case, _ in decided], [said for _, said in decided], model=by, template=template),
+        answers=tuple(
+            RejudgedAnswer(
+                question_id=each.question.id,
+                task_type=each.event.task_type,
+                answer=each.event.answer,
+                right=each.right,
+                now=said.is_right,
+            )
+            for each, said in pairs
+        ),
+        made=made,
+    )

@@ -1,0 +1,41 @@
+"""`mage-es rejudge`: the price comes first, and what a judge said is paid for once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Command
+
+JUDGE = ("--judge", "builtin/truthjudge")
+
+
+def test_without_a_yes_the_price_is_printed_and_nothing_is_asked(mage: Command, runs_dir: Path) -> None:
+    done = mage("rejudge", "first", *JUDGE)
+    assert done.code == 2 and "Judging " in done.err and "calls of builtin/truthjudge" in done.err
+    assert "by the length of the prompts; $0.00" in done.err and "Nothing was asked. Proceed at this price" in done.err
+    assert not (runs_dir / "first" / "effects").exists()
+
+
+def test_with_a_yes_it_asks_once_and_says_how_far_both_agree(mage: Command, runs_dir: Path) -> None:
+    done = mage("rejudge", "first", *JUDGE, "--yes")
+    assert done.code == 0 and "Answers of first to its questions, judged anew by builtin/truthjudge" in done.out
+    assert "Both agree on " in done.out and "Cohen's kappa " in done.out and "calls were made" in done.out
+    assert "Where they differ" in done.out and "mage-es show wordmath-" in done.err
+    again = mage("rejudge", "first", *JUDGE, "--json")
+    assert again.code == 0 and "Every opinion that is needed is on record: no model is called." in again.err
+    report = json.loads(again.out)
+    counts = report["agreement"]
+    assert report["made"] == 0 and counts["both"] + counts["rule_only"] == report["right"]
+    assert f"{report['now']} of {report['total']} would be right" in done.out
+
+
+def test_who_judges_has_to_be_said_and_a_benchmark_has_no_other_scorer(mage: Command, runs_dir: Path) -> None:
+    for words, why in (
+        ((), "Say who judges: --judge MODEL or --scorer SCORER"),
+        ((*JUDGE, "--scorer", "exact"), "one of the two"),
+        (("--scorer", "exact"), "only tasks of your own can have another scorer"),
+        ((*JUDGE, "--exam", "7"), "no complete exam 7: none is complete"),
+    ):
+        refused = mage("rejudge", "first", *words)
+        assert refused.code == 2 and why in refused.err

@@ -34,7 +34,7 @@ from mage_es.engine.rules.holdback import SALT_BYTES, is_held_back
 from mage_es.engine.rules.notes import DEFAULT_BOUNDS, NOTHING, Note, NoteBounds, layout_of, note_of
 from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.memories import MemoryReport, curation, item_of, reported
+from mage_es.engine.run.memories import MemoryReport, curations, item_of, reported
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
@@ -431,7 +431,7 @@ class LiveRun:
         reader = LogReader(self.run.log_path)
 
         def decided() -> Sequence[Draft]:
-            command = curation(reader, self.state, name, action=action, reason=reason, by=by)
+            [command] = curations(reader, self.state, [(name, reason)], action=action, by=by)
             if action == "approve" and by in _proposers(reader, command.memory_id):
                 raise UsageError(
                     f"The key {by} proposed it itself: another key that curates, or a person, must approve it."

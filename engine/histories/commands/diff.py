@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mage_es.cli.options import examples, takes
-from mage_es.cli.output import Output, TextTable
+from mage_es.cli.output import Output, TextTable, shortened
 from mage_es.cli.settings import Settings
+from mage_es.cli.tables import ID_DIGITS
 from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:
@@ -81,7 +82,9 @@ def _sampled(report: InspectDiff) -> list[TextTable | str]:
         f"only in {report.after}": report.only_after,
         "in both with another input": report.changed,
     }
-    said = [f"{len(names)} samples are {what}: {_cut(', '.join(names))}" for what, names in apart.items() if names]
+    said = [
+        f"{len(names)} samples are {what}: {shortened(', '.join(names), 60)}" for what, names in apart.items() if names
+    ]
     return [f"{report.before} to {report.after}", _answers(report.answers, "The same samples", "score"), *said]
 
 
@@ -144,11 +147,7 @@ def _learned(report: DiffReport) -> TextTable:
 
 
 def _group_row(group: tuple[str, str, str], items: Sequence[MemoryItem]) -> tuple[str, ...]:
-    return (*group, str(len(items)), items[0].memory_id[:12], _cut(items[0].text))
-
-
-def _cut(text: str, most: int = 60) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return (*group, str(len(items)), items[0].memory_id[:ID_DIGITS], shortened(items[0].text, 60))
 
 
 def _graph(report: DiffReport) -> TextTable:

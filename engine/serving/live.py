@@ -40,8 +40,8 @@ from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.served.frozen import FrozenRun, FrozenRuns, question_of
 from mage_es.engine.served.inferences import InferenceReport, Recorded, explained, has_session, not_recorded, recorded
-from mage_es.engine.served.opening import ServedRun, open_served
 from mage_es.engine.serving.journal import RETRY_S, Health, Journal, Recording
+from mage_es.engine.serving.opening import ServedRun, open_served
 from mage_es.engine.serving.publishing import Published, publish_beside
 from mage_es.engine.serving.replies import ReplyUsage
 from mage_es.engine.serving.sessions import Sessions
@@ -178,7 +178,7 @@ class LiveRun:
         fs: FileSystem | None = None,
         **options: Unpack[ServingOptions],
     ) -> LiveRun:
-        """Start serving what a run had learned at a marker, in a separate run (engine/served/opening.py)."""
+        """Start serving what a run had learned at a marker, in a separate run (opening.py)."""
         opened = open_served(
             run,
             at,

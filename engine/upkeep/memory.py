@@ -26,7 +26,7 @@ from mage_es.engine.run.memories import (
     things_of,
 )
 from mage_es.engine.run.world import first_event, state_of
-from mage_es.engine.served.opening import is_served
+from mage_es.engine.served.kind import is_served
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.events.errors import RunLocked, UsageError
 from mage_es.events.log import Log, LogReader

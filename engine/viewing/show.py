@@ -29,7 +29,7 @@ from mage_es.engine.seams.benchmark import Benchmark, Question, scored
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.served.frozen import BundleMember, bundle_of
 from mage_es.engine.served.inferences import InferenceReport, explained, recorded
-from mage_es.engine.served.opening import is_served
+from mage_es.engine.served.kind import is_served
 from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.verbs.forms import shared, typed
 from mage_es.engine.viewing.transcript import CallReport, MoveReport, TrimReport, asked_again, walk

@@ -178,7 +178,7 @@ def reject(memory: MemoryArgument, run: RunArgument = None, *, settings: Setting
 
 
 def _curate(memory: str, action: Curation, *, run: str | None, reason: str, settings: Settings, out: Output) -> None:
-    from mage_es.engine.served.opening import SUFFIX
+    from mage_es.engine.served.kind import SUFFIX
     from mage_es.engine.upkeep.memory import curate
 
     found = settings.find_run(run)

@@ -20,7 +20,6 @@ from mage_es.engine.auditing.theorems.origins import check_origins
 from mage_es.engine.auditing.theorems.own import check_own
 from mage_es.engine.auditing.theorems.paraphrases import check_paraphrases
 from mage_es.engine.auditing.theorems.parent import check_parent
-from mage_es.engine.auditing.theorems.publishing import check_proposals
 from mage_es.engine.auditing.theorems.ratchet import check_ratchet
 from mage_es.engine.auditing.theorems.reasked import check_reasked
 from mage_es.engine.auditing.theorems.recount import Heard
@@ -28,7 +27,6 @@ from mage_es.engine.auditing.theorems.registered import check_registered
 from mage_es.engine.auditing.theorems.replay import check_replay
 from mage_es.engine.auditing.theorems.reproof import check_reproof
 from mage_es.engine.auditing.theorems.requests import check_requests
-from mage_es.engine.auditing.theorems.serving import check_injections
 from mage_es.engine.auditing.theorems.target_leaks import check_target_leaks
 from mage_es.engine.auditing.theorems.verdicts import basis_of, check_scorer, check_verdicts
 from mage_es.engine.config import parse
@@ -36,6 +34,7 @@ from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.check import Check
+from mage_es.engine.seams.plugins import load, plugins
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.engine.verbs.runs import exam_rows
 from mage_es.engine.verbs.summary import ExamRow
@@ -44,7 +43,7 @@ from mage_es.events.care.heads import read_head_file
 from mage_es.events.care.notes import read_verifier
 from mage_es.events.errors import KeysUnusable
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import RunStarted
+from mage_es.events.vocabulary import RunStarted, ServingStarted
 
 
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,8 +159,7 @@ def _theorems(
         yield from check_reproof(reader, config)
         yield from check_forms(reader, since=last_inherited(reader))
     yield check_requests(run, reader)
-    yield from check_injections(reader)
-    yield from check_proposals(reader)
+    yield from _of_wings(run, reader)
     yield from check_inference(run, reader)
     yield from check_reasked(run, reader)
     yield from check_keys(reader)
@@ -171,3 +169,12 @@ def _theorems(
         yield from check_verdicts(run, reader, basis)
         yield check_paraphrases(reader, basis)
     yield check_oddities(run, reader)
+
+
+def _of_wings(run: Run, reader: LogReader) -> Iterator[Check]:
+    offered = sorted(plugins("mage_es.checks"))
+    for name in offered:
+        yield from load("mage_es.checks", name)(run, reader)
+    if "serving" not in offered and next(reader.of(ServingStarted), None):
+        detail = "unchecked: what checks what was put into requests is not installed here"
+        yield Check(name="serving", ok=True, detail=detail, measured="nothing", bound="all checked", doubt=True)

@@ -10,6 +10,8 @@
     mage_es.methods        a function of the `RunView` of a run that returns a `Method`
     mage_es.baselines      a `Baseline` (engine/baselines/table.py)
     mage_es.commands       a sequence of `CommandEntry`s (cli/entries.py); its name is the wing's
+    mage_es.checks         a function of (`Run`, `LogReader`) that yields the `Check`s (engine/seams/check.py) of what a
+                           wing or package records: `verify` has them too
     mage_es.verbs          a function of a wing that others need, such as `verify`
 
 An entry point may also name a table of such things, in which each has the name of its entry point.
@@ -44,6 +46,7 @@ Group = Literal[
     "mage_es.methods",
     "mage_es.baselines",
     "mage_es.commands",
+    "mage_es.checks",
     "mage_es.verbs",
 ]
 

@@ -2,7 +2,7 @@
 
 From the logs alone: each decision is made again from the verdicts on the anchors before it; each question of an exam,
 and each that was learned from, was asked as decided for its type; and a plan that is bare names nothing that was
-learned. (What a served run put into requests is checked in theorems/serving.py.)
+learned. (What a served run put into requests is checked in engine/serving/injections.py.)
 """
 
 from collections import defaultdict

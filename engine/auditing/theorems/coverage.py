@@ -7,9 +7,10 @@ nothing is claimed.
 """
 
 from fractions import Fraction
+from functools import partial
 
 from mage_es.engine.config import Config
-from mage_es.engine.rules.coverage import CoverageGap, coverage_bound, effective_bound, gaps, selections
+from mage_es.engine.rules.coverage import coverage_bound, effective_bound, gaps, selections
 from mage_es.engine.rules.curriculum import STARVING
 from mage_es.engine.run.inheriting import first_iteration
 from mage_es.engine.seams.check import Check
@@ -18,7 +19,6 @@ from mage_es.events.vocabulary import TargetsSelected
 from mage_es.projections.fold import fold_into
 from mage_es.projections.scores import Scores
 
-NAME = "coverage"
 VACUOUS = "VACUOUS"
 
 
@@ -32,26 +32,21 @@ def check_coverage(reader: LogReader, config: Config) -> Check:
     )
     weight = Fraction(config.recency_weight)
     bound = effective_bound(history, signal=config.failure_signal, recency_weight=weight, targets=config.targets)
-    longest = f"longest wait {bound.longest}"
+    check = partial(Check, name="coverage", measured=f"longest wait {bound.longest}")
     if config.failure_signal == STARVING or bound.iterations is None:
         detail = f"nothing is claimed with the signal {config.failure_signal} and lambda {config.recency_weight}"
-        return Check(name=NAME, ok=True, detail=f"{VACUOUS}: {detail}", measured=longest, bound="none")
-    waits = gaps(history, config.failure_signal)
+        return check(ok=True, detail=f"{VACUOUS}: {detail}", bound="none")
+    slacks, waits = list[int](), gaps(history, config.failure_signal)
     for gap in waits:
-        allowed = _allowed(gap, weight, config.targets)
-        if gap.length > allowed:
+        allowed = coverage_bound(gap.largest, recency_weight=weight, types=gap.types, targets=config.targets)
+        assert allowed is not None  # as lambda is not 0
+        slacks.append(allowed - gap.length)
+        if slacks[-1] < 0:
             detail = f"{gap.task_type} was not selected from iteration {gap.start} to {gap.end}"
-            waited = f"waited {gap.length}"
-            return Check(
-                name=NAME, ok=False, detail=detail, measured=waited, bound=f"at most {allowed}", seq=chosen[gap.end][0]
-            )
-    least = min((_allowed(gap, weight, config.targets) - gap.length for gap in waits), default=0)
+            waited, most = f"waited {gap.length}", f"at most {allowed}"
+            return check(ok=False, detail=detail, measured=waited, bound=most, seq=chosen[gap.end][0])
+    least = min(slacks, default=0)
     detail = f"{len(waits)} gaps of {bound.types} task types, signal {config.failure_signal}; least slack {least}"
     if bound.iterations >= len(history):
         detail = f"{VACUOUS}: no wait in {len(history)} iterations could exceed the bound; {detail}"
-    return Check(name=NAME, ok=True, detail=detail, measured=longest, bound=f"at most {bound.iterations}")
-
-
-def _allowed(gap: CoverageGap, weight: Fraction, targets: int) -> int:
-    allowed = coverage_bound(gap.largest, recency_weight=weight, types=gap.types, targets=targets)
-    return gap.length if allowed is None else allowed
+    return check(ok=True, detail=detail, bound=f"at most {bound.iterations}")

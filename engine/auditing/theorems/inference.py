@@ -105,8 +105,6 @@ def _leaked(reader: LogReader, begun: BaselineStarted) -> tuple[str, int]:
         return f"{begun.baseline} learned from {others[0]}, which is no evolution question", 0
     is_examined = False
     for seq, plan in reader.numbered(QuestionPlanned):
-        if not isinstance(plan, QuestionPlanned):
-            continue
         shown = {span.source.removeprefix("case/") for span in plan.spans if span.source.startswith("case/")}
         if wrong := sorted(shown - {*begun.learned} | shown & {plan.question_id}):
             return f"the prompt of {plan.question_id} shows {wrong[0]}, from which it must not learn", seq
@@ -121,8 +119,8 @@ def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:
     try:
         # First what each file is: reading the log would only say that it cannot be read.
         path = run.exam(opened.exam).log_path
-        if record.is_there(run) and (problems := problems_of(verify_log(path))):
-            return Check(name=name, ok=False, detail=problems, bound=BOUND, damaged=True)
+        if record.is_there(run) and (damage := problems_of(verify_log(path))):
+            return Check(name=name, ok=False, detail=damage, bound=BOUND, damaged=True)
         exam = record.log(run)
     except LogError as error:
         return Check(name=name, ok=False, detail=str(error), bound=BOUND, damaged=True)
@@ -135,18 +133,22 @@ def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:
     # This includes what a parent learned from, of which only the verdict is here.
     evolved = reader.events({QuestionPlanned: ("question_id",), AnswerJudged: ("question_id",)})
     known = {event.question_id for _, event in evolved if isinstance(event, QuestionPlanned | AnswerJudged)}
-    problem, seq = _untrue(record, [each.event for each in records], sorted(asked)), 0
-    if not problem and guidance:
-        problem, seq = f"{len(guidance)} guidance calls at inference", guidance[0]
-    if not problem and learned:
-        seq = learned[0]
-        problem = f"an exam must not learn: event {seq} of its log is a {tag_of(records[seq - 1].event)}"
-    if not problem and (seen := min(asked.keys() & known, default="")):
-        problem, seq = f"{seen} was asked in evolution too", asked[seen]
-    if not problem and (wrong := fold(reader, until=opened.head_seq).differing(opened.digests)):
-        problem, seq = f"{', '.join(wrong)} differs from the run's log at event {opened.head_seq}", 1
-    if not problem and record.closed and record.closed.root != root_of(path).hex():
-        problem = "the root over its events is not the one that the run recorded"
+
+    def problems() -> Iterator[tuple[str, int]]:
+        if untrue := _untrue(record, [each.event for each in records], sorted(asked)):
+            yield untrue, 0
+        if guidance:
+            yield f"{len(guidance)} guidance calls at inference", guidance[0]
+        for seq in learned:
+            yield f"an exam must not learn: event {seq} of its log is a {tag_of(records[seq - 1].event)}", seq
+        if seen := min(asked.keys() & known, default=""):
+            yield f"{seen} was asked in evolution too", asked[seen]
+        if wrong := fold(reader, until=opened.head_seq).differing(opened.digests):
+            yield f"{', '.join(wrong)} differs from the run's log at event {opened.head_seq}", 1
+        if record.closed and record.closed.root != root_of(path).hex():
+            yield "the root over its events is not the one that the run recorded", 0
+
+    problem, seq = next(problems(), ("", 0))
     measured = f"{len(guidance)} guidance calls, {len(learned)} learned"
     measured += f", {judged} judge calls" if judged else ""
     detail = problem or f"{record.summary}; {len(asked)} unseen questions, frozen at event {opened.head_seq}"

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ from mage_es.events.facts.private import ERASED
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import QuestionPlanned
 
-NAME, BOUND = "paraphrases", "0 pairs"
+_check = partial(Check, name="paraphrases", bound="0 pairs")
 _AT_ONCE = 256
 """How many guarded questions a block has: with 10,000 learned ones, that is 10 MB of cosines."""
 _TOLD = 3
@@ -75,14 +76,8 @@ def check_paraphrases(reader: LogReader, given: CheckBasis) -> Check:
         f"{len(learned)} questions asked to learn from, {len(guarded)} guarded ones{blurred}, by {world.embedder.name}"
     )
     nearest = "; ".join(f"{pair.learned} to {pair.guarded}: {pair.cosine:.3f}" for pair in found.pairs[:_TOLD])
-    return Check(
-        name=NAME,
-        ok=True,
-        detail=f"{told}; nearest: {nearest}" if nearest else told,
-        measured=f"{len(found.pairs)} pairs",
-        bound=BOUND,
-        doubt=bool(found.pairs),
-    )
+    detail = f"{told}; nearest: {nearest}" if nearest else told
+    return _check(ok=True, detail=detail, measured=f"{len(found.pairs)} pairs", doubt=bool(found.pairs))
 
 
 def paraphrases(
@@ -128,4 +123,4 @@ def _may_be_same(one: Counter[str], other: Counter[str]) -> bool:
 
 
 def _unchecked(why: str) -> Check:
-    return Check(name=NAME, ok=True, detail=f"unchecked: {why}", measured="nothing", bound=BOUND)
+    return _check(ok=True, detail=f"unchecked: {why}", measured="nothing")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -115,18 +116,19 @@ class Recount:
     def problem_of(self, record: Record, state: State) -> str:
         """Take in an event, on the state before it; return what is wrong with it, "" if nothing."""
         match record.event:
-            case QuestionPlanned() as planned:
-                return self._planned(record, planned, state)
-            case AnswerJudged() | AnswerUnanswered() | AnswerUndecided() as settled:
-                return self._settled(record, settled)
-            case AnswerCarried() as carried:
-                return self._carried(carried)
+            case QuestionPlanned() as event:
+                problem = self._planned(record, event, state)
+            case AnswerJudged() | AnswerUnanswered() | AnswerUndecided() as event:
+                problem = self._settled(record, event)
+            case AnswerCarried() as event:
+                problem = self._carried(event)
             case ExamClosed(exam="") as closed:  # a baseline is just an exam
                 return self.miscounted(closed, frozenset())
-            case event:
-                if asking := self._asking_of(record, event):
-                    asking.facts.append(event)
-        return ""
+            case fact:
+                if asking := self._asking_of(record, fact):
+                    asking.facts.append(fact)
+                return ""
+        return f"{event.question_id}: {problem}" if problem else ""
 
     def check(self, name: str, problem: str, seq: int) -> Check:
         unchecked = sum(self.unchecked.values())
@@ -180,23 +182,18 @@ class Recount:
             return ""
         question = world.questions.get(planned.question_id)
         if question is None:
-            return f"{planned.question_id}: it is none of the questions that the run began with"
+            return "it is none of the questions that the run began with"
         if is_erased(planned.prompt_sha256) or question.subject.startswith(ERASED):
             asking.unchecked = _ERASED
             return ""
-        try:
+
+        def begun() -> str:
             asking.course = self._course(record, planned, state, world)
             asking.first = begin(asking.course)
-        except LogError as error:
-            return f"{planned.question_id}: {error}"
-        except MageError as error:
-            asking.unchecked = str(error)
             return ""
-        except Exception as error:  # whatever a forged plan may cause
-            return (
-                f"{planned.question_id}: its plan names what its state does not have ({type(error).__name__}: {error})"
-            )
-        return self._misplanned(asking, state, world)
+
+        problem = _tried(begun, asking, "its plan names what its state does not have")
+        return problem if problem or asking.unchecked else self._misplanned(asking, state, world)
 
     def _course(self, record: Record, planned: QuestionPlanned, state: State, world: World) -> Course:
         if is_learned(state):
@@ -215,14 +212,14 @@ class Recount:
         planned, first = asking.planned, asking.first
         # Which questions can be recalled depends on all right answers.
         if planned.routing_arm == RECALL and world.has_gold and not is_recalled(world.setting, state, planned):
-            return f"{planned.question_id}: its answer was recalled, which the record of recall did not allow"
+            return "its answer was recalled, which the record of recall did not allow"
         made = sha256_text(first.request.text) if isinstance(first, Ask) and first.tier == "execution" else ""
         if made != planned.prompt_sha256:
             shown = first.request.text if isinstance(first, Ask) else ""
-            what = (
-                f"its plan has the prompt {planned.prompt_sha256[:16] or 'none'}, its state makes {made[:16] or 'none'}"
+            told = planned.prompt_sha256[:16] or "none"
+            return self._differs(
+                asking, shown, f"its plan has the prompt {told}, its state makes {made[:16] or 'none'}"
             )
-            return self._differs(asking, shown, what)
         return ""
 
     def _differs(self, asking: _Asking, shown: str, what: str) -> str:
@@ -232,7 +229,7 @@ class Recount:
         elif not self._is_release:
             asking.unchecked = ANOTHER
         else:
-            return f"{asking.planned.question_id}: {what}"
+            return what
         return ""
 
     def _asking_of(self, record: Record, event: Event) -> _Asking | None:
@@ -250,26 +247,18 @@ class Recount:
         return next((self._open[key] for key in keys if key in self._open), None)
 
     def _settled(self, record: Record, settled: _Settled) -> str:
-        name = settled.question_id
-        asking = self._open.pop((record.iteration, record.phase, name), None)
+        asking = self._open.pop((record.iteration, record.phase, settled.question_id), None)
         if asking is None:
-            return f"{name}: it has a verdict, and was not planned before"
+            return "it has a verdict, and was not planned before"
         self.settled.append(settled)
         if isinstance(settled, AnswerJudged) and settled.purpose == "anchor":
-            self._right[name] = settled.correct
+            self._right[settled.question_id] = settled.correct
         problem = self._unasked(asking, settled)
         if not problem and asking.course is not None and not asking.unchecked:
-            try:
-                problem = self._led(asking, settled)
-            except LogError as error:
-                problem = str(error)
-            except MageError as error:
-                asking.unchecked = str(error)
-            except Exception as error:  # whatever forged facts may cause
-                problem = f"its course cannot be led again ({type(error).__name__}: {error})"
+            problem = _tried(lambda: self._led(asking, settled), asking, "its course cannot be led again")
         if asking.unchecked and not problem:
             self.unchecked[asking.unchecked] += 1
-        return f"{name}: {problem}" if problem and not problem.startswith(f"{name}: ") else problem
+        return problem
 
     def _unasked(self, asking: _Asking, settled: _Settled) -> str:
         """Return what is wrong with which model replied; this needs only the log."""
@@ -361,7 +350,20 @@ class Recount:
         before = self._right.get(carried.question_id)
         if before is None or before == carried.correct:  # its verdict may be the parent's
             return ""
-        return f"{carried.question_id}: a verdict was carried that is not the one of when it was last asked"
+        return "a verdict was carried that is not the one of when it was last asked"
+
+
+def _tried(work: Callable[[], str], asking: _Asking, otherwise: str) -> str:
+    """Return the problem that `work` finds or meets; where a part is missing, the question stays unchecked."""
+    try:
+        return work()
+    except LogError as error:
+        return str(error)
+    except MageError as error:
+        asking.unchecked = str(error)
+        return ""
+    except Exception as error:  # whatever a forged plan or fact may cause
+        return f"{otherwise} ({type(error).__name__}: {error})"
 
 
 def _fact_of(move: Move, asking: _Asking) -> Event | None:
@@ -370,16 +372,15 @@ def _fact_of(move: Move, asking: _Asking) -> Event | None:
     match move:
         case Ask():
             key = (move.tier, move.purpose or purpose, move.about, move.attempt, move.request.sha256)
-            calls = (f for f in facts if isinstance(f, ModelCalled))
-            failed = (f for f in facts if isinstance(f, CallFailed) and f.final)
+            calls = [f for f in facts if isinstance(f, ModelCalled | CallFailed) and _key_of(f) == key]
             return (
-                next((call for call in calls if _key_of(call) == key), None)
+                next((call for call in calls if isinstance(call, ModelCalled)), None)
                 or trimming_of(move, [f for f in facts if isinstance(f, BundleTrimmed)])
-                or next((call for call in failed if _key_of(call) == key), None)
+                or next((call for call in calls if isinstance(call, CallFailed) and call.final), None)
             )
-        case Use():
-            found = [f for f in facts if isinstance(f, ToolRan)]
-            return next((f for f in found if (f.tool_id, f.arguments) == (move.tool_id, move.arguments)), None)
+        case Use(tool_id, arguments):
+            ran = (f for f in facts if isinstance(f, ToolRan))
+            return next((f for f in ran if (f.tool_id, f.arguments) == (tool_id, arguments)), None)
         case Look():
             return next((f for f in facts if isinstance(f, SearchAnswered) and f.place == move.place), None)
         case Act(EpisodeStepped() as stepped):

@@ -13,8 +13,6 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import MemoryQuarantined, MemorySuperseded, PhaseCompleted
 from mage_es.projections.fold import fold
 
-NAME = "re-proof"
-
 
 def check_reproof(reader: LogReader, config: Config) -> Iterator[Check]:
     """Yield nothing for a run that has nothing to prove again, or has not asked everything yet."""
@@ -38,6 +36,5 @@ def check_reproof(reader: LogReader, config: Config) -> Iterator[Check]:
     detail = f"{len(out)} memories went out of use, as the {len(found)} questions that were asked again say"
     if wrong:
         detail = f"{wrong[0][0]} went out of use, or stayed, otherwise than the {len(found)} questions asked again say"
-    bound = "0 against the record"
-    measured = f"{len(wrong)} against the record"
-    yield Check(name=NAME, ok=not wrong, detail=detail, measured=measured, bound=bound, seq=marks["update"])
+    bound, measured = "0 against the record", f"{len(wrong)} against the record"
+    yield Check(name="re-proof", ok=not wrong, detail=detail, measured=measured, bound=bound, seq=marks["update"])

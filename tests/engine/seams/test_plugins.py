@@ -10,15 +10,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import mage_es
 from mage_es.cli import app
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.bench.fetching import fetch
 from mage_es.engine.benchmarks import registry
 from mage_es.engine.benchmarks.registry import names, open_benchmark, own_defaults
 from mage_es.engine.config import Config
 from mage_es.engine.embedders.registry import open_embedder
 from mage_es.engine.models.registry import open_model
-from mage_es.engine.run.directory import find_run
+from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.pricing import read_prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import reopen_world
@@ -155,8 +155,25 @@ def test_a_plugin_that_cannot_be_imported_is_named_with_its_package(install: Ins
         load("mage_es.benchmarks", "broken")
 
 
+CHECKING = """
+from mage_es.engine.seams.check import Check
+
+
+def checks(run, reader):
+    yield Check(name="mine", ok=False, detail=f"{run.id} has {reader.head.seq} events", bound="fewer")
+"""
+
+
+def test_verify_asks_the_checks_of_other_packages(install: Install, small_run: Run) -> None:
+    assert "mine" not in [check.name for check in verify(small_run).checks]
+    install(CHECKING, group="checks", mine="my_plugin:checks")
+    report = verify(small_run)
+    told = {check.name: check.detail for check in report.checks}
+    assert told["mine"] == f"{small_run.id} has {LogReader(small_run.log_path).head.seq} events" and not report.ok
+
+
 def test_a_verb_of_a_wing_that_is_not_there_is_refused_by_its_name() -> None:
-    assert verb("verify") is mage_es.verify
+    assert verb("verify") is verify
     with pytest.raises(PrerequisiteError, match="fly is not installed here, as its wing was deleted"):
         verb("fly")
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from mage_es.engine.auditing.theorems.serving import check_injections
 from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.rules.prompt import packaged
 from mage_es.engine.run.directory import Run
+from mage_es.engine.serving.injections import check_injections
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.viewing.show import show_inference
 from mage_es.events.log import LogReader
@@ -26,6 +29,7 @@ from mage_es.events.vocabulary import (
 )
 from tests.engine.forgery import after, forged, instead
 from tests.engine.serving.talking import closed, said
+from tests.wings import copied
 
 
 @pytest.fixture(scope="module")
@@ -132,3 +136,12 @@ def test_what_was_changed_is_told(served: Run, tmp_path: Path, change: Callable[
     forged(served.log_path, tmp_path / "log", change(served))  # type: ignore[arg-type]
     [check] = check_injections(LogReader(tmp_path / "log"))
     assert not check.ok and told in check.detail
+
+
+@pytest.mark.slow
+def test_where_the_wing_was_deleted_verify_says_that_a_served_run_is_not_checked(served: Run, tmp_path: Path) -> None:
+    copied("serving", tmp_path)
+    words = "import sys, mage_es; print(*((c.name, c.result) for c in mage_es.verify(sys.argv[1]).checks if c.doubt))"
+    place = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", words, served.path], cwd=tmp_path, env=place, capture_output=True)
+    assert b"('serving', 'doubt')" in done.stdout, done.stderr

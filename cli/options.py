@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
 import typer
@@ -22,10 +22,6 @@ from mage_es.cli.output import Output
 from mage_es.cli.own_tasks import OPTIONS, named, parameter
 from mage_es.cli.settings import GROUPS, LIMITS, SERVING, Machine, fields, flag_of, kind, resolve
 from mage_es.engine.config import Config
-from mage_es.events.errors import UsageError
-
-if TYPE_CHECKING:
-    from mage_es.engine.rules.notes import MinSimilarity
 
 _JSON = inspect.Parameter(
     "as_json",
@@ -52,15 +48,6 @@ RunIdOption = Annotated[
 AtOption = Annotated[
     str, typer.Option("--at", metavar="MARKER", help="State to use: start, iter-9, iter-9/evaluate, seq:1234, latest.")
 ]
-MinSimilarityOption = Annotated[
-    str,
-    typer.Option(
-        "--min-similarity",
-        metavar="auto|COSINE",
-        help="Leave out memories less similar than this: auto measures the limit on the run's own questions, 0 is off.",
-    ),
-]
-
 CONFIG: tuple[str, ...] = tuple(name for name in Config.__struct_fields__ if name != "benchmark")
 
 SPENDING: tuple[str, ...] = ("max_usd", "max_calls", "max_iterations", "prices")
@@ -77,14 +64,8 @@ _PANELS: Mapping[str, tuple[str, ...]] = {
     "Machine": tuple(name for name in Machine.__struct_fields__ if name not in SPENDING),
     "Parts to leave out": (
         *("success_memories", "failure_memories", "strategies", "principles", "tools", "prompt_refinement"),
-        *(
-            "skill_splitting",
-            "retrieval_recipes",
-            "unread",
-            "bandits",
-            "guard",
-            *(name for name in CONFIG if name.startswith("cascade_")),
-        ),
+        *("skill_splitting", "retrieval_recipes", "unread", "bandits", "guard"),
+        *(name for name in CONFIG if name.startswith("cascade_")),
     ),
 }
 """The panels of a help text and the order of their options; all others come last."""
@@ -94,15 +75,13 @@ _KINDS: Mapping[object, str] = {int: "INTEGER", float: "NUMBER"}
 _METAVARS: Mapping[str, str] = {
     **dict.fromkeys(("execution", "guidance", "judge"), "MODEL"),
     **dict.fromkeys(("runs_dir", "data_dir"), "FOLDER"),
-    **dict.fromkeys(("prices", "sign"), "FILE"),
-    "by": "NAME",
-    "embedder": "EMBEDDER",
-    "search": "SEARCH",
+    **dict.fromkeys(("prices", "sign", "serve_keys"), "FILE"),
+    **dict.fromkeys(("by", "serve_name"), "NAME"),
+    **dict.fromkeys(("otel_endpoint", "serve_upstream"), "URL"),
     **dict.fromkeys(("recency_weight", "serve_holdback"), "FRACTION"),
-    **{"serve_upstream": "URL", "serve_at": "MARKER", "serve_name": "NAME", "serve_keys": "FILE"},
-    **{"serve_host": "ADDRESS", "serve_min_similarity": "auto|COSINE", "serve_only_types": "NAME,NAME"},
-    "otel_endpoint": "URL",
-    **{"serve_retrieval_timeout": "MILLISECONDS", "serve_publish_every": "MINUTES", "serve_max_body": "MIB"},
+    **{"embedder": "EMBEDDER", "search": "SEARCH", "serve_at": "MARKER", "serve_host": "ADDRESS"},
+    **{"serve_min_similarity": "auto|COSINE", "serve_only_types": "NAME,NAME", "serve_max_body": "MIB"},
+    **{"serve_retrieval_timeout": "MILLISECONDS", "serve_publish_every": "MINUTES"},
 }
 
 
@@ -146,14 +125,6 @@ def takes(
 def examples(*lines: str) -> str:
     """Return the end of a command's help; the leading backspace tells click not to wrap the lines."""
     return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
-
-
-def similarity(given: str) -> "MinSimilarity":
-    """Return the value of `--min-similarity`."""
-    try:
-        return "auto" if given == "auto" else float(given)
-    except ValueError:
-        raise UsageError(f"--min-similarity is {given!r}: give auto, or a cosine between 0 (off) and 1.") from None
 
 
 @functools.cache

@@ -57,6 +57,12 @@ def _is_unseen(character: str) -> bool:
     return character not in "\n\t " and (category[0] == "C" or category[0] == "Z")
 
 
+def shortened(text: str, width: int) -> str:
+    """Return a text on one line, clean, cut to a width in characters."""
+    line = " ".join(clean(text).split())
+    return line if len(line) <= width else f"{line[: width - 1]}…"
+
+
 def message(text: str) -> str:
     """Return text for a person: clean, and without anything that looks like a secret."""
     return redacted(clean(text))

@@ -15,7 +15,8 @@ import math
 import re
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args, get_origin
 
@@ -122,11 +123,11 @@ class Settings:
     def within(self, recorded: Limits) -> Settings:
         """Return the same settings with a run's recorded limits, except where a flag or a stricter limit is given."""
         kept = {
-            name: ResolvedSetting(name, limit, "the run")
+            name: limit
             for name, limit in recorded._asdict().items()
             if limit and self.entries[name].origin != "flag" and not 0 < float(str(self.entries[name].value)) < limit
         }
-        return Settings({**self.entries, **kept})
+        return Settings({**self.entries, **_of(kept, "the run")})
 
     def begun(self, name: str) -> Config:
         """Return the configuration that a run started with."""
@@ -139,11 +140,11 @@ class Settings:
     def upon(self, begun: Config) -> Settings:
         """Return the same settings, with those of a run to continue in place of defaults and the benchmark's own."""
         kept = {
-            name: ResolvedSetting(name, getattr(begun, name), "the run")
+            name: getattr(begun, name)
             for name in Config.__struct_fields__
             if self.entries[name].origin == "default" or self.entries[name].origin.startswith("benchmark ")
         }
-        return Settings({**self.entries, **kept})
+        return Settings({**self.entries, **_of(kept, "the run")})
 
     def prices(self) -> Prices:
         """Return what models cost; the user's own file comes first. Raises `UsageError` for a file that is not
@@ -244,23 +245,13 @@ def fields() -> Mapping[str, msgspec.structs.FieldInfo]:
 
 def resolve(flags: Mapping[str, object], *, environment: Mapping[str, str], folder: Path) -> Settings:
     """Return all settings; a flag that is None was not given. Raises `UsageError`."""
-    layers = (_from_flags(flags), _from_environment(environment), _from_file(folder / FILE))
-    named = _first(layers, "preset") or ResolvedSetting("preset", fields()["preset"].default, "default")
-    preset: Preset = msgspec.convert(named.value, Preset)
-    entries: dict[str, ResolvedSetting] = {}
-    own: Mapping[str, object] = {}
-    for name, field in fields().items():  # the benchmark is the first of them
-        default = None if field.default is msgspec.NODEFAULT else field.default
-        if name in own:
-            least = ResolvedSetting(name, own[name], f"benchmark {entries['benchmark'].value}")
-        elif name in PRESETS[preset]:
-            least = ResolvedSetting(name, PRESETS[preset][name], f"preset {preset}")
-        else:
-            least = ResolvedSetting(name, default, "default")
-        entries[name] = _first(layers, name) or least
-        if name == "benchmark":
-            own = own_defaults(str(entries[name].value))
-    benchmark = str(entries["benchmark"].value)
+    layers = [_from_flags(flags), _from_environment(environment), _from_file(folder / FILE)]
+    defaults = {name: field.default for name, field in fields().items()}
+    least = _of({name: None if of is msgspec.NODEFAULT else of for name, of in defaults.items()}, "default")
+    chosen = ChainMap(*layers, least)
+    benchmark, preset = str(chosen["benchmark"].value), msgspec.convert(chosen["preset"].value, Preset)
+    own = _of(own_defaults(benchmark), f"benchmark {benchmark}")
+    entries = dict(ChainMap(*layers, own, _of(PRESETS[preset], f"preset {preset}"), least))
     for name, model in own_models(benchmark)._asdict().items():
         # It is for the user to say which model does the user's own tasks.
         if entries[name].value == BENCHMARK and not (name == "execution" and needs_learner(benchmark)):
@@ -268,23 +259,22 @@ def resolve(flags: Mapping[str, object], *, environment: Mapping[str, str], fold
     return Settings(entries)
 
 
-def _first(layers: Sequence[Mapping[str, ResolvedSetting]], name: str) -> ResolvedSetting | None:
-    return next((layer[name] for layer in layers if name in layer), None)
+def _of(values: Mapping[str, object], origin: str) -> dict[str, ResolvedSetting]:
+    return {name: ResolvedSetting(name, value, origin) for name, value in values.items()}
 
 
 def _from_flags(flags: Mapping[str, object]) -> dict[str, ResolvedSetting]:
-    given = {name: value for name, value in flags.items() if value is not None}
-    unlimited = {name: ResolvedSetting(name, 0, "flag") for name in LIMITS if given.get(name) == NO_LIMIT}
-    found = {
-        name: unlimited.get(name) or ResolvedSetting(name, _fit(name, value, flag_of(name)), "flag")
-        for name, value in given.items()
-    }
-    for name in LIMITS:
-        if name in found and name not in unlimited and not found[name].value:
+    found = dict[str, object]()
+    for name, given in flags.items():
+        if given is None:
+            continue
+        is_lifted = name in LIMITS and given == NO_LIMIT
+        found[name] = 0 if is_lifted else _fit(name, given, flag_of(name))
+        if name in LIMITS and not is_lifted and not found[name]:
             raise UsageError(
-                f"{flag_of(name)} {given[name]} would allow nothing. Give a larger number, or {NO_LIMIT} for no limit."
+                f"{flag_of(name)} {given} would allow nothing. Give a larger number, or {NO_LIMIT} for no limit."
             )
-    return found
+    return _of(found, "flag")
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, ResolvedSetting]:
@@ -310,7 +300,7 @@ def _from_file(path: Path) -> dict[str, ResolvedSetting]:
     for name in content:
         if name not in fields():
             raise UsageError(f"{path}: there is no setting `{name}`.{nearest(name, list(fields()))}")
-    return {name: ResolvedSetting(name, _fit(name, value, f"{path}: {name}"), FILE) for name, value in content.items()}
+    return _of({name: _fit(name, value, f"{path}: {name}") for name, value in content.items()}, FILE)
 
 
 def kind(name: str) -> object:

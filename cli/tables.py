@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 DIGEST_DIGITS = 16
 """How many digits of a digest to show; `--json` has all of them."""
+ID_DIGITS = 12
+"""The same of a memory's id; commands take fewer, too."""
 
 
 def overview(summary: RunSummary) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
 from typing import Any, NamedTuple
@@ -293,14 +293,17 @@ def deciders(reader: LogReader, *, until: int) -> dict[str, str]:
     return {event.memory_id: event.by for event in decisions}
 
 
-def curation(reader: LogReader, state: State, name: str, *, action: Curation, reason: str, by: str) -> Curate:
-    """Return the command that acts on an item. Raises what `report_of` raises, and `UsageError` for a name by which a
-    rule of the run decides."""
+def curations(
+    reader: LogReader, state: State, items: Iterable[tuple[str, str]], *, action: Curation, by: str
+) -> list[Curate]:
+    """Return the commands that act on items (name, reason). Raises what `report_of` raises, and `UsageError` for a `by`
+    by which a rule of the run decides."""
     if by in (GATE, GUARD):
         raise UsageError(f"The name {by!r} is that of a rule, by which a run itself decides. Give another name.")
-    found = named(name, ids_of(state))
-    ordinal = 1 + sum(1 for _ in curations(reader, found))
-    return Curate(memory_id=found, action=action, reason=reason, by=by, ordinal=ordinal)
+    known = ids_of(state)
+    before = Counter(getattr(event, "memory_id", "") for event in reader.of(*CURATIONS))
+    found = [(named(name, known), reason) for name, reason in items]
+    return [Curate(name, action, reason=reason, by=by, ordinal=1 + before[name]) for name, reason in found]
 
 
 def named(name: str, known: Collection[str]) -> str:
@@ -362,12 +365,6 @@ def event_named(reader: LogReader, seq: int) -> str:
     return f"event {seq}" if log is reader else f"event {seq} of {log.run}"
 
 
-def curations(reader: LogReader, name: str, until: int | None = None) -> Iterator[tuple[int, Event]]:
-    for seq, event in reader.numbered(*CURATIONS, until=until):
-        if getattr(event, "memory_id", "") == name:
-            yield seq, event
-
-
 def _probation(reader: LogReader, name: str, *, until: int) -> Iterator[str]:
     """Yield which runs brought an item to a merge, and the last count of the coin's tosses for what each brought."""
     brought, counts = dict[str, int](), dict[str, str]()
@@ -386,7 +383,9 @@ def _probation(reader: LogReader, name: str, *, until: int) -> Iterator[str]:
 
 
 def _history(reader: LogReader, name: str, *, until: int) -> Iterator[str]:
-    for seq, event in curations(reader, name, until):
+    for seq, event in reader.numbered(*CURATIONS, until=until):
+        if getattr(event, "memory_id", "") != name:
+            continue
         match event:
             case ProposalReviewed():
                 yield f"{event.verdict} by {event.by} ({event_named(reader, seq)}): {event.reason}"

@@ -34,14 +34,14 @@ from mage_es.engine.rules.holdback import SALT_BYTES, is_held_back
 from mage_es.engine.rules.notes import DEFAULT_BOUNDS, NOTHING, Note, NoteBounds, layout_of, note_of
 from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.memories import MemoryReport, curation, item_of, reported
+from mage_es.engine.run.memories import MemoryReport, curations, item_of, reported
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.served.frozen import FrozenRun, FrozenRuns, question_of
 from mage_es.engine.served.inferences import InferenceReport, Recorded, explained, has_session, not_recorded, recorded
-from mage_es.engine.served.opening import ServedRun, open_served
 from mage_es.engine.serving.journal import RETRY_S, Health, Journal, Recording
+from mage_es.engine.serving.opening import ServedRun, open_served
 from mage_es.engine.serving.publishing import Published, publish_beside
 from mage_es.engine.serving.replies import ReplyUsage
 from mage_es.engine.serving.sessions import Sessions
@@ -178,7 +178,7 @@ class LiveRun:
         fs: FileSystem | None = None,
         **options: Unpack[ServingOptions],
     ) -> LiveRun:
-        """Start serving what a run had learned at a marker, in a separate run (engine/served/opening.py)."""
+        """Start serving what a run had learned at a marker, in a separate run (opening.py)."""
         opened = open_served(
             run,
             at,
@@ -431,7 +431,7 @@ class LiveRun:
         reader = LogReader(self.run.log_path)
 
         def decided() -> Sequence[Draft]:
-            command = curation(reader, self.state, name, action=action, reason=reason, by=by)
+            [command] = curations(reader, self.state, [(name, reason)], action=action, by=by)
             if action == "approve" and by in _proposers(reader, command.memory_id):
                 raise UsageError(
                     f"The key {by} proposed it itself: another key that curates, or a person, must approve it."

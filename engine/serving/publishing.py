@@ -30,7 +30,7 @@ from mage_es.engine.run.directory import require_free_space
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import state_of
-from mage_es.engine.served.opening import ServedRun
+from mage_es.engine.serving.opening import ServedRun
 from mage_es.engine.session.session import Session
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader

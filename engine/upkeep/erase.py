@@ -10,20 +10,18 @@ Rules
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 import msgspec
 
-from mage_es.engine.commands import Curate
-from mage_es.engine.decide import decide
 from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
 from mage_es.engine.run.directory import Run, as_run, clock, list_runs
-from mage_es.engine.run.memories import CURATIONS, bare_setting, things_of
+from mage_es.engine.run.memories import things_of
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.upkeep.backup import place_beside
+from mage_es.engine.upkeep.memory import decided
 from mage_es.engine.upkeep.traces import files_in, traces
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.events.disk import LocalFileSystem, write_new
@@ -141,7 +139,9 @@ def erase(
             return ErasureReceipt(
                 run_id=run.id, seq=seq, path=str(path), event=plan.receipt, provider_ids=ids, is_repeated=True
             )
-        log.append(_quarantined(reader, state, found, plan.to_quarantine, by=by))
+        why = f"it was learned from the subject {found.subject_id}, which is erased"
+        items = [(name, why) for name in plan.to_quarantine]
+        log.append(decided(run, reader, state, items, action="quarantine", by=by))
         destroy_key(run.log_path, found.name)
         done = KeyDestroyed(
             subject_id=found.subject_id,
@@ -231,14 +231,6 @@ def _derived(reader: LogReader, state: State, found: _Found) -> list[str]:
         return own or bool(found.names & under_of(thing, *texts)) or not facts.isdisjoint(thing.origin.facts)
 
     return [name for name, thing in things_of(state) if is_of(thing)]
-
-
-def _quarantined(reader: LogReader, state: State, found: _Found, names: Collection[str], *, by: str) -> list[Draft]:
-    setting = bare_setting(first_event(reader))
-    before = Counter(getattr(event, "memory_id", "") for event in reader.of(*CURATIONS))
-    reason = f"it was learned from the subject {found.subject_id}, which is erased"
-    commands = (Curate(name, "quarantine", reason=reason, by=by, ordinal=1 + before[name]) for name in names)
-    return [draft for command in commands for draft in decide(setting, state, command)]
 
 
 def _beside(run: Run, found: _Found) -> Iterator[tuple[str, str]]:

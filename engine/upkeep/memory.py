@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from mage_es.engine.commands import Curate, Curation
+from mage_es.engine.commands import Curation
 from mage_es.engine.decide import decide
 from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
 from mage_es.engine.run.directory import Run, as_run, clock
@@ -18,7 +18,7 @@ from mage_es.engine.run.memories import (
     MemoryItem,
     MemoryReport,
     bare_setting,
-    curation,
+    curations,
     deciders,
     ids_of,
     items_of,
@@ -26,10 +26,11 @@ from mage_es.engine.run.memories import (
     report_of,
 )
 from mage_es.engine.run.world import first_event, state_of
-from mage_es.engine.served.opening import is_served
+from mage_es.engine.served.kind import is_served
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.events.errors import RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
+from mage_es.events.vocabulary import Draft
 from mage_es.projections.fold import State
 
 
@@ -83,10 +84,8 @@ def curate(run: Run | Path | str, name: str, *, action: Curation, reason: str, b
         RunLocked: Another process is writing the run.
     """
     run = as_run(run)
-    with _writing(run, name, action) as log:
-        reader, state = _folded(run, "latest")
-        command = _decided(run, log, reader, state, [(name, reason)], action=action, by=by)
-    return memory(run, command.memory_id, at="latest")
+    curate_all(run, [(name, reason)], action=action, by=by)
+    return memory(run, name, at="latest")
 
 
 acurate = in_thread(curate)
@@ -95,8 +94,7 @@ acurate = in_thread(curate)
 def curate_all(run: Run, items: Sequence[tuple[str, str]], *, action: Curation, by: str) -> None:
     """Decide on items (id, reason), all or none, by one commit at the end of the run's log. Raises as `curate`."""
     with _writing(run, items[0][0], action) as log:
-        reader, state = _folded(run, "latest")
-        _decided(run, log, reader, state, items, action=action, by=by)
+        log.append(decided(run, *_folded(run, "latest"), items, action=action, by=by))
 
 
 @typed
@@ -111,10 +109,8 @@ def cascade(run: Run | Path | str, name: str, *, reason: str, by: str = "user") 
         whole = named(name, ids_of(state))
         found = lineage_of(reader, state, whole)
         in_use = [each for each in found.derived if status_of(state, each) not in OUT_OF_USE]
-        why = f"derived from {whole}: {reason}"
-        _decided(
-            run, log, reader, state, [(whole, reason), *((each, why) for each in in_use)], action="quarantine", by=by
-        )
+        items = [(whole, reason), *((each, f"derived from {whole}: {reason}") for each in in_use)]
+        log.append(decided(run, reader, state, items, action="quarantine", by=by))
     after = {item.memory_id: item for item in items_of(_folded(run, "latest")[1])}
     return CascadeReceipt(
         report=memory(run, whole, at="latest"),
@@ -142,25 +138,16 @@ def _writing(run: Run, name: str, action: Curation) -> Iterator[Log]:
         yield log
 
 
-def _decided(
-    run: Run,
-    log: Log,
-    reader: LogReader,
-    state: State,
-    items: Sequence[tuple[str, str]],
-    *,
-    action: Curation,
-    by: str,
-) -> Curate:
-    """Record the same decision on items (name, reason) in one commit; return the command for the first."""
+def decided(
+    run: Run, reader: LogReader, state: State, items: Sequence[tuple[str, str]], *, action: Curation, by: str
+) -> list[Draft]:
+    """Return the events of the same decision on items (name, reason)."""
+    setting = bare_setting(first_event(reader))
     try:
-        commands = [curation(reader, state, name, action=action, reason=why, by=by) for name, why in items]
-        setting = bare_setting(first_event(reader))
-        drafts = [draft for command in commands for draft in decide(setting, state, command)]
+        commands = curations(reader, state, items, action=action, by=by)
+        return [draft for command in commands for draft in decide(setting, state, command)]
     except UsageError as error:
         raise UsageError(f"{run.id}: {error}") from None
-    log.append(drafts)
-    return commands[0]
 
 
 def _folded(run: Run, at: str) -> tuple[LogReader, State]:

@@ -2,7 +2,7 @@
 
 Rules
     - No model is called: the pairs that `effect` put on record, and the tosses of the coin, are all there is
-      (rules/pruning.py says what they prove).
+      (pruning.py says what they prove).
     - What goes out of use is quarantined, by one commit of events with their reasons. Nothing is deleted.
     - What a person released stays in use: the same pairs would only take it out again.
     - The gain is that of the same questions, paired: as they were answered, and without any of what was taken out. A
@@ -19,10 +19,10 @@ from typing import Literal
 import msgspec
 
 from mage_es.engine.rules.effect import pairs_of, to_ask
-from mage_es.engine.rules.pruning import ProvedHarm, Suspect, proved_harmful
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.worth import EffectRow, OnRecord, PairedNumbers, on_record, paired_numbers
 from mage_es.engine.upkeep.memory import curate_all
+from mage_es.engine.upkeep.pruning import ProvedHarm, Suspect, proved_harmful
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.events.vocabulary import MemoryReleased
 

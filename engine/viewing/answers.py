@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from mage_es.engine.baselines.table import find_baseline
-from mage_es.engine.courses import Ask, Course
+from mage_es.engine.courses import Ask
 from mage_es.engine.embedders.registry import LateEmbedder
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import ExamRecord
@@ -24,11 +24,10 @@ from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.model import Request
-from mage_es.engine.session.course_choice import is_learned, planned_course
-from mage_es.engine.session.judge import judged
+from mage_es.engine.session.course_choice import is_learned
 from mage_es.engine.viewing.life import Life
 from mage_es.engine.viewing.tables import columns_of
-from mage_es.engine.viewing.transcript import CallReport, Quotation, TrimReport, report_of, told
+from mage_es.engine.viewing.transcript import CallReport, Quotation, TrimReport, asked_again, report_of, told
 from mage_es.engine.viewing.windows import NEAR, Windows
 from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
@@ -187,14 +186,11 @@ class Rendered:
     ) -> list[dict[str, Any]]:
         if find_baseline(plan.routing_arm) or is_learned(state):
             require_scoring(world, "what a baseline asked")
-        course: Course = planned_course(world, state, plan)
-        if world.has_gold and any(isinstance(r.event, v.ModelCalled) and r.event.tier == "judge" for r in facts):
-            question, templates = world.questions[plan.question_id], world.setting.templates
-            course = judged(course, question, benchmark=world.benchmark, has_judge=True, templates=templates)
+        events = [record.event for record in facts]
         seqs = {id(record.event): record.seq for record in facts}
-        failures = [record.event for record in facts if isinstance(record.event, v.CallFailed)]
+        failures = [event for event in events if isinstance(event, v.CallFailed)]
         found, is_first, taken = list[dict[str, Any]](), True, set[int]()
-        for move, fact in told(course, [record.event for record in facts]):
+        for move, fact in told(asked_again(world, state, plan, events), events):
             taken.add(id(fact))
             if isinstance(fact, v.CallFailed):
                 continue

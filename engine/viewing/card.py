@@ -11,7 +11,7 @@ from mage_es.engine.run.exams import ExamRecord, exam_records, learner_of
 from mage_es.engine.run.inheriting import first_iteration
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.world import baseline_of, first_event, state_of
-from mage_es.engine.served.opening import is_served
+from mage_es.engine.served.kind import is_served
 from mage_es.engine.viewing.gain import Gain, gain_of, pair_of
 from mage_es.events.errors import LogError, MageError
 from mage_es.events.log import LogReader

@@ -29,11 +29,10 @@ from mage_es.engine.seams.benchmark import Benchmark, Question, scored
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.served.frozen import BundleMember, bundle_of
 from mage_es.engine.served.inferences import InferenceReport, explained, recorded
-from mage_es.engine.served.opening import is_served
+from mage_es.engine.served.kind import is_served
 from mage_es.engine.session.course_choice import planned_course
-from mage_es.engine.session.judge import judged
 from mage_es.engine.verbs.forms import shared, typed
-from mage_es.engine.viewing.transcript import CallReport, MoveReport, TrimReport, walk
+from mage_es.engine.viewing.transcript import CallReport, MoveReport, TrimReport, asked_again, walk
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import MageError, UsageError, nearest
 from mage_es.events.log import LogReader
@@ -201,12 +200,7 @@ def _plans(reader: LogReader, question_id: str) -> Iterator[tuple[Record, Questi
 
 def _report(run: Run, world: World, state: State, asking: Asking, others: list[str]) -> QuestionReport:
     planned, question, facts = asking.planned, world.questions[asking.planned.question_id], _facts(asking)
-    has_judge = any(isinstance(fact, ModelCalled) and fact.tier == "judge" for fact in facts)
-    course = planned_course(world, state, planned)
-    if has_judge and world.has_gold:  # a judge's prompt cannot be rebuilt without it
-        templates = world.setting.templates
-        course = judged(course, question, benchmark=world.benchmark, has_judge=True, templates=templates)
-    moves = walk(course, state, facts, asking.requests)
+    moves = walk(asked_again(world, state, planned, facts), state, facts, asking.requests)
     calls = [move for move in moves if isinstance(move, CallReport)]
     trimmed = [move for move in moves if isinstance(move, TrimReport)]
     sent = (fact.sent for fact in facts if isinstance(fact, ModelCalled | CallFailed) and fact.tier == "execution")

@@ -8,7 +8,10 @@ import msgspec
 
 from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Grade, Look, Move, Use, advance, begin
 from mage_es.engine.run.requests import Requests
+from mage_es.engine.run.world import World
 from mage_es.engine.seams.model import Request
+from mage_es.engine.session.course_choice import planned_course
+from mage_es.engine.session.judge import judged
 from mage_es.events.vocabulary import (
     BundleTrimmed,
     CallFailed,
@@ -16,6 +19,7 @@ from mage_es.events.vocabulary import (
     EpisodeStepped,
     Event,
     ModelCalled,
+    QuestionPlanned,
     SearchAnswered,
     Span,
     ToolRan,
@@ -82,6 +86,16 @@ class StepReport(msgspec.Struct, frozen=True, kw_only=True, tag="step"):
 
 
 MoveReport = CallReport | TrimReport | ToolReport | SearchReport | StepReport
+
+
+def asked_again(world: World, state: State, planned: QuestionPlanned, facts: Sequence[Event]) -> Course:
+    """Return the course that a question took; with its judge, if one was asked and the right answers, without which a
+    judge's prompt cannot be rebuilt, are here."""
+    course = planned_course(world, state, planned)
+    if world.has_gold and any(isinstance(fact, ModelCalled) and fact.tier == "judge" for fact in facts):
+        question, templates = world.questions[planned.question_id], world.setting.templates
+        return judged(course, question, benchmark=world.benchmark, has_judge=True, templates=templates)
+    return course
 
 
 def walk(course: Course, state: State, facts: Sequence[Event], requests: Requests) -> list[MoveReport]:

@@ -60,20 +60,3 @@ def inclusion(leaves: Sequence[bytes], index: int) -> list[bytes]:
     if index < split:
         return [*inclusion(left, index), Tree(right).root]
     return [*inclusion(right, index - split), Tree(left).root]
-
-
-def root_through(leaf: bytes, index: int, size: int, path: Sequence[bytes]) -> bytes:
-    """Return the root of `size` leaves that a path from a leaf's hash leads to, b"" for a path of another length."""
-    found, place, last = leaf, index, size - 1
-    for beside in path:
-        if last == 0:
-            return b""
-        # The last leaf has no neighbour to its right until the tree below it is full.
-        if place % 2 or place == last:
-            found = node_hash(beside, found)
-            while not place % 2 and place:
-                place, last = place // 2, last // 2
-        else:
-            found = node_hash(found, beside)
-        place, last = place // 2, last // 2
-    return found if last == 0 and 0 <= index < size else b""

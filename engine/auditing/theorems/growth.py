@@ -6,9 +6,6 @@ contents only grow, through pruning, rollback and quarantine. On a log that mean
 and is assigned once; every event about a memory refers to an existing one; only abstracted patterns are pruned.
 """
 
-from collections.abc import Mapping
-from itertools import pairwise
-
 import msgspec
 
 from mage_es.engine.rules.harvest import memory_id
@@ -68,17 +65,21 @@ def check_growth(reader: LogReader) -> Check:
         if problem := _problem(event, kinds, salt):
             return Check(name=NAME, ok=False, detail=problem, bound=BOUND, seq=seq)
     markers = [seq for seq, _ in reader.numbered(IterationClosed)]
-    contents = _protected_at(reader, markers)
-    gone = changed = 0
-    for seq, (before, after) in zip(markers[1:], pairwise(contents), strict=True):
-        gone += len(before.keys() - after.keys())
-        changed += sum(after[name] != content for name, content in before.items() if name in after)
+    since: int | None = None
+    memory, before, sizes = Memory(), dict[str, MemoryRow](), list[str]()
+    for seq in markers:
+        fold_into((memory,), reader, since=since, until=seq)
+        after = {row.memory_id: _content(row) for row in memory.rows() if row.outcome in PROTECTED}
+        gone = len(before.keys() - after.keys())
+        changed = sum(after[name] != content for name, content in before.items() if name in after)
         if gone or changed:
             measured = f"{gone} gone, {changed} changed"
             detail = f"the iteration closed by event {seq} lost or changed what was protected before it"
             return Check(name=NAME, ok=False, detail=detail, measured=measured, bound=BOUND, seq=seq)
-    sizes = ", ".join(str(len(each)) for each in (*contents[:1], *contents[-1:]))
-    detail = f"protected memories at the first and last of {len(markers)} closed iterations: {sizes}"
+        before, since = after, seq + 1
+        sizes.append(str(len(after)))
+    ends = ", ".join((*sizes[:1], *sizes[-1:]))
+    detail = f"protected memories at the first and last of {len(markers)} closed iterations: {ends}"
     return Check(name=NAME, ok=True, detail=detail, measured="0 gone, 0 changed", bound=BOUND)
 
 
@@ -111,16 +112,6 @@ def _problem(event: Event, kinds: dict[str, str], salt: str | None) -> str:
         case MemoryQuarantined() | MemoryReleased():
             return "" if event.memory_id in kinds else f"nothing has the id {event.memory_id}"
     return ""
-
-
-def _protected_at(reader: LogReader, markers: list[int]) -> list[Mapping[str, MemoryRow]]:
-    found: list[Mapping[str, MemoryRow]] = []
-    memory, since = Memory(), None
-    for seq in markers:
-        fold_into((memory,), reader, since=since, until=seq)
-        found.append({row.memory_id: _content(row) for row in memory.rows() if row.outcome in PROTECTED})
-        since = seq + 1
-    return found
 
 
 def _content(row: MemoryRow) -> MemoryRow:

@@ -141,9 +141,7 @@ def _exam(record: ExamRecord, events: Sequence[Record], state: State, given: Che
         return recount.check(name, problem, first)
     if record.closed:
         problem = recount.unsettled() or recount.miscounted(record.closed, families_of(world) if world else None)
-        problem = problem or _misrejudged(record, recount, given)
-        if problem:
-            return recount.check(name, problem, 0)
+        return recount.check(name, problem or _misrejudged(record, recount, given), 0)
     return recount.check(name, "", 0)
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from mage_es.engine.benchmarks.answers import exact_match, harmonic, is_other, may_mean, overlap, states
+from mage_es.engine.bench.stated import is_other, may_mean, states
+from mage_es.engine.benchmarks.answers import exact_match, harmonic, overlap
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
 from mage_es.engine.seams.answer_form import answer_in_form
 from mage_es.engine.seams.benchmark import Question, Verdict

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from mage_es.engine.bench.stated import may_mean
 from mage_es.engine.bench.stbench import answers, upstream
 from mage_es.engine.bench.stbench.tasks import KINDS, AnswerKind
 from mage_es.engine.bench.stbench.upstream import distance
-from mage_es.engine.benchmarks.answers import may_mean
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
 from mage_es.engine.seams.benchmark import Question, Verdict
 from mage_es.engine.seams.extraction import plain_answer

@@ -16,8 +16,9 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from mage_es.engine.bench.stated import may_mean, states
 from mage_es.engine.bench.webqa.dates import Date, dates_in, read_date
-from mage_es.engine.benchmarks.answers import harmonic, may_mean, normalise_answer, states
+from mage_es.engine.benchmarks.answers import harmonic, normalise_answer
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means, text_of
 from mage_es.engine.seams.answer_form import answer_in_form
 from mage_es.engine.seams.benchmark import Question, Verdict

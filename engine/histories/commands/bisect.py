@@ -12,6 +12,7 @@ from mage_es.cli.output import Output, TextTable
 from mage_es.cli.paying import YesOption, priced, require_agreement
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
+from mage_es.cli.tables import ID_DIGITS
 from mage_es.engine.histories.commands.diff import parts
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ EXAMPLES = examples(
     "mage-es bisect RUN --question wordmath-test-4 --yes",
     "mage-es bisect RUN --question wordmath-test-4 --good iter-3 --bad iter-4 --max-usd 0.50",
 )
-_DIGITS = 12
 _WIDTH = 60
 
 
@@ -149,7 +149,7 @@ def _caused(report: BisectReport) -> str:
         what = "is new in the prompt" if cause.is_new else "is no longer in the prompt"
         status = "" if cause.item.status in ("", "active") else f"; it is {cause.item.status}"
         learned = f"learned in iter-{cause.item.iteration}"
-        return f"The memory that flips it: {cause.item.memory_id[:_DIGITS]}, {learned}, {what}{status}."
+        return f"The memory that flips it: {cause.item.memory_id[:ID_DIGITS]}, {learned}, {what}{status}."
     if report.rest:
         return f"No memory flips it, but what else is different in the prompt: {'; '.join(report.rest)}."
     return (
@@ -161,7 +161,7 @@ def _change(each: PromptChange, *, is_cause: bool) -> tuple[str, ...]:
     item = each.item
     right = "not asked" if each.right is None else _right(float(each.right))
     text = item.text if len(item.text) <= _WIDTH else f"{item.text[: _WIDTH - 1]}…"
-    name = item.memory_id[:_DIGITS]
+    name = item.memory_id[:ID_DIGITS]
     return "with" if each.is_new else "without", name, item.kind, f"{right}, the flip" if is_cause else right, text
 
 
@@ -175,7 +175,7 @@ def _notes(report: BisectReport) -> list[str]:
 
 def _ahead(report: BisectReport) -> Iterator[tuple[str, ...]]:
     if report.cause:
-        yield "memory", "show", report.cause[:_DIGITS], report.run_id
+        yield "memory", "show", report.cause[:ID_DIGITS], report.run_id
     moments = (f"{report.run_id}@{report.before}", f"{report.run_id}@{report.after}")
     if report.question and report.after:
         yield "diff", *moments, "--question", report.question

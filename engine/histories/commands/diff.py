@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mage_es.cli.options import examples, takes
-from mage_es.cli.output import Output, TextTable
+from mage_es.cli.output import Output, TextTable, shortened
 from mage_es.cli.settings import Settings
+from mage_es.cli.tables import ID_DIGITS
 from mage_es.engine.config import MOST
 from mage_es.events.errors import UsageError
 
@@ -88,7 +89,9 @@ def _sampled(report: InspectDiff) -> list[TextTable | str]:
         f"only in {report.after}": report.only_after,
         "in both with another input": report.changed,
     }
-    said = [f"{len(names)} samples are {what}: {_cut(', '.join(names))}" for what, names in apart.items() if names]
+    said = [
+        f"{len(names)} samples are {what}: {shortened(', '.join(names), 60)}" for what, names in apart.items() if names
+    ]
     return [f"{report.before} to {report.after}", _answers(report.answers, "The same samples", "score"), *said]
 
 
@@ -156,11 +159,7 @@ def _learned(report: DiffReport) -> TextTable:
 
 
 def _group_row(group: tuple[str, str, str], number: int, item: MemoryItem) -> tuple[str, ...]:
-    return (*group, str(number), item.memory_id[:12], _cut(item.text))
-
-
-def _cut(text: str, most: int = 60) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return (*group, str(number), item.memory_id[:ID_DIGITS], shortened(item.text, 60))
 
 
 def _graph(report: DiffReport) -> TextTable:

@@ -11,6 +11,7 @@ from mage_es.cli.output import Output, TextTable
 from mage_es.cli.paying import YesOption, agrees, priced
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
+from mage_es.cli.tables import ID_DIGITS
 from mage_es.engine.config import MOST
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ EXAMPLES = examples(
     "mage-es effect RUN --memory 5c0f0e8a --yes",
     "mage-es effect RUN --kind principle --max-usd 1",
 )
-_DIGITS = 12
 _WIDTH = 60
 
 
@@ -77,7 +77,9 @@ def effect(
         notes.append("Nothing was asked again. --yes asks at the price above; --max-usd or --max-calls sets a limit.")
     out.report(report, table(f"What memories of {found.id} are worth, in points", report.rows), *parts, *notes)
     first = report.rows[0]
-    ahead = ("show", first.name[:_DIGITS], found.id) if first.of == "memory" else ("list", found.id, "--sort", "effect")
+    ahead = (
+        ("show", first.name[:ID_DIGITS], found.id) if first.of == "memory" else ("list", found.id, "--sort", "effect")
+    )
     out.next(settings.again("memory", *ahead, names=("runs_dir",)))
 
 
@@ -87,7 +89,7 @@ def table(title: str, rows: tuple[EffectRow, ...]) -> TextTable:
 
 
 def _row(row: EffectRow) -> tuple[str, ...]:
-    name = row.name[:_DIGITS] if row.of == "memory" else f"{row.of} {row.name}"
+    name = row.name[:ID_DIGITS] if row.of == "memory" else f"{row.of} {row.name}"
     kind = row.kind if row.status in ("", "active") else f"{row.status} {row.kind}"
     text = row.text if len(row.text) <= _WIDTH else f"{row.text[: _WIDTH - 1]}…"
     return name, kind, _paired(row.paired), _split(row.coin, tossed="tossed"), _split(row.association), text

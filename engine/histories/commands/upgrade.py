@@ -13,7 +13,7 @@ from mage_es.cli.output import Output, TextTable, percent
 from mage_es.cli.paying import YesOption, require_agreement
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
-from mage_es.cli.tables import benefit
+from mage_es.cli.tables import ID_DIGITS, benefit
 from mage_es.engine.config import MOST
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def memories(report: UpgradeReport) -> TextTable | str:
 
 def _memory(each: MemoryProof) -> tuple[str, ...]:
     now = "out of use" if each.is_out else "in use"
-    return each.memory_id[:12], each.kind, each.writer, str(each.shown), str(each.won), str(each.lost), now
+    return each.memory_id[:ID_DIGITS], each.kind, each.writer, str(each.shown), str(each.won), str(each.lost), now
 
 
 def verdict(report: UpgradeReport) -> Iterator[str]:

@@ -11,6 +11,7 @@ from mage_es.cli.output import Output, TextTable
 from mage_es.cli.paying import YesOption, agrees, priced
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
+from mage_es.cli.tables import ID_DIGITS
 
 if TYPE_CHECKING:
     from mage_es.engine.histories.what_if import (
@@ -28,7 +29,6 @@ EXAMPLES = examples(
     "mage-es what-if RUN --without 5c0f0e8a --yes",
 )
 _JUDGES = ("guard", "guard_drop", "guard_p", "catastrophic_drop", "catastrophic_p", "gate", "gate_p")
-_DIGITS = 12
 _SHOWN = 4
 
 
@@ -95,10 +95,10 @@ def _ahead(report: WhatIfReport, settings: Settings) -> list[str]:
         changes = [word for name, value in report.settings.items() for word in (_flag(name), str(value))]
         return [settings.again("evolve", "--from", report.run_id, "--at", before, *changes, names=("runs_dir",))]
     if report.left and report.left.questions:
-        names = [word for name in report.without for word in ("--without", name[:_DIGITS])]
+        names = [word for name in report.without for word in ("--without", name[:ID_DIGITS])]
         return [settings.again("what-if", report.run_id, *names, "--yes", names=("runs_dir", "data_dir"))]
     if report.without:
-        return [settings.again("memory", "show", report.without[0][:_DIGITS], report.run_id, names=("runs_dir",))]
+        return [settings.again("memory", "show", report.without[0][:ID_DIGITS], report.run_id, names=("runs_dir",))]
     return [settings.again("runs", "show", report.run_id, names=("runs_dir",))]
 
 
@@ -114,7 +114,7 @@ def _mark(iteration: int) -> str:
 
 
 def _of_answers(report: WhatIfReport, found: WhatIfAnswers) -> list[TextTable | str]:
-    what = f"always {report.arm}" if report.arm else f"without {', '.join(each[:_DIGITS] for each in report.without)}"
+    what = f"always {report.arm}" if report.arm else f"without {', '.join(each[:ID_DIGITS] for each in report.without)}"
     rows = [("as recorded", str(found.answers), f"{100 * found.right / found.answers:.1f} %", "", "")]
     if found.share is not None and found.points is not None:
         interval = "" if found.low is None else f"{found.low:+.1f} to {found.high:+.1f}"

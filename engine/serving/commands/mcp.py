@@ -1,13 +1,18 @@
 """`mage-es mcp`: what a run learned, as tools for a client of the Model Context Protocol."""
 
-from typing import Annotated, Literal
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from mage_es.cli.options import AtOption, MinSimilarityOption, RunArgument, examples, similarity, takes
+from mage_es.cli.options import AtOption, RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
-from mage_es.events.errors import PrerequisiteError, RunLocked
+from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError
+
+if TYPE_CHECKING:
+    from mage_es.engine.rules.notes import MinSimilarity
 
 EXAMPLES = examples("mage-es mcp RUN --at iter-9", "mage-es mcp RUN --learn off")
 
@@ -26,7 +31,15 @@ def mcp(
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="Run that records it. By default it is called RUN-served.")
     ] = None,
-    min_similarity: MinSimilarityOption = "auto",
+    min_similarity: Annotated[
+        str,
+        typer.Option(
+            "--min-similarity",
+            metavar="auto|COSINE",
+            help="Leave out memories less similar than this: auto measures the limit on the run's own questions, 0 is "
+            "off.",
+        ),
+    ] = "auto",
 ) -> None:
     """Serve what a run learned to an MCP client, on stdin and stdout: search_memory, task_types, report_outcome,
     propose_memory.
@@ -43,7 +56,7 @@ def mcp(
     from mage_es.engine.serving.live import LiveRun
     from mage_es.engine.serving.open_run import open_run
 
-    found, least = settings.find_run(run), similarity(min_similarity)
+    found, least = settings.find_run(run), _similarity(min_similarity)
     if learn != "off":
         try:
             live = LiveRun.open(
@@ -68,3 +81,10 @@ def mcp(
     frozen = open_run(found, at, data_dir=settings.data_dir, min_similarity=least)
     out.say(f"Serving {found.id} at {at} to the client on stdin.")
     serve_stdio(shown_now(frozen))
+
+
+def _similarity(given: str) -> MinSimilarity:
+    try:
+        return "auto" if given == "auto" else float(given)
+    except ValueError:
+        raise UsageError(f"--min-similarity is {given!r}: give auto, or a cosine between 0 (off) and 1.") from None

@@ -1,7 +1,7 @@
 """The commands of the wing."""
 
 from mage_es.cli.entries import CommandEntry, GroupEntry
-from mage_es.engine.upkeep.commands import backup, erase, memory, prune
+from mage_es.engine.upkeep.commands import backup, erase, memory, prune, review
 
 COMMANDS = (
     GroupEntry(
@@ -12,7 +12,7 @@ COMMANDS = (
         quarantine=(memory.quarantine, memory.QUARANTINE_EXAMPLES),
         release=(memory.release, memory.RELEASE_EXAMPLES),
         prune=(prune.prune, prune.EXAMPLES),
-        review=(memory.review, memory.REVIEW_EXAMPLES),
+        review=(review.review, review.EXAMPLES),
         approve=(memory.approve, memory.APPROVE_EXAMPLES),
         reject=(memory.reject, memory.REJECT_EXAMPLES),
     ),

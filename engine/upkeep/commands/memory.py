@@ -1,4 +1,4 @@
-"""`mage-es memory`: look at what a run has learned, take a memory out of use or back, decide on proposals."""
+"""`mage-es memory list`, `show`, and a command for each decision on what a run has learned."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import typer
 
 from mage_es.cli.boxes import BESIDE, PROSE
 from mage_es.cli.options import AtOption, RunArgument, examples, takes
-from mage_es.cli.output import Output, TextTable, clean, is_terminal, visible
+from mage_es.cli.output import Output, TextTable, is_terminal, shortened
 from mage_es.cli.settings import Settings
+from mage_es.cli.tables import ID_DIGITS
 from mage_es.engine.config import MOST
 from mage_es.events.errors import UsageError, nearest
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from mage_es.engine.commands import Curation
     from mage_es.engine.run.memories import MemoryItem, MemoryReport
     from mage_es.engine.run.worth import Worth
-    from mage_es.engine.upkeep.review import Waiting
 
 LIST_EXAMPLES = examples(
     "mage-es memory list",
@@ -35,11 +35,9 @@ QUARANTINE_EXAMPLES = examples(
     'mage-es memory quarantine 5c0f0e8a --cascade --reason "its source was wrong"',
 )
 RELEASE_EXAMPLES = examples('mage-es memory release 5c0f0e8a --reason "it was right after all"')
-REVIEW_EXAMPLES = examples("mage-es memory review RUN-served", "mage-es memory review RUN-served --whole")
 APPROVE_EXAMPLES = examples('mage-es memory approve 5c0f0e8a RUN-served --reason "checked against the price list"')
 REJECT_EXAMPLES = examples('mage-es memory reject 5c0f0e8a RUN-served --reason "it asks for money"')
 
-SHOWN_DIGITS = 12
 ONE_LINE = (8, 14, 14)
 """Widths of id, kind and skill where each memory has one line; the text gets the rest."""
 
@@ -56,8 +54,6 @@ STATUSES = ("active", "superseded", "quarantined", "waiting", "approved", "rejec
 SORTS = ("age", "effect", "harm")
 Worths = Mapping[str, "Worth | None"]
 """The best number about each memory, by its id."""
-SHOWN_CHARACTERS = 600
-"""Characters of a text that `review` shows, unless all are asked for."""
 
 MemoryArgument = Annotated[
     str, typer.Argument(metavar="MEMORY", help="Id of a memory, recipe, pattern or tool, or its first digits.")
@@ -117,7 +113,7 @@ def list_all(
     )
     ahead: tuple[str, ...] = ("memory", "list", found.run_id) if found.items else ("runs", "show", found.run_id)
     if items:
-        ahead = ("memory", "show", items[0].memory_id[:SHOWN_DIGITS], found.run_id)
+        ahead = ("memory", "show", items[0].memory_id[:ID_DIGITS], found.run_id)
     out.next(settings.again(*ahead))
 
 
@@ -172,69 +168,6 @@ def release(
     _curate(memory, "release", run=run, reason=reason, settings=settings, out=out)
 
 
-@takes("runs_dir")
-def review(
-    run: RunArgument = None,
-    *,
-    settings: Settings,
-    out: Output,
-    whole: Annotated[bool, typer.Option("--whole", help="Show all of each text.")] = False,
-) -> None:
-    """List what clients proposed and no anchor could judge: it reaches no prompt until a person approves it.
-
-    Characters that show nothing, or reorder what is shown, have their number in place of them.
-    """
-    from mage_es.engine.upkeep.review import review as read_review
-
-    found = read_review(settings.find_run(run))
-    waiting = [each for each in found.proposals if each.status == "waiting"]
-    approved = len(found.proposals) - len(waiting)
-    counted = (
-        f"Proposals to {found.run_id}: {len(waiting)} waiting, {approved} approved, {found.untried} not tried yet."
-    )
-    out.report(found, *(_waiting(each, whole=whole) for each in found.proposals), counted)
-    if waiting:
-        name = waiting[0].memory_id[:SHOWN_DIGITS]
-        ways = (("memory", word, name, found.run_id, "--reason", "...") for word in ("approve", "reject"))
-        out.next(*(settings.again(*way) for way in ways))
-    elif found.proposals or found.untried:
-        out.next(settings.again("publish", found.run_id))
-
-
-def _waiting(each: Waiting, *, whole: bool) -> str:
-    """Return a proposal for a person who decides on it. Lines of its texts begin with a bar, so that no text can look
-    like one of ours."""
-    texts = {
-        "question": each.question,
-        "wrong answer": each.wrong_answer,
-        "reasoning": each.reasoning,
-        "answer": each.answer,
-    }
-    lines = [
-        f"{each.memory_id[:SHOWN_DIGITS]}  {each.status}  {each.outcome}  {visible(each.task_type)}",
-        f"  proposed by the key {each.key or '(none)'} at {each.proposed}, tried in {each.marker}",
-        f"  {'waited' if each.status == 'approved' else 'waits'} because: {each.why}",
-        f"  leak check: holds {each.leak:.0%} of the {each.leak_split} question that it is most like"
-        if each.leak_split
-        else "  leak check: like no anchor and no held-out question",
-    ]
-    for name, text in texts.items():
-        if text:
-            shown = text if whole else text[:SHOWN_CHARACTERS]
-            cut = len(text) - len(shown)
-            lines.append(f"  {name} ({len(text)} characters):")
-            lines += [f"    | {line}" for line in visible(shown).split("\n")]
-            lines += [f"    + {cut} more characters: --whole shows them"] if cut else []
-    lines.append(
-        f"  nearest anchors (a cosine of {each.floor:.2f} is near enough to judge it):" if each.anchors else ""
-    )
-    for anchor in each.anchors:
-        seen = "asked with it" if anchor.is_shown else "not asked with it"
-        answered = f"{'right' if anchor.was_right else 'wrong'} before, {'right' if anchor.is_right else 'wrong'} now"
-        lines.append(f"    {anchor.similarity:.2f}  {seen}, {answered}: {_cut(visible(anchor.question), 100)}")
-    return "\n".join(line for line in lines if line)
-
-
 @takes("by", "runs_dir")
 def approve(
     memory: MemoryArgument, run: RunArgument = None, *, settings: Settings, out: Output, reason: Reason
@@ -249,21 +182,13 @@ def reject(memory: MemoryArgument, run: RunArgument = None, *, settings: Setting
     _curate(memory, "reject", run=run, reason=reason, settings=settings, out=out)
 
 
-def _curate(
-    memory: str,
-    action: Curation,
-    *,
-    run: str | None,
-    reason: str,
-    settings: Settings,
-    out: Output,
-) -> None:
-    from mage_es.engine.served.opening import SUFFIX
+def _curate(memory: str, action: Curation, *, run: str | None, reason: str, settings: Settings, out: Output) -> None:
+    from mage_es.engine.served.kind import SUFFIX
     from mage_es.engine.upkeep.memory import curate
 
     found = settings.find_run(run)
     report = curate(found, memory, action=action, reason=reason, by=settings.by)
-    name = report.item.memory_id[:SHOWN_DIGITS]
+    name = report.item.memory_id[:ID_DIGITS]
     done = [f"{_DONE[action]} {name} in the run {found.id}."]
     served = f"{found.id}{SUFFIX}"
     if action in ("quarantine", "release") and found.path.with_name(served).is_dir():
@@ -276,19 +201,20 @@ def _cascade(memory: str, *, run: str | None, reason: str, settings: Settings, o
 
     found = settings.find_run(run)
     receipt = cascade(found, memory, reason=reason, by=settings.by)
-    name = receipt.report.item.memory_id[:SHOWN_DIGITS]
+    name = receipt.report.item.memory_id[:ID_DIGITS]
     rows = [
-        (each.item.memory_id[:SHOWN_DIGITS], str(each.prompts), each.item.kind, each.item.text)
+        (each.item.memory_id[:ID_DIGITS], str(each.prompts), each.item.kind, each.item.text)
         for each in receipt.together
     ]
-    lists = [_table(f"Derived from {name}, out of use with it", list(receipt.derived))] if receipt.derived else []
-    lists += [_table(f"Derived from {name}, out of use before", list(receipt.out_before))] if receipt.out_before else []
-    if rows:
-        title = f"Merely shown together with {name}, still in use unless taken out before"
-        lists.append(TextTable(title, ("id", "prompts", "kind", "text"), rows))
+    title = f"Merely shown together with {name}, still in use unless taken out before"
+    lists = [
+        _table(f"Derived from {name}, out of use with it", receipt.derived),
+        _table(f"Derived from {name}, out of use before", receipt.out_before),
+        TextTable(title, ("id", "prompts", "kind", "text"), rows),
+    ]
     done = f"Quarantined {name} in the run {found.id}, and {len(receipt.derived)} derived from it."
-    further = f"{receipt.further} more come of answers that saw what was derived: they stay." if receipt.further else ""
-    out.report(receipt, done, *lists, *filter(None, [further]))
+    stay = [f"{receipt.further} more come of answers that saw what was derived: they stay."] if receipt.further else []
+    out.report(receipt, done, *(each for each in lists if each.rows), *stay)
     out.next(
         settings.again("memory", "release", name, found.id, "--reason", "..."),
         settings.again("memory", "list", found.id, "--status", "quarantined"),
@@ -298,21 +224,14 @@ def _cascade(memory: str, *, run: str | None, reason: str, settings: Settings, o
 def _tell(report: MemoryReport, settings: Settings, out: Output, *, done: Sequence[str] = ()) -> None:
     rows = [(name, _cell(value)) for name, value in report.fields.items()]
     prompts = "1 prompt" if report.prompts == 1 else f"{report.prompts} prompts"
-    used = f"Quoted in {prompts} of the run; {report.right} of them led to a right answer."
+    used = [f"Quoted in {prompts} of the run; {report.right} of them led to a right answer."]
     (with_it, shown), (without, left_out) = report.coin
-    tossed = f"The coin: {with_it} of {shown} right with it, {without} of {left_out} without." if left_out else ""
+    if left_out:
+        used.append(f"The coin: {with_it} of {shown} right with it, {without} of {left_out} without.")
     item = _table(f"Run {report.run_id} at {report.marker}", [report.item])
-    out.report(
-        report,
-        *done,
-        item,
-        TextTable("", ("field", "value"), rows),
-        used,
-        *filter(None, [tossed]),
-        *report.origin,
-        *report.history,
-    )
-    name, ways = report.item.memory_id[:SHOWN_DIGITS], _WAYS.get(report.item.status, ("quarantine",))
+    fields = TextTable("", ("field", "value"), rows)
+    out.report(report, *done, item, fields, *used, *report.origin, *report.history)
+    name, ways = report.item.memory_id[:ID_DIGITS], _WAYS.get(report.item.status, ("quarantine",))
     words = (("memory", word, name, report.run_id, "--reason", "...") for word in ways)
     last = ("publish", report.run_id) if report.item.status == "approved" else ("exam", report.run_id)
     out.next(*(settings.again(*each) for each in words), settings.again(*last))
@@ -339,7 +258,7 @@ def _cell(value: object) -> str:
     return msgspec.json.encode(value, enc_hook=str).decode() if value else "-"
 
 
-def _listing(title: str, items: list[MemoryItem], worth: Worths | None = None) -> TextTable:
+def _listing(title: str, items: Sequence[MemoryItem], worth: Worths | None = None) -> TextTable:
     """Return the whole table, or on a narrow terminal one line for each memory. `worth` adds a column, in points."""
     whole, room = _table(title, items), shutil.get_terminal_size().columns - 1
     if worth is not None:
@@ -353,7 +272,7 @@ def _listing(title: str, items: list[MemoryItem], worth: Worths | None = None) -
     rows = []
     for item in items:
         kind = item.kind if item.status == "active" else f"{item.status} {item.kind}"
-        cells = map(_cut, (kind, item.skill or item.task_type, item.text), widths[1:])
+        cells = map(shortened, (kind, item.skill or item.task_type, item.text), widths[1:])
         rows.append((item.memory_id[: widths[0]], *cells))
     return TextTable(f"{title}, shortened: mage-es memory show ID has the rest", ("id", "kind", "skill", "text"), rows)
 
@@ -365,17 +284,12 @@ def _worth(best: Worth | None) -> str:
     return f"{best.points:+.1f} {best.by}, 95 % {best.low:+.1f} to {best.high:+.1f} (n {n})"
 
 
-def _cut(cell: str, width: int) -> str:
-    line = " ".join(clean(cell).split())
-    return line if len(line) <= width else f"{line[: width - 1]}…"
-
-
-def _table(title: str, items: list[MemoryItem]) -> TextTable:
+def _table(title: str, items: Sequence[MemoryItem]) -> TextTable:
     """Return items as a table; who decided on them is in it once someone did."""
     by = ("by",) if any(item.by for item in items) else ()
     rows = [
         (
-            item.memory_id[:SHOWN_DIGITS],
+            item.memory_id[:ID_DIGITS],
             item.kind,
             item.status,
             *([item.by] if by else []),

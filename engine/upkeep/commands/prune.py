@@ -9,12 +9,12 @@ import typer
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
 from mage_es.cli.settings import Settings
+from mage_es.cli.tables import ID_DIGITS
 
 if TYPE_CHECKING:
     from mage_es.engine.upkeep.prune import PrunedMemory, PruneReport
 
 EXAMPLES = examples("mage-es memory prune RUN --dry-run", "mage-es memory prune RUN")
-_DIGITS = 12
 
 
 @takes("runs_dir")
@@ -41,7 +41,7 @@ def prune(
     elif dry_run:
         out.next(settings.again("memory", "prune", report.run_id))
     else:
-        name = report.pruned[0].memory_id[:_DIGITS]
+        name = report.pruned[0].memory_id[:ID_DIGITS]
         out.next(
             settings.again("exam", report.run_id),
             settings.again("memory", "release", name, report.run_id, "--reason", "..."),
@@ -56,7 +56,7 @@ def _table(report: PruneReport) -> TextTable:
 def _row(each: PrunedMemory) -> tuple[str, ...]:
     counted = " and ".join(map(str, each.n))
     return (
-        each.memory_id[:_DIGITS],
+        each.memory_id[:ID_DIGITS],
         each.kind,
         f"{each.points:+.1f}",
         f"{each.low:+.1f} to {each.high:+.1f}",

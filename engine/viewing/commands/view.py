@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tempfile
-import webbrowser
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -105,6 +104,8 @@ def view(
         out.report(report, f"{report.path}: {report.bytes / 1e6:.1f} MB, files: {report.files}")
         out.say("Open it in a browser; it needs no network and no server.")
         return
+    import webbrowser
+
     from mage_es.engine.viewing.server import Viewer
 
     with ExitStack() as ends:

@@ -21,7 +21,7 @@ from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.runtime import Limits, Runtime
 from mage_es.engine.run.world import state_of
-from mage_es.engine.served.opening import open_served
+from mage_es.engine.serving.opening import open_served
 from mage_es.engine.upkeep.memory import curate, memories, memory
 from mage_es.engine.verbs.baseline import run_baseline
 from mage_es.engine.verbs.evolve import evolve

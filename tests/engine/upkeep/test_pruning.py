@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.engine.rules.pruning import LEVEL, Suspect, proved_harmful
+from mage_es.engine.upkeep.pruning import LEVEL, Suspect, proved_harmful
 
 trials = st.lists(st.tuples(st.floats(-100, 100), st.floats(0, 1)), max_size=12).map(
     lambda drawn: [Suspect(str(n), "re-ask", points, p) for n, (points, p) in enumerate(drawn)]

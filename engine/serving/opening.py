@@ -27,6 +27,7 @@ from mage_es.engine.run.world import World, open_world, reopen_world, state_of, 
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.environment import is_sequential
+from mage_es.engine.served.kind import SUFFIX, is_served
 from mage_es.engine.session.beginning import begin_at_once
 from mage_es.events.disk import FileSystem
 from mage_es.events.errors import RunLocked, UsageError
@@ -34,8 +35,6 @@ from mage_es.events.log import Log, LogReader
 from mage_es.events.log.markers import Marker
 from mage_es.events.vocabulary import FormDecided, IterationClosed, RunInherited
 from mage_es.projections.fold import State
-
-SUFFIX = "-served"
 
 
 class ServedRun(NamedTuple):
@@ -99,22 +98,6 @@ def open_served(
             state = begin_at_once(served, log, world, parent)
         undo.pop_all()
         return ServedRun(served, log, world, state)
-
-
-def is_served(reader: LogReader) -> bool:
-    begun = inheritance(reader)
-    return begun is not None and begun.is_served
-
-
-def require_not_served(run: Run, reader: LogReader) -> None:
-    """Raise `UsageError` for a run that learns by publishing, not in iterations of Algorithm 1."""
-    if is_served(reader):
-        raise UsageError(
-            f"{run.id} is served and learns from what its clients say: continue with `mage-es serve {run.id}`, or "
-            "publish "
-            f"what was proposed with `mage-es publish {run.id}`. To learn more from tasks, start a run that continues "
-            f"it: `mage-es evolve BENCHMARK --from {run.id}`."
-        )
 
 
 def _require_same(served: Run, run: Run, at: str) -> None:

@@ -16,11 +16,9 @@ _GROUP: Group = "mage_es.embedders"
 
 
 def metered(spec: str) -> dict[str, str]:
-    """Return an embedder by its tier if, judging by its name, its calls may cost something; else nothing. Raises
-    `UsageError` for an unknown name."""
-    if spec in ("hash", PAPER):
-        return {}
-    offered = load(_GROUP, _parsed(spec).provider)
+    """Return an embedder by its tier if, judging by its name, its calls may cost something; else nothing."""
+    provider = spec.partition("/")[0]
+    offered = load(_GROUP, provider) if provider in plugins(_GROUP) else None
     return {"embedder": spec} if isinstance(offered, type) and issubclass(offered, Server) else {}
 
 
@@ -74,13 +72,16 @@ class LateEmbedder:
         self.sha256 = started.embedder_sha256
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return unit vectors of shape [len(texts), dimension]. Raises `PrerequisiteError` if the embedder has
-        changed."""
+        """Return unit vectors of shape [len(texts), dimension]. Raises `PrerequisiteError` if the embedder has changed,
+        or its provider is not installed any more."""
         return self._opened.encode(texts)
 
     @cached_property
     def _opened(self) -> Embedder:
-        opened = open_embedder(self.name)
+        try:
+            opened = open_embedder(self.name)
+        except UsageError as error:  # it was there when the run was started
+            raise PrerequisiteError(str(error)) from None
         if (opened.dimension, opened.sha256) != (self.dimension, self.sha256):
             raise PrerequisiteError(
                 f"The embedder {self.name} gives different vectors than when the run was started "

@@ -38,6 +38,7 @@ def test_every_price_of_the_package_has_a_source_and_a_day() -> None:
 def test_a_dated_name_of_a_model_has_the_price_of_the_model_and_options_change_nothing() -> None:
     prices = Prices()
     assert prices.rate("anthropic/claude-haiku-4-5-20251001?effort=low") == prices.rate("anthropic/claude-haiku-4-5")
+    assert prices.rate("anthropic/claude-haiku-4-5?key_env=OWN_KEY") == prices.rate("anthropic/claude-haiku-4-5")
     assert prices.rate("anthropic/claude-haiku-4-5") is not None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +17,8 @@ from mage_es.engine.bench.fetching import fetch
 from mage_es.engine.benchmarks import registry
 from mage_es.engine.benchmarks.registry import names, open_benchmark, own_defaults
 from mage_es.engine.config import Config
-from mage_es.engine.embedders.registry import open_embedder
+from mage_es.engine.embedders.registry import metered, open_embedder
+from mage_es.engine.embedders.vectors import PROBES
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.providers.doctor import models, tasks
 from mage_es.engine.run.directory import Run, find_run
@@ -24,10 +26,13 @@ from mage_es.engine.run.pricing import read_prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import reopen_world
 from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.seams.metering import Metered
+from mage_es.engine.seams.model import MAX_TOKENS
 from mage_es.engine.seams.plugins import installed, load, verb
 from mage_es.engine.search.registry import Searches
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.preflight import room_for_briefs
+from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import MemoryAppended
@@ -243,8 +248,10 @@ def test_the_doctor_sends_nobody_to_fetch_the_data_of_another_package(install: I
 PARTS = """
 import numpy as np
 
-from mage_es.engine.seams.model import Completion
+from mage_es.engine.embedders.served import Embedded
+from mage_es.engine.seams.model import Completion, Preflight
 from mage_es.engine.seams.search import Page
+from mage_es.events.errors import PrerequisiteError
 
 
 class Echo:
@@ -263,6 +270,26 @@ class Letters:
 
     def encode(self, texts):
         return np.eye(26, dtype=np.float32)[[len(text) % 26 for text in texts]]
+
+
+class Served(Echo, Preflight):
+    OPTIONS = ("volume",)
+
+    def context(self):
+        return 5000
+
+    async def require_served(self):
+        raise PrerequisiteError("Nothing plays here.")
+
+
+class Sheet:
+    OPTIONS = ()
+
+    def __init__(self, spec):
+        pass
+
+    def embed(self, texts):
+        return Embedded(np.eye(26)[[len(text) % 26 for text in texts]], input_tokens=len(texts))
 
 
 class Atlas:
@@ -298,9 +325,41 @@ def test_the_doctor_knows_the_model_of_another_package(install: Install) -> None
     assert room_for_briefs(open_model("echo/any?volume=11", "guidance")) == 0
 
 
+def test_another_packages_model_takes_the_options_that_it_lists_and_is_asked_before_a_run(
+    install: Install, tmp_path: Path
+) -> None:
+    install(PARTS, group="models", echo="my_plugin:Served")
+    with pytest.raises(UsageError, match=r"echo/ has no option 'volum'\. Did you mean volume\?"):
+        open_model("echo/any?volum=11", "execution")
+    assert room_for_briefs(open_model("echo/any?volume=11", "guidance")) == 5000 - MAX_TOKENS
+    with pytest.raises(PrerequisiteError, match="Nothing plays here"):
+        evolve(Config(benchmark="wordmath", execution="echo/any"), runs_dir=tmp_path)
+    assert not list(tmp_path.glob("wordmath*"))
+
+
+def test_another_packages_server_of_vectors_gets_retries_and_a_meter_and_needs_a_price(install: Install) -> None:
+    install(PARTS, group="embedders", sheet="my_plugin:Sheet", letters="my_plugin:Letters")
+    opened = open_embedder("sheet/latin")
+    assert opened.encode(["abc"]).shape == (1, 26)
+    assert isinstance(opened, Metered) and sum(each.input_tokens for each in opened.meter.read()) == len(PROBES) + 1
+    assert (metered("sheet/latin"), metered("letters/latin")) == ({"embedder": "sheet/latin"}, {})
+
+
 def test_another_packages_embedder_is_opened_by_its_name(install: Install) -> None:
     install(PARTS, group="embedders", letters="my_plugin:Letters")
     assert open_embedder("letters/latin").encode(["abc"]).shape == (1, 26)
+
+
+def test_a_run_is_verified_without_the_package_of_its_embedder(install: Install, tmp_path: Path) -> None:
+    install(PARTS, group="embedders", letters="my_plugin:Letters")
+    sizes = {"iterations": 1, "pool": 4, "held_out": 2, "anchors": 2}
+    run = evolve(Config(benchmark="wordmath", embedder="letters/latin", **sizes), runs_dir=tmp_path, run_id="r").run_id
+    shutil.rmtree(tmp_path / "my_plugin-1.0.dist-info")
+    forget()
+    found = verify(find_run(tmp_path, run))
+    assert found.ok
+    [paraphrases] = [check for check in found.checks if check.name == "paraphrases"]
+    assert "no provider 'letters'" in paraphrases.detail
 
 
 def test_another_packages_search_is_opened_by_its_name(install: Install) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import isclose
+from random import Random
 
 from numpy.random import Generator
 
@@ -14,6 +15,7 @@ from mage_es.engine.rules.bandits import Choice
 from mage_es.engine.rules.coverage import coverage_bound, gaps, selections
 from mage_es.engine.rules.curriculum import Signal, candidates_of
 from mage_es.engine.rules.randomness import stream
+from mage_es.engine.testing.random_events import drawn
 from mage_es.engine.testing.strategies import Failures
 from mage_es.events.vocabulary import AnswerJudged, Target, TargetsSelected
 from mage_es.projections.bandits import Posterior
@@ -91,18 +93,7 @@ def check_curriculum(
 
 def _answers(k: int, types: Mapping[str, tuple[int, int]]) -> list[AnswerJudged]:
     return [
-        AnswerJudged(
-            iteration=k,
-            purpose="fresh",
-            question_id=f"{task_type}-{k}-{place}",
-            task_type=task_type,
-            skill="general",
-            answer="",
-            score_micro=0,
-            correct=place >= failed,
-            strict=True,
-            judge="rule",
-        )
-        for task_type, (failed, attempts) in types.items()
+        drawn(AnswerJudged, Random(place), iteration=k, purpose="fresh", task_type=name, correct=place >= failed)
+        for name, (failed, attempts) in types.items()
         for place in range(attempts)
     ]

@@ -11,13 +11,13 @@ from random import Random
 
 from hypothesis import strategies as st
 
+from mage_es.engine.testing.random_events import drawn
 from mage_es.engine.testing.random_run import RandomRun
 from mage_es.engine.testing.stages import Stage
 from mage_es.events.vocabulary import (
     MICRO,
     Event,
     MasteryUpdated,
-    Origin,
     SkillCreated,
     SkillRefined,
     SlotsRolledBack,
@@ -93,16 +93,8 @@ def _created(skill: str, mastery: float) -> SkillCreated:
 
 
 def _updated(skill: str, after: float) -> MasteryUpdated:
-    return MasteryUpdated(iteration=0, skill=skill, before=0.0, after=after, evidence=1.0, successes=1, failures=0)
+    return drawn(MasteryUpdated, Random(0), skill=skill, after=after)
 
 
 def _refined(skill: str, words: str) -> SkillRefined:
-    return SkillRefined(
-        iteration=0,
-        skill=skill,
-        prompt_template=f"p {words}",
-        strategy=f"s {words}",
-        prompt_template_before="",
-        strategy_before="",
-        origin=Origin(),
-    )
+    return drawn(SkillRefined, Random(0), skill=skill, prompt_template=f"p {words}", strategy=f"s {words}")

@@ -71,7 +71,7 @@ _ALL: tuple[type[Projection], ...] = (*DIGESTED, Progress, Texts)
 _VIEWS = {view.name: view for view in _ALL}
 
 
-class Kept(Protocol):
+class KeptState(Protocol):
     """What a snapshot has of a state at event `seq`."""
 
     @property
@@ -106,7 +106,7 @@ class State:
     progress: Progress
     texts: Texts
 
-    def __init__(self, source: "Source | None" = None, kept: Kept | None = None) -> None:
+    def __init__(self, source: "Source | None" = None, kept: KeptState | None = None) -> None:
         self._source, self._kept = source, kept
         self.seq = self._until = kept.seq if kept else 0
         self._asking = RLock()  # many threads may ask a state that no longer changes

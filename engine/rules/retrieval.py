@@ -196,14 +196,14 @@ class Candidates:
 
     def _ranked(self, pools: Iterable[Pool]) -> list[Hit]:
         """Return what pools have, nearest first, and the newest first among those equally near."""
-        hits = (
-            Hit(pool.rows.ids[row], float(pool.similarity[row]))
+        found = [
+            (pool.rows.births[row], Hit(pool.rows.ids[row], float(pool.similarity[row])))
             for pool in pools
             for row in pool.nearest
             if self._is_left(pool, row, ())
-        )
-        newest = sorted(hits, key=lambda hit: self._memory.row(hit.memory_id).birth, reverse=True)
-        return sorted(newest, key=lambda hit: -hit.similarity)
+        ]
+        newest = sorted(found, key=itemgetter(0), reverse=True)
+        return sorted((hit for _, hit in newest), key=lambda hit: -hit.similarity)
 
     def _bundle(self, find: Find, most: Quotas) -> Bundle:
         success, failure = most
@@ -307,6 +307,7 @@ def _eligible(
     rows = pool.rows
     # The best rows, in steps that grow fourfold: filters leave out few, and sorting a whole slice costs far more.
     own_text = normal_form(query.question) if terms.exclude_self else ""
+    is_looked_at = bool(own_text or in_doubt or terms.is_reasoned or up_to_date != Since())
     yielded: set[int] = set()
     wanted = count + 8
     while True:
@@ -317,24 +318,23 @@ def _eligible(
             if pool.similarity is pool.cosine and pool.cosine[row] < terms.least_similarity:
                 return  # and so is every row after it
             is_strategy = not _is_case(rows, row)
-            case = memory.row(rows.ids[row])
-            if not is_strategy and up_to_date.is_outdated(memory.taught(case), case.answer):
-                continue
-            if case.origin.by in in_doubt:
-                continue
             # Unless the run has a floor of its own, strategies do not compete with the others; see `_strategies`.
             if is_strategy and not terms.strategy_floor:
-                continue
-            if terms.is_reasoned and not is_strategy and not shows_how(case):
                 continue
             floor = max(terms.least_similarity, terms.strategy_floor) if is_strategy else terms.least_similarity
             if pool.cosine[row] < floor or (rows.ids[row] in query.apart and not is_strategy):
                 continue
-            is_own = terms.exclude_self and (
-                rows.question_ids[row] == query.question_id
-                or (own_text != "" and normal_form(case.question) == own_text)
-            )
-            if not is_own:
+            if terms.exclude_self and rows.question_ids[row] == query.question_id:
+                continue
+            if not is_looked_at:
+                yield row
+                continue
+            case = memory.row(rows.ids[row])
+            if not is_strategy and up_to_date.is_outdated(memory.taught(case), case.answer):
+                continue
+            if case.origin.by in in_doubt or (terms.is_reasoned and not is_strategy and not shows_how(case)):
+                continue
+            if own_text == "" or normal_form(case.question) != own_text:
                 yield row
         if wanted >= len(rows.ids):
             return

@@ -107,7 +107,7 @@ class _Case(NamedTuple):
     answer: str
 
 
-class Shown(NamedTuple):
+class MetricsShown(NamedTuple):
     """What cases show: by task type the metric that is better than the cosine, and the places of those outvoted."""
 
     metrics: Mapping[str, Metric]
@@ -169,7 +169,7 @@ class _Cases(NamedTuple):
         return _Cases(self.types[places], self.vectors[places], [self.features[int(place)] for place in places])
 
 
-def shown(cases: Sequence[tuple[str, Vector, str]]) -> Shown:
+def shown(cases: Sequence[tuple[str, Vector, str]]) -> MetricsShown:
     """Return what cases show, each a task type, a vector [d] and an answer."""
     known = _Cases(
         np.array([task_type for task_type, _, _ in cases]),
@@ -179,7 +179,7 @@ def shown(cases: Sequence[tuple[str, Vector, str]]) -> Shown:
     best: dict[str, Metric] = {}
     # With a single answer there is nothing to tell apart.
     if len({*known.features}) < 2:
-        return Shown(best)
+        return MetricsShown(best)
     everything = np.arange(len(known.features))
     names, ways = [*map(str, np.unique(known.types))], dict[str, _Way]()
     held = _nearest(known, {}, everything)
@@ -196,11 +196,11 @@ def shown(cases: Sequence[tuple[str, Vector, str]]) -> Shown:
     left_out = _outvoted(known, held)
     kept = np.setdiff1d(everything, left_out)
     if not left_out or not (better := _better(known, _nearest(known, ways, kept), held, P)):
-        return Shown(best)
+        return MetricsShown(best)
     for name in better & ways.keys():
         if learned := ways[name](known.some(kept)):
             best[name] = learned._replace(mean=known.vectors[kept[known.types[kept] == name]].mean(axis=0))
-    return Shown(best, [place for place in left_out if known.types[place] in better])
+    return MetricsShown(best, [place for place in left_out if known.types[place] in better])
 
 
 def _features(task_type: str, answer: str) -> frozenset[str]:

@@ -15,6 +15,10 @@ Rules
       finds what the first cannot: an answer that follows from two things together, of which neither says anything
       alone. With one thing alone it finds less. It is not learned where no two answers are the same, nor where the
       metric so far leaves too little to win.
+    - A case is outvoted if VOTES of its nearest in other folds have another answer (edited nearest neighbour, Wilson
+      1972): it is shown with no question, and the metric is learned again without it. This is done only where such
+      votes are RIGHT, so that they tell a slip from what is merely rare, and where by the same folds and the same test
+      all cases, also those left out, find more without these.
     - Used only if an answer is a label or short and without reasoning, and only if shown to be better: in five folds
       each case is compared with the nearest case of the others, by both measures, and wins if the answer that it finds
       has more in common with the case's own (Jaccard), or, in a tie, if those of the SHOWN nearest have; the one-sided
@@ -46,6 +50,8 @@ from mage_es.projections.memory import Index, Memory
 from mage_es.projections.slices import Slice, computed_of
 
 MOST, FOLDS, SHOWN = 600, 5, 5
+VOTES, RIGHT = 4, 0.75
+"""Of the SHOWN nearest as many as outvote a case, and how often they must be right about the cases so judged."""
 P, SURE = 0.1, 0.01
 """What chance may make of a better metric at most: of the first, and of the second, which can follow chance more."""
 SHRINKAGE = 0.1
@@ -101,11 +107,29 @@ class _Case(NamedTuple):
     answer: str
 
 
+class MetricsShown(NamedTuple):
+    """What cases show: by task type the metric that is better than the cosine, and the places of those outvoted."""
+
+    metrics: Mapping[str, Metric]
+    outvoted: Sequence[int] = ()
+
+
 def metric_of(memory: Memory, task_type: str) -> Metric | None:
     """Return the metric that the cases show to be better than the cosine for a task type, None if there is none."""
+    metrics, _ = _shown_by(memory)
+    return metrics.get(task_type)
+
+
+def outvoted(memory: Memory) -> frozenset[str]:
+    """Return the ids of the cases that their like outvote."""
+    _, found = _shown_by(memory)
+    return found
+
+
+def _shown_by(memory: Memory) -> tuple[Mapping[str, Metric], frozenset[str]]:
     if not (slices := slices_of(memory)):
-        return None
-    return computed_of(slices, "metric", lambda: _of_cases(memory, slices)).get(task_type)
+        return {}, frozenset()
+    return computed_of(slices, "metric", lambda: _of_cases(memory, slices))
 
 
 def slices_of(memory: Memory) -> list[Slice]:
@@ -115,7 +139,7 @@ def slices_of(memory: Memory) -> list[Slice]:
     ]
 
 
-def _of_cases(memory: Memory, slices: Sequence[Slice]) -> Mapping[str, Metric]:
+def _of_cases(memory: Memory, slices: Sequence[Slice]) -> tuple[Mapping[str, Metric], frozenset[str]]:
     found = (
         (rows.births[row], name, rows.vectors[row])
         for rows in slices
@@ -124,13 +148,14 @@ def _of_cases(memory: Memory, slices: Sequence[Slice]) -> Mapping[str, Metric]:
     )
     up_to_date = {name: since(memory, name) for name in memory.task_types()}
     in_doubt = {name: doubted(memory, name) for name in memory.task_types()}
-    cases = (
-        _Case(row.task_type, vector, row.answer)
+    cases = [
+        (name, _Case(row.task_type, vector, row.answer))
         for _, name, vector in sorted(found, key=itemgetter(0, 1))
         if not up_to_date[(row := memory.row(name)).task_type].is_outdated(memory.taught(row), row.answer)
         and row.origin.by not in in_doubt[row.task_type]
-    )
-    return shown(list(cases)[-MOST:])
+    ][-MOST:]
+    cases_shown = shown([case for _, case in cases])
+    return cases_shown.metrics, frozenset(cases[place][0] for place in cases_shown.outvoted)
 
 
 class _Cases(NamedTuple):
@@ -144,9 +169,8 @@ class _Cases(NamedTuple):
         return _Cases(self.types[places], self.vectors[places], [self.features[int(place)] for place in places])
 
 
-def shown(cases: Sequence[tuple[str, Vector, str]]) -> Mapping[str, Metric]:
-    """Return by task type the metric of cases, each a task type, a vector [d] and an answer, if they show that it is
-    better."""
+def shown(cases: Sequence[tuple[str, Vector, str]]) -> MetricsShown:
+    """Return what cases show, each a task type, a vector [d] and an answer."""
     known = _Cases(
         np.array([task_type for task_type, _, _ in cases]),
         np.array([vector for _, vector, _ in cases], dtype=np.float64),
@@ -155,26 +179,28 @@ def shown(cases: Sequence[tuple[str, Vector, str]]) -> Mapping[str, Metric]:
     best: dict[str, Metric] = {}
     # With a single answer there is nothing to tell apart.
     if len({*known.features}) < 2:
-        return best
-    held = _finds(known, None)
+        return MetricsShown(best)
+    everything = np.arange(len(known.features))
+    names, ways = [*map(str, np.unique(known.types))], dict[str, _Way]()
+    held = _nearest(known, {}, everything)
     for learn, p in ((_relevant, P), (_neighbourhood, SURE)):
         # Where nearly every case finds its own answer, no metric could be shown to be better.
-        left = sum(each < _ALL for each in held)
-        if sign_test(left, left) > p:
+        left = sum(_common(known, place, row) < _ALL for place, row in enumerate(held))
+        if sign_test(left, left) > p or not (learned := learn(known)):
             continue
-        if not (learned := learn(known)):
-            continue
-        found = _finds(known, learn)
-        won, lost = Counter[str](), Counter[str]()
-        for name, more, less in zip(known.types, found, held, strict=True):
-            won[str(name)] += more > less
-            lost[str(name)] += more < less
-        if won.total() <= lost.total() or sign_test(won.total(), won.total() + lost.total()) > p:
-            continue
-        better = {name for name in map(str, np.unique(known.types)) if won[name] >= lost[name]}
+        found = _nearest(known, dict.fromkeys(names, learn), everything)
+        better = _better(known, found, held, p)
         best |= {name: learned._replace(mean=known.vectors[known.types == name].mean(axis=0)) for name in better}
-        held = [more if name in better else less for name, more, less in zip(known.types, found, held, strict=True)]
-    return best
+        ways |= dict.fromkeys(better, learn)
+        held = [found[at] if known.types[at] in better else held[at] for at in everything]
+    left_out = _outvoted(known, held)
+    kept = np.setdiff1d(everything, left_out)
+    if not left_out or not (better := _better(known, _nearest(known, ways, kept), held, P)):
+        return MetricsShown(best)
+    for name in better & ways.keys():
+        if learned := ways[name](known.some(kept)):
+            best[name] = learned._replace(mean=known.vectors[kept[known.types[kept] == name]].mean(axis=0))
+    return MetricsShown(best, [place for place in left_out if known.types[place] in better])
 
 
 def _features(task_type: str, answer: str) -> frozenset[str]:
@@ -239,36 +265,61 @@ def _neighbourhood(cases: _Cases) -> Metric | None:
 
 
 _ALL, _NEVER = (1.0, float(SHOWN)), -1e9
+_Way = Callable[[_Cases], Metric | None]
 
 
-def _finds(cases: _Cases, learn: Callable[[_Cases], Metric | None] | None) -> list[tuple[float, float]]:
-    """Return for each case how much the nearest of the other folds has in common with it, by what they teach, or by the
-    cosine, and how much the SHOWN nearest have together."""
-    found = [(0.0, 0.0)] * len(cases.features)
+def _nearest(cases: _Cases, ways: Mapping[str, _Way], kept: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """Return for each case the places of the SHOWN nearest of its type that are kept and in other folds, by what the
+    way of its type teaches, or by the cosine."""
+    found = [np.zeros(0, dtype=np.intp)] * len(cases.features)
     folds = np.arange(len(found)) % FOLDS
     for fold in range(min(FOLDS, len(found))):
-        others = np.flatnonzero(folds != fold)
-        metric = learn(cases.some(others)) if learn else None
+        others = kept[folds[kept] != fold]
+        taught = {way: way(cases.some(others)) for way in {*ways.values()}} if len(others) else {}
         for name in np.unique(cases.types[folds == fold]):
             asked = np.flatnonzero((folds == fold) & (cases.types == name))
             known = others[cases.types[others] == name]
             if not len(known):
                 continue
             sought, vectors = cases.vectors[asked], cases.vectors[known]
-            if metric:
+            if (way := ways.get(str(name))) and (metric := taught[way]):
                 # Only cases of its own type are shown with a question, so what they all share must not count.
                 own = metric._replace(mean=vectors.mean(axis=0))
                 sought, vectors = own.moved(sought), own.moved(vectors)
                 vectors /= _length(vectors)[:, None]
             nearest = known[(sought @ vectors.T).argsort(axis=1)[:, ::-1][:, :SHOWN]]
             for place, row in zip(asked, nearest, strict=True):
-                common = [_common(cases.features[int(place)], cases.features[int(at)]) for at in row]
-                found[int(place)] = common[0], sum(common)
+                found[int(place)] = row
     return found
 
 
-def _common(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other)
+def _better(cases: _Cases, found: Sequence[NDArray[np.intp]], held: Sequence[NDArray[np.intp]], p: float) -> set[str]:
+    """Return the task types whose cases find more than they held, if that is shown of all together."""
+    won, lost = Counter[str](), Counter[str]()
+    for place, (new, old) in enumerate(zip(found, held, strict=True)):
+        name, more, less = str(cases.types[place]), _common(cases, place, new), _common(cases, place, old)
+        won[name] += more > less
+        lost[name] += more < less
+    if won.total() <= lost.total() or sign_test(won.total(), won.total() + lost.total()) > p:
+        return set()
+    return {name for name in map(str, np.unique(cases.types)) if won[name] >= lost[name]}
+
+
+def _outvoted(cases: _Cases, nearest: Sequence[NDArray[np.intp]]) -> list[int]:
+    """Return the places of cases of whose nearest VOTES have another answer, none if such votes are often wrong."""
+    found, sure = list[int](), 0
+    for place, row in enumerate(nearest):
+        for answer, votes in Counter(cases.features[int(at)] for at in row).most_common(1):
+            sure += votes >= VOTES
+            found += [place] * (votes >= VOTES and answer != cases.features[place])
+    return found if len(found) <= (1 - RIGHT) * sure else []
+
+
+def _common(cases: _Cases, place: int, nearest: NDArray[np.intp]) -> tuple[float, float]:
+    """Return how much the first of the nearest has in common with a case, and how much all together."""
+    own = cases.features[place]
+    each = [len(own & other) / len(own | other) for other in (cases.features[int(at)] for at in nearest)]
+    return (each[0], sum(each)) if each else (0.0, 0.0)
 
 
 def _length(vectors: _Floats) -> Any:

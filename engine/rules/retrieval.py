@@ -11,7 +11,8 @@ Rules
     - Among the nearest, cases that may have been solved by chance (`guess`, rules/harvest.py) come last.
     - A question that was missed and later solved is shown once, by its correction.
     - If a metric was learned from the cases (rules/metric.py) it ranks them; floors are always cosines.
-    - Where a metric may be learned, cases that are out of date (rules/drift.py) are shown with no question.
+    - Where a metric may be learned, cases that are out of date (rules/drift.py), or that their like outvote, are shown
+      with no question.
     - Cases of a client in doubt (rules/doubt.py) are shown with no question but its own; nor is a type strategy that
       names one of them as its case.
     - `nearest` has no quotas: of the cases of both indexes it takes the K nearest, those of one question text once, and
@@ -37,7 +38,7 @@ from numpy.typing import NDArray
 from mage_es.engine.rules.doubt import doubted
 from mage_es.engine.rules.drift import Since, since
 from mage_es.engine.rules.harvest import GUESS
-from mage_es.engine.rules.metric import Metric, metric_of
+from mage_es.engine.rules.metric import Metric, metric_of, outvoted
 from mage_es.engine.rules.own import normal_form
 from mage_es.engine.seams.embedder import Vector, Vectors
 from mage_es.events.vocabulary import MemoryAppended, RetrievalRecipeAuthored
@@ -302,9 +303,9 @@ def _diverse(pool: Pool, count: int) -> list[int]:
 def _eligible(
     memory: Memory, pool: Pool, query: Query, terms: Terms, count: int, up_to_date: Since, in_doubt: Collection[str]
 ) -> Iterator[int]:
-    """Yield row numbers, best first, without the question's own memories, cases out of date or of clients in doubt, and
-    those below its floor."""
-    rows = pool.rows
+    """Yield row numbers, best first, without the question's own memories, cases out of date, outvoted or of clients in
+    doubt, and those below its floor."""
+    rows, left_out = pool.rows, outvoted(memory) if terms.is_measured else frozenset()
     # The best rows, in steps that grow fourfold: filters leave out few, and sorting a whole slice costs far more.
     own_text = normal_form(query.question) if terms.exclude_self else ""
     is_looked_at = bool(own_text or in_doubt or terms.is_reasoned or up_to_date != Since())
@@ -318,6 +319,8 @@ def _eligible(
             if pool.similarity is pool.cosine and pool.cosine[row] < terms.least_similarity:
                 return  # and so is every row after it
             is_strategy = not _is_case(rows, row)
+            if rows.ids[row] in left_out:
+                continue
             # Unless the run has a floor of its own, strategies do not compete with the others; see `_strategies`.
             if is_strategy and not terms.strategy_floor:
                 continue

@@ -40,7 +40,7 @@ def right(name: str, seed: int, learned: int = LEARNED) -> Counter[str]:
     )
     golds = [case.gold for case in cases]
     named = [("", vector, gold) for vector, gold in zip(known, golds, strict=True)]
-    metric = shown(named).get("") if are_labels(golds) or are_short(golds) else None
+    metric = shown(named).metrics.get("") if are_labels(golds) or are_short(golds) else None
     counted["metric"] += metric is not None
     for prefix, move in (("", np.asarray), ("metric: ", metric.moved if metric else np.asarray)):
         moved = [move(each) / np.linalg.norm(move(each), axis=1)[:, None] for each in (sought, known)]

@@ -12,7 +12,7 @@ import pytest
 from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.rules.choice import Choosing
 from mage_es.engine.rules.doubt import P, doubted, judged, why_doubted
-from mage_es.engine.rules.metric import metric_of
+from mage_es.engine.rules.metric import metric_of, outvoted
 from mage_es.engine.rules.retrieval import SEARCH_ARMS, Query, Terms, retrieve
 from mage_es.engine.rules.routes import ROUTING_ARMS
 from mage_es.engine.seams.benchmark import Question
@@ -128,7 +128,8 @@ def test_what_a_client_in_doubt_gave_is_shown_to_itself_only_until_its_record_tu
     assert why_doubted(memory, next(iter(memory.rows()))) == ""
     for row in own[1:]:
         memory.apply(MemoryQuarantined(memory_id=row.memory_id, reason="wrong", by="bo"))
-    assert doubted(memory, "t") == {} and shown(memory, 0) == {*HONEST, "mal"}
+    # It is no longer in doubt, but what is left of it is wrong, and its like say so.
+    assert doubted(memory, "t") == {} and outvoted(memory) == {own[0].memory_id}
 
 
 def test_a_principle_and_a_type_strategy_of_a_client_in_doubt_are_shown_to_itself_only() -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import product
 
+import msgspec
 import numpy as np
 
 from mage_es.engine.config import Config, configured
-from mage_es.engine.rules.metric import metric_of, shown
+from mage_es.engine.rules.metric import MetricsShown, metric_of, outvoted, shown
 from mage_es.engine.rules.retrieval import Query, Terms, retrieve
 from mage_es.engine.rules.setting import Setting
 from mage_es.events.vocabulary import MemoryAppended, MemoryQuarantined
@@ -79,7 +80,7 @@ def test_an_answer_that_follows_from_two_things_together_is_found() -> None:
 def test_the_cosine_stays_where_nothing_that_a_text_has_tells_the_answer() -> None:
     draw = np.random.default_rng(14)
     drawn = [("t", text(at % WORDINGS, at % TOPICS, draw), str(draw.integers(3))) for at in range(90)]
-    assert not shown(drawn)
+    assert shown(drawn) == MetricsShown({})
 
 
 def test_there_is_no_metric_of_too_few_cases_of_one_answer_or_of_none() -> None:
@@ -96,7 +97,7 @@ def test_a_type_learns_from_another_that_two_things_are_alike() -> None:
     brought = [
         ("bringing", text(at % WORDINGS, thing, draw), f"Carrier {thing}") for thing in (0, 1) for at in range(12)
     ]
-    metric = shown([*kept, *brought])["bringing"]
+    metric = shown([*kept, *brought]).metrics["bringing"]
     known = metric.moved(np.array([vector for _, vector, _ in brought]))
     known /= np.linalg.norm(known, axis=1)[:, None]
     for thing, like in ((2, "Carrier 0"), (3, "Carrier 1")):
@@ -111,13 +112,13 @@ def test_a_type_for_which_the_cosine_is_better_keeps_it() -> None:
         ("told", text(wording, topic, draw), f"T{topic}") for wording, topic in product(range(WORDINGS), range(TOPICS))
     ]
     worded = [("worded", text(wording, topic, draw), f"W{wording}") for wording, topic in product(range(4), range(2))]
-    assert set(shown([*told, *worded])) == {"told"}
+    assert set(shown([*told, *worded]).metrics) == {"told"}
 
 
 def test_a_single_case_of_another_type_is_no_obstacle() -> None:
     draw, places = np.random.default_rng(15), [*product(range(WORDINGS), range(TOPICS))] * 3
     both = [("both", text(*place, draw), f"P{paired(*place)}") for place in places]
-    assert "both" in shown([("lone", text(0, 0, draw), "alone"), *both])
+    assert "both" in shown([("lone", text(0, 0, draw), "alone"), *both]).metrics
 
 
 def test_a_metric_is_learned_once_and_again_after_a_change_of_either_index() -> None:
@@ -149,7 +150,7 @@ def test_an_answer_that_shares_a_part_is_nearer_than_one_that_shares_none() -> N
     places = sorted({*product(range(WORDINGS), range(TOPICS))} - {*unseen})
     codes = [f"{draw.integers(1000, 9999)}/T{topic}" for _, topic in places]
     vectors = np.array([text(*place, draw) for place in places])
-    metric = shown([("t", *case) for case in zip(vectors, codes, strict=True)])["t"]
+    metric = shown([("t", *case) for case in zip(vectors, codes, strict=True)]).metrics["t"]
     asked = np.array([text(*place, draw) for place in unseen])
 
     def parts(sought: np.ndarray, known: np.ndarray) -> list[str]:
@@ -158,7 +159,27 @@ def test_an_answer_that_shares_a_part_is_nearer_than_one_that_shares_none() -> N
 
     assert parts(metric.moved(asked), metric.moved(vectors)) == [f"T{topic}" for _, topic in unseen]
     assert parts(asked, vectors) != [f"T{topic}" for _, topic in unseen]
-    assert not shown([("t", vector, str(number)) for number, vector in enumerate(vectors)])
+    assert not shown([("t", vector, str(number)) for number, vector in enumerate(vectors)]).metrics
+
+
+def slips(share: int) -> Memory:
+    """Return many cases, of which one in `share` has the answer of the next topic."""
+    found = cases(120)
+    for place in range(0, len(found), share):
+        team = (int(found[place].answer[-1]) + 1) % TOPICS
+        found[place] = msgspec.structs.replace(found[place], answer=f"team {team}")
+    return memory_of(*found)
+
+
+def test_a_wrong_case_that_its_like_outvote_is_shown_with_no_question() -> None:
+    memory = slips(11)
+    assert outvoted(memory) == {f"{at:03}" for at in range(0, 120, 11)}
+    assert all(answers(memory))
+    assert not all(answers(memory, TERMS._replace(is_measured=False)))
+
+
+def test_no_case_is_outvoted_where_such_votes_are_often_wrong_or_none_is_wrong() -> None:
+    assert outvoted(slips(2)) == outvoted(memory_of(*cases(120))) == frozenset()
 
 
 def test_a_floor_is_of_the_cosine() -> None:

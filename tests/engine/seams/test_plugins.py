@@ -32,7 +32,6 @@ from mage_es.engine.seams.plugins import installed, load, verb
 from mage_es.engine.search.registry import Searches
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.preflight import room_for_briefs
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import MemoryAppended

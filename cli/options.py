@@ -106,7 +106,7 @@ def takes(
             begun = resolved({**flags, "benchmark": None}).begun(name) if (name := given.get("from_run")) else None
             if own_tasks:
                 options = {name: given.pop(name) for name in OPTIONS}
-                flags["benchmark"] = named(flags["benchmark"], options, like=begun.benchmark if begun else "")
+                flags["benchmark"] = named(flags.get("benchmark"), options, like=begun.benchmark if begun else "")
             settings = resolved(flags)
             command(settings=settings.upon(begun) if begun else settings, out=out, **given)
 

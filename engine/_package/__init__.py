@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mage_es.engine.histories.bisect import BisectReport, abisect, bisect, bisect_price
     from mage_es.engine.histories.diff import DiffReport, adiff, diff
     from mage_es.engine.histories.effect import EffectReport, aeffect, effect, effect_price
+    from mage_es.engine.histories.fork import ForkReport, afork, fork
     from mage_es.engine.histories.inspect_diff import InspectDiff, adiff_inspect, diff_inspect
     from mage_es.engine.histories.merge import MergeReport, amerge, merge
     from mage_es.engine.histories.rejudge import RejudgeReport, arejudge, rejudge, rejudge_price
@@ -93,6 +94,7 @@ __all__ = [
     "Embedder",
     "ErasureReceipt",
     "ExamReport",
+    "ForkReport",
     "FrozenRun",
     "HfReport",
     "InspectDiff",
@@ -145,6 +147,7 @@ __all__ = [
     "aexport_hf",
     "aexport_inspect",
     "aexport_otlp",
+    "afork",
     "amerge",
     "aopen_run",
     "aprune",
@@ -175,6 +178,7 @@ __all__ = [
     "export_inspect",
     "export_otlp",
     "find_run",
+    "fork",
     "inference_of",
     "list_runs",
     "merge",

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -57,9 +57,12 @@ OF_THE_LEARNER = frozenset({"bandits", "benefit", "recall"})
 """The projections that measure the model that answered: a run with another model inherits nothing in them."""
 
 
+_MARK = IterationClosed.__struct_fields__
+
+
 def inheritance(reader: LogReader) -> RunInherited | None:
     """Return what a run says about the one that it continues, None if it began with nothing."""
-    return next(reader.of(RunInherited, until=2), None)
+    return next(reader.of(RunInherited, since=1, until=2), None)
 
 
 def is_merged(event: RunInherited) -> bool:
@@ -185,8 +188,14 @@ def read_parent(
         LogDamaged: Its log fails its checksums.
     """
     reader = LogReader(run.log_path)
-    started, closed = next(reader.of(RunStarted), None), dict(reader.numbered(IterationClosed))
-    if next(reader.of(BaselineStarted, until=max(closed, default=None)), None):
+    # First and by batches: whatever is read first reads the log from its end, for its hashes.
+    batches = (found[IterationClosed] for found in reader.batches({IterationClosed: _MARK}) if found)
+    closed: dict[int, Any] = {
+        seq: event for batch in batches for seq, event in zip(batch.seqs, batch.events, strict=True)
+    }
+    started = next(reader.of(RunStarted), None)
+    opened = min(closed, default=None)
+    if next(reader.of(BaselineStarted, until=opened), None):
         raise UsageError(f"{run.id} is a baseline, which learns nothing: name a run of `mage-es evolve`.")
     if started is None or not closed:
         raise UsageError(f"{run.id} has closed no iteration yet, so it has learned nothing to continue from.")
@@ -201,7 +210,7 @@ def read_parent(
     mark = closed[max(each for each in closed if each <= seq)]
     learner = started.execution_model if execution not in ("", started.execution_model) else ""
     questions, _ = stored_questions(reader, started.benchmark)
-    splits = recorded_splits(list(reader.of(SplitCommitted, until=seq)), questions)
+    splits = recorded_splits(list(reader.of(SplitCommitted, until=opened)), questions)
     before = inheritance(reader)
     older, ledger = past_of(before), Ledger()
     fold_into((ledger,), reader, since=1, until=seq)

@@ -84,7 +84,7 @@ def recorded_benchmark(
             f"{benchmark.name} is not what it was when the run {started.run_id} began; what changed is {what}. Give "
             "it the data, or the release of its package, that it had then, or start a new run."
         )
-    if next(reader.of(RunInherited, until=2), None):
+    if next(reader.of(RunInherited, since=1, until=2), None):
         return grown(benchmark, stored_questions(reader, benchmark.name)[0]), True
     return benchmark, True
 
@@ -127,7 +127,7 @@ def require_same_tasks(reader: LogReader, started: RunStarted, file: str) -> Non
         raise UsageError(f"The run {started.run_id} has no tasks of your own but {started.benchmark}: omit --tasks.")
     now = open_tasks(parse(started.benchmark)._replace(source=file).name)
     (before, has_gold), given = stored_questions(reader, started.benchmark), all_questions(now)
-    if next(reader.of(RunInherited, until=2), None):  # it has questions from more than one file
+    if next(reader.of(RunInherited, since=1, until=2), None):  # it has questions from more than one file
         ids = {question.question: question.id for question in before}
         given = [msgspec.structs.replace(q, id=ids.get(q.question, q.id)) for q in given]
         known = {question.id for question in given}

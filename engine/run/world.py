@@ -273,7 +273,7 @@ def templates_of(started: RunStarted) -> Templates:
 
 def first_event(reader: LogReader) -> RunStarted:
     """Return the `run.started` of a log. Raises `PrerequisiteError` for a run that ended before it."""
-    if started := next(reader.of(RunStarted), None):
+    if started := next(reader.of(RunStarted, since=1), None):
         return started
     raise PrerequisiteError(
         f"The run {reader.run} ended before its first event: start it again, with --run-id {reader.run}."

@@ -22,14 +22,19 @@ from mage_es.projections.snapshots import write_snapshot
 
 
 def opening(session: Session) -> OpenRun:
-    """Store the world's questions beside the log; return the command that commits to them and begins the run."""
+    """Do what `begun` does, and return the command with the session's limits and registration."""
     world, limits = session.world, session.runtime.limits
-    # Durable before the event that names them; questions without such an event, left by a crash, mean nothing.
-    stored = session.log.store(*rows_of(world.benchmark))
     budget = [limits.recorded()] if limits and any(limits) else []
     registered = [registered_in(world, session.registration)] if session.registration else []
-    started = msgspec.structs.replace(world.started(session.run.id), **fingerprints(world)._asdict())
-    opened = OpenRun(started, (*world.splits.events, stored), budget, registered=registered)
+    return begun(session.run, session.log, world)._replace(budget=budget, registered=registered)
+
+
+def begun(run: Run, log: Log, world: World) -> OpenRun:
+    """Store the world's questions beside the log; return the command that commits to them and begins the run."""
+    # Durable before the event that names them; questions without such an event, left by a crash, mean nothing.
+    stored = log.store(*rows_of(world.benchmark))
+    started = msgspec.structs.replace(world.started(run.id), **fingerprints(world)._asdict())
+    opened = OpenRun(started, (*world.splits.events, stored))
     if parent := world.parent:
         return opened._replace(parent=[parent.event], inherited=parent.drafts)
     return opened
@@ -39,7 +44,7 @@ def begin_at_once(run: Run, log: Log, world: World, parent: Parent, *, is_all: b
     """Record the beginning of a run that asks nothing before it is of use, all of it or nothing, and return the state.
     If that `is_all`, the run is finished with it."""
     state, drafts = fold(LogReader(run.log_path)), list[Draft]()
-    for command in _at_once(run, log, world, parent, state, is_all=is_all):
+    for command in _at_once(run, log, world._replace(parent=parent), state, is_all=is_all):
         decided = decide(world.setting, state, command)
         drafts += decided
         for draft in decided:
@@ -50,11 +55,10 @@ def begin_at_once(run: Run, log: Log, world: World, parent: Parent, *, is_all: b
     return state
 
 
-def _at_once(run: Run, log: Log, world: World, parent: Parent, state: State, *, is_all: bool) -> Iterator[Command]:
-    k = parent.event.iteration
-    stored = log.store(*rows_of(world.benchmark))
-    started = msgspec.structs.replace(world.started(run.id), **fingerprints(world)._asdict())
-    yield OpenRun(started, (*world.splits.events, stored), parent=[parent.event], inherited=parent.drafts)
+def _at_once(run: Run, log: Log, world: World, state: State, *, is_all: bool) -> Iterator[Command]:
+    assert world.parent is not None
+    k = world.parent.event.iteration
+    yield begun(run, log, world)
     require_ontology(state, f"iteration {k}")
     yield CompletePhase(START, "open")
     yield CloseIteration(k, state.digests())

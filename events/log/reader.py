@@ -12,14 +12,16 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from mage_es.events.disk.documents import RESTORE, Head
+import msgspec
+
+from mage_es.events.disk.documents import RESTORE, Head, Past
 from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem
 from mage_es.events.disk.keys import keys_of
 from mage_es.events.disk.layout import Layout, Range
 from mage_es.events.errors import LogDamaged, PrerequisiteError
 from mage_es.events.facts import Event, Record, Vocabulary, tag_of
 from mage_es.events.log import markers
-from mage_es.events.log.past import PastEvents, link
+from mage_es.events.log.past import link
 from mage_es.events.log.recovery import read_format
 from mage_es.events.log.tail import Tail
 from mage_es.events.segments.batches import Batch, Batches, Reads
@@ -210,3 +212,56 @@ class LogReader:
 
     def _before(self, window: Range) -> PastEvents | None:
         return self.past if window.first < 1 else None
+
+
+class PastEvents:
+    """The events that a log takes from the one behind a reader, under the log's own numbers."""
+
+    def __init__(self, reader: LogReader, about: Past) -> None:
+        self.reader = reader
+        self._about = about
+        self._takes = {each.tag: each for each in about.takes}
+
+    def number(self, seq: int) -> int:
+        """Return the number that an event has in its own log."""
+        return seq + self._about.seq
+
+    def records(self, tags: set[str] | None, window: Range) -> Iterator[Record]:
+        types = {self.reader.vocabulary.types[tag] for tag in self._takes if tags is None or tag in tags}
+        by = -self._about.seq
+        for record in self.reader.records(types, **self._there(window)) if types else ():
+            if self._is_taken(record.event):
+                causation = record.causation + by if record.causation else 0
+                yield msgspec.structs.replace(
+                    record, seq=record.seq + by, commit=record.commit + by, causation=causation
+                )
+
+    def events(self, reads: Reads, window: Range) -> Iterator[tuple[int, Event]]:
+        for seq, event in self.reader.events(self._taken(reads), **self._there(window)):
+            if self._is_taken(event):
+                yield seq - self._about.seq, event
+
+    def batches(self, reads: Reads, window: Range) -> Iterator[Batches]:
+        for batches in self.reader.batches(self._taken(reads), **self._there(window)):
+            found = {}
+            for cls, batch in batches.items():
+                rule = self._takes[tag_of(cls)]
+                kept = batch.among(rule.field, rule.among) if rule.field else batch
+                if len(kept):
+                    found[cls] = kept.moved(-self._about.seq)
+            yield found
+
+    def _there(self, window: Range) -> dict[str, int]:
+        return {"since": self.number(window.first), "until": self.number(min(window.last, 0))}
+
+    def _taken(self, reads: Reads) -> Reads:
+        """Return what is to be read: of what is wanted the types that are taken, with the fields that decide."""
+        found = {}
+        for cls, fields in reads.items():
+            if rule := self._takes.get(tag_of(cls)):
+                found[cls] = fields if rule.field in ("", *fields) else (*fields, rule.field)
+        return found
+
+    def _is_taken(self, event: Event) -> bool:
+        rule = self._takes[tag_of(event)]
+        return not rule.field or getattr(event, rule.field) in rule.among

@@ -79,9 +79,8 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
 class RunInherited(Event, frozen=True, kw_only=True, tag="run.inherited"):
     """What another run had learned when it closed an iteration; the second event of a run that continues from there."""
 
-    # The parent's own events, so that the log reads, replays and verifies without the parent.
     events: int
-    """How many of the parent's events follow this one: all that changed what it had learned."""
+    """How many events of what it begins with follow this one: of a merge all; else none, they are in its past."""
     iteration: int
     """Iteration of the parent that was closed last; -1 is its start. The run's own iterations begin with the next."""
     parent: str

@@ -29,9 +29,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import mage_es
 from mage_es.engine.loop import keep
 from mage_es.engine.models.registry import Models
-from mage_es.engine.run.directory import Run, as_run, clock, create_run
-from mage_es.engine.run.inheriting import read_parent
-from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.directory import Run, as_run, create_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import open_world, state_of
 from mage_es.engine.session.beginning import opening
@@ -147,13 +145,8 @@ def compared(run: Run) -> None:
 
 
 def forked(run: Run) -> None:
-    """Read what a new run inherits and write it to a log, as `evolve --from` does."""
-    parent = read_parent(run, "latest", runs_dir=run.path.parent, prices=Prices())
-    with (
-        tempfile.TemporaryDirectory(dir=run.path.parent) as folder,
-        Log.create(Path(folder) / "log", run="fork", clock=clock) as log,
-    ):
-        log.append(parent.drafts)
+    with tempfile.TemporaryDirectory(dir=run.path.parent) as folder:
+        mage_es.fork(run, runs_dir=folder)
 
 
 def asked(run: Run) -> float:

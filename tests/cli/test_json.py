@@ -34,6 +34,7 @@ DONE: dict[str, tuple[str, ...]] = {
     "backup": ("first", "kept"),
     "doctor": ("--no-calls",),
     "diff": ("first@start", "first"),
+    "fork": ("first", "--at", "iter-0"),
     "bisect": ("first", "--metric", "mastery"),
     "runs list": (),
     "runs show": ("first",),

@@ -1,9 +1,10 @@
 """The commands of the wing."""
 
 from mage_es.cli.entries import CommandEntry
-from mage_es.engine.histories.commands import bisect, diff, effect, merge, rejudge, upgrade, what_if
+from mage_es.engine.histories.commands import bisect, diff, effect, fork, merge, rejudge, upgrade, what_if
 
 COMMANDS = (
+    CommandEntry("Learn", 25, fork.fork, fork.EXAMPLES),
     CommandEntry("Learn", 30, upgrade.upgrade, upgrade.EXAMPLES),
     CommandEntry("Learn", 40, merge.merge, merge.EXAMPLES),
     CommandEntry("Measure", 30, effect.effect, effect.EXAMPLES),

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from mage_es.engine.auditing.theorems.oddities import check_oddities
-from mage_es.engine.auditing.theorems.parent import check_parent
+from mage_es.engine.auditing.theorems.parent import check_parent, check_past
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.verbs.evolve import evolve
@@ -95,7 +95,8 @@ def test_what_a_run_took_over_is_compared_with_its_parent(run: Run, small_run: R
     evolve(config, from_run=run.path, runs_dir=tmp_path / "runs", runtime=Runtime(workers=2), run_id="child")
     child = find_run(tmp_path / "runs", "child")
     sound = check_parent(LogReader(child.log_path), run)
-    assert sound.ok and "are those of" in sound.detail
+    assert sound.ok and "its past is the log of small" in sound.detail
+    assert all(check.ok for check in check_past(child, LogReader(child.log_path)))
     bent: list[int] = []
 
     def other(record: Record) -> Event:
@@ -104,8 +105,10 @@ def test_what_a_run_took_over_is_compared_with_its_parent(run: Run, small_run: R
             return msgspec.structs.replace(record.event, answer="7")
         return record.event
 
-    replace(child.log_path, tmp_path, other)
-    found = check_parent(LogReader(child.log_path), run)
-    assert not found.ok and found.seq == bent[0]
+    replace(child.past.log_path, tmp_path, other)
+    found = check_parent(LogReader(child.log_path), child.past)
+    assert bent and not found.ok and "never had the head" in found.detail
+    [found] = check_past(child, LogReader(child.log_path))
+    assert not found.ok and "ends with another event than copy did" in found.detail
     with pytest.raises(UsageError, match="does not continue another run"):
         check_parent(LogReader(run.log_path), small_run)

@@ -1,0 +1,98 @@
+"""The verb `fork`: a new run with what another had learned by some moment, without its future and without a copy.
+
+Rules
+    - No model is called, and the other run does not change. Its log lies in the new run's under second names, so the
+      other may be deleted.
+    - It is only begun: `resume` takes it through its iterations, as if `evolve` had been stopped at its very start.
+    - What costs time grows with the length of the other's log, not with what it learned: nothing is folded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mage_es.engine.benchmarks.registry import title, with_own_models
+from mage_es.engine.benchmarks.tasks.scorers import Scoring
+from mage_es.engine.config import Config, checked, parse
+from mage_es.engine.decide import decide
+from mage_es.engine.run.directory import Run, as_run, create_run
+from mage_es.engine.run.inheriting import read_parent
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.world import open_world
+from mage_es.engine.seams.benchmark import Benchmark
+from mage_es.engine.session.beginning import begun
+from mage_es.engine.verbs.evolve import given
+from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.engine.verbs.providers import room_for_briefs
+from mage_es.events.log.markers import Marker
+from mage_es.projections.fold import State
+
+
+class ForkReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that was begun from `marker` of its `parent`: after how many `events` of the parent's log that was, the
+    `head` of that log, and the sizes of the run's splits."""
+
+    run_id: str
+    path: str
+    parent: str
+    marker: str
+    events: int
+    head: str
+    evolution: int
+    anchors: int
+    held_out: int
+
+
+@typed
+def fork(
+    run: Run | Path | str,
+    *,
+    at: str = "latest",
+    config: Config | None = None,
+    tasks: Sequence[Mapping[str, Any]] | None = None,
+    scorer: str | Scoring | None = None,
+    benchmark: Benchmark | None = None,
+    runs_dir: Path | str | None = None,
+    data_dir: Path | str | None = None,
+    run_id: str | None = None,
+    prices: Prices | None = None,
+) -> ForkReport:
+    """Begin a run with what another had learned at a closed iteration, and return what it has; `resume` goes on.
+
+    It has the other's settings, unless a `config` gives others, and its questions beside those of `tasks`. `benchmark`
+    is the object that the run began with, if Python gave it one. It is made beside the other, unless in `runs_dir`.
+
+    Raises:
+        UsageError: There is no such closed iteration, the run is a baseline or has subjects, the configuration is of
+            another benchmark, or the name is taken.
+        PrerequisiteError: A data set is missing, or the disk refuses.
+        LogDamaged: The log fails its checksums.
+    """
+    run = as_run(run)
+    folder = run.path.resolve().parent if runs_dir is None else Path(runs_dir)
+    execution = with_own_models(config).execution if config else ""
+    parent = read_parent(run, at, runs_dir=folder, prices=prices or Prices(), execution=execution)
+    config, benchmark = given(checked(config or parse(parent.started.config)), tasks, scorer, benchmark)
+    room = room_for_briefs(with_own_models(config).guidance)
+    world = open_world(config, data_dir=data_dir, benchmark=benchmark, guidance_room=room, parent=parent)
+    made = create_run(folder, benchmark=title(config.benchmark), seed=config.seed, run_id=run_id)
+    with made.begin(past=parent.past) as log:
+        log.append(decide(world.setting, State(), begun(made, log, world)))
+    return ForkReport(
+        run_id=made.id,
+        path=str(made.path),
+        parent=run.id,
+        marker=str(Marker("iteration", parent.event.iteration)),
+        events=parent.event.seq,
+        head=parent.event.head_chain,
+        evolution=len(world.splits.evolution),
+        anchors=len(world.splits.anchors),
+        held_out=len(world.splits.held_out),
+    )
+
+
+afork = in_thread(fork)

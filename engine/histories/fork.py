@@ -27,7 +27,7 @@ from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.session.beginning import begun
 from mage_es.engine.verbs.evolve import given
 from mage_es.engine.verbs.forms import in_thread, typed
-from mage_es.engine.verbs.providers import room_for_briefs
+from mage_es.engine.verbs.preflight import room_for_briefs
 from mage_es.events.log.markers import Marker
 from mage_es.projections.fold import State
 

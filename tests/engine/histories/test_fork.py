@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.histories.fork import fork
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.inheriting import OWN_ACCOUNTS, inheritance, last_inherited
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.resume import resume
-from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import LogDamaged, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import Digest, IterationClosed, ModelCalled, RunStarted

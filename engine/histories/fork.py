@@ -19,6 +19,7 @@ from mage_es.engine.benchmarks.registry import title, with_own_models
 from mage_es.engine.benchmarks.tasks.scorers import Scoring
 from mage_es.engine.config import Config, checked, parse
 from mage_es.engine.decide import decide
+from mage_es.engine.models.registry import open_model
 from mage_es.engine.run.directory import Run, as_run, create_run
 from mage_es.engine.run.inheriting import read_parent
 from mage_es.engine.run.pricing import Prices
@@ -28,6 +29,7 @@ from mage_es.engine.session.beginning import begun
 from mage_es.engine.verbs.evolve import given
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.engine.verbs.preflight import room_for_briefs
+from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log.markers import Marker
 from mage_es.projections.fold import State
 
@@ -77,7 +79,7 @@ def fork(
     execution = with_own_models(config).execution if config else ""
     parent = read_parent(run, at, runs_dir=folder, prices=prices or Prices(), execution=execution)
     config, benchmark = given(checked(config or parse(parent.started.config)), tasks, scorer, benchmark)
-    room = room_for_briefs(with_own_models(config).guidance)
+    room = _room(with_own_models(config).guidance)
     world = open_world(config, data_dir=data_dir, benchmark=benchmark, guidance_room=room, parent=parent)
     made = create_run(folder, benchmark=title(config.benchmark), seed=config.seed, run_id=run_id)
     with made.begin(past=parent.past) as log:
@@ -93,6 +95,14 @@ def fork(
         anchors=len(world.splits.anchors),
         held_out=len(world.splits.held_out),
     )
+
+
+def _room(guidance: str) -> int:
+    """Return the room for briefs, 0 also if the model cannot be opened here: it is needed when the run is resumed."""
+    try:
+        return room_for_briefs(open_model(guidance, "guidance"))
+    except (PrerequisiteError, UsageError):
+        return 0
 
 
 afork = in_thread(fork)

@@ -225,9 +225,10 @@ def _file(path: Path) -> _File | None:
     if end[40:] != _MAGIC or hashlib.sha256(head).digest() != end[8:40]:
         return None
     try:
-        return _File(path, msgspec.msgpack.decode(head, type=_Head))
+        about = msgspec.msgpack.decode(head, type=_Head)
     except UNREADABLE:  # whole, but written by another release
         return None
+    return _File(path, about) if size == sum(each.size for each in about.dumps.values()) + len(head) + _END else None
 
 
 def _closed_at(seq: int, source: Source) -> IterationClosed | None:

@@ -158,6 +158,7 @@ class Writings:
             tool_id=tool_id,
             skill=skill,
             task_type=self.task_types[self.skills.index(skill) % len(self.task_types)],
+            name="solve",  # the same id is always the same tool
             source=source,
         )
 

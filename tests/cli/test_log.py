@@ -36,7 +36,7 @@ def test_one_record_is_shown_with_all_its_fields(mage: Command, runs_dir: Path) 
 
 def test_an_event_that_is_not_there_or_has_no_iteration_is_refused(mage: Command, runs_dir: Path) -> None:
     outcome = mage("show", "seq:99999")
-    assert (outcome.code, "events 1 to" in outcome.err) == (2, True)
+    assert (outcome.code, "its events are 1 to" in outcome.err) == (2, True)
     outcome = mage("show", "seq:1", "--exam", "1")
     assert (outcome.code, "leave out --iteration and --exam" in outcome.err) == (2, True)
 

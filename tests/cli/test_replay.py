@@ -45,7 +45,7 @@ def test_a_marker_that_does_not_exist_is_a_usage_error(mage: Command, runs_dir: 
     outcome = mage("replay", "--until", marker)
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.startswith("mage-es: ")
-    assert any(way_out in outcome.err for way_out in ("iter-1", "latest", "events 1 to"))
+    assert any(way_out in outcome.err for way_out in ("iter-1", "latest", "its events are 1 to"))
 
 
 @pytest.mark.slow

@@ -41,7 +41,7 @@ def reword(patch: pytest.MonkeyPatch) -> None:
 def rehead(patch: pytest.MonkeyPatch) -> None:
     """Change words of a prompt that are in no template, as another release of the package does."""
     patch.setattr(prompt, "headed", lambda title: f"### {title}\n\n")
-    for module in ("run.fingerprints", "theorems.verdicts"):
+    for module in ("run.fingerprints", "auditing.theorems.verdicts"):
         patch.setattr(f"mage_es.engine.{module}.package_sha256", lambda: "f" * 64)
 
 

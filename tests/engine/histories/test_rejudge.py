@@ -7,7 +7,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.engine.verbs.pears import Echo, in_clear, models_with, stopped
 
 import mage_es
 from mage_es.engine.auditing.verify import verify
@@ -22,6 +21,7 @@ from mage_es.engine.viewing.chunks import Viewed
 from mage_es.events.errors import BudgetReached, Interrupted, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, ModelCalled, QuestionsReasked
+from tests.engine.pears import Echo, in_clear, models_with, stopped
 from tests.engine.viewing.test_chunks import index_of
 
 

@@ -25,6 +25,7 @@ from mage_es.events.vocabulary import (
     InferenceOpened,
     MemoryAppended,
     MemoryQuarantined,
+    RunInherited,
     ServingStarted,
 )
 from tests.engine.forgery import after, forged, instead
@@ -118,14 +119,10 @@ def test_a_run_that_was_never_served_has_no_such_check(evolved_once: Run) -> Non
         (lambda run: instead(InferenceClosed, changed(inference="inf-1-2")), "is closed, and was not open"),
         (
             lambda run: after(
-                MemoryAppended,
+                RunInherited,
                 *(
                     MemoryQuarantined(memory_id=name, reason="bad", by="me")
                     for name in next(e for e in LogReader(run.log_path).of(InferenceOpened) if seen(e)).memories
-                ),
-                which=lambda event: (
-                    event.memory_id  # type: ignore[attr-defined]
-                    == next(e for e in LogReader(run.log_path).of(InferenceOpened) if seen(e)).memories[-1]
                 ),
             ),
             "was quarantined at the marker",

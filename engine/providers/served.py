@@ -10,6 +10,7 @@ Rules
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib import import_module
@@ -55,7 +56,7 @@ class ListedModels(NamedTuple):
         return nearest(model, list(self.contexts)[:200])
 
 
-class ServedModel(Preflight):
+class ServedModel(Preflight, ABC):
     """A model behind the server at `url`. A provider's class names the module of its client and the client there, the
     variable of its key, its own address, and below an address the path of its list of models."""
 
@@ -74,8 +75,8 @@ class ServedModel(Preflight):
         self._thinking = spec.thinking()
         self._client: Any = None
 
-    async def complete(self, request: Request) -> Completion:
-        raise NotImplementedError
+    @abstractmethod
+    async def complete(self, request: Request) -> Completion: ...
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[Any]:

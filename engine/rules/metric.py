@@ -61,6 +61,10 @@ LATEST, AXES, STEPS = 300, 64, 40
 START, RATE, LEAST = 2.0, 0.2, 0.01
 """The scale of the ascent's first map, its step, and the scale of what is no axis, of the greatest. The first two make
 little difference."""
+_ALL = (1.0, float(SHOWN))
+"""What a case has in common with its nearest if all of them have its own answer."""
+_NEVER = -1e9
+"""The closeness of two cases that are never compared; its exponential is 0."""
 _BLOCK = 4_096
 _WORD = re.compile(r"[^\W_]+")
 _Floats = NDArray[np.float64]
@@ -264,7 +268,6 @@ def _neighbourhood(cases: _Cases) -> Metric | None:
     return Metric(mean, turned.T @ axes, 1 - scales / (LEAST * scales[0]))
 
 
-_ALL, _NEVER = (1.0, float(SHOWN)), -1e9
 _Way = Callable[[_Cases], Metric | None]
 
 

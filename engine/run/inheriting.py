@@ -55,8 +55,6 @@ OWN_ACCOUNTS = frozenset({"scores", "ledger", "traffic"})
 """The projections that are a run's own accounts, not what it learned: nothing in them is inherited."""
 OF_THE_LEARNER = frozenset({"bandits", "benefit", "recall"})
 """The projections that measure the model that answered: a run with another model inherits nothing in them."""
-
-
 _MARK = IterationClosed.__struct_fields__
 
 
@@ -188,7 +186,7 @@ def read_parent(
         LogDamaged: Its log fails its checksums.
     """
     reader = LogReader(run.log_path)
-    # First and by batches: whatever is read first reads the log from its end, for its hashes.
+    # First, and by batches, which read ahead: the first reading checks the hash of each segment.
     batches = (found[IterationClosed] for found in reader.batches({IterationClosed: _MARK}) if found)
     closed: dict[int, Any] = {
         seq: event for batch in batches for seq, event in zip(batch.seqs, batch.events, strict=True)

@@ -153,7 +153,7 @@ async def reply_of(model: Model, request: Request) -> Completion:
 
 
 class Preflight:
-    """What a model that derives from this may say before a run is begun with it. By default it says nothing."""
+    """What a model may be asked before a run begins with it. The defaults know nothing: derive from this to answer."""
 
     def context(self) -> int:
         """Return how many tokens a prompt and its reply may have together, 0 if that is not known."""

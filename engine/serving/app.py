@@ -42,7 +42,7 @@ _LONGEST_PATH = 200
 _RETRY_S = 5
 """Seconds after which a client may retry what could not be recorded."""
 _GUEST = "mage.guest"
-"""The key of a request's scope that holds who sent it."""
+"""Where the scope of a request keeps who sent it."""
 _Endpoint = Callable[[Guest, Any, Any, Any], Awaitable[None]]
 
 

@@ -45,7 +45,9 @@ def read_format(fs: FileSystem, layout: Layout) -> tuple[Format, bytes]:
     data = fs.read(layout.format, 0, SMALL)
     about = unpack(data, Format, name=str(layout.format))
     if about.format != (2 if about.past else 1) or about.hash != "sha256":
-        raise UsageError(f"{layout.path} has log format {about.format}, this release reads 1, 2: use a newer release.")
+        raise UsageError(
+            f"{layout.path} has log format {about.format}, and this release reads 1 and 2: use a newer release."
+        )
     return about, genesis(data)
 
 

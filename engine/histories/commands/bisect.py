@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
-from mage_es.cli.output import Output, TextTable
+from mage_es.cli.output import Output, TextTable, shortened
 from mage_es.cli.paying import YesOption, priced, require_agreement
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
@@ -160,7 +160,7 @@ def _caused(report: BisectReport) -> str:
 def _change(each: PromptChange, *, is_cause: bool) -> tuple[str, ...]:
     item = each.item
     right = "not asked" if each.right is None else _right(float(each.right))
-    text = item.text if len(item.text) <= _WIDTH else f"{item.text[: _WIDTH - 1]}…"
+    text = shortened(item.text, _WIDTH)
     name = item.memory_id[:ID_DIGITS]
     return "with" if each.is_new else "without", name, item.kind, f"{right}, the flip" if is_cause else right, text
 

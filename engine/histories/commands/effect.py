@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
-from mage_es.cli.output import Output, TextTable
+from mage_es.cli.output import Output, TextTable, shortened
 from mage_es.cli.paying import YesOption, agrees, priced
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
@@ -91,7 +91,7 @@ def table(title: str, rows: tuple[EffectRow, ...]) -> TextTable:
 def _row(row: EffectRow) -> tuple[str, ...]:
     name = row.name[:ID_DIGITS] if row.of == "memory" else f"{row.of} {row.name}"
     kind = row.kind if row.status in ("", "active") else f"{row.status} {row.kind}"
-    text = row.text if len(row.text) <= _WIDTH else f"{row.text[: _WIDTH - 1]}…"
+    text = shortened(row.text, _WIDTH)
     return name, kind, _paired(row.paired), _split(row.coin, tossed="tossed"), _split(row.association), text
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
-from mage_es.cli.output import Output, TextTable, percent
+from mage_es.cli.output import Output, TextTable, percent, shortened
 from mage_es.cli.paying import YesOption, judging, require_agreement
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
@@ -130,13 +130,12 @@ def _differing(report: RejudgeReport) -> list[TextTable | str]:
     differing = [each for each in report.answers if each.now != bool(each.right)]
     if not differing:
         return []
-    rows = [(each.question_id, _short(each.answer), _word(each.right), _word(each.now)) for each in differing[:SHOWN]]
+    rows = [
+        (each.question_id, shortened(each.answer, _WIDTH), _word(each.right), _word(each.now))
+        for each in differing[:SHOWN]
+    ]
     title = f"Where they differ, {len(rows)} of {len(differing)}" if len(differing) > SHOWN else "Where they differ"
     return [TextTable(title, ("question", "answer", "on record", "now"), rows, keys=2)]
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
 
 
 def _word(right: bool | None) -> str:

@@ -27,7 +27,7 @@ def reply(request: Request) -> str:
     if "Valid actions" in sections_of(request.prompt):
         return _act(request)
     read = read_question_prompt(request)
-    if read.parameters is not None:
+    if read.wants_arguments:
         return "none"
     words = _words(read.question)
     likeness = {each.answer: len(words & _words(each.question)) for each in read.examples}
@@ -35,7 +35,7 @@ def reply(request: Request) -> str:
     if "Finish[" in request.system:
         has_looked = "\nObservation " in sections_of(request.prompt).get("Steps so far", "")
         return f"Thought: {_REASON}\nAction: {f'Finish[{answer}]' if has_looked else f'Search[{read.question}]'}"
-    if read.step is not None:
+    if read.wants_step:
         return f"For this step it is {answer}."
     final = f"{read.before}{answer}{read.after}"
     return final if read.is_direct else f"{_REASON}\n{final}"

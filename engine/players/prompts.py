@@ -23,16 +23,7 @@ _ENDING = re.compile(r'"((?:(?:[^"\n]*\n)|(?:#+ )|(?:[^":\n]*: ))(\[)?)[^"]*?((?
 """The first line that is quoted as an example: up to its mark, and the text that closes it."""
 _MARKS = ("#### ", "Answer: ")
 _NO_REASONING = "no reasoning"
-_LABELS = {
-    "Strategy": ("When", "How"),
-    "Skill": ("Instruction", "Approach"),
-    "This step": ("Step", "Description", "Instruction", "Approach"),
-    "Steps so far": ("Step", "Output"),
-    "Tool": ("Name", "Description", "Parameters", "Examples"),
-    "Tool result": ("Name", "Description", "Arguments", "Result", "Problem"),
-}
-_OF_EXAMPLES = ("Question", "Reply")
-_PARAMETER = re.compile(r"^- (\w+)(?: \(\w+\))?: (.*)$")
+_LABELS = ("Question", "Reply")
 _MOST_BLOCKS = 16
 
 
@@ -107,66 +98,38 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
     answer: str
 
 
-class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """`result` is "" if the tool failed."""
-
-    name: str
-    arguments: str
-    result: str
-
-
 class QuestionPrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """The reply to it ends with `before` + answer + `after`.
-
-    `step` is the step asked for, `parameters` those of the tool whose arguments are asked for, by meaning; else None.
-    """
+    """The reply to it ends with `before` + answer + `after`, unless it wants one step only, or a tool's arguments."""
 
     question: str
     is_direct: bool
     before: str
     after: str
     examples: tuple[Example, ...]
-    advice: tuple[str, ...]
-    principles: tuple[str, ...] = ()
-    step: str | None = None
-    outputs: tuple[str, ...] = ()
-    parameters: tuple[tuple[str, str], ...] | None = None
-    outcome: ToolOutcome | None = None
+    wants_step: bool
+    wants_arguments: bool
 
 
 def read_question_prompt(request: Request) -> QuestionPrompt:
     sections = lines_by_heading(in_sections(request), last="Question")  # a question may contain quoted headings
     ending = _ENDING.search(request.system)
     before, after = ending.group(1, 3) if ending else (_MARKS[0], "")
-    step, tool, outcome = (next(iter(_read(sections, name)), {}) for name in ("This step", "Tool", "Tool result"))
-    skills = [field for name in ("Skill", "This step") for field in _read(sections, name)]
     return QuestionPrompt(
         question="\n".join(sections.get("Question", sections[""])).strip("\n"),
         is_direct=_NO_REASONING in request.system,
         before=before,
         after=after,
         examples=_examples(sections, (before, *_MARKS)),
-        advice=(
-            *(field["How"] for field in _read(sections, "Strategy") if "How" in field),
-            *(field["Approach"] for field in skills if "Approach" in field),
-        ),
-        principles=(
-            *("\n".join(block) for block in _blocks(sections, "Principles")),
-            *(line for field in skills for text in field.values() for line in text.splitlines()),
-        ),
-        step=step.get("Description", "") if step else None,
-        outputs=tuple(field["Output"] for field in _read(sections, "Steps so far") if "Output" in field),
-        parameters=_parameters(tool.get("Parameters", "")) if tool else None,
-        outcome=ToolOutcome(**{name: outcome.get(name.title(), "") for name in ToolOutcome.__struct_fields__})
-        if outcome
-        else None,
+        wants_step=bool(_blocks(sections, "This step")),
+        wants_arguments=bool(_blocks(sections, "Tool")),
     )
 
 
 def _examples(sections: Mapping[str, Sequence[str]], marks: Sequence[str]) -> tuple[Example, ...]:
     """Return examples; an example's answer follows the first of these marks that it has, or else is its last line."""
     found = []
-    for field in (field for name in ("Solved earlier", "Corrected earlier") for field in _read(sections, name)):
+    blocks = (block for name in ("Solved earlier", "Corrected earlier") for block in _blocks(sections, name))
+    for field in map(_fields, blocks):
         if "Question" not in field:
             continue
         # In a case without reasoning the answer follows the question directly.
@@ -176,16 +139,6 @@ def _examples(sections: Mapping[str, Sequence[str]], marks: Sequence[str]) -> tu
         question, reasoning = (field["Question"], before) if "Reply" in field else (before, "")
         found.append(Example(question=question.strip(), reasoning=reasoning.strip(), answer=answer.strip(" []\n")))
     return tuple(found)
-
-
-def _parameters(text: str) -> tuple[tuple[str, str], ...]:
-    matches = map(_PARAMETER.match, text.splitlines())
-    return tuple((match.group(1), match.group(2)) for match in matches if match)
-
-
-def _read(sections: Mapping[str, Sequence[str]], name: str) -> list[dict[str, str]]:
-    labels = _LABELS.get(name, _OF_EXAMPLES)
-    return [_fields(block, labels) for block in _blocks(sections, name)]
 
 
 def _blocks(sections: Mapping[str, Sequence[str]], name: str) -> list[list[str]]:
@@ -198,13 +151,13 @@ def _blocks(sections: Mapping[str, Sequence[str]], name: str) -> list[list[str]]
     return [block for block in blocks if block][:_MOST_BLOCKS]
 
 
-def _fields(block: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
+def _fields(block: Sequence[str]) -> dict[str, str]:
     """If several lines have the same label, the first counts."""
     fields: dict[str, list[str]] = {}
     label = ""
     for line in block:
         name, colon, rest = line.partition(":")
-        if colon and name in labels and name not in fields:
+        if colon and name in _LABELS and name not in fields:
             label = name
             fields[label] = [rest.removeprefix(" ")]
         elif label:

@@ -1,4 +1,4 @@
-"""Analogies: a worked example's chain of operations, or a strategy's, carried out on another question.
+"""Analogies: a worked example's chain of operations, carried out on another question.
 
 The score of an analogy is the likeness of the quantities and of what is asked, minus costs: for numbers left over,
 irrelevant numbers, implausible results and unexplained constants.
@@ -15,12 +15,9 @@ from mage_es.engine.players.arithmetic.casting import Casting
 from mage_es.engine.players.arithmetic.chains import OperationChain, parts, without
 from mage_es.engine.players.arithmetic.equations import Equation, ExpressionItem, evaluate
 from mage_es.engine.players.arithmetic.quantities import Problem, Quantity, likeness, polarity, similarity
-from mage_es.engine.players.arithmetic.strategies import Strategy
 
 FIT = 0.6
 """Weight of the likeness of the quantities."""
-FOLLOWED = 0.3
-"""Weight of how well the numbers fit a strategy's descriptions, which say less than an example."""
 ASKED = 0.3
 """Weight of the likeness of what is asked."""
 UNUSED = 0.12
@@ -84,20 +81,6 @@ def transfer(example: Problem, chain: OperationChain, *, to: Problem) -> list[An
             if further is not None:
                 found.append(Analogy(score - FURTHER, [*cast.equations, further], cast.mapping, is_whole=False))
     return sorted(found, key=lambda analogy: -analogy.score)
-
-
-def follow(strategy: Strategy, *, to: Problem) -> Analogy | None:
-    """Return None with too few numbers, or without a result."""
-    table = [
-        [sum(quantity.has(name) for name in role) / max(1, len(role)) for quantity in to.quantities]
-        for role in strategy.roles
-    ]
-    cast = Casting(table, ties=frozenset(), to=to).carry_out(strategy.to_chain())
-    if cast is None:
-        return None
-    unused = len(_relevant(to) - set(cast.mapping.values()))
-    asked = sum(name in to.question for name in strategy.asks) / max(1, len(strategy.asks))
-    return Analogy(FOLLOWED * (cast.fit + asked) / 2 - UNUSED * unused, cast.equations, cast.mapping, is_whole=True)
 
 
 def _chains(chain: OperationChain, *, is_short: bool) -> Iterator[tuple[OperationChain, float]]:

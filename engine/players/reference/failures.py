@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from mage_es.engine.briefs import AuthoredFailure, FailureBrief, FailureReply
-from mage_es.engine.players.arithmetic.strategies import print_strategy
 from mage_es.engine.players.reference.answers import answer_correction, answer_strategies, is_episode
 from mage_es.engine.players.reference.generalising import common_words, share
 from mage_es.engine.players.reference.plans import plan_strategies
@@ -38,7 +37,7 @@ def _strategies(brief: FailureBrief) -> list[AuthoredFailure]:
     found = share([worked for _, worked in pairs])
     if found is None:
         return []
-    strategy, members = found.strategy, found.members
-    words = common_words([pairs[at][1] for at in members])
-    recognise = f"The question has {len(strategy.roles)} numbers that matter, and the words: {', '.join(words)}."
-    return [type_strategy(pairs[members[0]][0], recognise, print_strategy(strategy))]
+    words = common_words([pairs[at][1] for at in found.members])
+    return [
+        type_strategy(pairs[found.members[0]][0], f"The question has the words: {', '.join(words)}.", found.strategy)
+    ]

@@ -8,10 +8,9 @@ from typing import NamedTuple
 from mage_es.engine.players.arithmetic.analogies import transfer
 from mage_es.engine.players.arithmetic.chains import Operand
 from mage_es.engine.players.arithmetic.cues import CLASSES, FUNCTION_WORDS
-from mage_es.engine.players.arithmetic.quantities import Quantity
-from mage_es.engine.players.arithmetic.strategies import MOST_ROLES, Strategy, is_sayable, split_steps
 from mage_es.engine.players.arithmetic.words import stem
 from mage_es.engine.players.reference.solutions import Worked
+from mage_es.engine.players.reference.strategies import MOST_ROLES, is_sayable, print_strategy, split_steps
 
 _LEAST_CASES = 2
 _MOST_WORDS = 6
@@ -21,11 +20,10 @@ _FEATURES_PER_ROLE = 6
 
 
 class Shared(NamedTuple):
-    """A strategy, the indices of the questions that share it, and the quantities of each that play its roles."""
+    """A strategy in words, and the indices of the questions that share it."""
 
-    strategy: Strategy
+    strategy: str
     members: tuple[int, ...]
-    players: tuple[tuple[Quantity, ...], ...]
 
 
 def share(works: Sequence[Worked]) -> Shared | None:
@@ -41,12 +39,10 @@ def share(works: Sequence[Worked]) -> Shared | None:
             best, cast = (base, *(at for at in mappings if at != base)), mappings
     if len(best) < _LEAST_CASES or len(works[best[0]].chain.needed) > MOST_ROLES:
         return None
-    needed = works[best[0]].chain.needed
-    players = [tuple(works[at].problem.quantities[cast[at][index]] for index in needed) for at in best]
-    return Shared(_describe(works, best, cast=cast), best, tuple(players))
+    return Shared(_describe(works, best, cast=cast), best)
 
 
-def _describe(works: Sequence[Worked], members: tuple[int, ...], *, cast: dict[int, dict[int, int]]) -> Strategy:
+def _describe(works: Sequence[Worked], members: tuple[int, ...], *, cast: dict[int, dict[int, int]]) -> str:
     base = works[members[0]]
     common = []
     for index in base.chain.needed:
@@ -55,23 +51,23 @@ def _describe(works: Sequence[Worked], members: tuple[int, ...], *, cast: dict[i
         common.append({name: first[name] for name in first if is_sayable(name) and all(p.has(name) for p in players)})
     roles = [_most_telling(features, common) for features in common]
     places = {index: role for role, index in enumerate(base.chain.needed)}
-    steps = tuple(
+    steps = [
         tuple(
             item._replace(at=places[item.at]) if isinstance(item, Operand) and item.source == "quantity" else item
             for item in step
         )
         for step in split_steps(base.chain)
-    )
+    ]
     asked = [works[at].problem.question for at in members]
-    asks = frozenset(name for name in asked[0] if is_sayable(name) and all(name in other for other in asked))
-    return Strategy(roles=tuple(roles), steps=steps, asks=asks)
+    asks = [name for name in asked[0] if is_sayable(name) and all(name in other for other in asked)]
+    return print_strategy(asks, roles, steps)
 
 
-def _most_telling(features: dict[str, float], roles: Sequence[dict[str, float]]) -> frozenset[str]:
+def _most_telling(features: dict[str, float], roles: Sequence[dict[str, float]]) -> list[str]:
     def rank(name: str) -> tuple[float, str]:
         return (-features[name] / sum(name in role for role in roles), name)
 
-    return frozenset(sorted(features, key=rank)[:_FEATURES_PER_ROLE])
+    return sorted(features, key=rank)[:_FEATURES_PER_ROLE]
 
 
 def is_telling(word: str) -> bool:

@@ -12,13 +12,12 @@ from itertools import combinations
 
 from mage_es.engine.briefs import AuthoredPrinciple, Case, PrinciplesBrief, PrinciplesReply
 from mage_es.engine.players.arithmetic.chains import operations_of
-from mage_es.engine.players.arithmetic.principles import Principle, parse_principle, print_principle
-from mage_es.engine.players.arithmetic.strategies import split_steps
 from mage_es.engine.players.reference.answers import answer_principles
 from mage_es.engine.players.reference.generalising import is_telling
 from mage_es.engine.players.reference.plans import plan_principles
 from mage_es.engine.players.reference.purchases import is_shopping, purchase_principles
 from mage_es.engine.players.reference.solutions import Worked, worked_cases
+from mage_es.engine.players.reference.strategies import split_steps
 
 _LEAST_CASES = 2
 _MOST_WORDS = 40
@@ -39,16 +38,16 @@ def _worked(brief: PrinciplesBrief) -> list[AuthoredPrinciple]:
     for case, worked in worked_cases([*brief.cases, *brief.solved]):
         if names := steps_of(worked):
             groups.setdefault(names, {})[case.question_id] = words_of(worked)
-    known = {parse_principle(text) for text in brief.existing}
     failed = by_operations(brief.cases)
     found: list[tuple[int, str, tuple[str, ...]]] = []
     for names in failed:
         unlike = [words for key, group in groups.items() if key != names for words in group.values()]
         for cues, support in _cues(list(groups[names].values()), unlike):
-            principle = Principle(cues=cues, operations=names)
-            if principle not in known:
+            said = " and ".join(f'"{cue}"' for cue in cues)
+            text = f"When the question says {said}, {', then '.join(names)}."
+            if text not in brief.existing:
                 shown = tuple(name for name, words in groups[names].items() if words.issuperset(cues))
-                found.append((-support, print_principle(principle), shown))
+                found.append((-support, text, shown))
                 break
     plain = [
         (0, f"Carry the operations out in this order: {', then '.join(names)}.", tuple(groups[names]))

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from mage_es.engine.briefs import FailureCase, RefinementBrief, RefinementReply
 from mage_es.engine.players.arithmetic.chains import OPERATIONS
 from mage_es.engine.players.arithmetic.equations import find_equations
-from mage_es.engine.players.arithmetic.strategies import print_strategy
 from mage_es.engine.players.reference.generalising import share
 from mage_es.engine.players.reference.plans import shared_steps
 from mage_es.engine.players.reference.principles import steps_of
@@ -32,7 +31,7 @@ def author_refinement(brief: RefinementBrief) -> RefinementReply:
     read = worked_cases(brief.cases)
     faults = Counter(fault for case, worked in read for fault in set(_faults(case, worked)))
     found = share([worked for _, worked in read])
-    strategy = print_strategy(found.strategy) if found else shared_steps(brief.cases)
+    strategy = found.strategy if found else shared_steps(brief.cases)
     return RefinementReply(
         prompt_template=_instruction(faults, cases=len(read))[: brief.length] if faults else "",
         strategy=strategy if len(strategy) <= brief.length else "",

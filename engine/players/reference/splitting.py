@@ -6,7 +6,6 @@ operations. A skill that was split by operations is not split by them again.
 from __future__ import annotations
 
 from mage_es.engine.briefs import AuthoredChild, SplittingBrief, SplittingReply, TypeStanding
-from mage_es.engine.players.arithmetic.strategies import print_strategy
 from mage_es.engine.players.reference.generalising import share
 from mage_es.engine.players.reference.principles import by_operations
 
@@ -64,4 +63,4 @@ def _description(names: tuple[str, ...], beginning: str) -> str:
 
 def _strategy(tally: TypeStanding, names: tuple[str, ...]) -> str:
     found = share(by_operations(tally.samples).get(names, []))
-    return print_strategy(found.strategy) if found else ""
+    return found.strategy if found else ""

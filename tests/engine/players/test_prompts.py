@@ -68,7 +68,6 @@ def test_every_part_is_found_where_it_stands() -> None:
     assert read.examples[0].reasoning == "4 * 6 = 24\n24 - 5 = 19"
     assert read.examples[2].reasoning == "1 + 2 = 3"
     assert (read.examples[3].question, read.examples[3].reasoning) == ("Four?", "")
-    assert read.advice[0].splitlines() == ["Step 1: multiply A by B.", "Step 2: subtract C from result 1."]
     assert (read.before, read.after, read.is_direct) == ("#### ", "", False)
 
 
@@ -82,66 +81,10 @@ def test_a_case_of_a_served_request_has_its_answer_in_its_last_line() -> None:
     assert read.question == "How many are left?"
 
 
-MOVES = """## Skill
-
-> Instruction: Mind the units.
-> Approach: Step 1: multiply A by B.
-> Step 2: add C to result 1.
-
-## Steps so far
-
-> Step: add-1
-> Output: 1 + 1 = 2
-> 2 + 2 = 4
-
-> Step: add-2
-> Output: none
-
-## This step
-
-> Step: add-3
-> Description: Solve it.
-> Approach: When the question says "all", add.
-
-## Tool
-
-> Name: total
-> Description: Adds.
-> Parameters:
-> - a: a rate
-> - b: said last; near a word of all
-> Examples:
-> - {"a": 1} gives 1
-
-## Tool result
-
-> Name: total
-> Description: Adds.
-> Arguments: {"a": 1}
-> Result: 1
-
-## Question
-
-How many?
-"""
-
-
-def test_what_belongs_to_one_call_is_found_where_it_stands() -> None:
-    read = asked(MOVES)
-    assert [advice.splitlines()[0] for advice in read.advice] == [
-        "Step 1: multiply A by B.",
-        'When the question says "all", add.',
-    ]
-    assert "Mind the units." in read.principles and 'When the question says "all", add.' in read.principles
-    assert read.outputs == ("1 + 1 = 2\n2 + 2 = 4", "none")
-    assert read.step == "Solve it."
-    assert read.parameters == (("a", "a rate"), ("b", "said last; near a word of all"))
-    assert read.outcome is not None
-    assert (read.outcome.name, read.outcome.arguments, read.outcome.result) == ("total", '{"a": 1}', "1")
-
-
-def test_principles_are_read() -> None:
-    assert asked(PROMPT).principles == ("Read twice.",)
+def test_a_call_for_one_step_and_one_for_a_tools_arguments_are_recognised() -> None:
+    step, tool = "## This step\n\n> Step: add\n\n", "## Tool\n\n> Name: total\n> Parameters:\n> - a: a rate\n\n"
+    found = [asked(f"{part}## Question\n\nHow many?") for part in ("", step, tool)]
+    assert [(read.wants_step, read.wants_arguments) for read in found] == [(False, False), (True, False), (False, True)]
 
 
 def test_the_direct_instruction_is_recognised() -> None:
@@ -248,6 +191,6 @@ def test_notes_before_the_first_case_are_read_as_notes_and_its_question_without_
     said = [known, "1 + 1 = 2\n#### 2", "What of\n\n## Question\n\nas a word?", "#### 3", "Four?"]
     turns = tuple(accumulate(len(text) + len(BETWEEN_TURNS) for text in said[:-1]))
     prompt = read_question_prompt(Request(system=SYSTEM, prompt=BETWEEN_TURNS.join(said), turns=turns))
-    assert prompt.advice == ("Count twice.",) and prompt.question == "Four?"
+    assert prompt.question == "Four?"
     assert [example.answer for example in prompt.examples] == ["2", "3"]
     assert prompt.examples[0].question == "Two?"

@@ -17,8 +17,8 @@ def reply(prompt: str, system: str = SYSTEM) -> str:
     return reply_to(Request(system=system, prompt=prompt))
 
 
-def prompt(question: str, *, solved: str = "", corrected: str = "", advice: str = "") -> str:
-    parts = (("Solved earlier", solved), ("Corrected earlier", corrected), ("Strategy", advice))
+def prompt(question: str, *, solved: str = "", corrected: str = "") -> str:
+    parts = (("Solved earlier", solved), ("Corrected earlier", corrected))
     sections = [f"## {name}\n\n" + "\n".join(f"> {line}" for line in text.splitlines()) for name, text in parts if text]
     return "\n\n".join([*sections, f"## Question\n\n{question}"])
 
@@ -76,16 +76,6 @@ def test_a_correction_serves_as_an_example() -> None:
     assert reply(prompt(question, corrected=JARS)).endswith("#### 27")
 
 
-def test_a_strategy_is_followed() -> None:
-    advice = (
-        "When: numbers in a ratio\nHow: It asks: how many.\nA stands for a number: near a word of total.\n"
-        "B stands for a number: just before a word of to.\nC stands for a number: just after a word of to.\n"
-        "Step 1: add B to C.\nStep 2: divide A by result 1.\nStep 3: multiply result 2 by C."
-    )
-    question = "Red and blue beads are as 2 to 3. There are 40 beads in total. How many beads are blue?"
-    assert reply(prompt(question, advice=advice)).endswith("2 + 3 = 5\n40 / 5 = 8\n8 * 3 = 24\n#### 24")
-
-
 def test_the_reply_to_an_example_can_serve_as_an_example_again() -> None:
     first = "Each crate holds 12 lemons, and Omar fills 3 crates. After selling 9 lemons, how many are left?"
     lines = reply(prompt(first, solved=JARS)).splitlines()
@@ -119,66 +109,25 @@ def section(name: str, *lines: str) -> str:
     return f"## {name}\n\n" + "\n".join(f"> {line}" for line in lines) + "\n\n"
 
 
-def test_a_step_gives_the_first_equations_that_its_skill_is_for() -> None:
-    step = section("This step", "Step: multiply-1", "Description: Solve with one equation, using: multiply.")
-    assert reply(step + prompt(LEMONS, solved=JARS)) == "3 * 12 = 36"
-    whole = section("This step", "Step: all", "Description: First multiply, then subtract.")
-    assert reply(whole + prompt(LEMONS, solved=JARS)) == "3 * 12 = 36\n36 - 9 = 27"
-    other = section("This step", "Step: share", "Description: Solve with one equation, using: divide.")
-    assert reply(other + prompt(LEMONS, solved=JARS)) == "Nothing in the question asks for this part."
+def test_a_step_gives_equations_without_a_final_line() -> None:
+    step = section("This step", "Step: multiply-1", "Description: Solve with one equation.")
+    assert reply(step + prompt(LEMONS, solved=JARS)) == "3 * 12 = 36\n36 - 9 = 27"
+    assert reply(step + prompt("Who is it?")) == "It asks for nothing."
 
 
-def test_a_step_follows_the_approach_of_its_own_skill() -> None:
-    approach = "It asks: how many.\nA stands for a number: said first.\nB stands for a number: said last.\n"
-    step = section("This step", "Step: area", *f"Approach: {approach}Step 1: multiply A by B.".splitlines())
-    question = "How many square meters has a field that is 30 meters long and 17 meters wide?"
-    assert reply(step + prompt(question)) == "30 * 17 = 510"
+def test_a_tool_is_declined() -> None:
+    tool = section("Tool", "Name: left", "Description: x", "Parameters:", "- a: a rate", "Examples:")
+    assert reply(tool + prompt(LEMONS, solved=JARS)) == "none"
 
 
-def test_what_steps_came_to_backs_an_answer() -> None:
-    question = "Omar has 12 lemons and 3 crates. He gets 9 lemons. How many lemons are there?"
-    found = section("Steps so far", "Step: add", "Output: 12 + 9 = 21")
-    assert "#### " in reply(found + prompt(question, solved=JARS))
-
-
-TOOL = section("Tool", "Name: left", "Description: x", "Parameters:", "- a: a rate", "- b: a number", "Examples:")
-
-
-def test_a_tool_is_given_its_arguments_and_nothing_else() -> None:
-    assert reply(TOOL + prompt("Each crate holds 12 lemons. How many are in 3 crates?")) == '{"a": 12, "b": 3}'
-
-
-def test_a_tools_result_is_the_answer_where_no_example_fits() -> None:
-    outcome = section("Tool result", "Name: left", "Description: x", 'Arguments: {"a": 12}', "Result: 27.50")
-    assert reply(outcome + prompt(LEMONS)).endswith('left gives 27.50 for {"a": 12}.\n#### 27.5')
-
-
-def test_a_tool_with_a_problem_changes_nothing() -> None:
-    outcome = section("Tool result", "Name: left", "Description: x", "Problem: the arguments are not JSON")
-    assert reply(outcome + prompt(LEMONS, solved=JARS)) == reply(prompt(LEMONS, solved=JARS))
-
-
-def test_a_closely_fitting_example_outweighs_a_tool() -> None:
-    outcome = section("Tool result", "Name: left", "Description: x", "Arguments: {}", "Result: 5")
-    assert reply(outcome + prompt(LEMONS, solved=JARS)).endswith("#### 27")
-
-
-def test_a_principle_is_followed_where_no_example_is_there() -> None:
-    question = "A shop sells 15 lamps for 8 dollars each. The rent is 50 dollars. What is its profit?"
-    principle = section("Principles", 'When the question says "profit", multiply, then subtract.')
-    assert reply(principle + prompt(question)).endswith("15 * 8 = 120\n120 - 50 = 70\n#### 70")
-    assert reply(section("Principles", "- Read twice.") + prompt(question)) == reply(prompt(question))
-
-
-def test_the_approach_of_the_skill_is_followed() -> None:
-    approach = (
-        "It asks: how many.\nA stands for a number: near a word of total.\n"
-        "B stands for a number: just before a word of to.\nC stands for a number: just after a word of to.\n"
-        "Step 1: add B to C.\nStep 2: divide A by result 1.\nStep 3: multiply result 2 by C."
+def test_it_learns_from_examples_and_from_nothing_else() -> None:
+    told = (
+        section("Principles", 'When the question says "left", add.'),
+        section("Skill", "Instruction: Add.", "Approach: Step 1: add A to B."),
+        section("Strategy", "When: x", "How: Step 1: add A to B."),
+        section("Tool result", "Name: left", "Description: x", "Arguments: {}", "Result: 5"),
     )
-    question = "Red and blue beads are as 2 to 3. There are 40 beads in total. How many beads are blue?"
-    skill = section("Skill", "Instruction: Mind the ratio.", *f"Approach: {approach}".splitlines())
-    assert reply(skill + prompt(question)).endswith("#### 24")
+    assert reply("".join(told) + prompt(LEMONS, solved=JARS)) == reply(prompt(LEMONS, solved=JARS))
 
 
 def test_without_a_number_the_answer_is_zero() -> None:
@@ -201,10 +150,7 @@ def test_no_prompt_makes_it_raise(text: str, sums: str) -> None:
         text,
         sums,
         prompt(sums, solved=solved(text, sums, sums)),
-        prompt(text, advice=f"When: x\nHow: {sums}"),
-        section("Principles", f'- When the question says "{text}", add.', sums) + prompt(text),
-        section("Skill", f"Approach: {sums}") + section("Steps so far", f"Output: {sums}") + prompt(sums),
-        section("Tool result", f"Name: {text}", f"Result: {sums}") + prompt(sums),
+        section("Principles", text, sums) + prompt(text),
     ):
         assert "#### " in reply(odd)
     for odd in (section("Tool", f"- {text}: {sums}"), section("This step", f"Description: {text}")):
@@ -215,5 +161,5 @@ def test_a_hostile_length_is_cut_and_answered() -> None:
     many = " ".join(f"{n} boxes with {n + 1} jars each and 30% off," for n in range(3, 900))
     long = "\n".join(f"{n} * {n + 1} = {n * (n + 1)}" for n in range(3, 900))
     example = solved(many, long + "\n3 * 4 = 12", "12")
-    text = prompt(many + " How many?", solved="\n".join([example] * 3), advice=("When: x\nHow: " + many) * 20)
+    text = prompt(many + " How many?", solved="\n".join([example] * 3))
     assert "#### " in reply(text)

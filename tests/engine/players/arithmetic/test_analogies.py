@@ -2,11 +2,10 @@ from fractions import Fraction
 
 import pytest
 
-from mage_es.engine.players.arithmetic.analogies import Analogy, extend, follow, transfer
+from mage_es.engine.players.arithmetic.analogies import Analogy, extend, transfer
 from mage_es.engine.players.arithmetic.chains import bind
 from mage_es.engine.players.arithmetic.equations import Equation, find_equations
 from mage_es.engine.players.arithmetic.problems import read_problem
-from mage_es.engine.players.arithmetic.strategies import parse
 
 JARS = "Ana packs 4 boxes with 6 jars each. She gives 5 jars to a friend. How many jars are left?"
 STEPS = "4 * 6 = 24\n24 - 5 = 19"
@@ -55,18 +54,6 @@ def test_a_likely_analogy_scores_above_an_unlikely_one() -> None:
 
 def test_too_few_numbers_give_no_analogy() -> None:
     assert analogies("There is nothing to count.") == []
-
-
-def test_a_strategy_picks_the_numbers_that_it_describes() -> None:
-    strategy = parse(
-        "A stands for a number: a rate.\nB stands for a number: a count of what a rate is for.\n"
-        "C stands for a number: near a word of loss.\nStep 1: multiply A by B.\nStep 2: subtract C from result 1."
-    )
-    assert strategy is not None
-    followed = follow(
-        strategy, to=read_problem("He sells 9 figs out of 3 crates with 12 figs in every crate. The rest?")
-    )
-    assert followed is not None and followed.answer == 27
 
 
 @pytest.mark.parametrize(

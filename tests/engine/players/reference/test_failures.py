@@ -1,9 +1,6 @@
 import msgspec
 
 from mage_es.engine.briefs import FailureBrief, FailureCase
-from mage_es.engine.players.arithmetic.analogies import follow
-from mage_es.engine.players.arithmetic.problems import read_problem
-from mage_es.engine.players.arithmetic.strategies import parse
 from mage_es.engine.players.reference.failures import author_failures
 
 from .cases import CASES
@@ -31,11 +28,7 @@ def test_a_strategy_generalises_what_the_failures_share() -> None:
     assert strategy.kind == "type_strategy"
     assert "left" in strategy.recognise
     assert "multiply" in strategy.reasoning and "subtract" in strategy.reasoning
-    parsed = parse(strategy.reasoning)
-    assert parsed is not None
-    other = read_problem("There are 5 trays with 8 buns on each. 7 buns are sold. How many buns are left?")
-    followed = follow(parsed, to=other)
-    assert followed is not None and followed.answer == 33
+    assert not any(word in strategy.reasoning for word in ("jar", "vase", "24", "19"))
 
 
 def test_no_strategy_is_written_where_none_is_wanted_or_only_one_failure_is_there() -> None:

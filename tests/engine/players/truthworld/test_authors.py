@@ -10,16 +10,10 @@ import pytest
 from mage_es.engine.briefs import (
     AnyBrief,
     AuthoredPrinciple,
-    BundleOutcome,
     FailureBrief,
     FailureReply,
-    NavigatorBrief,
-    OntologyBrief,
     PrinciplesBrief,
     RefinementBrief,
-    RetrievalBrief,
-    ShownMemory,
-    SkillStanding,
     SplittingBrief,
     TypeStanding,
 )
@@ -29,34 +23,13 @@ from mage_es.engine.rules.prompt import render_guidance
 from mage_es.engine.seams.model import Request
 from mage_es.events.errors import UsageError
 
-from .cases import WORLD, failures, of_type, samples, solved
+from .cases import WORLD, failures, of_type, solved
 
 LAND = of_type("land")
 
 
 def test_every_kind_of_brief_has_an_author() -> None:
     assert set(authors.AUTHORS) == set(get_args(AnyBrief))
-
-
-def test_the_ontology_has_a_skill_for_each_way_of_asking() -> None:
-    reply = authors.author_ontology(OntologyBrief(benchmark="truthworld", task_types=samples(), skill_cap=30))
-    by_name = {skill.name: skill for skill in reply.skills}
-    kinds = {
-        kind: {t.name for t in WORLD.task_types.values() if t.kind == kind} for kind in ("land", "alliance", "court")
-    }
-    assert set(by_name[authors.READ].resolves) == kinds["land"]
-    assert set(by_name[authors.JOIN].resolves) == kinds["alliance"]
-    assert set(by_name[authors.JUDGE].resolves) == kinds["court"]
-    assert by_name[authors.JOIN].prerequisites == by_name[authors.JUDGE].prerequisites == (authors.READ,)
-
-
-def test_the_frontier_is_ordered_by_how_much_goes_wrong() -> None:
-    standings = tuple(
-        SkillStanding(skill=name, mastery=0.0, right=1, wrong=wrong, prerequisites=(), task_types=("t",))
-        for name, wrong in (("a", 1), ("b", 5))
-    )
-    reply = authors.author_navigation(NavigatorBrief(iteration=0, frontier=standings, mastered=()))
-    assert [brief.skill for brief in reply.briefs] == ["b", "a"]
 
 
 def failure_brief(cases: int, *, wants_strategy: bool = True, limit: int = 3) -> FailureBrief:
@@ -96,27 +69,6 @@ def test_principles_are_about_marks_that_no_principle_is_about_yet() -> None:
     assert len(first) == 2 and not set(first) & set(second)
     assert all(is_true(WORLD, claim) for each in (*first, *second) for claim in claims_in(each.do))
     assert all(len(each.cases) > 1 for each in first)
-
-
-@pytest.mark.parametrize(("success", "quotas"), [(True, (2, 1)), (False, (1, 2))])
-def test_a_recipe_leans_on_the_index_that_led_to_more_right_answers(success: bool, quotas: tuple[int, int]) -> None:
-    outcomes = tuple(
-        BundleOutcome(
-            question_id=str(n),
-            question="?",
-            correct=leans == success,
-            memories=tuple(
-                ShownMemory(kind=kind, question="?", similarity=0.5)
-                for kind in (("solved", "solved", "corrected") if leans else ("solved", "corrected", "strategy"))
-            ),
-        )
-        for n, leans in enumerate([True, False] * 4)
-    )
-    brief = RetrievalBrief(task_type="t", skill="s", outcomes=outcomes, solved_pool=9, corrected_pool=9, bundle=3)
-    recipe = authors.author_recipe(brief).recipe
-    assert recipe is not None
-    assert (recipe.success_quota, recipe.failure_quota) == quotas
-    assert "{question}" in recipe.query_template
 
 
 def test_a_refined_strategy_tells_the_agreed_rules_within_its_length() -> None:

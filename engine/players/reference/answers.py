@@ -9,9 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
-from mage_es.engine.briefs import AuthoredFailure, AuthoredPrinciple, Case, FailureBrief, FailureCase
+from mage_es.engine.briefs import AuthoredPrinciple, Case, FailureCase
 from mage_es.engine.players.reference.plans import read_plan
-from mage_es.engine.players.reference.solutions import type_strategy
 
 _LEAST_CASES = 3
 _MOST = Fraction(3, 4)
@@ -36,12 +35,6 @@ def answer_principles(cases: Sequence[Case], existing: Sequence[str]) -> list[Au
     sentence = f"Questions of this kind are mostly answered with: {answer}."
     support = tuple(case.question_id for case in cases if case.answer == answer)
     return [AuthoredPrinciple(do=sentence, cases=support)] if answer and sentence not in existing else []
-
-
-def answer_strategies(brief: FailureBrief) -> list[AuthoredFailure]:
-    recognise, answer = f"A question of the kind {brief.task_type}.", shared_answer(brief.cases)
-    shared = answer_principles(brief.cases, existing=())
-    return [type_strategy(brief.cases[0], recognise, each.do, answer=answer) for each in shared]
 
 
 def answer_correction(case: FailureCase) -> str:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from mage_es.engine.briefs import AuthoredFailure, FailureBrief, FailureReply
-from mage_es.engine.players.reference.answers import answer_correction, answer_strategies, is_episode
-from mage_es.engine.players.reference.generalising import common_words, share
-from mage_es.engine.players.reference.plans import plan_strategies
-from mage_es.engine.players.reference.purchases import is_shopping, purchase_correction, purchase_strategies
+from mage_es.engine.players.reference.answers import answer_correction, is_episode
+from mage_es.engine.players.reference.generalising import share
+from mage_es.engine.players.reference.purchases import purchase_correction
 from mage_es.engine.players.reference.solutions import to_plain, type_strategy, worked_cases
 
 
 def author_failures(brief: FailureBrief) -> FailureReply:
-    strategies = _shared(brief) if brief.wants_strategy else []
+    strategies = _strategies(brief) if brief.wants_strategy else []
     specific = [
         AuthoredFailure(
             question_id=case.question_id,
@@ -26,18 +25,8 @@ def author_failures(brief: FailureBrief) -> FailureReply:
     return FailureReply(memories=(*strategies, *specific[: max(0, brief.limit)]))
 
 
-def _shared(brief: FailureBrief) -> list[AuthoredFailure]:
-    if is_shopping(brief.cases):
-        return purchase_strategies(brief)
-    return _strategies(brief) or plan_strategies(brief) or answer_strategies(brief)
-
-
 def _strategies(brief: FailureBrief) -> list[AuthoredFailure]:
     pairs = worked_cases(brief.cases)
     found = share([worked for _, worked in pairs])
-    if found is None:
-        return []
-    words = common_words([pairs[at][1] for at in found.members])
-    return [
-        type_strategy(pairs[found.members[0]][0], f"The question has the words: {', '.join(words)}.", found.strategy)
-    ]
+    recognise = f"A question of the kind {brief.task_type}."
+    return [type_strategy(pairs[found.members[0]][0], recognise, found.strategy)] if found else []

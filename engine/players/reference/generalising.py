@@ -7,15 +7,10 @@ from typing import NamedTuple
 
 from mage_es.engine.players.arithmetic.analogies import transfer
 from mage_es.engine.players.arithmetic.chains import Operand
-from mage_es.engine.players.arithmetic.cues import CLASSES, FUNCTION_WORDS
-from mage_es.engine.players.arithmetic.words import stem
 from mage_es.engine.players.reference.solutions import Worked
 from mage_es.engine.players.reference.strategies import MOST_ROLES, is_sayable, print_strategy, split_steps
 
 _LEAST_CASES = 2
-_MOST_WORDS = 6
-_TELLING = frozenset({"rest", "total", "each", "more", "less", "times", "share", "than"})
-"""Classes of function words that distinguish kinds of questions."""
 _FEATURES_PER_ROLE = 6
 
 
@@ -68,15 +63,3 @@ def _most_telling(features: dict[str, float], roles: Sequence[dict[str, float]])
         return (-features[name] / sum(name in role for role in roles), name)
 
     return sorted(features, key=rank)[:_FEATURES_PER_ROLE]
-
-
-def is_telling(word: str) -> bool:
-    return word not in FUNCTION_WORDS or not _TELLING.isdisjoint(CLASSES.get(stem(word), ()))
-
-
-def common_words(works: Sequence[Worked]) -> tuple[str, ...]:
-    """In alphabetical order; only the distinctive ones if there are any."""
-    texts = [{token.text for token in worked.problem.tokens if token.kind == "word"} for worked in works]
-    shared = set.intersection(*texts) if texts else set()
-    telling = {word for word in shared if is_telling(word)} or shared
-    return tuple(sorted(sorted(telling, key=lambda word: (-len(word), word))[:_MOST_WORDS]))

@@ -7,23 +7,17 @@ from shorter plans to longer ones that contain most of their lines, so there is 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from statistics import median_low
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from mage_es.engine.briefs import AuthoredFailure, AuthoredPrinciple, AuthoredSkill, Case, FailureBrief, TaskTypeSample
-from mage_es.engine.players.reference.generalising import is_telling
-from mage_es.engine.players.reference.solutions import type_strategy
+from mage_es.engine.briefs import AuthoredPrinciple, AuthoredSkill, Case, TaskTypeSample
 
 _LINE = re.compile(r"([a-z][^:=]*): ([^=]+)")
-_WORD = re.compile(r"[a-z]+")
 _CONTAINED = Fraction(3, 5)
 """A task type builds on another if it has at least this share of the other's lines."""
 _MOST_PREREQUISITES = 3
-_MOST_WORDS = 6
-_LEAST_CASES = 2
 
 
 class Containing(Protocol):
@@ -79,23 +73,6 @@ def plan_skills(types: Sequence[PlannedType]) -> list[AuthoredSkill]:
         )
         for planned in types
     ]
-
-
-def shared_steps(cases: Sequence[Case]) -> str:
-    plans = [read_plan(case.solution) for case in cases]
-    counts = Counter(line for plan in plans for line in set(plan))
-    shared = dict.fromkeys(line for plan in plans for line in plan if counts[line] >= _LEAST_CASES)
-    return "\n".join(f"{number}. {line}" for number, line in enumerate(shared, start=1))
-
-
-def plan_strategies(brief: FailureBrief) -> list[AuthoredFailure]:
-    steps = shared_steps(brief.cases)
-    if not steps:
-        return []
-    spoken = [frozenset(_WORD.findall(case.question.lower())) for case in brief.cases if read_plan(case.solution)]
-    words = sorted(word for word in frozenset.intersection(*spoken) if is_telling(word))[:_MOST_WORDS]
-    first = next(case for case in brief.cases if read_plan(case.solution))
-    return [type_strategy(first, f"A task of the kind {brief.task_type}, with the words: {', '.join(words)}.", steps)]
 
 
 def plan_principles(cases: Sequence[Case], existing: Sequence[str]) -> list[AuthoredPrinciple]:

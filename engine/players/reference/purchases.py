@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from mage_es.engine.briefs import AuthoredFailure, AuthoredPrinciple, Case, FailureBrief, FailureCase
-from mage_es.engine.players.reference.solutions import type_strategy
+from mage_es.engine.briefs import AuthoredPrinciple, Case, FailureCase
 
 _LINE = re.compile(r"(search|click)\[(.*?)\](?:: (.*))?")
 _BUY, _NEXT = "buy now", "next >"
@@ -60,22 +59,8 @@ def purchase_correction(case: FailureCase) -> str:
     return "\n".join([*_said(right, wrong), "This buys all that is asked for:", case.solution.strip()])
 
 
-def purchase_strategies(brief: FailureBrief) -> list[AuthoredFailure]:
-    advice = purchase_advice(brief.cases)
-    if not advice:
-        return []
-    first = next(case for case in brief.cases if read_purchase(case.solution) is not None)
-    recognise = f"An instruction of the kind {brief.task_type} that says what to find, with options and a price."
-    return [type_strategy(first, recognise, "\n".join(f"{at}. {text}" for at, text in enumerate(advice, start=1)))]
-
-
 def purchase_principles(cases: Sequence[Case], existing: Sequence[str]) -> list[AuthoredPrinciple]:
-    advice = purchase_advice(cases)
-    return [AuthoredPrinciple(do=text, cases=tuple(advice[text])) for text in advice if text not in existing]
-
-
-def purchase_advice(cases: Sequence[Case]) -> dict[str, list[str]]:
-    """Return a sentence for each fault that at least two failures share, the most frequent first, with their ids.
+    """Return a sentence for each fault that at least two failures share, the most frequent first.
 
     [section 3.3, failure memories of WebShop] It names no product.
     """
@@ -87,7 +72,11 @@ def purchase_advice(cases: Sequence[Case]) -> dict[str, list[str]]:
                 faults.setdefault(fault, []).append(case.question_id)
     shared = [fault for fault in faults if len(faults[fault]) >= _LEAST_CASES]
     order = sorted(shared, key=lambda fault: (-len(faults[fault]), list(_ADVICE).index(fault)))
-    return {_ADVICE[fault]: faults[fault] for fault in order}
+    return [
+        AuthoredPrinciple(do=_ADVICE[fault], cases=tuple(faults[fault]))
+        for fault in order
+        if _ADVICE[fault] not in existing
+    ]
 
 
 def is_shopping(cases: Sequence[Case]) -> bool:

@@ -48,11 +48,11 @@ def worked_cases(cases: Iterable[C]) -> list[tuple[C, Worked]]:
     return found
 
 
-def type_strategy(case: Case, recognise: str, reasoning: str, *, answer: str = "") -> AuthoredFailure:
+def type_strategy(case: Case, recognise: str, reasoning: str) -> AuthoredFailure:
     return AuthoredFailure(
         question_id=case.question_id,
         kind="type_strategy",
         recognise=recognise,
         reasoning=reasoning,
-        answer=answer or case.answer,
+        answer=case.answer,
     )

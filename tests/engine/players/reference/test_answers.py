@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.briefs import FailureBrief, FailureCase, SolvedCase
+from mage_es.engine.briefs import FailureCase, SolvedCase
 from mage_es.engine.players.reference.answers import (
     answer_correction,
     answer_principles,
-    answer_strategies,
     is_episode,
     shared_answer,
 )
@@ -59,15 +58,6 @@ def test_an_episode_is_no_question_with_an_answer() -> None:
     episode = failed("No", reasoning="go north: you see sand\ntake sand: you have sand")
     assert is_episode(episode) and not is_episode(failed("No")) and not is_episode(solved("No"))
     assert shared_answer([failed("No"), failed("No"), failed("No"), episode]) == ""
-
-
-def test_a_strategy_says_it_for_the_task_type() -> None:
-    brief = FailureBrief(task_type="offset", skill="s", cases=(failed("No"),) * 3, wants_strategy=True, limit=3)
-    (strategy,) = answer_strategies(brief)
-    assert (strategy.kind, strategy.recognise) == ("type_strategy", "A question of the kind offset.")
-    assert (strategy.reasoning, strategy.answer, strategy.question_id) == (SAID, "No", "q-No")
-    few = FailureBrief(task_type="offset", skill="s", cases=(failed("No"),), wants_strategy=True, limit=3)
-    assert answer_strategies(few) == []
 
 
 def test_a_correction_names_what_was_wrong_where_there_was_an_answer() -> None:

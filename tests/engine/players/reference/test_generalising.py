@@ -1,4 +1,4 @@
-from mage_es.engine.players.reference.generalising import common_words, share
+from mage_es.engine.players.reference.generalising import share
 from mage_es.engine.players.reference.solutions import Worked, work_out
 
 from .cases import CASES
@@ -21,7 +21,3 @@ def test_the_recipe_that_most_questions_share_is_found_with_its_members() -> Non
 def test_one_question_alone_gives_no_recipe() -> None:
     assert share(works()[:1]) is None
     assert share([]) is None
-
-
-def test_common_words_are_those_of_every_question() -> None:
-    assert common_words(works()) == ("left",)

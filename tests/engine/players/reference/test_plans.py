@@ -9,14 +9,12 @@ from mage_es.engine.briefs import (
     FailureCase,
     OntologyBrief,
     PrinciplesBrief,
-    RefinementBrief,
     TaskTypeSample,
 )
 from mage_es.engine.players.reference.failures import author_failures
 from mage_es.engine.players.reference.ontology import author_ontology
-from mage_es.engine.players.reference.plans import plan_principles, planned_types, read_plan, shared_steps
+from mage_es.engine.players.reference.plans import plan_principles, planned_types, read_plan
 from mage_es.engine.players.reference.principles import author_principles
-from mage_es.engine.players.reference.refinement import author_refinement
 
 SAND, FORGE, SAW = "collect sand: You collect sand.", "build forge: You build the forge.", "make saw: You make the saw."
 IRON = "collect iron: You collect iron with the saw."
@@ -78,19 +76,6 @@ def test_a_failure_is_corrected_by_the_plan_word_for_word() -> None:
     assert [(m.kind, m.reasoning) for m in reply.memories] == [("specific", f"{SAND}\n{FORGE}")]
 
 
-def test_what_two_plans_share_becomes_a_strategy_in_order() -> None:
-    reply = author_failures(brief(case("q1", SAND, IRON, FORGE, SAW), case("q2", FORGE, SAND)))
-    strategy = reply.memories[0]
-    assert strategy.kind == "type_strategy" and strategy.reasoning == f"1. {SAND}\n2. {FORGE}"
-    assert "north" in strategy.recognise and strategy.question_id == "q1"
-
-
-def test_plans_that_share_nothing_have_no_strategy() -> None:
-    assert shared_steps([case("q1", SAND), case("q2", IRON)]) == ""
-    reply = author_failures(brief(case("q1", SAND), case("q2", IRON)))
-    assert {memory.kind for memory in reply.memories} == {"specific"}
-
-
 def test_principles_are_the_commonest_lines_that_are_not_there_yet() -> None:
     cases = (case("q1", SAND, FORGE, SAW), case("q2", SAND, SAW), case("q3", SAND, FORGE, IRON))
     first = AuthoredPrinciple(do="`collect sand`: You collect sand.", cases=("q1", "q2", "q3"))
@@ -101,17 +86,3 @@ def test_principles_are_the_commonest_lines_that_are_not_there_yet() -> None:
         AuthoredPrinciple(do="`build forge`: You build the forge.", cases=("q1", "q3")),
         AuthoredPrinciple(do="`make saw`: You make the saw.", cases=("q1", "q2")),
     )
-
-
-def test_refinement_puts_the_shared_steps_into_the_strategy() -> None:
-    wanted = RefinementBrief(
-        skill="s",
-        description="",
-        task_type="t",
-        prompt_template="",
-        strategy="",
-        cases=(case("q1", SAND), case("q2", SAND)),
-        solved=(),
-        length=900,
-    )
-    assert author_refinement(wanted).strategy == f"1. {SAND}"

@@ -1,6 +1,6 @@
 import msgspec
 
-from mage_es.engine.briefs import AuthoredPrinciple, PrinciplesBrief, SolvedCase
+from mage_es.engine.briefs import AuthoredPrinciple, PrinciplesBrief
 from mage_es.engine.players.reference.principles import author_principles
 
 from .cases import CASES
@@ -16,8 +16,8 @@ def written(*existing: str, limit: int = 9) -> tuple[str, ...]:
     return tuple(each.do for each in author_principles(brief).principles)
 
 
-def test_the_words_and_the_operations_that_questions_share_become_a_sentence() -> None:
-    assert written() == ('When the question says "left", multiply, then subtract.',)
+def test_the_operations_that_questions_share_become_a_sentence() -> None:
+    assert written() == ("Carry the operations out in this order: multiply, then subtract.",)
 
 
 def test_what_exists_is_not_written_again_and_the_limit_holds() -> None:
@@ -26,19 +26,7 @@ def test_what_exists_is_not_written_again_and_the_limit_holds() -> None:
     assert written(limit=0) == ()
 
 
-def test_a_word_that_questions_with_other_operations_say_tells_nothing() -> None:
-    other = SolvedCase(
-        question_id="q9",
-        question="A jar holds 3 figs and another jar 4. How many figs are left in both?",
-        context="",
-        answer="7",
-        solution="Both: 3 + 4 = 7\n#### 7",
-    )
-    brief = PrinciplesBrief(task_type="t", skill="s", cases=CASES, existing=(), limit=9, solved=(other,))
-    assert not any('"left"' in principle.do for principle in author_principles(brief).principles)
-
-
-def test_where_no_word_tells_the_operations_their_order_is_said() -> None:
+def test_a_sentence_names_its_cases_of_which_there_are_two_at_least() -> None:
     alike = tuple(msgspec.structs.replace(CASES[0], question_id=name, question=asked) for name, asked in UNLIKE.items())
     brief = PrinciplesBrief(task_type="t", skill="s", cases=alike, limit=9)
     sentence = "Carry the operations out in this order: multiply, then subtract."

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 
-from mage_es.engine.briefs import FailureBrief, FailureCase, PrinciplesBrief, RefinementBrief
+from mage_es.engine.briefs import FailureBrief, FailureCase, PrinciplesBrief
 from mage_es.engine.players.reference.failures import author_failures
 from mage_es.engine.players.reference.principles import author_principles
-from mage_es.engine.players.reference.purchases import Purchase, purchase_advice, read_purchase
-from mage_es.engine.players.reference.refinement import author_refinement
+from mage_es.engine.players.reference.purchases import Purchase, read_purchase
 
 RIGHT = """\
 search[shirts with color: red]: Page 1 (Total results: 3)
@@ -38,9 +36,9 @@ def case(wrong: str, number: int = 1) -> FailureCase:
     )
 
 
-def failures(*wrong: str, wants_strategy: bool = False) -> FailureBrief:
+def failures(*wrong: str) -> FailureBrief:
     cases = tuple(case(text, number) for number, text in enumerate(wrong))
-    return FailureBrief(task_type="t", skill="s", cases=cases, wants_strategy=wants_strategy, limit=3)
+    return FailureBrief(task_type="t", skill="s", cases=cases, wants_strategy=False, limit=3)
 
 
 def test_an_account_is_read_as_searches_a_product_and_options() -> None:
@@ -68,31 +66,20 @@ def test_a_correction_says_what_was_not_clicked_and_what_else_was_bought_before_
     assert all(memory.reasoning.endswith("click[buy now]: Your score: 1") for memory in (first, second, third))
 
 
+def advice(*cases: FailureCase, existing: tuple[str, ...] = (), limit: int = 9) -> list[str]:
+    brief = PrinciplesBrief(task_type="t", skill="s", cases=cases, existing=existing, limit=limit)
+    return [each.do for each in author_principles(brief).principles]
+
+
 @pytest.mark.paper("section 3.3, failure memories of WebShop")
-def test_a_strategy_advises_against_what_at_least_two_failures_share_and_names_no_product() -> None:
-    strategy = author_failures(failures(UNCHOSEN, UNCHOSEN, OTHER, wants_strategy=True)).memories[0]
-    assert strategy.kind == "type_strategy"
-    assert strategy.reasoning == "1. Click every option that the instruction names before you buy."
-    assert "B0" not in strategy.reasoning.upper() and "b0" not in strategy.recognise
-    assert not any(memory.kind == "type_strategy" for memory in author_failures(failures(UNCHOSEN, UNBOUGHT)).memories)
+def test_a_principle_advises_against_what_at_least_two_failures_share_and_names_no_product() -> None:
+    said = advice(case(UNCHOSEN), case(UNCHOSEN, 2), case(OTHER, 3))
+    assert said == ["Click every option that the instruction names before you buy."]
+    assert advice(case(UNCHOSEN), case(UNBOUGHT)) == []
 
 
-def test_advice_comes_by_how_many_failures_need_it() -> None:
+def test_advice_comes_by_how_many_failures_need_it_and_once() -> None:
     cases = [case(OTHER), case(OTHER), case(UNCHOSEN), case(UNBOUGHT), case(UNBOUGHT)]
-    assert [sentence.split()[0] for sentence in purchase_advice(cases)] == ["Click", "Go", "Search", "Buy"]
-
-
-def test_principles_and_prompts_carry_the_same_advice_once() -> None:
-    cases = (case(OTHER), case(OTHER, 2))
-    brief = PrinciplesBrief(task_type="t", skill="s", cases=cases, existing=(), limit=2)
-    first = author_principles(brief).principles
-    assert len(first) == 2
-    rest = author_principles(msgspec.structs.replace(brief, existing=tuple(each.do for each in first))).principles
-    assert len(rest) == 1 and not set(rest) & set(first)
-    refined = author_refinement(
-        RefinementBrief(
-            skill="s", description="", task_type="t", prompt_template="", strategy="", cases=cases, solved=(),
-            length=2000,
-        )
-    )  # fmt: skip
-    assert refined.strategy == " ".join(each.do for each in (*first, *rest)) and refined.prompt_template == ""
+    said = advice(*cases)
+    assert [sentence.split()[0] for sentence in said] == ["Click", "Go", "Search", "Buy"]
+    assert advice(*cases, existing=tuple(said[:2])) == said[2:] and advice(*cases, limit=1) == said[:1]

@@ -35,23 +35,6 @@ def test_the_quotas_are_those_whose_bundles_were_right_most_often() -> None:
     assert problem_of(recipe, bundle=3) == ""
 
 
-def test_the_least_cosine_lies_where_wrong_answers_had_their_bundles() -> None:
-    recipe = written(*GOOD)
-    assert recipe is not None and recipe.least_similarity == 0.3
-
-
-def test_where_right_answers_had_bundles_no_nearer_every_cosine_will_do() -> None:
-    recipe = written(*GOOD, outcome(2, 1, 0.1, correct=True))
-    assert recipe is not None and recipe.least_similarity == 0.0
-
-
-def test_the_query_adds_words_that_the_failures_share() -> None:
-    recipe = written(*GOOD)
-    assert recipe is not None
-    assert recipe.query_template.startswith("{question} ")
-    assert "left" in recipe.query_template.split()
-
-
 def test_too_few_bundles_are_no_reason_for_a_recipe() -> None:
     assert written(*GOOD[:2]) is None
     assert written(*[outcome(0, 0, 0.0, correct=False)] * 9) is None

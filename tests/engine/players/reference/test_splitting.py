@@ -45,15 +45,9 @@ def test_a_skill_of_several_task_types_is_split_by_them_the_worst_first() -> Non
     assert "Step 1: multiply" in reply.children[1].strategy
 
 
-def test_a_skill_of_one_task_type_is_split_by_operations_into_parts_that_resolve_nothing() -> None:
-    reply = author_split(brief(standing("t", *LESS, *MORE)))
-    assert [child.name for child in reply.children] == ["s-by-add", "s-by-multiply-subtract"]
-    assert all(child.resolves == () for child in reply.children)
-
-
-def test_what_is_split_into_parts_already_or_shows_one_pattern_only_stays_whole() -> None:
-    mixed = standing("t", *LESS, *MORE)
-    for whole in (brief(mixed, parts=("s-by-add",)), brief(standing("t", *LESS)), brief(mixed, limit=1), brief()):
+def test_what_resolves_one_task_type_or_was_split_by_them_stays_whole() -> None:
+    two = standing("t", *LESS), standing("u", *MORE)
+    for whole in (brief(two[0]), brief(*two, skills=("s", "s-t")), brief(*two, limit=1), brief()):
         reply = author_split(whole)
         assert reply.children == ()
         assert reply.reason

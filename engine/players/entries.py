@@ -15,7 +15,7 @@ def _part(place: str) -> Any:
 
 _PRIVATE = BenchmarkFamily(
     lambda name: _part("private.benchmark:recorded")(name),
-    lambda name, seed: _part("private.benchmark:opened")(name, seed),
+    lambda name, seed: _part("private.benchmark:PrivateSet")(name, seed),
 )
 BENCHMARKS: Mapping[str, BenchmarkEntry | BenchmarkFamily] = {
     **{f"private-{kind}": _PRIVATE for kind in ("codes", "composition", "drift", "labels", "pairs", "units")},

@@ -154,7 +154,7 @@ def _share(text: str) -> float:
 
 def streamed(folder: Path, seed: int, kind: Hostility, *, is_named: bool = True) -> list[Answered]:
     """Return the answers of a stream, from the second day on; if it `is_named` each task says whose it is."""
-    rule = LabelRule(Dice(f"hostile/{seed}"), KIND.levels[1])
+    rule = LabelRule(Dice(f"hostile/{seed}"), KIND.level(2))
     *asked, last = tickets(rule, seed, kind, DAYS * DAY + 1)
     learner = Nearest(rule.labels, {each.text: each.right for each in (*asked, last)})
     evil = {each.text for each in asked if each.is_evil}

@@ -55,7 +55,7 @@ class Desk:
     """A served run and what answers for it: the nearest case's answer."""
 
     def __init__(self, folder: Path, seed: int, *, own: int = OWN, asked: int = ASKED, anchors: int = ANCHORS) -> None:
-        rule = LabelRule(Dice(f"hostile/{seed}"), KIND.levels[1])
+        rule = LabelRule(Dice(f"hostile/{seed}"), KIND.level(2))
         learned, self.asked = (found := tickets(rule, seed, Hostility(poisoned=0.2), own + asked))[:own], found[own:]
         self.learner = Nearest(rule.labels, {each.text: each.right for each in found})
         self.models = Models(execution=self.learner, guidance=open_model("builtin/reference", "guidance"))

@@ -24,10 +24,6 @@ class Reckoning(NamedTuple):
     line: int
     answer: str
 
-    @property
-    def is_standing(self) -> bool:
-        return not self.answer.isdigit()
-
 
 def read_solution(case: Case) -> Reckoning | None:
     steps = _LINE.findall(case.solution)

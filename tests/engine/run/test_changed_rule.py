@@ -25,7 +25,7 @@ from tests.bench.hostile import Hostility, Nearest, Ticket, tickets
 from tests.engine.forgery import forged
 
 DAY = 40
-RULE = LabelRule(Dice("hostile/2"), KIND.levels[1])
+RULE = LabelRule(Dice("hostile/2"), KIND.level(2))
 NAME = TaskSpec("tickets", "choice", labels=RULE.labels).name
 CONFIG = Config(benchmark=NAME, seed=1, iterations=1, pool=DAY, held_out=1, failure_memories=False)
 *TICKETS, LAST = tickets(RULE, 2, Hostility(), 5 * DAY + 1)

@@ -20,7 +20,7 @@ from mage_es.engine.upkeep.memory import memory
 from mage_es.engine.verbs.evolve import evolve
 from tests.bench.hostile import Hostility, Nearest, Ticket, tickets
 
-RULE = LabelRule(Dice("hostile/2"), KIND.levels[1])
+RULE = LabelRule(Dice("hostile/2"), KIND.level(2))
 *LEARNED, LAST = tickets(RULE, 2, Hostility(poisoned=0.2), 221)
 LEARNED, ASKED = LEARNED[:200], LEARNED[200:]
 EVIL = "evil-0"

@@ -66,10 +66,6 @@ class PrivateSet(Generated):
         return self._scorer.verdict(question, reply)
 
 
-def opened(name: str, seed: int) -> PrivateSet:
-    return PrivateSet(name, seed)
-
-
 def recorded(name: str) -> str:
     """Return the name of a set with all its options. Raises `UsageError` for options that it cannot have."""
     base, _, query = name.partition("?")
@@ -79,14 +75,14 @@ def recorded(name: str) -> str:
         given = dict(parse_qsl(query, strict_parsing=bool(query)))
     except ValueError:
         raise UsageError(f"{name!r} is not of the form {base}?option=value&option=value.") from None
-    ranges = {"difficulty": range(1, len(kind.levels) + 1), **kind.ranges}
+    ranges = {"difficulty": range(1, 4), **{option: each.allowed for option, each in kind.options.items()}}
     for option, value in given.items():
         if option not in ranges:
             raise UsageError(f"{base} has no option {option!r}.{nearest(option, list(ranges))}")
         if value not in map(str, ranges[option]):
             raise UsageError(f"{base}: {option} is {ranges[option][0]} to {ranges[option][-1]}, and not {value!r}.")
-    level = kind.levels[int(given.get("difficulty", 1)) - 1]
-    return f"{base}?" + "&".join(f"{option}={given.get(option, level[option])}" for option in kind.ranges)
+    level = kind.level(int(given.get("difficulty", 1)))
+    return f"{base}?" + "&".join(f"{option}={given.get(option, value)}" for option, value in level.items())
 
 
 @lru_cache(maxsize=64)

@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 from mage_es.engine.benchmarks.tasks.scorers import Scorer
-from mage_es.engine.players.worlds.private.kind import Options, Posed, SetKind
+from mage_es.engine.players.worlds.private.kind import Options, Posed, SetKind, SetOption
 from mage_es.engine.players.worlds.private.wording import (
     GOODS,
     TOWNS,
-    WORDINGS,
     circumstances,
     coined,
     several,
@@ -81,12 +80,4 @@ def _verdict(question: Question, reply: str) -> Verdict:
     return Verdict(answer=answer, score=float(answer == question.gold), strict=False)
 
 
-KIND = SetKind(
-    CodeRule,
-    (
-        {"fields": 2, "wordings": 1, "asides": 0},
-        {"fields": 3, "wordings": 6, "asides": 0},
-        {"fields": 4, "wordings": 6, "asides": 1},
-    ),
-    {"fields": range(2, 5), "wordings": range(1, WORDINGS + 1), "asides": range(5)},
-)
+KIND = SetKind(CodeRule, {"fields": SetOption(range(2, 5), (2, 3, 4))})

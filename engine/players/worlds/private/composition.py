@@ -7,8 +7,8 @@ So each held-out answer follows from two rules that can be learned, and not from
 from __future__ import annotations
 
 from mage_es.engine.benchmarks.tasks.scorers import scorer_of
-from mage_es.engine.players.worlds.private.kind import Options, Posed, SetKind
-from mage_es.engine.players.worlds.private.wording import TEAMS, WORDINGS, circumstances, coined, several, with_asides
+from mage_es.engine.players.worlds.private.kind import Options, Posed, SetKind, SetOption
+from mage_es.engine.players.worlds.private.wording import TEAMS, circumstances, coined, several, with_asides
 from mage_es.engine.players.worlds.wordmath.dice import Dice
 from mage_es.engine.seams.benchmark import Split
 
@@ -62,11 +62,6 @@ class CompositionRule:
 
 KIND = SetKind(
     CompositionRule,
-    (
-        {"depots": 4, "products": 1, "wordings": 1, "asides": 0},
-        {"depots": 6, "products": 1, "wordings": 6, "asides": 0},
-        {"depots": 6, "products": 2, "wordings": 6, "asides": 1},
-    ),
-    {"depots": range(2, 9), "products": range(1, 4), "wordings": range(1, WORDINGS + 1), "asides": range(5)},
+    {"depots": SetOption(range(2, 9), (4, 6, 6)), "products": SetOption(range(1, 4), (1, 1, 2))},
     is_type_asked=True,
 )

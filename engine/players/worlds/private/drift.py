@@ -3,8 +3,7 @@ states its day, so each has one right answer, whenever it is asked."""
 
 from __future__ import annotations
 
-from mage_es.engine.players.worlds.private import labels
-from mage_es.engine.players.worlds.private.kind import Options, Posed, SetKind
+from mage_es.engine.players.worlds.private.kind import Options, Posed, SetKind, SetOption
 from mage_es.engine.players.worlds.private.labels import LabelRule
 from mage_es.engine.players.worlds.wordmath.dice import Dice
 from mage_es.engine.seams.benchmark import Split
@@ -37,12 +36,4 @@ class DriftRule(LabelRule):
         return Posed(text, self.team_on(product, day), phase=self.phase(day), time=day)
 
 
-KIND = SetKind(
-    DriftRule,
-    (
-        {"labels": 4, "changes": 1, "wordings": 1, "asides": 0},
-        {"labels": 6, "changes": 1, "wordings": 6, "asides": 0},
-        {"labels": 6, "changes": 2, "wordings": 6, "asides": 1},
-    ),
-    {"labels": range(4, 13), "changes": range(1, 4), "wordings": labels.KIND.ranges["wordings"], "asides": range(5)},
-)
+KIND = SetKind(DriftRule, {"labels": SetOption(range(4, 13), (4, 6, 6)), "changes": SetOption(range(1, 4), (1, 1, 2))})

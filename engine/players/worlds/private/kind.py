@@ -36,11 +36,31 @@ class PrivateRule(Protocol):
     def ask(self, dice: Dice, split: Split) -> Posed: ...
 
 
+WORDINGS = 6
+"""In how many ways each set says what it says."""
+
+
+class SetOption(NamedTuple):
+    """What an option may be, and what it is at difficulty 1, 2 and 3."""
+
+    allowed: range
+    levels: tuple[int, int, int]
+
+
 class SetKind(NamedTuple):
-    """A kind of task set: `levels` are its options at difficulty 1, 2 and 3, `ranges` what each may be."""
+    """A kind of task set: its rule and its own options. All have `wordings`, and `asides` (sentences of no matter)."""
 
     rule: Callable[[Dice, Options], PrivateRule]
-    levels: tuple[Options, Options, Options]
-    ranges: Mapping[str, range]
+    own: Mapping[str, SetOption]
+    most_asides: int = 1
+    """At difficulty 3."""
     is_type_asked: bool = False
     """Whether a question's text says what it asks for (`Traits`)."""
+
+    @property
+    def options(self) -> Mapping[str, SetOption]:
+        wordings = SetOption(range(1, WORDINGS + 1), (1, WORDINGS, WORDINGS))
+        return {**self.own, "wordings": wordings, "asides": SetOption(range(5), (0, 0, self.most_asides))}
+
+    def level(self, difficulty: int) -> Options:
+        return {name: option.levels[difficulty - 1] for name, option in self.options.items()}

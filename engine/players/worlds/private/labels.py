@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mage_es.engine.benchmarks.tasks.scorers import scorer_of
-from mage_es.engine.players.worlds.private.kind import Options, Posed, SetKind
-from mage_es.engine.players.worlds.private.wording import TEAMS, TROUBLES, WORDINGS, coined, letter, several
+from mage_es.engine.players.worlds.private.kind import Options, Posed, SetKind, SetOption
+from mage_es.engine.players.worlds.private.wording import TEAMS, TROUBLES, coined, letter, several
 from mage_es.engine.players.worlds.wordmath.dice import Dice
 from mage_es.engine.seams.benchmark import Split
 
@@ -27,12 +27,4 @@ class LabelRule:
         return letter(dice, self._options, product, dice.below(len(TROUBLES)), self.products)
 
 
-KIND = SetKind(
-    LabelRule,
-    (
-        {"labels": 6, "products": 1, "wordings": 1, "asides": 0},
-        {"labels": 6, "products": 1, "wordings": 6, "asides": 0},
-        {"labels": 8, "products": 2, "wordings": 6, "asides": 1},
-    ),
-    {"labels": range(2, 13), "products": range(1, 4), "wordings": range(1, WORDINGS + 1), "asides": range(5)},
-)
+KIND = SetKind(LabelRule, {"labels": SetOption(range(2, 13), (6, 6, 8)), "products": SetOption(range(1, 4), (1, 1, 2))})

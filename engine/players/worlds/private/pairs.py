@@ -6,8 +6,8 @@ Each team takes every product with one of its troubles and every trouble with on
 from __future__ import annotations
 
 from mage_es.engine.benchmarks.tasks.scorers import scorer_of
-from mage_es.engine.players.worlds.private.kind import Options, Posed, SetKind
-from mage_es.engine.players.worlds.private.wording import TEAMS, TROUBLES, WORDINGS, coined, letter, several
+from mage_es.engine.players.worlds.private.kind import Options, Posed, SetKind, SetOption
+from mage_es.engine.players.worlds.private.wording import TEAMS, TROUBLES, coined, letter, several
 from mage_es.engine.players.worlds.wordmath.dice import Dice
 from mage_es.engine.seams.benchmark import Split
 
@@ -32,12 +32,4 @@ class PairRule:
         return Posed(letter(dice, self._options, product, trouble, self.products), self.team[product, trouble])
 
 
-KIND = SetKind(
-    PairRule,
-    (
-        {"labels": 3, "wordings": 1, "asides": 0},
-        {"labels": 4, "wordings": 6, "asides": 0},
-        {"labels": 6, "wordings": 6, "asides": 2},
-    ),
-    {"labels": range(2, len(TROUBLES) + 1), "wordings": range(1, WORDINGS + 1), "asides": range(5)},
-)
+KIND = SetKind(PairRule, {"labels": SetOption(range(2, len(TROUBLES) + 1), (3, 4, 6))}, most_asides=2)

@@ -6,8 +6,8 @@ The cases come with a worked solution, which states the parts of the rule that i
 from __future__ import annotations
 
 from mage_es.engine.benchmarks.tasks.scorers import SCORERS
-from mage_es.engine.players.worlds.private.kind import Options, Posed, SetKind
-from mage_es.engine.players.worlds.private.wording import GOODS, WORDINGS, circumstances, coined, several, with_asides
+from mage_es.engine.players.worlds.private.kind import Options, Posed, SetKind, SetOption
+from mage_es.engine.players.worlds.private.wording import GOODS, circumstances, coined, several, with_asides
 from mage_es.engine.players.worlds.wordmath.dice import Dice
 from mage_es.engine.seams.benchmark import Split
 
@@ -71,12 +71,4 @@ class UnitRule:
         return lines, fee
 
 
-KIND = SetKind(
-    UnitRule,
-    (
-        {"steps": 1, "wordings": 1, "asides": 0},
-        {"steps": 2, "wordings": 6, "asides": 0},
-        {"steps": 4, "wordings": 6, "asides": 1},
-    ),
-    {"steps": range(1, 5), "wordings": range(1, WORDINGS + 1), "asides": range(5)},
-)
+KIND = SetKind(UnitRule, {"steps": SetOption(range(1, 5), (1, 2, 4))})

@@ -26,7 +26,6 @@ TROUBLES: tuple[tuple[str, ...], ...] = (
     ("arrived damaged", "has a dent", "was cracked in its box", "has a bent case", "came in bits", "is scratched"),
 )  # fmt: skip
 """Each trouble in its wordings."""
-WORDINGS = 6
 _PEOPLE = (
     *("Mara", "Jonas", "Ines", "Tariq", "Lena", "Paulo", "Aiko", "Bruno", "Celia", "Dmitri", "Esther", "Farid"),
     *("Greta", "Hugo", "Irma", "Jamal", "Keiko", "Luca", "Miriam", "Nadia", "Oskar", "Petra", "Rafael", "Selma"),

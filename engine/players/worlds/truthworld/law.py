@@ -52,12 +52,6 @@ def route_effect(task_type: LandType, route: str, law: Law = LAW) -> float:
     return law.favour if route == task_type.favoured else 0.0
 
 
-def route_as_seen(route: str, *, has_principles: bool) -> str:
-    if route in ("cot", "cot_principles"):
-        return "cot_principles" if has_principles else "cot"
-    return route
-
-
 def claims_effect(world: HiddenWorld, marks: Collection[str], informed: Informed, law: Law = LAW) -> float:
     total = 0.0
     for claim in sorted(informed.shown | informed.told):

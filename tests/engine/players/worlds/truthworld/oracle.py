@@ -21,7 +21,6 @@ from mage_es.engine.players.worlds.truthworld.law import (
     claims_effect,
     draw,
     probability,
-    route_as_seen,
     route_effect,
 )
 from mage_es.engine.players.worlds.truthworld.puzzles import Puzzle, read_puzzle
@@ -84,8 +83,10 @@ class Oracle:
             strategy: The skill's strategy, where the prompt has one.
         """
         memories = list(bundle)
-        seen = route_as_seen(route, has_principles=any(memory.outcome == "principle" for memory in memories))
-        return probability(self.world, self._puzzle(question), informed(memories, strategy), route=seen, law=self._law)
+        if route in ("cot", "cot_principles"):  # which of them it was shows in the prompt alone
+            has_principles = any(memory.outcome == "principle" for memory in memories)
+            route = "cot_principles" if has_principles else "cot"
+        return probability(self.world, self._puzzle(question), informed(memories, strategy), route=route, law=self._law)
 
     def answers_rightly(
         self, question: Question, bundle: Iterable[Remembered], *, route: str = "cot", strategy: str = ""

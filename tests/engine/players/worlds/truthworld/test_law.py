@@ -10,7 +10,6 @@ from mage_es.engine.players.worlds.truthworld.law import (
     Informed,
     draw,
     probability,
-    route_as_seen,
     route_effect,
 )
 from mage_es.engine.players.worlds.truthworld.puzzles import Puzzle
@@ -54,12 +53,6 @@ def test_the_probability_stays_within_its_bounds() -> None:
 def test_the_favoured_route_helps_haste_harms_and_the_others_do_nothing() -> None:
     effects = {route: route_effect(LAND, route) for route in ("direct", "cot", "chain", "cot_principles", "tool")}
     assert effects == {"direct": -LAW.haste, "cot": 0, "chain": LAW.favour, "cot_principles": 0, "tool": 0}
-
-
-def test_the_route_with_principles_is_told_by_a_principle_in_the_prompt() -> None:
-    assert route_as_seen("cot_principles", has_principles=False) == "cot"
-    assert route_as_seen("cot", has_principles=True) == "cot_principles"
-    assert route_as_seen("chain", has_principles=True) == "chain"
 
 
 def test_draws_are_spread_evenly_and_belong_to_the_question() -> None:

@@ -23,14 +23,9 @@ TASK_TYPES: Mapping[str, str] = {"step1": "medqa_step1", "step2&3": "medqa_step2
 _FOLDERS = ("US/4_options/", "data_clean/questions/US/4_options/", "")
 
 
-class _Choice(msgspec.Struct, frozen=True):
-    key: str
-    value: str
-
-
 class _Row(msgspec.Struct, frozen=True):
     question: str
-    options: dict[str, str] | list[_Choice]
+    options: dict[str, str]
     answer_idx: str
     answer: str = ""
     meta_info: str | None = None
@@ -40,7 +35,7 @@ def read(path: Path, split: Split) -> Records[Question]:
     upstream = path.name.removesuffix(".gz").rpartition(".")[0].removeprefix("phrases_no_exclude_")
 
     def question(position: int, row: _Row) -> Question:
-        options = row.options if isinstance(row.options, dict) else {each.key: each.value for each in row.options}
+        options = row.options
         if not row.question.strip():
             raise ValueError("question: the question is empty")
         if list(options) != list(LETTERS[: len(options)]) or len(options) < 2:

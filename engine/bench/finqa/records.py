@@ -1,26 +1,24 @@
-"""FinQA's records: upstream's JSON, reduced copies of it, and the flattened columns of Hugging Face copies.
+"""FinQA's records: upstream's JSON, or reduced copies of it.
 
-Only what every form has is required: an id, a question, the table, and a gold: the executed result, else the program,
-which is executed here, else the display answer. The display answer comes last because it often contradicts the others.
+The gold is the result of the annotated program, `exe_ans`. The display answer, which often contradicts it, is not read.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import isfinite
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
-from mage_es.engine.bench.finqa.matching import read_amount
 from mage_es.engine.bench.finqa.program import (
     GREATER,
     OF_A_ROW,
     InvalidProgram,
     ProgramStep,
     TableRows,
-    execute,
     reference,
     steps_of,
     tokens_of,
@@ -31,7 +29,6 @@ from mage_es.engine.seams.benchmark import Question, Split
 _MOST_STEPS = 5
 _AVERAGED = {f"const_{count}" for count in range(2, 11)}
 _OF_ONE_STEP: Mapping[str, str] = {"divide": "finqa_ratio", "subtract": "finqa_difference", "multiply": "finqa_product"}
-_NESTED = re.compile(r"[^(),]+\(|\)|[^(),]+(?:,(?! )[^(),]+)*")
 _SAID = {
     "add": "{} plus {}",
     "subtract": "{} minus {}",
@@ -48,84 +45,39 @@ _SAID = {
 
 class _Annotation(msgspec.Struct, frozen=True):
     question: str
-    program: str = ""
-    program_re: str = ""
-    exe_ans: float | str | None = None
-    answer: str | None = None
+    program: str
+    exe_ans: float | Literal["yes", "no"]
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """One record: upstream's has `qa`; flattened copies have its fields at the top, some renamed."""
-
     id: str
     table: list[list[str]]
+    qa: _Annotation
     pre_text: list[str] = []
     post_text: list[str] = []
-    qa: _Annotation | None = None
-    question: str = ""
-    program: str = ""
-    program_re: str = ""
-    exe_ans: float | str | None = None
-    final_result: float | str | None = None
-    final_res: float | str | None = None
-    answer: str | None = None
 
 
 def read(path: Path, split: Split) -> Records[Question]:
-    def question(position: int, row: _Row) -> Question:
-        results = (result for result in (row.exe_ans, row.final_result, row.final_res) if result is not None)
-        annotation = row.qa or _Annotation(row.question, row.program, row.program_re, next(results, None), row.answer)
-        if not annotation.question.strip():
-            raise ValueError("qa.question: the question is empty")
-        program = annotation.program or linear(annotation.program_re)
-        gold = _gold(annotation, program, row.table)
-        return Question(
-            id=row.id,
-            benchmark="finqa",
-            split=split,
-            task_type=task_type_of(program) if program else "",
-            question=annotation.question,
-            context=rendered(row.pre_text, row.table, row.post_text),
-            gold=gold,
-            solution=explained(program, gold),
-            meta={"program": program, "table": msgspec.json.encode(row.table).decode()},
-        )
-
-    return read_records(path, _Row, question)
+    return read_records(path, _Row, partial(_question, split))
 
 
-def _gold(annotation: _Annotation, program: str, table: TableRows) -> str:
-    """Return the result as it is given, or else executed, or else displayed."""
-    given = annotation.exe_ans
-    if isinstance(given, float):
-        return _finite("qa.exe_ans", given)
-    if given is not None:
-        return _read("qa.exe_ans", given)
-    if program:
-        done = execute(tokens_of(program), table)
-        if done.problem:
-            raise ValueError(f"qa.exe_ans: is missing, and the program cannot be executed: {done.problem}")
-        return _finite("qa.program", done.result) if isinstance(done.result, float) else done.result
-    if annotation.answer and annotation.answer.strip():
-        return _read("qa.answer", annotation.answer)
-    raise ValueError("qa.exe_ans: is missing, and so are the program and the answer that could replace it")
-
-
-def _read(field: str, text: str) -> str:
-    """Return a gold answer that is written as text; a percentage is divided by 100."""
-    word = text.strip().lower()
-    amount = read_amount(word)
-    if word in ("yes", "no"):
-        return word
-    if amount is None:
-        raise ValueError(f"{field}: {text[:40]!r} is neither a number nor yes or no")
-    return _finite(field, float(amount.number / 100 if amount.is_percentage else amount.number))
-
-
-def _finite(field: str, value: float) -> str:
-    if not isfinite(value):
-        raise ValueError(f"{field}: {value} is not a finite number, so no answer can match it")
-    return repr(value)
+def _question(split: Split, position: int, row: _Row) -> Question:
+    annotation, gold = row.qa, str(row.qa.exe_ans)
+    if not annotation.question.strip():
+        raise ValueError("qa.question: the question is empty")
+    if isinstance(annotation.exe_ans, float) and not isfinite(annotation.exe_ans):
+        raise ValueError(f"qa.exe_ans: {gold} is not a finite number, so no answer can match it")
+    return Question(
+        id=row.id,
+        benchmark="finqa",
+        split=split,
+        task_type=task_type_of(annotation.program) if annotation.program else "",
+        question=annotation.question,
+        context=rendered(row.pre_text, row.table, row.post_text),
+        gold=gold,
+        solution=explained(annotation.program, gold),
+        meta={"program": annotation.program, "table": msgspec.json.encode(row.table).decode()},
+    )
 
 
 def rendered(before: Sequence[str], table: TableRows, after: Sequence[str]) -> str:
@@ -134,25 +86,6 @@ def rendered(before: Sequence[str], table: TableRows, after: Sequence[str]) -> s
         lines.insert(1, "|" + " --- |" * len(table[0]))
     parts = ("\n".join(before), "\n".join(lines), "\n".join(after))
     return "\n\n".join(part for part in parts if part.strip())
-
-
-def linear(nested: str) -> str:
-    """Return a nested program, `divide(subtract(3, 2), 2)`, as steps; "" if it is malformed."""
-    open_steps: list[list[str]] = []
-    steps: list[str] = []
-    for token in (token.strip() for token in _NESTED.findall(nested)):
-        if token.endswith("("):
-            open_steps.append([token[:-1]])
-        elif token != ")" and open_steps and token:
-            open_steps[-1].append(token)
-        elif token == ")" and open_steps:
-            operation, *arguments = open_steps.pop()
-            if len(arguments) != 2:
-                return ""
-            steps.append(f"{operation}({arguments[0]}, {arguments[1]})")
-            if open_steps:
-                open_steps[-1].append(f"#{len(steps) - 1}")
-    return "" if open_steps else ", ".join(steps)
 
 
 def task_type_of(program: str) -> str:

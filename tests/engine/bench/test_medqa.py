@@ -71,13 +71,6 @@ def test_a_step_that_is_not_known_is_left_to_the_typer(tmp_path: Path, meta_info
     assert one(tmp_path, {**GOOD, "meta_info": meta_info}).task_type == ""
 
 
-def test_options_as_a_list_of_keys_and_values_are_the_same(tmp_path: Path) -> None:
-    listed = {**GOOD, "options": [{"key": key, "value": value} for key, value in OPTIONS.items()]}
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-    assert one(tmp_path / "a", listed) == one(tmp_path / "b", GOOD)
-
-
 @pytest.mark.parametrize(
     "name",
     ["US/4_options/phrases_no_exclude_test.jsonl", "phrases_no_exclude_test.jsonl",

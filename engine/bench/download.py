@@ -27,8 +27,6 @@ from mage_es.events.errors import PrerequisiteError, UsageError
 if TYPE_CHECKING:
     import tenacity
 
-ATTEMPTS = 3
-"""How often a download with a broken connection is started or continued."""
 _CHUNK = 1 << 16
 _TIMEOUT = 30.0
 _PASSING = frozenset({408, 429, 500, 502, 503, 504})
@@ -36,18 +34,18 @@ _PASSING = frozenset({408, 429, 500, 502, 503, 504})
 _CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-\d+/(\d{1,18})")
 
 
-class BusyServerPolicy(NamedTuple):
-    """How often to ask a busy server, and the first and longest pause between attempts, in seconds.
+class DownloadPolicy(NamedTuple):
+    """How often to try, and the first and longest pause that a busy server is left, in seconds.
 
-    If the server itself asks for a pause above `longest_s`, the command ends and says so.
+    If the server itself asks for a longer pause, the command ends and says so.
     """
 
-    attempts: int = 5
+    attempts: int = 3
     first_s: float = 1.0
     longest_s: float = 120.0
 
 
-BUSY_SERVER = BusyServerPolicy()
+PATIENT = DownloadPolicy()
 
 
 class Downloaded(NamedTuple):
@@ -60,16 +58,20 @@ class Downloaded(NamedTuple):
 
 class _Busy(Exception):
     def __init__(self, fault: Fault) -> None:
-        super().__init__(f"{fault.status} {fault.message}")
+        super().__init__(f"answered {fault.status} {fault.message}")
         self.fault = fault
 
 
 class _BrokeOff(Exception):
     """The connection ended early; the part file has what arrived."""
 
+    def __str__(self) -> str:
+        part, why = self.args
+        return f"broke off after {part.stat().st_size if part.exists() else 0} bytes ({why})"
+
 
 def download(
-    url: str, target: Path, *, sha256: str = "", announce: Callable[[str], None], policy: BusyServerPolicy = BUSY_SERVER
+    url: str, target: Path, *, sha256: str = "", announce: Callable[[str], None], policy: DownloadPolicy = PATIENT
 ) -> Downloaded:
     """Download a file to `target`, which is replaced atomically, continuing `<target>.part` if that exists.
 
@@ -93,43 +95,24 @@ def download(
         ) from error
 
 
-def _complete(url: str, part: Path, policy: BusyServerPolicy, *, announce: Callable[[str], None]) -> int:
+def _complete(url: str, part: Path, policy: DownloadPolicy, *, announce: Callable[[str], None]) -> int:
     """Complete the part file; return the byte that the last request began at."""
-    for attempt in range(1, ATTEMPTS + 1):
-        try:
-            return _with_retries(url, part, policy, announce=announce)
-        except _BrokeOff as broken:
-            have = part.stat().st_size if part.exists() else 0
-            if attempt == ATTEMPTS:
-                kept = "The partial download is kept: run the same command again to continue it."
-                anew = "This server cannot resume: the same command starts over. Try a mirror with --from."
-                raise PrerequisiteError(
-                    f"{url} broke off after {have} bytes, {ATTEMPTS} times ({broken}). "
-                    f"{kept if _tag_file(part).exists() else anew}"
-                ) from broken
-            announce(f"{url} broke off after {have} bytes ({broken}); trying again")
-    raise AssertionError("the loop returns or raises in its last round")
-
-
-def _with_retries(url: str, part: Path, policy: BusyServerPolicy, *, announce: Callable[[str], None]) -> int:
-    """Make a request, and repeat it while the server is busy; raises what `_receive` raises."""
     import tenacity
 
-    def busy(state: tenacity.RetryCallState) -> _Busy:
-        error = state.outcome.exception() if state.outcome else None
-        assert isinstance(error, _Busy)
-        return error
-
     jitter = tenacity.wait_random_exponential(policy.first_s, max=policy.longest_s)
+
+    def pause(state: tenacity.RetryCallState) -> float:
+        error = _error(state)
+        return error.fault.retry_after + jitter(state) if isinstance(error, _Busy) else 0
+
     retrying = tenacity.Retrying(
         stop=tenacity.stop_after_attempt(policy.attempts),
         retry=tenacity.retry_if_exception(
             lambda error: isinstance(error, _Busy) and error.fault.retry_after <= policy.longest_s
-        ),
-        wait=lambda state: busy(state).fault.retry_after + jitter(state),
-        before_sleep=lambda state: announce(
-            f"{url} answered {busy(state)}; asking again in {state.upcoming_sleep:.0f} s"
-        ),
+        )
+        | tenacity.retry_if_exception_type(_BrokeOff),
+        wait=pause,
+        before_sleep=lambda state: announce(f"{url} {_error(state)}; asking again in {state.upcoming_sleep:.0f} s"),
         reraise=True,
     )
     try:
@@ -137,7 +120,17 @@ def _with_retries(url: str, part: Path, policy: BusyServerPolicy, *, announce: C
     except _Busy as error:
         asked = error.fault.retry_after
         later = f"in {asked:.0f} seconds, as the server asks" if asked else "later"
-        raise PrerequisiteError(f"{url} answered {error}: run the same command again {later}.") from error
+        raise PrerequisiteError(f"{url} {error}: run the same command again {later}.") from error
+    except _BrokeOff as broken:
+        kept = "The partial download is kept: run the same command again to continue it."
+        anew = "This server cannot resume: the same command starts over. Try a mirror with --from."
+        raise PrerequisiteError(
+            f"{url} {broken}, {policy.attempts} times. {kept if _tag_file(part).exists() else anew}"
+        ) from broken
+
+
+def _error(state: tenacity.RetryCallState) -> BaseException | None:
+    return state.outcome.exception() if state.outcome else None
 
 
 def _receive(url: str, part: Path, *, announce: Callable[[str], None]) -> int:
@@ -164,13 +157,13 @@ def _receive(url: str, part: Path, *, announce: Callable[[str], None]) -> int:
             file.seek(start)
             if start:
                 file.truncate()
-            for block in _blocks(response):
+            for block in _blocks(response, part):
                 file.write(block)
             file.flush()
             os.fsync(file.fileno())
             have = file.tell()
     if total is not None and have != total:
-        raise _BrokeOff(f"{total} bytes were announced")
+        raise _BrokeOff(part, f"{total} bytes were announced")
     return start
 
 
@@ -182,7 +175,7 @@ def _opened(request: urllib.request.Request, part: Path) -> HTTPResponse:
         with error:
             if error.code == 416:  # the part is longer than the file, so it is from another version
                 part.unlink(missing_ok=True)
-                raise _BrokeOff("the server has nothing after that") from error
+                raise _BrokeOff(part, "the server has nothing after that") from error
             if error.code in _PASSING:
                 after, date = (error.headers.get(name) for name in ("retry-after", "date"))
                 raise _Busy(fault_of_status(error.code, error.reason, retry_after=after, date=date)) from error
@@ -214,12 +207,12 @@ def _extent(response: HTTPResponse, asked: int) -> tuple[int, int | None]:
     return 0, int(length) if length and re.fullmatch(r"\d{1,18}", length) else None
 
 
-def _blocks(response: HTTPResponse) -> Iterator[bytes]:
+def _blocks(response: HTTPResponse, part: Path) -> Iterator[bytes]:
     while True:
         try:
             block = response.read(_CHUNK)
         except (HTTPException, TimeoutError, ConnectionError) as error:
-            raise _BrokeOff(str(error) or type(error).__name__) from error
+            raise _BrokeOff(part, error or type(error).__name__) from error
         if not block:
             return
         yield block

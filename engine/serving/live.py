@@ -22,7 +22,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, NamedTuple, TypedDict, Unpack
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -72,19 +72,6 @@ class Prepared(NamedTuple):
     notes: Mapping[int, Note]
     waiting: str
     """SHA-256 of the turn that waits for its first reply; empty if the latest has one."""
-
-
-class ServingOptions(TypedDict, total=False):
-    """How a run is served, as `LiveRun` explains."""
-
-    learn: Learn
-    holdback: float
-    record_texts: bool
-    upstream: str
-    bounds: NoteBounds
-    say: Callable[[str], None]
-    retry_s: float
-    signer: Signer | None
 
 
 class LiveRun:
@@ -162,9 +149,10 @@ class LiveRun:
         benchmark: Benchmark | None = None,
         embedder: Embedder | None = None,
         fs: FileSystem | None = None,
-        **options: Unpack[ServingOptions],
+        **options: Any,
     ) -> LiveRun:
-        """Start serving what a run had learned at a marker, in a separate run (opening.py)."""
+        """Start serving what a run had learned at a marker, in a separate run (opening.py), with these options of
+        `LiveRun`."""
         opened = open_served(
             run,
             at,
@@ -191,16 +179,8 @@ class LiveRun:
             self.state.apply(event := record.event)
             self.state.seq = record.seq
             if isinstance(event, v.InferenceOpened):
-                open_ends[event.inference] = ReplyUsage().closing(
-                    event.inference,
-                    "",
-                    "bypassed",
-                    status=0,
-                    problem="the log did not take it in time",
-                    latency_s=0,
-                    overhead_s=0,
-                    is_whole=False,
-                )
+                late = "the log did not take it in time"
+                open_ends[event.inference] = ReplyUsage().closing(event.inference, "", "bypassed", problem=late)
             elif isinstance(event, v.InferenceClosed):
                 open_ends.pop(event.inference, None)
         resumed = v.RecordingResumed(process=self.process, interruption=interruption, lost=lost)
@@ -343,8 +323,7 @@ class LiveRun:
         )
         self._sessions.opened(opened)
         self.submit(Prepared(opened, {}, "")).result()
-        took = {"latency_s": latency_s, "overhead_s": latency_s}
-        closed = ReplyUsage().closing(name, "", "answered", status=0, problem="", is_whole=False, **took)
+        closed = ReplyUsage().closing(name, "", "answered", latency_s=latency_s, overhead_s=latency_s)
         return opened, self.close_inference(closed)
 
     # ------------------------------------------------------------ learning

@@ -149,10 +149,11 @@ async def _finish(session: Session, k: int) -> Published:
     await compare(session, k)
     reader = LogReader(session.run.log_path)
     since = last_inherited(reader) + 1
-    updates = [
-        r.event for r in reader.records({v.BanditUpdated}, since=since) if (r.iteration, r.phase) == (k, "update")
+    rewarded = [
+        record.event
+        for record in reader.records({v.BanditUpdated}, since=since)
+        if (record.iteration, record.phase) == (k, "update") and isinstance(record.event, v.BanditUpdated)
     ]
-    rewarded = [event for event in updates if isinstance(event, v.BanditUpdated)]
     session.do(_settling(session, reader, k, rewarded))
     close(session, k)
     return _report(session, k, len(rewarded))

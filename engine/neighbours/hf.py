@@ -48,30 +48,17 @@ from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.world import first_event
 from mage_es.engine.seams.model import chat_of
 from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.facts.private import quotes_erased
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    MICRO,
-    AnswerJudged,
-    AnswerUnanswered,
-    AnswerUndecided,
-    BundleTrimmed,
-    Event,
-    ModelCalled,
-    QuestionPlanned,
-    Record,
-    SearchAnswered,
-    SplitCommitted,
-    ToolRan,
-)
 from mage_es.projections.fold import State, fold
 from mage_es.projections.memory import MemoryRow
 
 HARNESS = "mage-es"
-_READS: frozenset[type[Event]] = frozenset({
-    *(QuestionPlanned, BundleTrimmed, ModelCalled, ToolRan, SearchAnswered),
-    *(AnswerJudged, AnswerUndecided, AnswerUnanswered),
+_READS: frozenset[type[v.Event]] = frozenset({
+    *(v.QuestionPlanned, v.BundleTrimmed, v.ModelCalled, v.ToolRan, v.SearchAnswered),
+    *(v.AnswerJudged, v.AnswerUndecided, v.AnswerUnanswered),
 })  # fmt: skip
 _PLANNED = ("question_id", "task_type", "skill", "purpose", "iteration", "search_arm", "routing_arm")
 _TEXTS = ("question_id", "question", "recognise", "reasoning", "answer", "wrong_answer")
@@ -202,7 +189,7 @@ def _splits(run: Run) -> dict[str, str]:
     """Return the split of each question that the run committed to and that can be read here."""
     reader = LogReader(run.log_path)  # with keys: the hashes of a subject's questions are sealed, too
     questions, _ = stored_questions(reader, first_event(reader).benchmark)
-    found = recorded_splits(list(reader.of(SplitCommitted)), questions)
+    found = recorded_splits(list(reader.of(v.SplitCommitted)), questions)
     return {name: split for split in SPLITS for name in getattr(found, split)}
 
 
@@ -246,29 +233,29 @@ class _Asking(NamedTuple):
 
     place: str
     requests: Requests
-    record: Record
-    plan: QuestionPlanned
-    facts: list[Record]
-    verdict: AnswerJudged | AnswerUndecided | AnswerUnanswered
+    record: v.Record
+    plan: v.QuestionPlanned
+    facts: list[v.Record]
+    verdict: v.AnswerJudged | v.AnswerUndecided | v.AnswerUnanswered
     again: Any = None
 
     @property
-    def calls(self) -> list[ModelCalled]:
+    def calls(self) -> list[v.ModelCalled]:
         events = (fact.event for fact in self.facts)
-        return [each for each in events if isinstance(each, ModelCalled) and each.tier == "execution"]
+        return [each for each in events if isinstance(each, v.ModelCalled) and each.tier == "execution"]
 
     def row(self) -> dict[str, Any]:
         plan, verdict, calls = self.plan, self.verdict, self.calls
-        trimmed = {each.event.memory_id for each in self.facts if isinstance(each.event, BundleTrimmed)}
+        trimmed = {each.event.memory_id for each in self.facts if isinstance(each.event, v.BundleTrimmed)}
         shown: dict[str, float | None] = {hit.memory_id: hit.similarity for hit in plan.memories}
         shown |= dict.fromkeys((*plan.principles, *plan.action_recipes, plan.tool_id, plan.recipe_id))
         match verdict:
-            case AnswerJudged():
+            case v.AnswerJudged():
                 decided = self.again or verdict
-                said = {"correct": decided.correct, "score": decided.score_micro / MICRO}
+                said = {"correct": decided.correct, "score": decided.score_micro / v.MICRO}
                 said |= {"judge": named(verdict.judge), "problem": verdict.reason}
             case _:
-                is_lost = isinstance(verdict, AnswerUnanswered)
+                is_lost = isinstance(verdict, v.AnswerUnanswered)
                 said = {"correct": False if is_lost else None, "score": None, "judge": "", "problem": verdict.problem}
         return {
             "id": self.record.event_id.hex(),
@@ -296,7 +283,7 @@ class _Asking(NamedTuple):
         for fact in self.facts:
             at, event = fact.ts_us // 1000, fact.event
             match event:
-                case ModelCalled(tier="execution"):
+                case v.ModelCalled(tier="execution"):
                     request = self.requests.request(event.sent)
                     if request is None:
                         return []
@@ -305,17 +292,17 @@ class _Asking(NamedTuple):
                     lines += sent[len(heard) :] if sent[: len(heard)] == heard else sent
                     heard = [*sent, {"role": "assistant", "content": event.text}]
                     lines.append(heard[-1] | {"model": named(event.model), "timestamp": at})
-                case ToolRan():
+                case v.ToolRan():
                     name = state.tools.tool(event.tool_id).name
                     lines += _used(fact, name, event.arguments, event.problem or event.result)
-                case SearchAnswered():
+                case v.SearchAnswered():
                     said = "\n\n".join(event.texts or event.titles)
                     query = msgspec.json.encode({event.wanted: event.query}).decode()
                     lines += _used(fact, "search", query, event.problem or said)
         return [{"type": "message", "message": line} for line in lines]
 
 
-def _used(fact: Record, name: str, arguments: str, result: str) -> list[dict[str, Any]]:
+def _used(fact: v.Record, name: str, arguments: str, result: str) -> list[dict[str, Any]]:
     """Return the lines of a call of a tool, which the engine made on the model's behalf, and of its result."""
     ident, at = fact.event_id.hex()[:16], fact.ts_us // 1000
     call = {"id": ident, "function": {"name": name, "arguments": arguments}}
@@ -353,16 +340,16 @@ def _askings(run: Run, reader: LogReader, exams: Sequence[ExamRecord], until: in
             yield asking._replace(place=f"exam-{exam.opened.exam}", again=anew.get(asking.plan.question_id))
 
 
-def _ended(records: Iterator[Record], requests: Requests) -> Iterator[_Asking]:
+def _ended(records: Iterator[v.Record], requests: Requests) -> Iterator[_Asking]:
     """Yield the askings of a log that ended, each after its verdict."""
-    begun: dict[int, tuple[Record, QuestionPlanned, list[Record]]] = {}
+    begun: dict[int, tuple[v.Record, v.QuestionPlanned, list[v.Record]]] = {}
     for record in records:
         event = record.event
-        if isinstance(event, QuestionPlanned):
+        if isinstance(event, v.QuestionPlanned):
             begun[record.seq] = record, event, []
         elif record.causation not in begun:
             continue  # it is about no question, or inherited without its plan
-        elif isinstance(event, AnswerJudged | AnswerUndecided | AnswerUnanswered):
+        elif isinstance(event, v.AnswerJudged | v.AnswerUndecided | v.AnswerUnanswered):
             yield _Asking("", requests, *begun.pop(record.causation), event)
         else:
             begun[record.causation][2].append(record)

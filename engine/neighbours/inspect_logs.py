@@ -32,19 +32,11 @@ from mage_es.engine.run.world import baseline_of, first_event
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.model import chat_of
 from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import UsageError
 from mage_es.events.facts.private import quotes_erased
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    AnswerUnanswered,
-    AnswerUndecided,
-    BundleTrimmed,
-    Event,
-    ModelCalled,
-    QuestionPlanned,
-)
 
 if TYPE_CHECKING:  # the extra need not be installed
     from inspect_ai.event import ModelEvent
@@ -53,8 +45,8 @@ if TYPE_CHECKING:  # the extra need not be installed
     from inspect_ai.scorer import Score
 
 WITHHELD = "(The text of a subject, which no export has.)"
-_READ: frozenset[type[Event]] = frozenset({
-    *(QuestionPlanned, ModelCalled, BundleTrimmed, AnswerJudged, AnswerUnanswered, AnswerUndecided),
+_READ: frozenset[type[v.Event]] = frozenset({
+    *(v.QuestionPlanned, v.ModelCalled, v.BundleTrimmed, v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided),
 })  # fmt: skip
 _STOPPED: Mapping[str, Any] = {
     "end": "stop",
@@ -86,9 +78,9 @@ class InspectReport(msgspec.Struct, frozen=True, kw_only=True):
 class _Asked(NamedTuple):
     """A question of an exam, and what followed from its plan."""
 
-    plan: QuestionPlanned
+    plan: v.QuestionPlanned
     begin_us: int
-    facts: list[tuple[int, Event]]
+    facts: list[tuple[int, v.Event]]
 
 
 class _Exam(NamedTuple):
@@ -165,7 +157,7 @@ def _asked(log: LogReader) -> list[_Asked]:
     """Return the questions of an exam in the order of their plans."""
     asked = dict[int, _Asked]()
     for record in log.records(_READ):
-        if isinstance(record.event, QuestionPlanned):
+        if isinstance(record.event, v.QuestionPlanned):
             if record.event.purpose == "exam":
                 asked[record.seq] = _Asked(record.event, record.ts_us, [])
         elif record.causation in asked:
@@ -229,10 +221,10 @@ def _sample(
 
     plan, facts = asked.plan, [fact for _, fact in asked.facts]
     question, name = exam.questions[plan.question_id], plan.question_id
-    calls = [fact for fact in facts if isinstance(fact, ModelCalled)]
+    calls = [fact for fact in facts if isinstance(fact, v.ModelCalled)]
     answering = [call for call in calls if call.tier == "execution"]
-    trimmed = {fact.memory_id for fact in facts if isinstance(fact, BundleTrimmed)}
-    answer = next((fact.answer for fact in facts if isinstance(fact, AnswerJudged | AnswerUndecided)), "")
+    trimmed = {fact.memory_id for fact in facts if isinstance(fact, v.BundleTrimmed)}
+    answer = next((fact.answer for fact in facts if isinstance(fact, v.AnswerJudged | v.AnswerUndecided)), "")
     texts = (question.question, question.context, question.gold, answer)
     is_withheld = bool(question.subject) or any(map(quotes_erased, texts))
     chat = [] if is_withheld else _chat(answering[-1:], exam.requests)
@@ -253,7 +245,7 @@ def _sample(
             verdicts.get(name),
             "" if is_withheld else answer,
             undecided.get(name, ""),
-            is_unanswered=any(isinstance(fact, AnswerUnanswered) for fact in facts),
+            is_unanswered=any(isinstance(fact, v.AnswerUnanswered) for fact in facts),
             is_graded=is_graded,
         ),
         metadata={
@@ -274,7 +266,7 @@ def _sample(
     )
 
 
-def _output(call: ModelCalled, name: str) -> ModelOutput:
+def _output(call: v.ModelCalled, name: str) -> ModelOutput:
     from inspect_ai.model import ModelOutput
 
     stop = _STOPPED.get(call.stop_reason, "unknown")
@@ -291,7 +283,7 @@ def _events(name: str, asked: _Asked, requests: Requests) -> Iterator[ModelEvent
 
     worked_us = 0
     for place, (us, call) in enumerate(asked.facts):
-        if isinstance(call, ModelCalled):
+        if isinstance(call, v.ModelCalled):
             if chat := _chat([call], requests):
                 yield ModelEvent(
                     uuid=_name("call", f"{name}/{place}/{us}"),
@@ -311,7 +303,7 @@ def _events(name: str, asked: _Asked, requests: Requests) -> Iterator[ModelEvent
             worked_us += call.latency_us
 
 
-def _chat(calls: Sequence[ModelCalled], requests: Requests) -> list[dict[str, str]]:
+def _chat(calls: Sequence[v.ModelCalled], requests: Requests) -> list[dict[str, str]]:
     """Return the messages that were sent with a call, none if one of them or the reply cannot leave."""
     for call in calls:
         request = requests.request(call.sent)
@@ -376,7 +368,7 @@ def _measured(name: str, samples: Sequence[EvalSample]) -> EvalScore:
     )
 
 
-def _usage(call: ModelCalled) -> ModelUsage:
+def _usage(call: v.ModelCalled) -> ModelUsage:
     from inspect_ai.model import ModelUsage
 
     return ModelUsage(

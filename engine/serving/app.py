@@ -118,7 +118,8 @@ class App:
             guest = self._admitted(headers, scope["path"])
             await endpoint(guest, scope, receive, send)
         except Refused as refused:
-            self.metrics.count_refused(guest.run, refused.status)
+            # The run is "" if its key reaches none.
+            self.metrics.refused.labels(guest.run, str(refused.status)).inc()
             body = body_of(refused.status, refused.message, anthropic=speaks_anthropic(scope["path"], headers))
             more = [(name.encode(), value.encode()) for name, value in refused.headers.items()]
             await answer(send, refused.status, body, [*more, (b"connection", b"close")])

@@ -15,16 +15,8 @@ from mage_es.engine.rules.prompt import NOTES
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.run.world import templates_of
 from mage_es.engine.seams.check import Check
+from mage_es.events import vocabulary as v
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    BenefitDecided,
-    InferenceClosed,
-    InferenceOpened,
-    IterationClosed,
-    QuestionPlanned,
-    RunStarted,
-    ServingStarted,
-)
 from mage_es.projections.benefit import Benefit
 from mage_es.projections.fold import State, fold
 
@@ -32,7 +24,7 @@ NAME = "injections"
 BOUND = "all rendered to their hashes"
 
 
-_READ = (BenefitDecided, ServingStarted, InferenceOpened, InferenceClosed, IterationClosed)
+_READ = (v.BenefitDecided, v.ServingStarted, v.InferenceOpened, v.InferenceClosed, v.IterationClosed)
 
 
 def check_injections(reader: LogReader) -> Iterator[Check]:
@@ -59,7 +51,7 @@ class _Traffic:
 
     def __init__(self, preface: str) -> None:
         self.preface = preface
-        self.processes: dict[int, ServingStarted] = {}
+        self.processes: dict[int, v.ServingStarted] = {}
         self.opened = 0
         # Marker, layout, memories and hash of each note, with the first event that has it.
         self.notes: dict[tuple[int, CaseLayout, tuple[str, ...], str], int] = {}
@@ -69,27 +61,27 @@ class _Traffic:
 
     def problem_of(self, seq: int, event: object) -> str:
         match event:
-            case BenefitDecided():
+            case v.BenefitDecided():
                 self._benefit = Benefit()
                 self._benefit.apply(event)
-            case IterationClosed():
+            case v.IterationClosed():
                 self._markers[event.iteration] = seq
                 self._benefits[event.iteration] = self._benefit
-            case ServingStarted():
+            case v.ServingStarted():
                 if event.process != len(self.processes) + 1:
                     return f"process {event.process} comes after {len(self.processes)} others"
                 if any(event.salt != other.salt for other in self.processes.values()):
                     return f"process {event.process} has another salt, so sessions change sides"
                 self.processes[event.process] = event
-            case InferenceClosed():
+            case v.InferenceClosed():
                 if event.inference not in self._waiting:
                     return f"{event.inference} is closed, and was not open"
                 self._waiting.remove(event.inference)
-            case InferenceOpened():
+            case v.InferenceOpened():
                 return self._opened(seq, event)
         return ""
 
-    def _gated(self, event: InferenceOpened) -> str:
+    def _gated(self, event: v.InferenceOpened) -> str:
         """Return where memories were put before a question whose type they were not shown to help, or vice versa."""
         is_bare = self._benefits[event.marker].is_bare(event.task_type)
         if event.task_type and event.memories and is_bare and event.treatment != "searched":
@@ -98,7 +90,7 @@ class _Traffic:
             return f"{event.inference} is bare, although what was learned is served for {event.task_type}"
         return ""
 
-    def _opened(self, seq: int, event: InferenceOpened) -> str:
+    def _opened(self, seq: int, event: v.InferenceOpened) -> str:
         process = next(reversed(self.processes), 0)
         if event.inference in self._waiting or not event.inference.startswith(f"inf-{process}-"):
             return f"{event.inference} is no new inference of process {process}"
@@ -129,7 +121,7 @@ class _Traffic:
             self.notes.setdefault(key, seq)
         return self._tossed(event)
 
-    def _tossed(self, event: InferenceOpened) -> str:
+    def _tossed(self, event: v.InferenceOpened) -> str:
         if event.treatment not in ("memory", "holdback", "shadow"):
             return ""
         # A session that began under an earlier process keeps the side that it had under that process's share.
@@ -154,17 +146,17 @@ class _Traffic:
 
 def _preface(reader: LogReader) -> str:
     """Return the run's own sentence before notes, whatever this program's is now."""
-    started = next(reader.of(RunStarted), None)
+    started = next(reader.of(v.RunStarted), None)
     return templates_of(started).get(NOTES, "") if started else ""
 
 
 def _otherwise_asked(reader: LogReader, preface: str) -> Iterator[tuple[int, str]]:
     """Yield the first anchor whose prompt does not begin as a note with its memories does, position by position."""
     state, layout = State(), CaseLayout()
-    for seq, event in reader.numbered(ServingStarted, QuestionPlanned, since=last_inherited(reader) + 1):
-        if isinstance(event, ServingStarted):
+    for seq, event in reader.numbered(v.ServingStarted, v.QuestionPlanned, since=last_inherited(reader) + 1):
+        if isinstance(event, v.ServingStarted):
             layout = CaseLayout(event.layout, event.is_bare, preface)
-        elif isinstance(event, QuestionPlanned) and event.purpose == "anchor":
+        elif isinstance(event, v.QuestionPlanned) and event.purpose == "anchor":
             state = fold(reader, until=seq - 1, state=state)
             names = (*event.principles, *(hit.memory_id for hit in in_order(state, event.memories, layout)))
             if event.spans != quotations_of(state, names, layout):

@@ -22,7 +22,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, NamedTuple, TypedDict, Unpack
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -47,27 +47,13 @@ from mage_es.engine.serving.replies import ReplyUsage
 from mage_es.engine.serving.sessions import Sessions
 from mage_es.engine.serving.shapes import Reading, Turn
 from mage_es.engine.serving.turn_habits import TurnHabits
+from mage_es.events import vocabulary as v
 from mage_es.events.care import naming, sign_head
 from mage_es.events.care.notes import Signer
 from mage_es.events.disk import FileSystem
 from mage_es.events.errors import NotFound, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.log.markers import Marker
-from mage_es.events.vocabulary import (
-    MICRO,
-    Draft,
-    Event,
-    FeedbackGiven,
-    InferenceClosed,
-    InferenceOpened,
-    MemoryProposed,
-    RecordingResumed,
-    RequestShape,
-    ServedLayout,
-    ServingStarted,
-    Treatment,
-    Trust,
-)
 from mage_es.projections.memory import MemoryRow
 
 Learn = Literal["off", "log", "propose"]
@@ -82,23 +68,10 @@ so that no client can quickly fill memory or the disk."""
 class Prepared(NamedTuple):
     """An inference, and by turn number what to put before each turn, earlier ones included."""
 
-    opened: InferenceOpened
+    opened: v.InferenceOpened
     notes: Mapping[int, Note]
     waiting: str
     """SHA-256 of the turn that waits for its first reply; empty if the latest has one."""
-
-
-class ServingOptions(TypedDict, total=False):
-    """How a run is served, as `LiveRun` explains."""
-
-    learn: Learn
-    holdback: float
-    record_texts: bool
-    upstream: str
-    bounds: NoteBounds
-    say: Callable[[str], None]
-    retry_s: float
-    signer: Signer | None
 
 
 class LiveRun:
@@ -129,8 +102,8 @@ class LiveRun:
         self.learn, self.lock, self._has_texts = learn, threading.RLock(), record_texts
         self.layout, traffic = layout_of(self.world.setting, self.state), self.state.traffic
         # Kept, so that a session stays on its side however often the process is restarted.
-        salt, share = traffic.salt or secrets.token_hex(SALT_BYTES), round(holdback * MICRO)
-        started = ServingStarted(
+        salt, share = traffic.salt or secrets.token_hex(SALT_BYTES), round(holdback * v.MICRO)
+        started = v.ServingStarted(
             process=traffic.processes + 1,
             learn=learn,
             holdback_micro=share,
@@ -176,9 +149,10 @@ class LiveRun:
         benchmark: Benchmark | None = None,
         embedder: Embedder | None = None,
         fs: FileSystem | None = None,
-        **options: Unpack[ServingOptions],
+        **options: Any,
     ) -> LiveRun:
-        """Start serving what a run had learned at a marker, in a separate run (opening.py)."""
+        """Start serving what a run had learned at a marker, in a separate run (opening.py), with these options of
+        `LiveRun`."""
         opened = open_served(
             run,
             at,
@@ -196,30 +170,22 @@ class LiveRun:
             opened.log.close()
             raise
 
-    def _reopened(self, interruption: int, lost: int) -> tuple[Log, Sequence[Draft]]:
+    def _reopened(self, interruption: int, lost: int) -> tuple[Log, Sequence[v.Draft]]:
         """Reopen the log, and update the state. What was written but never acknowledged is on record all the same. Its
         requests were sent without their notes, so their ends are recorded with the end of the interruption."""
         self.log = self.log.reopened()
-        open_ends = dict[str, InferenceClosed]()
+        open_ends = dict[str, v.InferenceClosed]()
         for record in LogReader(self.run.log_path).records(since=self.state.seq + 1):
             self.state.apply(event := record.event)
             self.state.seq = record.seq
-            if isinstance(event, InferenceOpened):
-                open_ends[event.inference] = ReplyUsage().closing(
-                    event.inference,
-                    "",
-                    "bypassed",
-                    status=0,
-                    problem="the log did not take it in time",
-                    latency_s=0,
-                    overhead_s=0,
-                    is_whole=False,
-                )
-            elif isinstance(event, InferenceClosed):
+            if isinstance(event, v.InferenceOpened):
+                late = "the log did not take it in time"
+                open_ends[event.inference] = ReplyUsage().closing(event.inference, "", "bypassed", problem=late)
+            elif isinstance(event, v.InferenceClosed):
                 open_ends.pop(event.inference, None)
-        resumed = RecordingResumed(process=self.process, interruption=interruption, lost=lost)
+        resumed = v.RecordingResumed(process=self.process, interruption=interruption, lost=lost)
         k = self.state.progress.closed + 1
-        drafts = [Draft(event=event, iteration=k, phase="serve") for event in (resumed, *open_ends.values())]
+        drafts = [v.Draft(event=event, iteration=k, phase="serve") for event in (resumed, *open_ends.values())]
         return self.log, drafts
 
     # ------------------------------------------------------------ requests
@@ -227,7 +193,7 @@ class LiveRun:
     def prepare(
         self,
         reading: Reading,
-        shape: RequestShape,
+        shape: v.RequestShape,
         *,
         session: str = "",
         key: str = "",
@@ -250,7 +216,7 @@ class LiveRun:
         latest = reading.turns[-1] if reading.turns else None
         first = self._sessions.shown(key, session, [latest])[0] if latest else None
         text = latest.text.strip() if latest else ""
-        event = InferenceOpened(
+        event = v.InferenceOpened(
             inference=name,
             session=session,
             key=key,
@@ -270,7 +236,7 @@ class LiveRun:
         if memory == "off":
             event = msgspec.structs.replace(event, treatment="off")
         elif first is None and reading.is_new and latest and text:
-            treatment: Treatment = "holdback" if known.is_held_back else "shadow" if memory == "shadow" else "memory"
+            treatment: v.Treatment = "holdback" if known.is_held_back else "shadow" if memory == "shadow" else "memory"
             event = self._looked_up(event, frozen, latest, task_type, treatment)
         first = self._sessions.opened(event, text if reading.is_new and len(text) <= _LONGEST_QUESTION else "")
         if memory != "off" and reading.is_new:
@@ -296,7 +262,7 @@ class LiveRun:
         """Return an awaitable that is done once what goes into a request is durable; if it fails, the request must be
         sent without it."""
 
-        def settled(done: Future[Sequence[Event]]) -> None:
+        def settled(done: Future[Sequence[v.Event]]) -> None:
             if done.exception():
                 self._sessions.withdrawn(prepared.opened)
 
@@ -308,7 +274,7 @@ class LiveRun:
         """Record that a request was sent without the note meant for it."""
         self._sessions.bypassed(prepared.opened)
 
-    def close_inference(self, closed: InferenceClosed) -> InferenceClosed:
+    def close_inference(self, closed: v.InferenceClosed) -> v.InferenceClosed:
         """Record the outcome of a request soon; return it as it is recorded."""
         reply, cut = _within(closed.reply) if self._has_texts else ("", 0)
         name = closed.reply_id if len(closed.reply_id) <= _LONGEST_NAME else ""
@@ -327,12 +293,12 @@ class LiveRun:
         is_typed: bool,
         latency_s: float,
         key: str = "",
-    ) -> tuple[InferenceOpened, InferenceClosed]:
+    ) -> tuple[v.InferenceOpened, v.InferenceClosed]:
         """Record which memories an agent got for a query, by id with their cosines; return that inference, a session of
         its own. Raises `NotRecorded` if the log accepts nothing more."""
         name = f"inf-{self.process}-{next(self._numbers)}"
         kept, cut = _within(query) if self._has_texts else ("", 0)
-        opened = InferenceOpened(
+        opened = v.InferenceOpened(
             inference=name,
             session=name,
             key=key,
@@ -357,13 +323,12 @@ class LiveRun:
         )
         self._sessions.opened(opened)
         self.submit(Prepared(opened, {}, "")).result()
-        took = {"latency_s": latency_s, "overhead_s": latency_s}
-        closed = ReplyUsage().closing(name, "", "answered", status=0, problem="", is_whole=False, **took)
+        closed = ReplyUsage().closing(name, "", "answered", latency_s=latency_s, overhead_s=latency_s)
         return opened, self.close_inference(closed)
 
     # ------------------------------------------------------------ learning
 
-    def submit_feedback(self, said: Feedback, *, key: str = "", trust: Trust = "full") -> Recording:
+    def submit_feedback(self, said: Feedback, *, key: str = "", trust: v.Trust = "full") -> Recording:
         """Return what will hold, as its first event, what a key says about an inference or session of its own, once it
         is durable.
 
@@ -377,23 +342,23 @@ class LiveRun:
             raise UsageError("This server takes no feedback: it was started with --learn off.")
         command = self._understood(said, key, trust if self.learn == "propose" else "none")
 
-        def decided() -> Sequence[Draft]:
+        def decided() -> Sequence[v.Draft]:
             # Looked up under the lock, so that of two with the same idempotency key at once, one is first.
             event = given(said, key=key, session=command.session)
             known = self.log.recorded(draft_of(event).coordinates)
-            earlier = known.event if known and isinstance(known.event, FeedbackGiven) else None
+            earlier = known.event if known and isinstance(known.event, v.FeedbackGiven) else None
             return decide(self.world.setting, self.state, command._replace(earlier=earlier))
 
         return self.journal.submit(decided)
 
-    async def give_feedback(self, said: Feedback, *, key: str = "", trust: Trust = "full") -> FeedbackGiven:
+    async def give_feedback(self, said: Feedback, *, key: str = "", trust: v.Trust = "full") -> v.FeedbackGiven:
         """Record what a key says; durable when this returns. Raises what `submit_feedback` raises."""
         recording = await asyncio.to_thread(self.submit_feedback, said, key=key, trust=trust)
         event = (await asyncio.wrap_future(recording))[0]
-        assert isinstance(event, FeedbackGiven)
+        assert isinstance(event, v.FeedbackGiven)
         return event
 
-    def _understood(self, said: Feedback, key: str, trust: Trust) -> GiveFeedback:
+    def _understood(self, said: Feedback, key: str, trust: v.Trust) -> GiveFeedback:
         """Return feedback with everything known about its subject."""
         event = given(said, key=key, session=said.session_id)
         command = GiveFeedback(said, key, trust, self._session_of(said, key))
@@ -430,7 +395,7 @@ class LiveRun:
         `UsageError` for an unknown one, or one whose status does not allow it, and `NotRecorded`."""
         reader = LogReader(self.run.log_path)
 
-        def decided() -> Sequence[Draft]:
+        def decided() -> Sequence[v.Draft]:
             [command] = curations(reader, self.state, [(name, reason)], action=action, by=by)
             if action == "approve" and by in _proposers(reader, command.memory_id):
                 raise UsageError(
@@ -531,8 +496,8 @@ class LiveRun:
             sign_head(self.log, self.run.log_path, self._signer)
 
     def _looked_up(
-        self, event: InferenceOpened, frozen: FrozenRun, latest: Turn, task_type: str | None, treatment: Treatment
-    ) -> InferenceOpened:
+        self, event: v.InferenceOpened, frozen: FrozenRun, latest: Turn, task_type: str | None, treatment: v.Treatment
+    ) -> v.InferenceOpened:
         """Return an inference with what its marker has for its latest turn."""
         text, layout = latest.text.strip(), frozen.layout_before(is_first=latest.is_first)
         if len(text) > _LONGEST_QUESTION:  # a question mostly stands before or after what it is about
@@ -570,13 +535,13 @@ class LiveRun:
             if first is not None and first.treatment == "memory"
         }
 
-    def _rendered(self, marker: int, memories: tuple[str, ...], form: ServedLayout) -> Note:
+    def _rendered(self, marker: int, memories: tuple[str, ...], form: v.ServedLayout) -> Note:
         return note_of(self.frozen(marker).state, memories, self.layout._replace(form=form)) if memories else NOTHING
 
 
 def _proposers(reader: LogReader, memory_id: str) -> set[str]:
     """Return the names of the keys that proposed a memory."""
-    return {event.key for event in reader.of(MemoryProposed) if event.memory_id == memory_id}
+    return {event.key for event in reader.of(v.MemoryProposed) if event.memory_id == memory_id}
 
 
 def _within(text: str) -> tuple[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Literal
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.metrics_core import Metric
@@ -17,82 +17,38 @@ _LONG_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 
 
 class Counters:
-    """Counters of one proxy; `health` gives each run's state when they are read."""
+    """Counters of one proxy, each by run and more labels; `health` gives each run's state when they are read."""
 
     def __init__(self, health: Callable[[], dict[str, Health]]) -> None:
-        self._registry = CollectorRegistry()
-        self._health = health
-        labels = ("run", "route", "status", "outcome", "treatment")
-        self._requests = Counter("mage_requests", "Requests by what became of them", labels, registry=self._registry)
-        self._overhead = Histogram(
-            "mage_overhead_seconds",
-            "Time that a request spent here before it went on, and its reply before it came back",
-            ("run",),
-            buckets=_SECONDS,
-            registry=self._registry,
-        )
-        self._unrecorded = Counter(
-            "mage_unrecorded", "Requests that are not on record", ("run",), registry=self._registry
-        )
-        self._sent_again = Counter(
-            "mage_sent_again",
-            "Requests whose first reply was dropped, as they were not on record",
-            ("run",),
-            registry=self._registry,
-        )
-        self._upstream = Histogram(
-            "mage_upstream_seconds",
-            "Time from a request's way to the upstream until its reply began, and until it had ended",
-            ("run", "route", "until"),
-            buckets=_LONG_SECONDS,
-            registry=self._registry,
-        )
-        self._tokens = Counter(
-            "mage_tokens", "Tokens by the upstream's own count", ("run", "kind"), registry=self._registry
-        )
-        self._refused = Counter(
-            "mage_refused",
-            "Requests that were refused here, by status",
-            ("run", "status"),
-            registry=self._registry,
-        )
-        self._recording = Gauge(
-            "mage_recording", "1 if what happens is recorded, 0 if not", ("run",), registry=self._registry
-        )
-        self._queued = Gauge("mage_queued_events", "Events that wait to be durable", ("run",), registry=self._registry)
-        self._far = Gauge(
-            "mage_far_share",
-            "Share of the questions looked up to which no memory was near enough",
-            ("run",),
-            registry=self._registry,
-        )
+        self._health, self._registry = health, CollectorRegistry()
         ProcessCollector(registry=self._registry)
+        into: Any = {"registry": self._registry}
+        labels = ("run", "route", "status", "outcome", "treatment")
+        self._requests = Counter("mage_requests", "Requests by what became of them", labels, **into)
+        spent = "Time that a request spent here before it went on, and its reply before it came back"
+        self.overhead = Histogram("mage_overhead_seconds", spent, ("run",), buckets=_SECONDS, **into)
+        self.unrecorded = Counter("mage_unrecorded", "Requests that are not on record", ("run",), **into)
+        dropped = "Requests whose first reply was dropped, as they were not on record"
+        self.sent_again = Counter("mage_sent_again", dropped, ("run",), **into)
+        waited = "Time from a request's way to the upstream until its reply began, and until it had ended"
+        ways = ("run", "route", "until")
+        self.upstream = Histogram("mage_upstream_seconds", waited, ways, buckets=_LONG_SECONDS, **into)
+        self._tokens = Counter("mage_tokens", "Tokens by the upstream's own count", ("run", "kind"), **into)
+        self.refused = Counter("mage_refused", "Requests that were refused here, by status", ("run", "status"), **into)
+        self._recording = Gauge("mage_recording", "1 if what happens is recorded, 0 if not", ("run",), **into)
+        self._queued = Gauge("mage_queued_events", "Events that wait to be durable", ("run",), **into)
+        far = "Share of the questions looked up to which no memory was near enough"
+        self._far = Gauge("mage_far_share", far, ("run",), **into)
 
     def count(self, *, run: str, route: str, status: int, outcome: str, treatment: str) -> None:
         """Count a request."""
         self._requests.labels(run, route, str(status), outcome, treatment).inc()
-
-    def observe(self, run: str, seconds: float) -> None:
-        self._overhead.labels(run).observe(seconds)
-
-    def observe_upstream(self, *, run: str, route: str, until: Literal["begin", "end"], seconds: float) -> None:
-        self._upstream.labels(run, route, until).observe(seconds)
 
     def count_tokens(self, run: str, usage: ReplyUsage) -> None:
         """Count the tokens of a reply; what the upstream did not report is left out."""
         for kind, tokens in (("input", usage.input), ("cached", usage.cached), ("output", usage.output)):
             if tokens > 0:
                 self._tokens.labels(run, kind).inc(tokens)
-
-    def count_refused(self, run: str, status: int) -> None:
-        """Count a request that was refused; the run is "" if its key reaches none."""
-        self._refused.labels(run, str(status)).inc()
-
-    def count_unrecorded(self, run: str) -> None:
-        self._unrecorded.labels(run).inc()
-
-    def count_sent_again(self, run: str) -> None:
-        self._sent_again.labels(run).inc()
 
     def text(self, run: str | None) -> bytes:
         """Return the rows of a run, or of all for None."""

@@ -10,32 +10,22 @@ from collections.abc import Iterator
 from mage_es.engine.rules.trials import why_undecided
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.seams.check import Check
+from mage_es.events import vocabulary as v
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads
-from mage_es.events.vocabulary import (
-    AnswerCarried,
-    AnswerJudged,
-    GuardDecided,
-    InferenceOpened,
-    MemoryAppended,
-    ProposalReviewed,
-    ProposalSettled,
-    QuestionPlanned,
-    ServingStarted,
-)
 
 NAME = "proposals"
 BOUND = "0 served unjudged"
 _READS: Reads = {
-    ServingStarted: ("process",),
-    MemoryAppended: ("memory_id", "phase"),
-    QuestionPlanned: ("iteration", "purpose", "question_id", "memories"),
-    AnswerJudged: ("iteration", "purpose", "question_id", "correct"),
-    AnswerCarried: ("iteration", "question_id", "correct"),
-    GuardDecided: ("iteration", "verdict"),
-    ProposalReviewed: ("memory_id", "verdict"),
-    ProposalSettled: ("memory_id", "iteration", "verdict", "floor", "trials"),
-    InferenceOpened: ("inference", "marker", "memories"),
+    v.ServingStarted: ("process",),
+    v.MemoryAppended: ("memory_id", "phase"),
+    v.QuestionPlanned: ("iteration", "purpose", "question_id", "memories"),
+    v.AnswerJudged: ("iteration", "purpose", "question_id", "correct"),
+    v.AnswerCarried: ("iteration", "question_id", "correct"),
+    v.GuardDecided: ("iteration", "verdict"),
+    v.ProposalReviewed: ("memory_id", "verdict"),
+    v.ProposalSettled: ("memory_id", "iteration", "verdict", "floor", "trials"),
+    v.InferenceOpened: ("inference", "marker", "memories"),
 }
 
 
@@ -68,26 +58,26 @@ class _Publishes:
 
     def problem_of(self, event: object) -> str:
         match event:
-            case ServingStarted():
+            case v.ServingStarted():
                 self.is_served = True
-            case MemoryAppended(phase="serve"):
+            case v.MemoryAppended(phase="serve"):
                 self._born.add(event.memory_id)
-            case QuestionPlanned(purpose="anchor"):
+            case v.QuestionPlanned(purpose="anchor"):
                 self._shown[event.iteration, event.question_id] = {hit.memory_id for hit in event.memories}
-            case AnswerJudged(purpose="anchor") | AnswerCarried():
+            case v.AnswerJudged(purpose="anchor") | v.AnswerCarried():
                 self._answers[event.iteration][event.question_id] = event.correct
-            case GuardDecided(verdict="accepted"):
+            case v.GuardDecided(verdict="accepted"):
                 self._accepted.append(event.iteration)
-            case ProposalReviewed():
+            case v.ProposalReviewed():
                 self.counts[event.verdict] += 1
                 (self._approved.add if event.verdict == "approved" else self._approved.discard)(event.memory_id)
-            case ProposalSettled():
+            case v.ProposalSettled():
                 return self._settled(event)
-            case InferenceOpened():
+            case v.InferenceOpened():
                 return self._opened(event)
         return ""
 
-    def _settled(self, event: ProposalSettled) -> str:
+    def _settled(self, event: v.ProposalSettled) -> str:
         name, k = event.memory_id, event.iteration
         self.counts[event.verdict] += 1
         if event.verdict != "published" or name not in self._born:
@@ -107,7 +97,7 @@ class _Publishes:
                 return f"the anchor {anchor} was answered otherwise than the trial of the memory {name} says"
         return ""
 
-    def _opened(self, event: InferenceOpened) -> str:
+    def _opened(self, event: v.InferenceOpened) -> str:
         proposed = self._born.intersection(event.memories)
         self.served += bool(proposed)
         for name in sorted(proposed):

@@ -189,11 +189,11 @@ class Proxy:
 
     def _count_upstream(self, run: str, route: str, exchange: Exchange) -> None:
         if exchange.replied_s:
-            waits: dict[Literal["begin", "end"], float] = {"begin": exchange.replied_s - exchange.sent_s}
+            waits = {"begin": exchange.replied_s - exchange.sent_s}
             if exchange.outcome == "answered":
                 waits["end"] = time.perf_counter() - exchange.sent_s
             for until, seconds in waits.items():
-                self._metrics.observe_upstream(run=run, route=route, until=until, seconds=seconds)
+                self._metrics.upstream.labels(run, route, until).observe(seconds)
         self._metrics.count_tokens(run, exchange.usage())
 
     async def _infer(
@@ -228,7 +228,7 @@ class Proxy:
                     if is_durable or opening.body == opening.bare:
                         await self._pass_back(reply, client, exchange, anthropic=anthropic, told=told)
                         return
-                self._metrics.count_sent_again(guest.run)
+                self._metrics.sent_again.labels(guest.run).inc()
             else:
                 told = self._bypassed(guest.run, opening, recording, exchange)
             async with aclosing(await self._reply_to(onward._replace(body=opening.bare), exchange)) as reply:
@@ -303,7 +303,7 @@ class Proxy:
     ) -> None:
         """Close a request in the log, now or as soon as it is opened there."""
         usage, ended_us = exchange.usage(), time.time_ns() // 1000
-        self._metrics.observe(run, exchange.overhead_s)
+        self._metrics.overhead.labels(run).observe(exchange.overhead_s)
 
         def settle(done: Future[Sequence[Event]]) -> None:
             error = done.exception()
@@ -323,7 +323,7 @@ class Proxy:
             if prepared:
                 closed = self._runs[run].close_inference(closed)
             else:
-                self._metrics.count_unrecorded(run)
+                self._metrics.unrecorded.labels(run).inc()
             if self._outbox and ids:
                 opened = prepared and prepared.opened
                 row = self._runs[run].row

@@ -32,22 +32,9 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import state_of
 from mage_es.engine.serving.opening import ServedRun
 from mage_es.engine.session.session import Session
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    BanditUpdated,
-    Draft,
-    FeedbackGiven,
-    InferenceClosed,
-    InferenceOpened,
-    IterationClosed,
-    MemoryProposed,
-    ModelCalled,
-    PhaseCompleted,
-    ProposalReviewed,
-    ProposalSettled,
-    QuestionPlanned,
-)
 from mage_es.projections.fold import State
 
 
@@ -69,11 +56,11 @@ class Published(msgspec.Struct, frozen=True, kw_only=True):
 class _Heard(NamedTuple):
     """The feedback in a log, and what it is about."""
 
-    words: Sequence[FeedbackGiven]
-    inferences: Sequence[InferenceOpened]
-    proposals: Sequence[MemoryProposed]
-    rewarded: Sequence[BanditUpdated]
-    reviews: Mapping[str, ProposalReviewed]
+    words: Sequence[v.FeedbackGiven]
+    inferences: Sequence[v.InferenceOpened]
+    proposals: Sequence[v.MemoryProposed]
+    rewarded: Sequence[v.BanditUpdated]
+    reviews: Mapping[str, v.ProposalReviewed]
     """What a person approved but no publish has tried since, by memory."""
 
     def turns(self) -> list[_Turn]:
@@ -141,7 +128,7 @@ async def publish_beside(
     session = Session(run=run, world=world, log=log, state=state, models=models, runtime=runtime)
     session.share_log(lock)
     reader = LogReader(run.log_path)
-    session.remember_plans(reader.records({QuestionPlanned}, since=reader.last(IterationClosed) + 1))
+    session.remember_plans(reader.records({v.QuestionPlanned}, since=reader.last(v.IterationClosed) + 1))
     async with aclosing(session):
         return await publish(session)
 
@@ -152,7 +139,7 @@ def turns_of(setting: Setting, state: State, reader: LogReader) -> list[_Turn]:
     return [turn for turn in heard.turns() if len(decide(setting, state, heard.of(turn, k))) > 1]
 
 
-def _drafts(session: Session, turn: _Turn, k: int) -> list[Draft]:
+def _drafts(session: Session, turn: _Turn, k: int) -> list[v.Draft]:
     command = _read_feedback(LogReader(session.run.log_path)).of(turn, k)
     return decide(session.world.setting, session.state, command)
 
@@ -162,14 +149,17 @@ async def _finish(session: Session, k: int) -> Published:
     await compare(session, k)
     reader = LogReader(session.run.log_path)
     since = last_inherited(reader) + 1
-    updates = [r.event for r in reader.records({BanditUpdated}, since=since) if (r.iteration, r.phase) == (k, "update")]
-    rewarded = [event for event in updates if isinstance(event, BanditUpdated)]
+    rewarded = [
+        record.event
+        for record in reader.records({v.BanditUpdated}, since=since)
+        if (record.iteration, record.phase) == (k, "update") and isinstance(record.event, v.BanditUpdated)
+    ]
     session.do(_settling(session, reader, k, rewarded))
     close(session, k)
     return _report(session, k, len(rewarded))
 
 
-def _settling(session: Session, reader: LogReader, k: int, rewarded: Sequence[BanditUpdated]) -> SettlePublish:
+def _settling(session: Session, reader: LogReader, k: int, rewarded: Sequence[v.BanditUpdated]) -> SettlePublish:
     """Return the command that settles an iteration, with the vectors that show which anchors are near to what was
     tried."""
     if not tried(session.state, k):
@@ -178,15 +168,15 @@ def _settling(session: Session, reader: LogReader, k: int, rewarded: Sequence[Ba
     anchors = sorted(world.setting.anchors)
     vectors = world.embedder.encode([world.questions[name].question for name in anchors])
     # From the last closed iteration: what is being tried must not affect its own measure.
-    before = state_of(session.run, reader, until=reader.last(IterationClosed))
+    before = state_of(session.run, reader, until=reader.last(v.IterationClosed))
     floors = near_enough(before.memory, {*world.setting.task_types, *before.graph.induced_types()})
     return SettlePublish(k, rewarded, dict(zip(anchors, vectors, strict=True)), floors)
 
 
 def _report(session: Session, k: int, rewards: int) -> Published:
     reader = LogReader(session.run.log_path)
-    settled = [event for event in reader.of(ProposalSettled) if event.iteration == k]
-    mark = next(r for r in reader.records({PhaseCompleted}) if (r.iteration, r.phase) == (k, "update"))
+    settled = [event for event in reader.of(v.ProposalSettled) if event.iteration == k]
+    mark = next(r for r in reader.records({v.PhaseCompleted}) if (r.iteration, r.phase) == (k, "update"))
     score = session.state.scores.score("anchor", k)
     return Published(
         key=mark.correlation,
@@ -203,27 +193,27 @@ def _report(session: Session, k: int, rewards: int) -> Published:
 
 def _read_feedback(reader: LogReader) -> _Heard:
     since = last_inherited(reader) + 1
-    words = list(reader.of(FeedbackGiven, since=since))
+    words = list(reader.of(v.FeedbackGiven, since=since))
     about, sessions = {word.inference for word in words}, {(word.key, word.session) for word in words}
-    seen = (one for one in reader.of(InferenceOpened, since=since) if may_reward(one))
+    seen = (one for one in reader.of(v.InferenceOpened, since=since) if may_reward(one))
     named = [one for one in seen if one.inference in about or (one.key, one.session) in sessions]
     bypassed = {
         event.inference
-        for _, event in reader.events({InferenceClosed: ("inference", "outcome")}, since=since)
-        if isinstance(event, InferenceClosed) and event.outcome == "bypassed"
+        for _, event in reader.events({v.InferenceClosed: ("inference", "outcome")}, since=since)
+        if isinstance(event, v.InferenceClosed) and event.outcome == "bypassed"
     }
-    proposals, reviews = dict[str, list[MemoryProposed]](), dict[str, ProposalReviewed]()
-    for event in reader.of(MemoryProposed, ProposalSettled, ProposalReviewed, since=since):
+    proposals, reviews = dict[str, list[v.MemoryProposed]](), dict[str, v.ProposalReviewed]()
+    for event in reader.of(v.MemoryProposed, v.ProposalSettled, v.ProposalReviewed, since=since):
         match event:
-            case MemoryProposed():
+            case v.MemoryProposed():
                 proposals.setdefault(event.memory_id, []).append(event)
-            case ProposalReviewed(verdict="approved"):
+            case v.ProposalReviewed(verdict="approved"):
                 reviews[event.memory_id] = event
-            case ProposalReviewed() | ProposalSettled():
+            case v.ProposalReviewed() | v.ProposalSettled():
                 reviews.pop(event.memory_id, None)
                 if event.verdict != "waiting":
                     proposals.pop(event.memory_id, None)
-    rewarded = [each for each in reader.of(BanditUpdated, since=since) if each.bandit == "search"]
+    rewarded = [each for each in reader.of(v.BanditUpdated, since=since) if each.bandit == "search"]
     inferences = [one for one in named if one.inference not in bypassed]
     return _Heard(
         words, inferences, [each for all_of_it in proposals.values() for each in all_of_it], rewarded, reviews
@@ -234,7 +224,7 @@ def _require_same_model(session: Session) -> None:
     """Raise `UsageError` for a model whose answers the guard cannot compare with the existing ones."""
     reader, name = LogReader(session.run.log_path), session.models.execution.name
     fields = ("model", "tier", "purpose")
-    found = (event for _, event in reader.events({ModelCalled: fields}) if isinstance(event, ModelCalled))
+    found = (event for _, event in reader.events({v.ModelCalled: fields}) if isinstance(event, v.ModelCalled))
     own = (call.model for call in found if call.tier == "execution" and call.purpose == "anchor")
     before = next(own, name)
     # The options of a spec say where a model is served, not which model it is.

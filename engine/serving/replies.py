@@ -39,11 +39,11 @@ class ReplyUsage(NamedTuple):
         turn_sha256: str,
         outcome: Literal["answered", "left", "failed", "bypassed"],
         *,
-        status: int,
-        problem: str,
-        latency_s: float,
-        overhead_s: float,
-        is_whole: bool,
+        status: int = 0,
+        problem: str = "",
+        latency_s: float = 0.0,
+        overhead_s: float = 0.0,
+        is_whole: bool = False,
     ) -> InferenceClosed:
         """Return the end of the inference that this replied to. `turn_sha256` names the turn that it is the first reply
         to, "" for none; only a complete reply continues the conversation."""

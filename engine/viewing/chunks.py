@@ -39,22 +39,11 @@ from mage_es.engine.viewing.positions import positions
 from mage_es.engine.viewing.tables import columns_of, packed, picked, places
 from mage_es.engine.viewing.verdict import beside, verdict
 from mage_es.engine.viewing.windows import Windows
+from mage_es.events import vocabulary as v
 from mage_es.events.care import repair_log
 from mage_es.events.errors import LogDamaged, LogError, MageError, PrerequisiteError, UnknownEvent
 from mage_es.events.facts.shapes import shapes_of
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    Event,
-    InferenceClosed,
-    InferenceOpened,
-    Origin,
-    QuestionText,
-    Record,
-    RunInherited,
-    RunMerged,
-    RunStarted,
-    tag_of,
-)
 
 __all__ = ["Viewed", "script"]
 
@@ -126,7 +115,7 @@ class Viewed:
         self._reader: LogReader | None = None
         self._life, self._problem = Life(), ""
         self._exams: list[ExamRecord] = []
-        self._known: dict[str, QuestionText] = {}
+        self._known: dict[str, v.QuestionText] = {}
         self._answers: Rendered | None = None
         self._checked: Future[dict[str, Any]] | None = None
         try:
@@ -178,7 +167,7 @@ class Viewed:
             self._checked = beside(self.run)
         self._life = life = Life(exact=last <= EXACT, prices=self._prices)
 
-        def told(records: Iterator[Record]) -> Iterator[Record]:
+        def told(records: Iterator[v.Record]) -> Iterator[v.Record]:
             for record in records:
                 if tell and record.seq > 0 and record.seq % _TOLD == 0:
                     tell(record.seq / last)
@@ -312,7 +301,7 @@ class Viewed:
     def _events(self, first: int, last: int) -> Mapping[str, Sequence[Any]]:
         records = self._windows.records(first + 1, last + 1)
         return {
-            "type": [self._types[tag_of(record.event)] for record in records],
+            "type": [self._types[v.tag_of(record.event)] for record in records],
             "subject": [record.event.subject for record in records],
             **{name: list(map(attrgetter(name), records)) for name in _HEADER},
             "caused": self._life.caused(first + 1, last + 1),
@@ -326,10 +315,10 @@ class Viewed:
         since, until = columns["from"][0], max(columns["from"][-1], *filter(None, columns["closed"]))
         assert self._reader
         said = dict[str, dict[str, str]]()
-        for record in self._reader.records({InferenceOpened, InferenceClosed}, since=since, until=until):
+        for record in self._reader.records({v.InferenceOpened, v.InferenceClosed}, since=since, until=until):
             event = record.event
-            if isinstance(event, InferenceOpened | InferenceClosed):
-                name = "question" if isinstance(event, InferenceOpened) else "reply"
+            if isinstance(event, v.InferenceOpened | v.InferenceClosed):
+                name = "question" if isinstance(event, v.InferenceOpened) else "reply"
                 said.setdefault(event.inference, {})[name] = getattr(event, name)
         kept = [said.get(inference, {}) for inference in columns["inference"]]
         return {name: [each.get(name) or None for each in kept] for name in ("question", "reply")}
@@ -347,7 +336,7 @@ class Viewed:
         return columns_of([self._text(name, self._things[name]) for name in names])
 
     def _text(self, name: str, thing: Any) -> dict[str, Any]:
-        origin: Origin = thing.origin
+        origin: v.Origin = thing.origin
         seqs = self._life.facts(origin.facts)
         values = msgspec.structs.asdict(thing)
         shown = {field: value for field, value in values.items() if field not in _HERE and value not in ("", ())}
@@ -375,7 +364,7 @@ class Viewed:
 
     def _index(self) -> dict[str, Any]:
         life, reader = self._life, self._reader
-        started = next(iter(reader.of(RunStarted, until=1)), None) if reader and life.seq else None
+        started = next(iter(reader.of(v.RunStarted, until=1)), None) if reader and life.seq else None
         config = parse(started.config) if started else None
         finished = life.state.progress.finished
         state = "damaged" if self._problem else "finished" if finished else "unfinished" if life.seq else "empty"
@@ -423,10 +412,10 @@ class Viewed:
         shares = ((seq, round(correct / total, 4)) for seq, correct, total in rows if total)
         return [next(same) for _, same in groupby(shares, itemgetter(1))]
 
-    def _parent(self, begun: RunInherited) -> str:
+    def _parent(self, begun: v.RunInherited) -> str:
         return begun.parent if is_merged(begun) else f"iter-{begun.iteration} of {begun.parent}"
 
-    def _kind(self, started: RunStarted | None, begun: RunInherited | None) -> str:
+    def _kind(self, started: v.RunStarted | None, begun: v.RunInherited | None) -> str:
         if self._reader and started and baseline_of(self._reader):
             return "baseline"
         if begun and begun.is_served:
@@ -442,7 +431,7 @@ class Viewed:
             runs = str(self.run.path.parent.absolute())
             where = ["--runs-dir", runs] if self._opened else []
             if is_merged(parent):
-                merged = (f"{mark.parent}@iter-{mark.iteration}" for mark in self._reader.of(RunMerged))
+                merged = (f"{mark.parent}@iter-{mark.iteration}" for mark in self._reader.of(v.RunMerged))
                 return shlex.join(["mage-es", "merge", *merged, "--name", self.name, *where])
             marker = "start" if parent.iteration < 0 else f"iter-{parent.iteration}"
             words = ["evolve", "--from", parent.parent, "--at", marker, *where]
@@ -456,13 +445,13 @@ class Viewed:
         return shlex.join(["mage-es", *words])
 
 
-def _payload(event: Event) -> dict[str, Any]:
+def _payload(event: v.Event) -> dict[str, Any]:
     values = msgspec.structs.asdict(event)
     return values | {name: _plain(values[name]) for name in _bytes_in(type(event))}
 
 
 @functools.cache
-def _bytes_in(cls: type[Event]) -> list[str]:
+def _bytes_in(cls: type[v.Event]) -> list[str]:
     """Return the fields of a type that hold bytes; JSON has all others as they are."""
     return [name for name, shape in shapes_of(cls).items() if "bytes" in str(shape) or shape.kind == "vector"]
 

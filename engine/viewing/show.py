@@ -33,39 +33,24 @@ from mage_es.engine.served.kind import is_served
 from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.verbs.forms import shared, typed
 from mage_es.engine.viewing.transcript import CallReport, MoveReport, TrimReport, asked_again, walk
+from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import MageError, UsageError, nearest
 from mage_es.events.log import LogReader
 from mage_es.events.log.markers import Marker
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    AnswerUnanswered,
-    AnswerUndecided,
-    BundleTrimmed,
-    CallFailed,
-    EpisodeClosed,
-    EpisodeStepped,
-    Event,
-    ModelCalled,
-    QuestionPlanned,
-    Record,
-    SearchAnswered,
-    Sent,
-    ToolRan,
-)
 from mage_es.projections.fold import State
 
-_ABOUT: Mapping[type[Event], str] = {
-    ModelCalled: "about",
-    CallFailed: "about",
-    BundleTrimmed: "question_id",
-    ToolRan: "question_id",
-    SearchAnswered: "question_id",
-    EpisodeStepped: "episode_id",
-    EpisodeClosed: "episode_id",
-    AnswerJudged: "question_id",
-    AnswerUnanswered: "question_id",
-    AnswerUndecided: "question_id",
+_ABOUT: Mapping[type[v.Event], str] = {
+    v.ModelCalled: "about",
+    v.CallFailed: "about",
+    v.BundleTrimmed: "question_id",
+    v.ToolRan: "question_id",
+    v.SearchAnswered: "question_id",
+    v.EpisodeStepped: "episode_id",
+    v.EpisodeClosed: "episode_id",
+    v.AnswerJudged: "question_id",
+    v.AnswerUnanswered: "question_id",
+    v.AnswerUndecided: "question_id",
 }
 """The facts of a question, and the field that names it; a call may be about a part, `question/part`."""
 
@@ -114,8 +99,8 @@ class Asking(NamedTuple):
     where: str
     reader: LogReader
     requests: Requests
-    record: Record
-    planned: QuestionPlanned
+    record: v.Record
+    planned: v.QuestionPlanned
     state_seq: int
     exam: str = ""
     rejudged: bool | None = None
@@ -192,9 +177,9 @@ def _askings(run: Run, reader: LogReader, question_id: str) -> list[Asking]:
     return found
 
 
-def _plans(reader: LogReader, question_id: str) -> Iterator[tuple[Record, QuestionPlanned]]:
-    for record in reader.records({QuestionPlanned}):
-        if isinstance(record.event, QuestionPlanned) and record.event.question_id == question_id:
+def _plans(reader: LogReader, question_id: str) -> Iterator[tuple[v.Record, v.QuestionPlanned]]:
+    for record in reader.records({v.QuestionPlanned}):
+        if isinstance(record.event, v.QuestionPlanned) and record.event.question_id == question_id:
             yield record, record.event
 
 
@@ -203,15 +188,15 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
     moves = walk(asked_again(world, state, planned, facts), state, facts, asking.requests)
     calls = [move for move in moves if isinstance(move, CallReport)]
     trimmed = [move for move in moves if isinstance(move, TrimReport)]
-    sent = (fact.sent for fact in facts if isinstance(fact, ModelCalled | CallFailed) and fact.tier == "execution")
+    sent = (fact.sent for fact in facts if isinstance(fact, v.ModelCalled | v.CallFailed) and fact.tier == "execution")
     # A call that was not made, or not yet, is shown as it would be made now.
     first = begin(planned_course(world, state, planned))
-    request = asking.requests.request(next(sent, Sent())) or (first.request if isinstance(first, Ask) else None)
+    request = asking.requests.request(next(sent, v.Sent())) or (first.request if isinstance(first, Ask) else None)
     is_as_planned = (sha256_text(request.text) if request else "") == planned.prompt_sha256
     last = next((call for call in reversed(calls) if call.tier == "execution"), None)
     text = last.reply if last else first.reply if isinstance(first, Finish) else ""
-    verdict = next((fact for fact in facts if isinstance(fact, AnswerJudged)), None)
-    open_ = next((fact for fact in facts if isinstance(fact, AnswerUndecided)), None)
+    verdict = next((fact for fact in facts if isinstance(fact, v.AnswerJudged)), None)
+    open_ = next((fact for fact in facts if isinstance(fact, v.AnswerUndecided)), None)
     return QuestionReport(
         **shared(planned, QuestionReport),
         run_id=run.id,
@@ -225,7 +210,7 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
         expected=question.gold if world.has_gold else None,
         correct=verdict.correct if verdict else None,
         judge=verdict.judge if verdict else "",
-        unanswered=next((fact.problem for fact in facts if isinstance(fact, AnswerUnanswered)), ""),
+        unanswered=next((fact.problem for fact in facts if isinstance(fact, v.AnswerUnanswered)), ""),
         undecided=open_.problem if open_ else "",
         why=_why(world, question, text, verdict) if verdict else "",
         moves=tuple(moves),
@@ -234,7 +219,7 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
     )
 
 
-def _why(world: World, question: Question, reply: str, verdict: AnswerJudged) -> str:
+def _why(world: World, question: Question, reply: str, verdict: v.AnswerJudged) -> str:
     """Return what the scorer says about a reply, "" if it says nothing, or is not available."""
     if not world.has_gold or is_sequential(world.benchmark):
         return ""
@@ -247,28 +232,30 @@ def _why(world: World, question: Question, reply: str, verdict: AnswerJudged) ->
     return now.why if is_same and not now.undecided else ""
 
 
-def _facts(asking: Asking) -> list[Event]:
+def _facts(asking: Asking) -> list[v.Event]:
     """Return the events of a question after its plan, up to its verdict or its last failed call."""
     name, when = asking.planned.question_id, (asking.record.iteration, asking.record.phase)
-    facts: list[Event] = []
+    facts: list[v.Event] = []
     for record in asking.reader.records(set(_ABOUT), since=asking.record.seq):
         field = _ABOUT[type(record.event)]
         about = getattr(record.event, field)
         is_about = about == name or (field == "about" and about.startswith(f"{name}/"))
         if is_about and (record.iteration, record.phase) == when:
             facts.append(record.event)
-            if isinstance(record.event, AnswerJudged | AnswerUnanswered | AnswerUndecided):
+            if isinstance(record.event, v.AnswerJudged | v.AnswerUnanswered | v.AnswerUndecided):
                 break
     return facts
 
 
 def _never_asked(reader: LogReader, question_id: str) -> str:
-    if (begun := inheritance(reader)) and any(v.question_id == question_id for v in reader.of(AnswerJudged)):
+    if (begun := inheritance(reader)) and any(
+        judged.question_id == question_id for judged in reader.of(v.AnswerJudged)
+    ):
         return (
             f"The question {question_id!r} was asked by {begun.parent}, from which {reader.run} goes on: "
             f"`mage-es show {question_id} {begun.parent}`."
         )
-    asked = {plan.question_id for plan in reader.of(QuestionPlanned)}
+    asked = {plan.question_id for plan in reader.of(v.QuestionPlanned)}
     hint = nearest(question_id, sorted(asked))
     if len(asked) >= 20 and not hint.startswith(" Did you mean"):
         hint = ""

@@ -12,18 +12,7 @@ from mage_es.engine.run.world import World
 from mage_es.engine.seams.model import Request
 from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.session.judge import judged
-from mage_es.events.vocabulary import (
-    BundleTrimmed,
-    CallFailed,
-    EpisodeClosed,
-    EpisodeStepped,
-    Event,
-    ModelCalled,
-    QuestionPlanned,
-    SearchAnswered,
-    Span,
-    ToolRan,
-)
+from mage_es.events import vocabulary as v
 from mage_es.projections.fold import State
 
 
@@ -88,28 +77,28 @@ class StepReport(msgspec.Struct, frozen=True, kw_only=True, tag="step"):
 MoveReport = CallReport | TrimReport | ToolReport | SearchReport | StepReport
 
 
-def asked_again(world: World, state: State, planned: QuestionPlanned, facts: Sequence[Event]) -> Course:
+def asked_again(world: World, state: State, planned: v.QuestionPlanned, facts: Sequence[v.Event]) -> Course:
     """Return the course that a question took; with its judge, if one was asked and the right answers, without which a
     judge's prompt cannot be rebuilt, are here."""
     course = planned_course(world, state, planned)
-    if world.has_gold and any(isinstance(fact, ModelCalled) and fact.tier == "judge" for fact in facts):
+    if world.has_gold and any(isinstance(fact, v.ModelCalled) and fact.tier == "judge" for fact in facts):
         question, templates = world.questions[planned.question_id], world.setting.templates
         return judged(course, question, benchmark=world.benchmark, has_judge=True, templates=templates)
     return course
 
 
-def walk(course: Course, state: State, facts: Sequence[Event], requests: Requests) -> list[MoveReport]:
+def walk(course: Course, state: State, facts: Sequence[v.Event], requests: Requests) -> list[MoveReport]:
     """Replay a course on recorded facts and return its moves, as far as they are recorded."""
     # A failed attempt at a longer reply is not a move: the reply before it was the last.
     walked = list(told(course, facts))
-    found = [report_of(move, state, fact, requests) for move, fact in walked if not isinstance(fact, CallFailed)]
+    found = [report_of(move, state, fact, requests) for move, fact in walked if not isinstance(fact, v.CallFailed)]
     taken = {id(fact) for _, fact in walked}
     # This program would not have made this call, but it was made all the same.
-    others = [fact for fact in facts if isinstance(fact, ModelCalled) and id(fact) not in taken]
+    others = [fact for fact in facts if isinstance(fact, v.ModelCalled) and id(fact) not in taken]
     return [*found, *(call_report(fact, requests.request(fact.sent)) for fact in others)]
 
 
-def told(course: Course, facts: Sequence[Event]) -> Iterator[tuple[Move, Event | None]]:
+def told(course: Course, facts: Sequence[v.Event]) -> Iterator[tuple[Move, v.Event | None]]:
     """Yield the moves of a course, each with its fact, as far as they are recorded; the first move without a fact is
     the last.
 
@@ -126,7 +115,7 @@ def told(course: Course, facts: Sequence[Event]) -> Iterator[tuple[Move, Event |
         move = advance(course, fact)
 
 
-def call_report(called: ModelCalled, request: Request | None, spans: Sequence[Span] = ()) -> CallReport:
+def call_report(called: v.ModelCalled, request: Request | None, spans: Sequence[v.Span] = ()) -> CallReport:
     """Return a recorded call; `request` is None if what was sent is not on record."""
     sent = request or Request(prompt="")
     is_same = sent.sha256 == called.request_sha256
@@ -135,7 +124,7 @@ def call_report(called: ModelCalled, request: Request | None, spans: Sequence[Sp
     )
 
 
-def _asked(call: Ask | ModelCalled, sent: Request, spans: Sequence[Span]) -> CallReport:
+def _asked(call: Ask | v.ModelCalled, sent: Request, spans: Sequence[v.Span]) -> CallReport:
     return CallReport(
         about=call.about,
         tier=call.tier,
@@ -149,12 +138,12 @@ def _asked(call: Ask | ModelCalled, sent: Request, spans: Sequence[Span]) -> Cal
     )
 
 
-def found_again(spans: Sequence[Span], rendered: str, sent: str) -> list[Span]:
+def found_again(spans: Sequence[v.Span], rendered: str, sent: str) -> list[v.Span]:
     """Return where the quotations of a prompt as it renders now are in the one that was sent; missing ones are left
     out."""
     if rendered == sent:
         return [*spans]
-    found, at = list[Span](), 0
+    found, at = list[v.Span](), 0
     for span in spans:
         place = sent.find(rendered[span.offset : span.offset + span.length], at)
         if place >= 0:
@@ -163,11 +152,11 @@ def found_again(spans: Sequence[Span], rendered: str, sent: str) -> list[Span]:
     return found
 
 
-def report_of(move: Move, state: State, fact: Event | None, requests: Requests | None = None) -> MoveReport:
+def report_of(move: Move, state: State, fact: v.Event | None, requests: Requests | None = None) -> MoveReport:
     """Return a move with its outcome; its prompt is the one on record or, without `requests` or a fact, the current
     one."""
     match move:
-        case Ask() if isinstance(fact, BundleTrimmed):
+        case Ask() if isinstance(fact, v.BundleTrimmed):
             return TrimReport(
                 about=move.about,
                 memory_id=fact.memory_id,
@@ -175,14 +164,14 @@ def report_of(move: Move, state: State, fact: Event | None, requests: Requests |
                 # Its request is with the failed call, which is not a move.
                 verified=requests is None or requests.was_refused(fact.request_sha256),
             )
-        case Ask() if isinstance(fact, ModelCalled):
+        case Ask() if isinstance(fact, v.ModelCalled):
             request = requests.request(fact.sent) if requests else move.request
             spans = found_again(move.spans, move.request.prompt, request.prompt) if request else ()
             return call_report(fact, request, spans)
         case Ask():
             return _asked(move, move.request, move.spans)
         case Use():
-            ran = fact if isinstance(fact, ToolRan) else None
+            ran = fact if isinstance(fact, v.ToolRan) else None
             return ToolReport(
                 tool_id=move.tool_id,
                 name=state.tools.tool(move.tool_id).name,
@@ -191,7 +180,7 @@ def report_of(move: Move, state: State, fact: Event | None, requests: Requests |
                 problem=ran.problem if ran else "",
             )
         case Look():
-            answered = fact if isinstance(fact, SearchAnswered) else None
+            answered = fact if isinstance(fact, v.SearchAnswered) else None
             return SearchReport(
                 search=answered.search if answered else "",
                 query=move.query,
@@ -200,28 +189,28 @@ def report_of(move: Move, state: State, fact: Event | None, requests: Requests |
                 problem=answered.problem if answered else "",
             )
         case Act(acted):
-            if isinstance(acted, EpisodeStepped):
+            if isinstance(acted, v.EpisodeStepped):
                 return StepReport(step=acted.step, action=acted.action, observation=acted.observation)
             return StepReport(step=acted.steps, action="", observation="The episode ends.")
         case Grade():
             raise TypeError("scoring leaves no fact to report")
 
 
-def _matches(fact: Event, move: Move) -> bool:
+def _matches(fact: v.Event, move: Move) -> bool:
     match move, fact:
-        case Ask(), CallFailed():
+        case Ask(), v.CallFailed():
             return move.is_spare and fact.final and (fact.about, fact.attempt) == (move.about, move.attempt)
-        case Ask(), ModelCalled():
+        case Ask(), v.ModelCalled():
             return (fact.tier, fact.about, fact.attempt) == (move.tier, move.about, move.attempt)
-        case Ask(), BundleTrimmed():
+        case Ask(), v.BundleTrimmed():
             return fact.about == move.about and move.droppable[:1] == (fact.memory_id,)
-        case Use(), ToolRan():
+        case Use(), v.ToolRan():
             return (fact.tool_id, fact.arguments) == (move.tool_id, move.arguments)
-        case Look(), SearchAnswered():
+        case Look(), v.SearchAnswered():
             return fact.place == move.place
-        case Act(EpisodeStepped() as stepped), EpisodeStepped():
+        case Act(v.EpisodeStepped() as stepped), v.EpisodeStepped():
             return fact.step == stepped.step
-        case Act(EpisodeClosed()), EpisodeClosed():
+        case Act(v.EpisodeClosed()), v.EpisodeClosed():
             return True
         case _:
             return False

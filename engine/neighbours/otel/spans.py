@@ -26,29 +26,9 @@ from opentelemetry.semconv._incubating.attributes import gen_ai_attributes as ge
 from opentelemetry.semconv.attributes import error_attributes, http_attributes, server_attributes, url_attributes
 
 from mage_es.engine.seams.model import Request
+from mage_es.events import vocabulary as v
 from mage_es.events.facts.envelope import event_id, fact_id
 from mage_es.events.facts.private import quotes_erased
-from mage_es.events.vocabulary import (
-    MICRO,
-    AnswerJudged,
-    AnswerUnanswered,
-    AnswerUndecided,
-    CallFailed,
-    EmbeddingCalled,
-    FeedbackGiven,
-    InferenceClosed,
-    InferenceOpened,
-    MemoryAppended,
-    ModelCalled,
-    PhaseCompleted,
-    QuestionPlanned,
-    Record,
-    RequestShape,
-    SearchAnswered,
-    Sent,
-    ServingStarted,
-    ToolRan,
-)
 from mage_es.projections.memory import MemoryRow
 
 Attributes = Mapping[str, Any]
@@ -63,7 +43,7 @@ _CHAT = gen_ai.GenAiOperationNameValues.CHAT.value
 _EMBEDDINGS = gen_ai.GenAiOperationNameValues.EMBEDDINGS.value
 _IN_PROCESS = ("builtin", "llamacpp", "vllm", "recorded")
 _FINISHED = {"end": "stop", "refused": "content_filter", "truncated": "length", "looped": "length"}
-_PATHS: Mapping[RequestShape, str] = {
+_PATHS: Mapping[v.RequestShape, str] = {
     "chat": "/v1/chat/completions",
     "responses": "/v1/responses",
     "messages": "/v1/messages",
@@ -98,7 +78,7 @@ class TraceVerdict(NamedTuple):
 class TraceTexts(NamedTuple):
     """What puts texts into spans: the request that was sent, and by id what questions and memories say."""
 
-    request: Callable[[Sent], Request | None]
+    request: Callable[[v.Sent], Request | None]
     questions: Mapping[str, str]
     memories: dict[str, Attributes]
 
@@ -130,7 +110,7 @@ class _Group:
 
 
 def traced(
-    log_id: str, run: str, records: Iterable[Record], texts: TraceTexts | None = None
+    log_id: str, run: str, records: Iterable[v.Record], texts: TraceTexts | None = None
 ) -> Iterator[TraceSpan | TraceVerdict]:
     """Yield the spans and verdicts of a log's records, in order; with `texts`, also what was said."""
     tracing = Tracing(log_id, run, texts)
@@ -144,45 +124,45 @@ class Tracing:
 
     def __init__(self, log_id: str, run: str, texts: TraceTexts | None = None) -> None:
         self._log_id, self._run, self._texts = log_id.encode(), run, texts
-        self._planned: dict[int, tuple[_Group, Record, QuestionPlanned]] = {}
+        self._planned: dict[int, tuple[_Group, v.Record, v.QuestionPlanned]] = {}
         self._phases: dict[tuple[int, str], _Group] = {}
         self._failed: dict[tuple[str, ...], tuple[int, int]] = {}
-        self._inferences: dict[str, tuple[TraceIds, InferenceOpened | None]] = {}
+        self._inferences: dict[str, tuple[TraceIds, v.InferenceOpened | None]] = {}
         self._upstream = Upstream(run, "")
 
-    def take(self, record: Record) -> Iterator[TraceSpan | TraceVerdict]:
+    def take(self, record: v.Record) -> Iterator[TraceSpan | TraceVerdict]:
         """Yield the spans and verdicts that a record completes."""
         match record.event:
-            case QuestionPlanned() as plan:
+            case v.QuestionPlanned() as plan:
                 self._planned[record.seq] = _Group(*self._ids(record.event_id), record.ts_us), record, plan
-            case ModelCalled() | CallFailed() as call:
+            case v.ModelCalled() | v.CallFailed() as call:
                 yield from self._call(record, call)
-            case EmbeddingCalled() as embedded:
+            case v.EmbeddingCalled() as embedded:
                 yield self._embedding(record, embedded)
-            case ToolRan() as ran:
+            case v.ToolRan() as ran:
                 yield self._tool(record, ran)
-            case SearchAnswered() as found:
+            case v.SearchAnswered() as found:
                 yield self._lookup(record, found)
-            case AnswerJudged() | AnswerUndecided() | AnswerUnanswered() as verdict:
+            case v.AnswerJudged() | v.AnswerUndecided() | v.AnswerUnanswered() as verdict:
                 yield from self._settled(record, verdict)
-            case PhaseCompleted(iteration=iteration, phase=phase):
+            case v.PhaseCompleted(iteration=iteration, phase=phase):
                 yield from self._ended(iteration, phase, record.ts_us)
-            case ServingStarted(upstream=upstream):
+            case v.ServingStarted(upstream=upstream):
                 self._upstream = Upstream(self._run, upstream)
-            case InferenceOpened() as opened:
+            case v.InferenceOpened() as opened:
                 trace_id, request, search = self._ids(record.event_id)
                 chat = self._ids(record.event_id, "chat")[1]
                 chat = request if opened.shape == "search" else chat  # feedback is about the span of the call
                 self._inferences[opened.inference] = TraceIds(trace_id, b"", request, search, chat), opened
-            case InferenceClosed() as closed if closed.inference in self._inferences:
+            case v.InferenceClosed() as closed if closed.inference in self._inferences:
                 ids, begun = self._inferences[closed.inference]
                 self._inferences[closed.inference] = ids, None  # its ids are for feedback
                 texts, about = self._texts, (ids, begun, closed, record.ts_us, self._upstream)
                 yield from inference_spans(*about, has_texts=self.has_texts, says=texts.memories if texts else NO_TEXTS)
-            case FeedbackGiven() as said:
+            case v.FeedbackGiven() as said:
                 known = self._inferences.get(said.inference)
                 yield feedback_verdict(known and known[0], said, record.ts_us, has_texts=self.has_texts)
-            case MemoryAppended() as memory if self._texts:
+            case v.MemoryAppended() as memory if self._texts:
                 self._texts.memories[memory.memory_id] = told_by(memory)
 
     def rest(self) -> Iterator[TraceSpan]:
@@ -203,7 +183,7 @@ class Tracing:
         digest = hashlib.sha256(said).digest()
         return digest[:16], digest[16:24], digest[24:]
 
-    def _group(self, record: Record, begin_us: int) -> _Group:
+    def _group(self, record: v.Record, begin_us: int) -> _Group:
         """Return what a record is about: the question of the plan that led to it, or else its phase."""
         if record.causation in self._planned:
             return self._planned[record.causation][0]
@@ -216,7 +196,7 @@ class Tracing:
 
     def _below(
         self,
-        record: Record,
+        record: v.Record,
         name: str,
         begin_us: int,
         attributes: Attributes,
@@ -232,10 +212,10 @@ class Tracing:
             attributes = {**attributes, error_attributes.ERROR_TYPE: error}
         return TraceSpan(group.trace_id, own, group.span_id, name, kind, begin_us, record.ts_us, attributes, error)
 
-    def _call(self, record: Record, call: ModelCalled | CallFailed) -> Iterator[TraceSpan]:
+    def _call(self, record: v.Record, call: v.ModelCalled | v.CallFailed) -> Iterator[TraceSpan]:
         key = (call.tier, call.purpose, call.about, str(call.attempt), str(record.iteration), record.phase)
         begin_us, tries = self._failed.pop(key, (record.ts_us - call.latency_us, 0))
-        if isinstance(call, CallFailed) and not call.final:
+        if isinstance(call, v.CallFailed) and not call.final:
             self._failed[key] = begin_us, tries + 1
             return
         model, operation = _model(call.model), _CHAT if call.tier != "embedder" else _EMBEDDINGS
@@ -245,11 +225,11 @@ class Tracing:
             gen_ai.GEN_AI_AGENT_NAME: call.agent,
             "mage_es.tier": call.tier,
             "mage_es.purpose": call.purpose,
-            "mage_es.failed_attempts": tries + isinstance(call, CallFailed),
+            "mage_es.failed_attempts": tries + isinstance(call, v.CallFailed),
         }
         kind = "internal" if model[gen_ai.GEN_AI_PROVIDER_NAME] in _IN_PROCESS else "client"
         name = f"{operation} {model[gen_ai.GEN_AI_REQUEST_MODEL]}"
-        if isinstance(call, CallFailed):
+        if isinstance(call, v.CallFailed):
             fault = str(call.status) if call.status else call.fault
             yield self._below(record, name, begin_us, {**said, **self._asked(call.sent)}, kind=kind, error=fault)
             return
@@ -272,7 +252,7 @@ class Tracing:
         """Return a message of one text, if texts are wanted and there is one that can be shown."""
         return {name: [_message(role, text, **more)]} if text and self._may_show(text) else {}
 
-    def _asked(self, sent: Sent) -> Attributes:
+    def _asked(self, sent: v.Sent) -> Attributes:
         """Return the messages of a request, if texts are wanted and all of it can be shown."""
         request = self._texts.request(sent) if self._texts else None
         if request is None or not self._may_show(request.text):
@@ -282,7 +262,7 @@ class Tracing:
         system = {gen_ai.GEN_AI_SYSTEM_INSTRUCTIONS: [{"type": "text", "content": request.system}]}
         return {gen_ai.GEN_AI_INPUT_MESSAGES: messages, **(system if request.system else {})}
 
-    def _embedding(self, record: Record, call: EmbeddingCalled) -> TraceSpan:
+    def _embedding(self, record: v.Record, call: v.EmbeddingCalled) -> TraceSpan:
         model = _model(call.model)
         said = {
             **model,
@@ -293,7 +273,7 @@ class Tracing:
         name = f"embeddings {model[gen_ai.GEN_AI_REQUEST_MODEL]}"
         return self._below(record, name, record.ts_us - call.latency_us, said, kind="client")
 
-    def _tool(self, record: Record, ran: ToolRan) -> TraceSpan:
+    def _tool(self, record: v.Record, ran: v.ToolRan) -> TraceSpan:
         said: dict[str, Any] = {
             _OPERATION: gen_ai.GenAiOperationNameValues.EXECUTE_TOOL.value,
             gen_ai.GEN_AI_TOOL_NAME: ran.tool_id,
@@ -304,7 +284,7 @@ class Tracing:
         error = "tool_failed" if ran.problem else ""
         return self._below(record, f"execute_tool {ran.tool_id}", record.ts_us, said, error=error)
 
-    def _lookup(self, record: Record, found: SearchAnswered) -> TraceSpan:
+    def _lookup(self, record: v.Record, found: v.SearchAnswered) -> TraceSpan:
         source = found.search.partition("?")[0]
         said = {
             _OPERATION: gen_ai.GenAiOperationNameValues.RETRIEVAL.value,
@@ -317,27 +297,27 @@ class Tracing:
         return self._below(record, f"retrieval {source}", record.ts_us, said, kind="client", error=error)
 
     def _settled(
-        self, record: Record, verdict: AnswerJudged | AnswerUndecided | AnswerUnanswered
+        self, record: v.Record, verdict: v.AnswerJudged | v.AnswerUndecided | v.AnswerUnanswered
     ) -> Iterator[TraceSpan | TraceVerdict]:
         if record.causation not in self._planned:
             return
         group, planned, plan = self._planned.pop(record.causation)
-        if isinstance(verdict, AnswerUnanswered):
+        if isinstance(verdict, v.AnswerUnanswered):
             failed = {error_attributes.ERROR_TYPE: "unanswered"}
             yield from self._question(group, planned, plan, record.ts_us, failed)
             return
         said: dict[str, Any] = {gen_ai.GEN_AI_EVALUATION_NAME: "correctness"}
         match verdict:
-            case AnswerJudged():
+            case v.AnswerJudged():
                 said |= {
-                    gen_ai.GEN_AI_EVALUATION_SCORE_VALUE: verdict.score_micro / MICRO,
+                    gen_ai.GEN_AI_EVALUATION_SCORE_VALUE: verdict.score_micro / v.MICRO,
                     gen_ai.GEN_AI_EVALUATION_SCORE_LABEL: "correct" if verdict.correct else "incorrect",
                     "mage_es.judge": verdict.judge.partition("?")[0],
                     **({gen_ai.GEN_AI_EVALUATION_EXPLANATION: verdict.reason} if verdict.reason else {}),
                 }
-            case AnswerUndecided():
+            case v.AnswerUndecided():
                 said |= {gen_ai.GEN_AI_EVALUATION_SCORE_LABEL: "undecided"}
-        lacked = verdict.reason if isinstance(verdict, AnswerJudged) else ""
+        lacked = verdict.reason if isinstance(verdict, v.AnswerJudged) else ""
         finish = _FINISHED.get(lacked, "stop")
         shown = {**said, **self._says(gen_ai.GEN_AI_OUTPUT_MESSAGES, "assistant", verdict.answer, finish_reason=finish)}
         yield from self._question(group, planned, plan, record.ts_us, shown)
@@ -345,7 +325,7 @@ class Tracing:
         yield TraceVerdict(group.trace_id, group.span_id, record.ts_us, said)
 
     def _question(
-        self, group: _Group, record: Record, plan: QuestionPlanned, end_us: int, ended: Attributes
+        self, group: _Group, record: v.Record, plan: v.QuestionPlanned, end_us: int, ended: Attributes
     ) -> Iterator[TraceSpan]:
         """Yield the spans of a question and of its search; `ended` says what became of it."""
         asked = self._texts.questions.get(plan.question_id, "") if self._texts else ""
@@ -393,12 +373,12 @@ class Tracing:
 
 def inference_spans(
     ids: TraceIds,
-    opened: InferenceOpened | None,
-    closed: InferenceClosed,
+    opened: v.InferenceOpened | None,
+    closed: v.InferenceClosed,
     end_us: int,
     upstream: Upstream,
     *,
-    shape: RequestShape = "chat",
+    shape: v.RequestShape = "chat",
     has_texts: bool = False,
     says: Mapping[str, Attributes] = NO_TEXTS,
 ) -> Iterator[TraceSpan]:
@@ -454,11 +434,13 @@ def inference_spans(
         yield TraceSpan(ids.trace_id, ids.chat, ids.request, name, "client", sent_us, end_us, model, error)
 
 
-def feedback_verdict(ids: TraceIds | None, said: FeedbackGiven, at_us: int, *, has_texts: bool = False) -> TraceVerdict:
+def feedback_verdict(
+    ids: TraceIds | None, said: v.FeedbackGiven, at_us: int, *, has_texts: bool = False
+) -> TraceVerdict:
     """Return what a client said of an inference, or of a session, as a verdict."""
     found: dict[str, Any] = {gen_ai.GEN_AI_EVALUATION_NAME: said.metric, gen_ai.GEN_AI_CONVERSATION_ID: said.session}
     if said.kind in ("bool", "float"):
-        found[gen_ai.GEN_AI_EVALUATION_SCORE_VALUE] = said.value_micro / MICRO
+        found[gen_ai.GEN_AI_EVALUATION_SCORE_VALUE] = said.value_micro / v.MICRO
     elif has_texts:
         found[gen_ai.GEN_AI_EVALUATION_EXPLANATION] = said.text
     return TraceVerdict(ids.trace_id if ids else b"", ids.chat if ids else b"", at_us, found)
@@ -479,13 +461,13 @@ def searched(run: str, shown: Mapping[str, float | None], says: Mapping[str, Att
     }
 
 
-def told_by(memory: MemoryAppended | MemoryRow) -> Attributes:
+def told_by(memory: v.MemoryAppended | MemoryRow) -> Attributes:
     """Return the texts of a memory; none if one of them cannot be read here."""
     texts = {name: getattr(memory, name) for name in ("question", "recognise", "reasoning", "answer")}
     return {} if any(map(quotes_erased, texts.values())) else {name: text for name, text in texts.items() if text}
 
 
-def _details(call: ModelCalled) -> Iterator[tuple[str, str | int]]:
+def _details(call: v.ModelCalled) -> Iterator[tuple[str, str | int]]:
     yield gen_ai.GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS, call.cached_tokens
     yield gen_ai.GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS, call.cache_write_tokens
     yield gen_ai.GEN_AI_USAGE_REASONING_OUTPUT_TOKENS, call.thinking_tokens
@@ -514,7 +496,7 @@ def _message(role: str, text: str, **more: str) -> Attributes:
     return {"role": role, "parts": [{"type": "text", "content": text}], **more}
 
 
-def _error_of(closed: InferenceClosed) -> str:
+def _error_of(closed: v.InferenceClosed) -> str:
     if closed.status >= 400:
         return str(closed.status)
     return closed.outcome if closed.outcome in ("failed", "left") else ""

@@ -29,23 +29,10 @@ from mage_es.engine.run.exams import (
 from mage_es.engine.run.frames import frames
 from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.engine.run.world import baseline_of, first_event
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads
-from mage_es.events.vocabulary import (
-    AnswerCarried,
-    AnswerJudged,
-    AnswerUnanswered,
-    EpisodeClosed,
-    IterationClosed,
-    MemoryAppended,
-    QuestionPlanned,
-    RunFinished,
-    RunRegistered,
-    RunStarted,
-    SplitCommitted,
-    TargetsSelected,
-)
 from mage_es.projections.fold import fold_into
 from mage_es.projections.graph import Graph
 from mage_es.projections.slots import Slots
@@ -58,15 +45,15 @@ GROWN = ("iteration", "skills", "task types", "task types covered", "nodes", "ed
 """The columns of `RecordedRun.growth`."""
 
 _READS: Reads = {
-    AnswerJudged: ANSWERED,
-    AnswerUnanswered: LOST,
-    AnswerCarried: ("iteration", "question_id", "correct"),
-    EpisodeClosed: PLAYED,
-    QuestionPlanned: ("iteration", "purpose", "search_arm", "routing_arm"),
-    MemoryAppended: ("memory_id", "outcome", "iteration"),
-    IterationClosed: ("iteration",),
-    RunFinished: ("iterations",),
-    SplitCommitted: ("split", "size"),
+    v.AnswerJudged: ANSWERED,
+    v.AnswerUnanswered: LOST,
+    v.AnswerCarried: ("iteration", "question_id", "correct"),
+    v.EpisodeClosed: PLAYED,
+    v.QuestionPlanned: ("iteration", "purpose", "search_arm", "routing_arm"),
+    v.MemoryAppended: ("memory_id", "outcome", "iteration"),
+    v.IterationClosed: ("iteration",),
+    v.RunFinished: ("iterations",),
+    v.SplitCommitted: ("split", "size"),
 }
 
 
@@ -80,22 +67,22 @@ class RecordedRun:
         self.run = run
         self.problems: list[str] = []
         self.reader = LogReader(run.log_path)
-        self.begun: RunStarted = first_event(self.reader)
+        self.begun: v.RunStarted = first_event(self.reader)
         self.config: Config = parse(self.begun.config)
         self.ledger = ledger_of(self.reader)
         found = frames(self.reader, _READS)
         # A parent's verdicts, which a run that continues it has in its log, are not results of this run.
         self.parent = inheritance(self.reader)
         own = pl.col("seq") > last_inherited(self.reader)
-        self.answers, self._carried = asked(found).filter(own), found[AnswerCarried]
-        self.episodes = found[EpisodeClosed]
-        self.planned = found[QuestionPlanned].filter(pl.col("purpose").is_in(["fresh", "revisit"]))
-        self.closed: Mapping[int, int] = dict(found[IterationClosed].select("iteration", "seq").iter_rows())
-        self.taken: Mapping[str, int] = dict(found[SplitCommitted].select("split", "size").iter_rows())
+        self.answers, self._carried = asked(found).filter(own), found[v.AnswerCarried]
+        self.episodes = found[v.EpisodeClosed]
+        self.planned = found[v.QuestionPlanned].filter(pl.col("purpose").is_in(["fresh", "revisit"]))
+        self.closed: Mapping[int, int] = dict(found[v.IterationClosed].select("iteration", "seq").iter_rows())
+        self.taken: Mapping[str, int] = dict(found[v.SplitCommitted].select("split", "size").iter_rows())
         begun = baseline_of(self.reader)
         self.baseline, self.shots = (begun.baseline, len(begun.shots)) if begun else ("", 0)
-        self.finished = not found[RunFinished].is_empty()
-        self._born = found[MemoryAppended].unique("memory_id", keep="first")
+        self.finished = not found[v.RunFinished].is_empty()
+        self._born = found[v.MemoryAppended].unique("memory_id", keep="first")
 
     @property
     def is_sequential(self) -> bool:
@@ -124,7 +111,7 @@ class RecordedRun:
         everything held out; else the first of the largest. Never the newest, so that an exam cannot be repeated until
         the result pleases."""
         whole = [exam for exam in self.taken_of(state) if exam.closed]
-        wanted = (*(event.questions for event in self.reader.of(RunRegistered)), self.taken.get("held_out", 0))
+        wanted = (*(event.questions for event in self.reader.of(v.RunRegistered)), self.taken.get("held_out", 0))
         fitting = (exam for size in wanted for exam in whole if len(exam.questions) == size)
         return next(fitting, None) or max(whole, key=lambda exam: len(exam.questions), default=None)
 
@@ -165,7 +152,7 @@ class RecordedRun:
 
     @cached_property
     def _sizes_and_mastery(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        selected = list(self.reader.of(TargetsSelected))
+        selected = list(self.reader.of(v.TargetsSelected))
         covered = {target.task_type: event.iteration for event in reversed(selected) for target in event.targets}
         graph, slots, done = Graph(), Slots(), 0
         sizes, masteries = list[dict[str, int]](), list[tuple[int, str, float]]()

@@ -35,14 +35,14 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from mage_es.engine.testing.stages import drafts_of
-from mage_es.engine.testing.strategies import history
 from mage_es.events.care import verify_log
 from mage_es.events.errors import MageError
 from mage_es.events.log import Log, LogReader
 from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import latest_snapshot, write_snapshot
 from tests.events.samples import abandon, bits, clock, facts
+from tests.kit.stages import drafts_of
+from tests.kit.strategies import history
 
 ROOT = Path(__file__).resolve().parents[2]
 STATES = ("rest", "killed", "sealing")

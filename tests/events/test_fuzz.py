@@ -13,9 +13,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mage_es.engine.testing.sources import ListSource, chain_at
-from mage_es.engine.testing.stages import flat, with_digests
-from mage_es.engine.testing.strategies import history
 from mage_es.events import wal
 from mage_es.events.care import plan_repair, verify_log
 from mage_es.events.disk import Layout, LocalFileSystem, Range
@@ -30,6 +27,9 @@ from mage_es.events.wal.bodies import FrameReader, rows_of
 from mage_es.projections.fold import fold
 from mage_es.projections.snapshots import ended, latest_snapshot, write_snapshot
 from tests.events.samples import abandon, bits, clock, closed, judged, remembered
+from tests.kit.sources import ListSource, chain_at
+from tests.kit.stages import flat, with_digests
+from tests.kit.strategies import history
 
 pytestmark = pytest.mark.slow
 

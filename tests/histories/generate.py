@@ -20,11 +20,11 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from mage_es.engine.testing.stages import drafts_of
-from mage_es.engine.testing.strategies import history
 from mage_es.events.facts.shapes import fingerprint, shapes_of
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import EVENT_TYPES, Draft, Event, IterationClosed, Part, SegmentSealed, tag_of
+from tests.kit.stages import drafts_of
+from tests.kit.strategies import history
 
 HERE = Path(__file__).parent
 

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.engine.testing.invariants import sorted_dump
-from mage_es.engine.testing.random_run import SKILLS, TASK_TYPES
-from mage_es.engine.testing.sources import ListSource
-from mage_es.engine.testing.stages import Stage, drafts_of, flat, folded, round_trip, shuffled
-from mage_es.engine.testing.strategies import histories, history
 from mage_es.events.errors import UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import Digest, IterationClosed, RunResumed
 from mage_es.projections.fold import State, fold, merged
 from mage_es.projections.memory import INDEXES
+from tests.kit.invariants import sorted_dump
+from tests.kit.random_run import SKILLS, TASK_TYPES
+from tests.kit.sources import ListSource
+from tests.kit.stages import Stage, drafts_of, flat, folded, round_trip, shuffled
+from tests.kit.strategies import histories, history
 
 
 @given(histories(), st.randoms(use_true_random=False))

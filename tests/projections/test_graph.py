@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.engine.testing.stages import Stage, flat, round_trip
-from mage_es.engine.testing.strategies import histories, history
 from mage_es.events.vocabulary import (
     EdgeAdded,
     EntitySeen,
@@ -25,6 +23,8 @@ from mage_es.events.vocabulary import (
     ToolAuthored,
 )
 from mage_es.projections.graph import Graph
+from tests.kit.stages import Stage, flat, round_trip
+from tests.kit.strategies import histories, history
 
 
 def skill(name: str) -> SkillCreated:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from mage_es.engine.testing.stages import round_trip
 from mage_es.projections.kept import Kept
+from tests.kit.stages import round_trip
 
 
 class Row(msgspec.Struct, frozen=True):

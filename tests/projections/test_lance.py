@@ -11,12 +11,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from mage_es.engine.testing.stages import flat
-from mage_es.engine.testing.strategies import history
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.vocabulary import Event, MemoryAppended
 from mage_es.projections.lance import read_digest, read_rows, write_tables
 from mage_es.projections.memory import Memory
+from tests.kit.stages import flat
+from tests.kit.strategies import history
 
 EVENTS = [event for event in flat(history(seed=21, iterations=5, questions=6)) if type(event) in Memory.reads]
 SAMPLE = next(event for event in EVENTS if isinstance(event, MemoryAppended))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mage_es.engine.testing.stages import round_trip
 from mage_es.events.vocabulary import CallFailed, EmbeddingCalled, ModelCalled, Tier
 from mage_es.projections.ledger import Ledger, Usage
+from tests.kit.stages import round_trip
 
 
 def called(tier: Tier, k: int = 0, *, purpose: str = "fresh", tokens: int = 10, latency_us: int = 5) -> ModelCalled:

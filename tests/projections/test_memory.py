@@ -10,9 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.engine.testing.random_run import TASK_TYPES
-from mage_es.engine.testing.stages import Stage, flat
-from mage_es.engine.testing.strategies import histories, history
 from mage_es.events.vocabulary import (
     Event,
     MemoryAppended,
@@ -24,6 +21,9 @@ from mage_es.events.vocabulary import (
     Step,
 )
 from mage_es.projections.memory import INDEXES, Memory, MemoryRow, digest_of_rows
+from tests.kit.random_run import TASK_TYPES
+from tests.kit.stages import Stage, flat
+from tests.kit.strategies import histories, history
 
 SAMPLE = next(e for e in flat(history(seed=7, iterations=1, questions=1)) if isinstance(e, MemoryAppended))
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from mage_es.engine.testing.stages import flat, round_trip
-from mage_es.engine.testing.strategies import history
 from mage_es.events.vocabulary import (
     Event,
     MemoryQuarantined,
@@ -15,6 +13,8 @@ from mage_es.events.vocabulary import (
     PatternSupported,
 )
 from mage_es.projections.patterns import PatternRow, Patterns
+from tests.kit.stages import flat, round_trip
+from tests.kit.strategies import history
 
 SAMPLE = next(e for e in flat(history(seed=1, iterations=1, questions=1)) if isinstance(e, PatternAbstracted))
 

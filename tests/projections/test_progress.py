@@ -5,8 +5,6 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mage_es.engine.testing.stages import flat, round_trip
-from mage_es.engine.testing.strategies import history
 from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUnanswered,
@@ -25,6 +23,8 @@ from mage_es.events.vocabulary import (
     ToolRan,
 )
 from mage_es.projections.progress import CallKey, Progress
+from tests.kit.stages import flat, round_trip
+from tests.kit.strategies import history
 
 STAGES = history(seed=3, iterations=1, questions=3)
 EVALUATE = [event for stage in STAGES if stage.phase == "evaluate" for event in stage.events]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from mage_es.engine.testing.stages import flat, round_trip
-from mage_es.engine.testing.strategies import history
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
     Event,
@@ -14,6 +12,8 @@ from mage_es.events.vocabulary import (
     RetrievalRecipeAuthored,
 )
 from mage_es.projections.recipes import Recipes
+from tests.kit.stages import flat, round_trip
+from tests.kit.strategies import history
 
 EVENTS = flat(history(seed=1, iterations=1, questions=1))
 RETRIEVAL = next(event for event in EVENTS if isinstance(event, RetrievalRecipeAuthored))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from mage_es.engine.testing.stages import round_trip
 from mage_es.events.vocabulary import MICRO, AnswerJudged, AnswerUnanswered, GuardDecided, Purpose
 from mage_es.projections.scores import Scores
+from tests.kit.stages import round_trip
 
 
 def judged(k: int, purpose: Purpose, question_id: str, *, correct: int, task_type: str = "t") -> AnswerJudged:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from mage_es.engine.testing.stages import flat, masked
-from mage_es.engine.testing.strategies import history, slot_histories
 from mage_es.events.errors import LogError
 from mage_es.events.vocabulary import (
     Event,
@@ -19,6 +17,8 @@ from mage_es.events.vocabulary import (
 )
 from mage_es.projections.fold import State
 from mage_es.projections.slots import Slots
+from tests.kit.stages import flat, masked
+from tests.kit.strategies import history, slot_histories
 
 SKILLS = ("a", "b", "c", "d")
 

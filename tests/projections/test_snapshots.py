@@ -14,16 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.engine.testing.invariants import sorted_dump
-from mage_es.engine.testing.sources import ListSource, chain_at
-from mage_es.engine.testing.stages import Stage, drafts_of, flat, round_trip, with_digests
-from mage_es.engine.testing.strategies import histories, history
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import BanditUpdated, Event, IterationClosed
 from mage_es.projections import snapshots
 from mage_es.projections.fold import State, fold
 from mage_es.projections.protocol import Projection
 from mage_es.projections.snapshots import COVERED, damaged_snapshots, disowned, ended, latest_snapshot, write_snapshot
+from tests.kit.invariants import sorted_dump
+from tests.kit.sources import ListSource, chain_at
+from tests.kit.stages import Stage, drafts_of, flat, round_trip, with_digests
+from tests.kit.strategies import histories, history
 
 EVENTS = with_digests(flat(history(seed=9, iterations=5, questions=3)))
 

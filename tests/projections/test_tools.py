@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mage_es.engine.testing.stages import flat, round_trip
-from mage_es.engine.testing.strategies import history
 from mage_es.events.vocabulary import Event, MemoryQuarantined, MemoryReleased, ToolAuthored
 from mage_es.projections.tools import Tools
+from tests.kit.stages import flat, round_trip
+from tests.kit.strategies import history
 
 SAMPLE = next(event for event in flat(history(seed=1, iterations=1, questions=1)) if isinstance(event, ToolAuthored))
 

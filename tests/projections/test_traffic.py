@@ -7,11 +7,11 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.engine.testing.invariants import check_projection
-from mage_es.engine.testing.stages import Stage, flat
-from mage_es.engine.testing.strategies import histories
 from mage_es.events.vocabulary import InferenceOpened, MemoryProposed, ProposalReviewed, ProposalSettled
 from mage_es.projections.traffic import Traffic
+from tests.kit.invariants import check_projection
+from tests.kit.stages import Stage, flat
+from tests.kit.strategies import histories
 
 
 @given(histories(most_iterations=3), st.randoms(use_true_random=False))

@@ -49,8 +49,6 @@ from mage_es.engine.rules.near_duplicates import normalise
 from mage_es.engine.run.world import World, open_world
 from mage_es.engine.seams.model import Completion
 from mage_es.engine.session.course_choice import planned_course
-from mage_es.engine.testing.invariants import sorted_dump
-from mage_es.engine.testing.stages import round_trip
 from mage_es.events.digests import sha256_text
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (
@@ -67,6 +65,8 @@ from mage_es.projections.fold import State, fold
 from mage_es.projections.progress import CallKey
 from mage_es.projections.snapshots import latest_snapshot, write_snapshot
 from tests.events.disks import ForgetfulDisk
+from tests.kit.invariants import sorted_dump
+from tests.kit.stages import round_trip
 from tests.properties.scripted import scripted
 
 PATH = Path("/run/log")

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from mage_es.engine.commands import Candidate
 from mage_es.engine.rules.coverage import gaps, selections
 from mage_es.engine.rules.curriculum import Signal, n_fail, select_targets
-from mage_es.engine.testing.choosers import Curriculum, check_curriculum
-from mage_es.engine.testing.strategies import Failures, failures
 from tests.engine.rules.test_coverage import answered, selected
+from tests.kit.choosers import Curriculum, check_curriculum
+from tests.kit.strategies import Failures, failures
 
 pytestmark = pytest.mark.slow
 

@@ -19,9 +19,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mage_es.engine.testing.invariants import check_growth
-from mage_es.engine.testing.stages import Stage, drafts_of, flat
-from mage_es.engine.testing.strategies import histories
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (
     Event,
@@ -37,6 +34,9 @@ from mage_es.projections.fold import State
 from mage_es.projections.memory import Memory
 from tests.events.disks import ForgetfulDisk
 from tests.events.samples import bits
+from tests.kit.invariants import check_growth
+from tests.kit.stages import Stage, drafts_of, flat
+from tests.kit.strategies import histories
 
 pytestmark = pytest.mark.slow
 

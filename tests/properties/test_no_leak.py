@@ -17,8 +17,6 @@ from mage_es.engine.rules.leaks import Guarded, packed_shingles, texts_of, witho
 from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.rules.rotation import ActionTurn
 from mage_es.engine.rules.splitting import split
-from mage_es.engine.testing.stages import flat
-from mage_es.engine.testing.strategies import history
 from mage_es.events.vocabulary import (
     Draft,
     Event,
@@ -29,6 +27,8 @@ from mage_es.events.vocabulary import (
     SplitCommitted,
     tag_of,
 )
+from tests.kit.stages import flat
+from tests.kit.strategies import history
 from tests.properties.machine import Life, world_of
 
 pytestmark = pytest.mark.slow

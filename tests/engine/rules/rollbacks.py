@@ -20,7 +20,6 @@ from mage_es.engine.commands import TakeSnapshot
 from mage_es.engine.config import Config
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.snapshot import take_snapshot
-from mage_es.engine.testing.stages import masked
 from mage_es.events.vocabulary import (
     AnswerJudged,
     Event,
@@ -33,6 +32,7 @@ from mage_es.events.vocabulary import (
     SnapshotTaken,
 )
 from mage_es.projections.fold import State
+from tests.kit.stages import masked
 from tests.projections.test_slots import slots_of
 
 ITERATIONS = 7

@@ -7,8 +7,6 @@ import pytest
 
 from mage_es.engine.rules.leaks import Guarded, packed, packed_shingles, texts_of, without_leaks
 from mage_es.engine.rules.near_duplicates import normalise, question_hash, shingle_run
-from mage_es.engine.testing.stages import flat
-from mage_es.engine.testing.strategies import history
 from mage_es.events.vocabulary import (
     EVENT_TYPES,
     ActionRecipeHarvested,
@@ -30,6 +28,8 @@ from mage_es.events.vocabulary import (
     TaskTypeCreated,
     ToolAuthored,
 )
+from tests.kit.stages import flat
+from tests.kit.strategies import history
 
 SECRET = "A baker makes 12 loaves in each of 3 ovens and sells 30 of them by noon. How many loaves are left?"
 ANCHOR = "Who sells the last loaf?"

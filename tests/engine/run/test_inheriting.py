@@ -17,8 +17,6 @@ from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.inheriting import OWN_ACCOUNTS, inheritance, last_inherited, taken
 from mage_es.engine.run.runtime import Limits, Runtime
-from mage_es.engine.testing.stages import Stage, drafts_of
-from mage_es.engine.testing.strategies import histories
 from mage_es.engine.upkeep.backup import backup, restore
 from mage_es.engine.upkeep.memory import memories, memory
 from mage_es.engine.verbs.evolve import evolve
@@ -46,6 +44,8 @@ from tests.engine.conftest import SMALL
 from tests.engine.forgery import forged, instead
 from tests.events.disks import ForgetfulDisk
 from tests.events.samples import clock as ticking
+from tests.kit.stages import Stage, drafts_of
+from tests.kit.strategies import histories
 
 ONE = Limits(max_iterations=1)
 

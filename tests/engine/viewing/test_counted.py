@@ -6,7 +6,6 @@ from collections import Counter
 
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.world import state_of
-from mage_es.engine.testing import Stage
 from mage_es.engine.upkeep.memory import curate
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.engine.viewing.life import Life, lives
@@ -14,6 +13,7 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import BanditUpdated
 from tests.engine.viewing.test_chunks import index_of, table
 from tests.engine.viewing.test_life import records
+from tests.kit.stages import Stage
 
 _BETA = {"alpha_before": 1, "beta_before": 1, "alpha_after": 1, "beta_after": 1}
 

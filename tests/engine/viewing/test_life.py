@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.run.memories import items_of
-from mage_es.engine.testing import Stage, flat, folded, histories, history
 from mage_es.engine.viewing.life import Life, lives
 from mage_es.events.vocabulary import AnswerUnanswered, BundleTrimmed, QuestionPlanned, Record
 from mage_es.projections.fold import State
 from mage_es.projections.questions import EVOLVING, History
+from tests.kit.stages import Stage, flat, folded
+from tests.kit.strategies import histories, history
 
 ANY = st.floats(0, 1)
 """A moment of a run, as a share of its events."""

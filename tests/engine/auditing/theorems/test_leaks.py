@@ -12,11 +12,11 @@ from mage_es.engine.rules.leaks import texts_of
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.world import reopen_world
 from mage_es.engine.seams.check import Check
-from mage_es.engine.testing.stages import flat
-from mage_es.engine.testing.strategies import history
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import Event, MemoryAppended, NoteWritten, SkillCreated, SplitCommitted
 from tests.engine.forgery import Change, forged, instead
+from tests.kit.stages import flat
+from tests.kit.strategies import history
 
 
 @pytest.fixture(scope="module")

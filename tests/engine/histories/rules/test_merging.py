@@ -18,8 +18,6 @@ from mage_es.engine.histories.rules.merging import (
     remembered_in,
 )
 from mage_es.engine.rules.harvest import new_memory
-from mage_es.engine.testing.stages import Stage, flat
-from mage_es.engine.testing.strategies import histories
 from mage_es.events.vocabulary import (
     EdgeAdded,
     Event,
@@ -31,6 +29,8 @@ from mage_es.events.vocabulary import (
     SkillCreated,
 )
 from mage_es.projections.fold import State
+from tests.kit.stages import Stage, flat
+from tests.kit.strategies import histories
 
 
 def memory(text: str, *, iteration: int = 0, ordinal: int = 0, fact: str = "f") -> MemoryAppended:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from mage_es.engine.testing.random_events import Drawn, drawn
 from mage_es.events.digests import sha256_text
 from mage_es.events.vocabulary import (
     MICRO,
@@ -32,6 +31,7 @@ from mage_es.events.vocabulary import (
     ToolAuthored,
     ToolRan,
 )
+from tests.kit.random_events import Drawn, drawn
 
 
 class Writings:

@@ -15,11 +15,11 @@ from mage_es.engine.rules.bandits import Choice
 from mage_es.engine.rules.coverage import coverage_bound, gaps, selections
 from mage_es.engine.rules.curriculum import Signal, candidates_of
 from mage_es.engine.rules.randomness import stream
-from mage_es.engine.testing.random_events import drawn
-from mage_es.engine.testing.strategies import Failures
 from mage_es.events.vocabulary import AnswerJudged, Target, TargetsSelected
 from mage_es.projections.bandits import Posterior
 from mage_es.projections.scores import Scores
+from tests.kit.random_events import drawn
+from tests.kit.strategies import Failures
 
 Bandit = Callable[[Mapping[str, Posterior], Generator], Choice]
 """Chooses an arm of a key with these posteriors; all its randomness comes from the generator."""

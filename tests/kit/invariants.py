@@ -11,12 +11,12 @@ from typing import TypeVar
 
 import msgspec
 
-from mage_es.engine.testing.sources import ListSource, only
-from mage_es.engine.testing.stages import Stage, flat, round_trip, shuffled
 from mage_es.events.segments import Batch
 from mage_es.events.vocabulary import Event, RunResumed
 from mage_es.projections.fold import fold_into
 from mage_es.projections.protocol import Columnar, Projection
+from tests.kit.sources import ListSource, only
+from tests.kit.stages import Stage, flat, round_trip, shuffled
 
 P = TypeVar("P", bound=Projection)
 Make = Callable[[], P]

@@ -10,9 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mage_es.engine.testing.invariants import check_growth, check_projection
-from mage_es.engine.testing.stages import Stage, flat
-from mage_es.engine.testing.strategies import histories, history
 from mage_es.events.digests import digest
 from mage_es.events.segments import Columns
 from mage_es.events.vocabulary import AnswerJudged, Event, MemoryAppended, MemoryQuarantined
@@ -20,6 +17,9 @@ from mage_es.projections.fold import State
 from mage_es.projections.memory import Memory
 from mage_es.projections.patterns import Patterns
 from mage_es.projections.protocol import Columnar, Projection, Reads
+from tests.kit.invariants import check_growth, check_projection
+from tests.kit.stages import Stage, flat
+from tests.kit.strategies import histories, history
 
 
 @pytest.mark.parametrize("view", State().projections(), ids=lambda view: view.name)

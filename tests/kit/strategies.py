@@ -11,9 +11,6 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from mage_es.engine.testing.random_events import drawn
-from mage_es.engine.testing.random_run import RandomRun
-from mage_es.engine.testing.stages import Stage
 from mage_es.events.vocabulary import (
     MICRO,
     Event,
@@ -24,6 +21,9 @@ from mage_es.events.vocabulary import (
     SnapshotTaken,
 )
 from mage_es.projections.bandits import Posterior
+from tests.kit.random_events import drawn
+from tests.kit.random_run import RandomRun
+from tests.kit.stages import Stage
 
 Failures = Sequence[Mapping[str, tuple[int, int]]]
 """For each iteration, (failures, attempts) by task type; a type counts as observed from its first iteration on."""

@@ -12,10 +12,10 @@ from numpy.random import Generator, default_rng
 from mage_es.engine.commands import Candidate
 from mage_es.engine.rules.bandits import Choice, choose, choose_frozen, probabilities_of_best
 from mage_es.engine.rules.curriculum import Signal, select_targets
-from mage_es.engine.testing.choosers import Bandit, Curriculum, check_bandit, check_curriculum
-from mage_es.engine.testing.strategies import Failures, failures, posteriors
 from mage_es.events.vocabulary import MICRO
 from mage_es.projections.bandits import Posterior
+from tests.kit.choosers import Bandit, Curriculum, check_bandit, check_curriculum
+from tests.kit.strategies import Failures, failures, posteriors
 
 KEY = {"a": Posterior(3 * MICRO, 5 * MICRO, 6), "b": Posterior(6 * MICRO, 3 * MICRO, 7)}
 LAMBDA = Fraction(3, 10)

@@ -6,10 +6,6 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from mage_es.engine.testing.random_events import Drawn, drawn
-from mage_es.engine.testing.random_traffic import served
-from mage_es.engine.testing.random_writings import Writings
-from mage_es.engine.testing.stages import Stage
 from mage_es.events.digests import sha256_text
 from mage_es.events.vocabulary import (
     MICRO,
@@ -49,6 +45,10 @@ from mage_es.events.vocabulary import (
     TaskTypeCreated,
     Tier,
 )
+from tests.kit.random_events import Drawn, drawn
+from tests.kit.random_traffic import served
+from tests.kit.random_writings import Writings
+from tests.kit.stages import Stage
 
 TASK_TYPES = ("age", "discount", "rate", "sharing")
 SKILLS = ("algebra", "counting", "general", "ratios")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from mage_es.engine.testing.random_events import drawn
 from mage_es.events.digests import sha256_text
 from mage_es.events.vocabulary import (
     Event,
@@ -19,6 +18,7 @@ from mage_es.events.vocabulary import (
     RecordingResumed,
     ServingStarted,
 )
+from tests.kit.random_events import drawn
 
 
 def served(random: Random, k: int, task_type: str, skill: str) -> Iterator[Event]:

@@ -122,7 +122,7 @@ def _words(values: Mapping[str, object]) -> Iterator[str]:
 
 def _require_fits(cells: Sequence[MatrixCell], settings: Settings) -> None:
     """Raise `UsageError`, with the cell's name, for a baseline that does not fit its benchmark."""
-    from mage_es.engine.verbs.baseline import require_fit
+    from mage_es.engine.study.baseline import require_fit
 
     seen: set[tuple[str, str, str]] = set()
     for cell in cells:

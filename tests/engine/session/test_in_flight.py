@@ -11,7 +11,7 @@ from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.session.in_flight import BusySlots, CallsInFlight, TrackedModel
-from mage_es.engine.verbs.baseline import run_baseline
+from mage_es.engine.study.baseline import baseline
 
 
 def test_calls_that_are_begun_and_not_recorded_are_what_a_process_leaves_behind(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ class Cached:
 
 def test_a_run_ends_with_how_busy_the_slots_were_and_how_much_came_from_a_cache(tmp_path: Path) -> None:
     told: list[str] = []
-    run_baseline(
+    baseline(
         "zero_shot_cot",
         Config(benchmark="wordmath", seed=7, held_out=12, anchors=0),
         runs_dir=tmp_path,

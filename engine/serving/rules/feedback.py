@@ -13,21 +13,49 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from mage_es.engine.commands import Feedback, GiveFeedback
 from mage_es.engine.rules.harvest import capped, memory_id, reasoning_of
 from mage_es.engine.rules.setting import Setting
-from mage_es.engine.seams.embedder import to_bytes
+from mage_es.engine.seams.embedder import Vector, to_bytes
 from mage_es.events.errors import Conflict, NotFound, UsageError
-from mage_es.events.vocabulary import MICRO, Draft, FeedbackGiven, MemoryProposed, Origin
+from mage_es.events.vocabulary import MICRO, Draft, FeedbackGiven, MemoryProposed, Origin, Trust
 from mage_es.projections.fold import State
 
 MOST_NAME, MOST_TEXT, MOST_ANSWER = 128, 32_000, 4_000
 """Most characters of a metric or an id, of a text, and of an answer or a question in a demonstration."""
 _PARTS = ("answer", "question", "reasoning", "wrong_answer")
+
+
+class Feedback(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a client says about an inference or a session, in the fields that it sends. `value` is a bool, a number in
+    [0, 1], a text, or a demonstration: an object with `answer` and perhaps `reasoning`, `wrong_answer` and `question`;
+    a text is one if `kind` says so."""
+
+    metric: str
+    value: Any
+    idempotency_key: str
+    inference_id: str = ""
+    session_id: str = ""
+    kind: Literal["", "demonstration"] = ""
+
+
+class GiveFeedback(NamedTuple):
+    """Record feedback. `session`, which belongs to the key, is that of the inference in question, if any. `question` is
+    the text of its user turn, "" if unknown; `vector` is the question's, `task_type` its type, and `extracted` the
+    answer in a demonstration that is a reply. `earlier` is what is on record under the same key and idempotency key."""
+
+    said: Feedback
+    key: str
+    trust: Trust
+    session: str
+    question: str = ""
+    vector: Vector | None = None
+    task_type: str = ""
+    extracted: str = ""
+    earlier: FeedbackGiven | None = None
 
 
 def feedback_id(key: str, idempotency_key: str) -> str:

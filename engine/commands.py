@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+import msgspec
 
 from mage_es.engine.briefs import (
     AuthoredTool,
@@ -39,6 +41,11 @@ from mage_es.events.vocabulary import (
     TaskTypeCreated,
     Tier,
 )
+
+
+def shared(one: msgspec.Struct, form: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the fields of a struct that another form has too, such as those of an event that a report shows."""
+    return {name: getattr(one, name) for name in form.__struct_fields__ if name in one.__struct_fields__}
 
 
 class OpenRun(NamedTuple):

@@ -35,6 +35,7 @@ from mage_es.engine.commands import (
     RecordFailure,
     RecordTrimming,
     TakeSnapshot,
+    shared,
 )
 from mage_es.engine.rules.authoring import evolve
 from mage_es.engine.rules.leaks import without_leaks
@@ -156,9 +157,7 @@ def _record_failure(state: State, command: RecordFailure) -> list[Draft]:
 def _record_trimming(state: State, command: RecordTrimming) -> list[Draft]:
     call, planned = command.call, command.planned
     trimmed = BundleTrimmed(
-        iteration=planned.iteration,
-        purpose=planned.purpose,
-        question_id=planned.question_id,
+        **shared(planned, BundleTrimmed),
         about=call.about,
         request_sha256=call.request_sha256,
         memory_id=command.memory_id,

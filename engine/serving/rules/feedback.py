@@ -197,7 +197,7 @@ def _proposed(setting: Setting, state: State, command: GiveFeedback, event: Feed
         answer, reasoning = command.extracted, reasoning_of(answer, command.extracted, setting.answer_format)
     if len(answer) > MOST_ANSWER:
         return f"The answer has {len(answer)} characters, and a memory's at most {MOST_ANSWER}."
-    identity = {
+    identity: dict[str, Any] = {
         "outcome": "failure_memory" if parts["wrong_answer"] else "success_memory",
         "kind": "specific" if parts["wrong_answer"] else "",
         "task_type": command.task_type,
@@ -208,16 +208,13 @@ def _proposed(setting: Setting, state: State, command: GiveFeedback, event: Feed
     name = memory_id(**identity, salt=setting.salt)
     if state.memory.count_of(name):
         return "The run has this memory already, or had it and took it out of use."
+    del identity["kind"]
     return MemoryProposed(
+        **identity,
         memory_id=name,
         feedback=event.feedback,
         key=command.key,
-        outcome="failure_memory" if parts["wrong_answer"] else "success_memory",
-        task_type=command.task_type,
         skill=state.graph.skill_for_task(command.task_type),
-        question=question,
-        reasoning=identity["reasoning"],
-        answer=answer,
         wrong_answer=parts["wrong_answer"],
         origin=Origin(facts=(draft_of(event).fact_id.hex(),), saw="answers", by=command.key or "client"),
         embedding=to_bytes(command.vector),

@@ -21,7 +21,8 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from mage_es.engine.rules.bandits import posterior_of
+from mage_es.engine.commands import shared
+from mage_es.engine.rules.bandits import posterior_of, update_of
 from mage_es.engine.rules.doubt import why_doubted
 from mage_es.engine.rules.guard import GUARD
 from mage_es.engine.rules.harvest import Met
@@ -172,24 +173,14 @@ def _memories(setting: Setting, state: State, command: Publish) -> Iterator[Even
 
 def _memory(proposed: MemoryProposed, iteration: int, place: int) -> MemoryAppended:
     return MemoryAppended(
-        memory_id=proposed.memory_id,
-        outcome=proposed.outcome,
+        **shared(proposed, MemoryAppended),
         kind="specific" if proposed.outcome == "failure_memory" else "",
-        task_type=proposed.task_type,
-        skill=proposed.skill,
-        # A client's question has no id; the feedback's keeps two memories about different ones apart.
         question_id=proposed.feedback,
-        question=proposed.question,
         recognise="",
-        reasoning=proposed.reasoning,
-        answer=proposed.answer,
-        wrong_answer=proposed.wrong_answer,
         steps=(),
-        origin=proposed.origin,
         iteration=iteration,
         phase="serve",
         ordinal=place,
-        embedding=proposed.embedding,
     )
 
 
@@ -269,16 +260,6 @@ def _weights(rewarded: Sequence[BanditUpdated]) -> dict[str, _Weight]:
 
 
 def _moved(before: Posterior, change: _Weight, key: str, arm: str, inference: str, reward: int) -> BanditUpdated:
-    return BanditUpdated(
-        bandit="search",
-        key=key,
-        arm=arm,
-        question_id=inference,
-        reward_micro=reward,
-        alpha_before=before.alpha,
-        beta_before=before.beta,
-        alpha_after=before.alpha + change.alpha,
-        beta_after=before.beta + change.beta,
-        # A first reward counts as one pull, a correction as none, a reward taken back as minus one.
-        pulls_after=before.pulls + (change.alpha + change.beta) // MICRO,
-    )
+    pulls = before.pulls + (change.alpha + change.beta) // MICRO
+    after = Posterior(before.alpha + change.alpha, before.beta + change.beta, pulls)
+    return update_of(("search", key, arm), inference, reward, before, after)

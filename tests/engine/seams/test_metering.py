@@ -17,13 +17,13 @@ from mage_es.engine.embedders.vectors import PROBES
 from mage_es.engine.models.registry import Models, open_models
 from mage_es.engine.models.retrying import RetryPolicy
 from mage_es.engine.providers.embeddings import EmbeddingsEndpoint
+from mage_es.engine.providers.estimate import estimate
 from mage_es.engine.run.budget import Limits
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.pricing import Prices, read_prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.spec import parse_spec
 from mage_es.engine.study.baseline import baseline
-from mage_es.engine.verbs.estimate import estimate
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.resume import resume

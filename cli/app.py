@@ -8,7 +8,6 @@ import typer
 
 import mage_es
 from mage_es.cli import (
-    baseline,
     config,
     evolve,
     exam,
@@ -60,7 +59,6 @@ KERNEL = (
     CommandEntry("Learn", 10, evolve.evolve, evolve.EXAMPLES),
     CommandEntry("Learn", 20, resume.resume, resume.EXAMPLES),
     CommandEntry("Measure", 10, exam.exam, exam.EXAMPLES),
-    CommandEntry("Measure", 20, baseline.baseline, baseline.EXAMPLES),
     GroupEntry(
         *("Look", 10, "runs", "List the runs, show one, delete one."),
         list=(runs.list_all, runs.LIST_EXAMPLES),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from mage_es.cli.completion import benchmarks
 from mage_es.cli.options import CONFIG, SPENDING, RunIdOption, examples, takes
-from mage_es.cli.output import Output, TextTable
+from mage_es.cli.output import Output
 from mage_es.cli.own_tasks import with_learner
 from mage_es.cli.paying import YesOption, going_on, require_agreement
 from mage_es.cli.registering import (
@@ -22,12 +21,9 @@ from mage_es.cli.registering import (
 )
 from mage_es.cli.session import conclude, session
 from mage_es.cli.settings import Settings
-from mage_es.engine.config import Config, cautions
+from mage_es.engine.config import cautions
 from mage_es.engine.seams.plugins import verb
 from mage_es.events.errors import UsageError
-
-if TYPE_CHECKING:
-    from mage_es.engine.verbs.estimate import Estimate, TierEstimate
 
 EXAMPLES = examples(
     "mage-es evolve wordmath --iterations 10 --pool 60",
@@ -110,7 +106,10 @@ def evolve(
         out.say(f"Caution: {caution}")
     if dry_run:
         again = ("--from", from_run, "--at", at) if from_run else (config.benchmark,)
-        _estimate(out, config, settings, again)
+        out.say("Rehearsing with embedded models, which cost nothing.")
+        out.report(*verb("dry_run")(config, settings))
+        options = tuple(name for name in settings.flags() if name != "benchmark")  # which is an argument
+        out.next(settings.again("evolve", *again, names=options))
         return
     config = with_learner(config)
     parent = settings.find_run(from_run) if from_run else None
@@ -141,35 +140,3 @@ def evolve(
             registration=registered,
         )
     conclude(out, summary, settings)
-
-
-def _estimate(out: Output, config: Config, settings: Settings, again: Sequence[str]) -> None:
-    from mage_es.engine.verbs.estimate import estimate
-
-    out.say("Rehearsing with embedded models, which cost nothing.")
-    found = estimate(
-        config, data_dir=settings.data_dir, workers=settings.workers, prices=settings.prices(), batches=settings.batches
-    )
-    prices = (f"{tier.tier}: {tier.price or 'no known price for ' + tier.model}" for tier in found.tiers)
-    out.report(found, _estimates(found), "Prices: " + "; ".join(prices))
-    options = tuple(name for name in settings.flags() if name != "benchmark")  # which is an argument
-    out.next(settings.again("evolve", *again, names=options))
-
-
-def _estimates(estimate: Estimate) -> TextTable:
-    """Return what a run will take, tier by tier, as low, expected and high; the last row is the total in dollars."""
-    rows = []
-    for tier in estimate.tiers:
-        amounts = (("calls", tier.calls), ("input", tier.input_tokens), ("output", tier.output_tokens))
-        rows += [(tier.tier, tier.model, name, *(f"{each:,.0f}" for each in of.values())) for name, of in amounts]
-        rows.append((tier.tier, tier.model, "dollars", *_dollars([tier])))
-    rows.append(("all", "", "dollars", *_dollars(list(estimate.tiers))))
-    title = f"{estimate.iterations} iterations of {estimate.benchmark}, estimated from {estimate.rehearsed} rehearsed"
-    return TextTable(title, ("tier", "model", "amount", "low", "expected", "high"), rows)
-
-
-def _dollars(tiers: list[TierEstimate]) -> tuple[str, ...]:
-    known = [tier.usd.values() for tier in tiers if tier.usd is not None]
-    if len(known) < len(tiers):
-        return ("unpriced",) * 3
-    return tuple(f"{sum(each):,.2f}" for each in zip(*known, strict=True))

@@ -12,7 +12,6 @@ from mage_es.cli.options import CONFIG, SPENDING, RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.session import conclude, session
 from mage_es.cli.settings import Settings
-from mage_es.cli.tables import baseline_table, episodes
 from mage_es.engine.config import Config, parse
 
 if TYPE_CHECKING:
@@ -50,7 +49,8 @@ def resume(
     an error, and nothing happens.
     """
     from mage_es.engine.run.budget import limits_of
-    from mage_es.engine.verbs.baseline import is_baseline, resume_baseline
+    from mage_es.engine.run.world import baseline_of
+    from mage_es.engine.seams.plugins import verb
     from mage_es.engine.verbs.resume import resume as go_on
     from mage_es.events.log import LogReader
 
@@ -58,10 +58,11 @@ def resume(
     begun = found.beginning()
     settings = settings.within(begun.limits if begun else limits_of(LogReader(found.log_path)))
     asked = _asked_for(found, settings.flags())
-    if is_baseline(found):
+    if begun.baseline if begun else baseline_of(LogReader(found.log_path)):
+        resumed = verb("resume_baseline")
         with session(out, settings) as runtime:
-            report = resume_baseline(found, config=asked, tasks=tasks, data_dir=settings.data_dir, runtime=runtime)
-        out.report(report, baseline_table(report), *episodes(report.episodes))
+            shown = resumed(found, config=asked, tasks=tasks, data_dir=settings.data_dir, runtime=runtime)
+        out.report(*shown)
         return
     with session(out, settings) as runtime:
         summary = go_on(found, config=asked, tasks=tasks, data_dir=settings.data_dir, runtime=runtime)

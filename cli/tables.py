@@ -9,7 +9,6 @@ from mage_es.cli.output import TextTable, percent
 
 if TYPE_CHECKING:
     from mage_es.engine.verbs.agents import MissingGuidance
-    from mage_es.engine.verbs.baseline import BaselineReport
     from mage_es.engine.verbs.exam_report import ExamReport, GroupScore
     from mage_es.engine.verbs.recheck import IterationCheck
     from mage_es.engine.verbs.replay import ReplayReport
@@ -259,25 +258,6 @@ def _used(rows: list[LedgerRow]) -> tuple[str, ...]:
     return (*map(str, before), hits, *map(str, after), f"{sum(row.seconds for row in rows):.1f}", dollars)
 
 
-def baseline_table(report: BaselineReport) -> TextTable:
-    cells = {
-        "baseline": report.baseline,
-        "benchmark": _benchmark(report.benchmark),
-        "asked": str(report.total),
-        _share_of(report.episodes): percent(report.correct, report.total),
-        "95 %": between(report.correct, report.total),
-        "correct": f"{report.correct}/{report.total}",
-        "unanswered": str(sum(report.unanswered.values())),
-        "undecided": str(sum(report.undecided.values())),
-        "calls": str(report.execution_calls),
-        "judge": str(report.judge_calls),
-        "guidance": str(report.guidance_calls),
-    }
-    if report.embedder_calls:
-        cells["embedder"] = str(report.embedder_calls)
-    return TextTable(f"Run {report.run_id}", tuple(cells), [tuple(cells.values())])
-
-
 def episodes(rows: Iterable[EpisodeRow]) -> list[TextTable]:
     """Return the episodes of each purpose, with the share of replies that named no action; [] without episodes."""
     lines = [
@@ -345,10 +325,10 @@ def exam(report: ExamReport) -> TextTable:
     groups += [group for group in (report.familiar, report.unfamiliar) if group is not None]
     control = f", control {report.control}" if report.control != "none" else ""
     title = f"Exam {report.exam_id} of {report.run_id} at {report.marker}{control}"
-    return scores(title, [*groups, *report.task_types], share=_share_of(report.episodes))
+    return scores(title, [*groups, *report.task_types], share=share_of(report.episodes))
 
 
-def _share_of(episodes: tuple[EpisodeRow, ...]) -> str:
+def share_of(episodes: tuple[EpisodeRow, ...]) -> str:
     """Return the heading over the share of right answers: an episode succeeds, it is not right or wrong."""
     return "succeeded" if episodes else "accuracy"
 

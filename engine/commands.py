@@ -26,16 +26,11 @@ from mage_es.engine.seams.metering import EmbeddingAttempt
 from mage_es.engine.seams.model import Completion
 from mage_es.engine.seams.pieces import Pieces, in_pieces
 from mage_es.events.vocabulary import (
-    BanditUpdated,
     BudgetSet,
     Digest,
     Draft,
     Event,
-    FeedbackGiven,
-    InferenceOpened,
-    MemoryProposed,
     Phase,
-    ProposalReviewed,
     Purpose,
     QuestionPlanned,
     QuestionsStored,
@@ -45,8 +40,12 @@ from mage_es.events.vocabulary import (
     SplitCommitted,
     TaskTypeCreated,
     Tier,
-    Trust,
 )
+
+
+def shared(one: msgspec.Struct, form: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the fields of a struct that another form has too, such as those of an event that a report shows."""
+    return {name: getattr(one, name) for name in form.__struct_fields__ if name in one.__struct_fields__}
 
 
 class OpenRun(NamedTuple):
@@ -212,6 +211,12 @@ class LearnFromEpisodes(NamedTuple):
     explored: Sequence[Explored]
 
 
+class RecordDecided(NamedTuple):
+    """Record what the rules of a wing decided (engine/serving/rules), as pure as ours."""
+
+    drafts: Sequence[Draft]
+
+
 class CompletePhase(NamedTuple):
     iteration: int
     phase: Phase
@@ -299,61 +304,6 @@ class CloseIteration(NamedTuple):
 class FinishRun(NamedTuple): ...
 
 
-class Feedback(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a client says about an inference or a session, in the fields that it sends. `value` is a bool, a number in
-    [0, 1], a text, or a demonstration: an object with `answer` and perhaps `reasoning`, `wrong_answer` and `question`;
-    a text is one if `kind` says so."""
-
-    metric: str
-    value: Any
-    idempotency_key: str
-    inference_id: str = ""
-    session_id: str = ""
-    kind: Literal["", "demonstration"] = ""
-
-
-class GiveFeedback(NamedTuple):
-    """Record feedback. `session`, which belongs to the key, is that of the inference in question, if any. `question` is
-    the text of its user turn, "" if unknown; `vector` is the question's, `task_type` its type, and `extracted` the
-    answer in a demonstration that is a reply. `earlier` is what is on record under the same key and idempotency key."""
-
-    said: Feedback
-    key: str
-    trust: Trust
-    session: str
-    question: str = ""
-    vector: Vector | None = None
-    task_type: str = ""
-    extracted: str = ""
-    earlier: FeedbackGiven | None = None
-
-
-class Publish(NamedTuple):
-    """UPDATE of a publish, for one key: its proposals become memories, its feedback rewards. `words` is all of the
-    key's feedback so far, in the log's order; `inferences` are its own that can be rewarded, `proposals` those without
-    a final decision, including another key's of the same memory; `rewarded` is what these inferences were rewarded with
-    so far. With `reviews`, by memory, those that a person approved are taken into use, and nothing else."""
-
-    iteration: int
-    key: str
-    words: Sequence[FeedbackGiven]
-    inferences: Sequence[InferenceOpened]
-    proposals: Sequence[MemoryProposed]
-    rewarded: Sequence[BanditUpdated]
-    reviews: Mapping[str, ProposalReviewed] = {}
-
-
-class SettlePublish(NamedTuple):
-    """Follow the guard's verdict on a publish; `rewarded` is what its UPDATE gave. `anchors` are the anchors' vectors
-    by id, and `floors`, by task type, the least cosine at which an anchor is near enough to judge a memory, measured
-    before this publish (rules/trials.py)."""
-
-    iteration: int
-    rewarded: Sequence[BanditUpdated]
-    anchors: Mapping[str, Vector] = {}
-    floors: Mapping[str, float] = {}
-
-
 Command = (
     OpenRun
     | InduceOntology
@@ -365,6 +315,7 @@ Command = (
     | RecordEmbedding
     | RecordTrimming
     | RecordFact
+    | RecordDecided
     | CompletePhase
     | LearnFromEpisodes
     | LearnFromAnswers
@@ -373,7 +324,4 @@ Command = (
     | Curate
     | CloseIteration
     | FinishRun
-    | GiveFeedback
-    | Publish
-    | SettlePublish
 )

@@ -21,29 +21,26 @@ from mage_es.engine.commands import (
     Curate,
     Evolve,
     FinishRun,
-    GiveFeedback,
     InduceOntology,
     LearnFromAnswers,
     LearnFromEpisodes,
     OpenRun,
     PlanAnswers,
     PlanIteration,
-    Publish,
     RecordBatch,
     RecordCall,
+    RecordDecided,
     RecordEmbedding,
     RecordFact,
     RecordFailure,
     RecordTrimming,
-    SettlePublish,
     TakeSnapshot,
+    shared,
 )
 from mage_es.engine.rules.authoring import evolve
-from mage_es.engine.rules.feedback import give_feedback
 from mage_es.engine.rules.leaks import without_leaks
 from mage_es.engine.rules.ontology import induce_ontology
 from mage_es.engine.rules.phases import marked
-from mage_es.engine.rules.publishing import publish, settle
 from mage_es.engine.rules.quarantine import curate
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.snapshot import take_snapshot
@@ -97,6 +94,8 @@ def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
             return _record_trimming(state, command)
         case RecordFact():
             return [command.draft]
+        case RecordDecided():
+            return list(command.drafts)
         case CompletePhase():
             return marked(command.iteration, command.phase, ())
         case LearnFromEpisodes():
@@ -107,12 +106,6 @@ def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
             return evolve(setting, state, command)
         case TakeSnapshot():
             return take_snapshot(setting, state, command)
-        case GiveFeedback():
-            return give_feedback(setting, state, command)
-        case Publish():
-            return publish(setting, state, command)
-        case SettlePublish():
-            return settle(state, command)
         case Curate():
             return curate(state, command)
         case CloseIteration():
@@ -164,9 +157,7 @@ def _record_failure(state: State, command: RecordFailure) -> list[Draft]:
 def _record_trimming(state: State, command: RecordTrimming) -> list[Draft]:
     call, planned = command.call, command.planned
     trimmed = BundleTrimmed(
-        iteration=planned.iteration,
-        purpose=planned.purpose,
-        question_id=planned.question_id,
+        **shared(planned, BundleTrimmed),
         about=call.about,
         request_sha256=call.request_sha256,
         memory_id=command.memory_id,

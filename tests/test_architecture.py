@@ -56,7 +56,10 @@ WINGS = HOUSE["wings"][0]
 """What the kernel, all other rooms, does without: CI deletes each once (tests/wings.py)."""
 FRONT_DOOR = "engine._package"
 """A table of names, which are the wings' too: it imports a name's home when the name is used."""
-PURE = ("projections", "engine.rules", "engine.histories.rules", "engine.upkeep.pruning", "engine.decide")
+PURE = (
+    *("projections", "engine.rules", "engine.histories.rules", "engine.serving.rules", "engine.upkeep.pruning"),
+    "engine.decide",
+)
 RULING = (*PURE, "engine.agents", "engine.commands", "engine.config", "engine.courses", "engine.loop")
 """Rooms that treat every benchmark alike."""
 IMPURE_MODULES = {"time", "random", "uuid", "os", "socket", "subprocess", "asyncio", "datetime", "secrets"}

@@ -45,15 +45,17 @@ def test_a_name_that_is_none_is_an_attribute_error() -> None:
 def test_type_checkers_and_the_interpreter_find_each_name_in_the_same_module() -> None:
     spec = importlib.util.find_spec("mage_es")
     assert spec and spec.origin
-    imports = [
-        (f"mage_es.{module}" if not module.startswith("mage_es") else module, alias.asname or alias.name, alias.name)
-        for node in ast.walk(ast.parse(Path(spec.origin).read_text(encoding="utf-8")))
-        if isinstance(node, ast.ImportFrom) and (module := node.module or "").startswith("mage_es")
+    block = next(node for node in ast.parse(Path(spec.origin).read_text("utf-8")).body if isinstance(node, ast.If)).body
+    imports = [node for node in block if isinstance(node, ast.ImportFrom)]
+    there = {
+        alias.name: getattr(importlib.import_module(node.module or ""), alias.name)
+        for node in imports
         for alias in node.names
-    ]
-    assert sorted(name for _, name, _ in imports) == sorted(mage_es.__all__)
-    for module, name, own in imports:
-        assert getattr(mage_es, name) is getattr(importlib.import_module(module), own)
+    }
+    public = {alias.name: alias.name for node in imports for alias in node.names if alias.asname == alias.name}
+    public |= {ast.unparse(node.targets[0]): ast.unparse(node.value) for node in block if isinstance(node, ast.Assign)}
+    assert sorted(public) == mage_es.__all__
+    assert all(getattr(mage_es, name) is there[own] for name, own in public.items())
 
 
 def test_importing_it_loads_no_data_library() -> None:

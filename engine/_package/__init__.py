@@ -18,190 +18,125 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # type checkers know it by name; typing's own would take most of the time of this import
 
-if TYPE_CHECKING:
-    from mage_es.engine.auditing.reproduce import ReproduceReport, areproduce, reproduce
-    from mage_es.engine.auditing.verify import VerifyReport, averify, verify
-    from mage_es.engine.benchmarks.tasks.benchmark import TaskRow as Task
-    from mage_es.engine.benchmarks.tasks.scorers import Scoring as Scorer
-    from mage_es.engine.benchmarks.tasks.scorers import TaskScore as Score
-    from mage_es.engine.config import Config
-    from mage_es.engine.histories.bisect import BisectReport, abisect, bisect, bisect_price
-    from mage_es.engine.histories.diff import DiffReport, adiff, diff
-    from mage_es.engine.histories.effect import EffectReport, aeffect, effect, effect_price
-    from mage_es.engine.histories.fork import ForkReport, afork, fork
-    from mage_es.engine.histories.inspect_diff import InspectDiff, adiff_inspect, diff_inspect
-    from mage_es.engine.histories.merge import MergeReport, amerge, merge
-    from mage_es.engine.histories.rejudge import RejudgeReport, arejudge, rejudge, rejudge_price
-    from mage_es.engine.histories.upgrade import UpgradePrice, aupgrade, upgrade, upgrade_price
-    from mage_es.engine.histories.upgrade_report import UpgradeReport
-    from mage_es.engine.histories.what_if import WhatIfReport, awhat_if, what_if, what_if_price
-    from mage_es.engine.models.registry import Models, open_model
-    from mage_es.engine.models.retrying import RetryPolicy
-    from mage_es.engine.neighbours.hf import HfReport, aexport_hf, export_hf
-    from mage_es.engine.neighbours.inspect_logs import InspectReport, aexport_inspect, export_inspect
-    from mage_es.engine.neighbours.otlp import OtlpReport, aexport_otlp, export_otlp
-    from mage_es.engine.run.budget import Limits
-    from mage_es.engine.run.directory import Run, find_run, list_runs
-    from mage_es.engine.run.pricing import Prices, read_prices
-    from mage_es.engine.run.runtime import ProgressNote, Runtime
-    from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict
-    from mage_es.engine.seams.embedder import Embedder
-    from mage_es.engine.seams.model import Completion, Model, Request
-    from mage_es.engine.served.frozen import BundleReport, FrozenRun
-    from mage_es.engine.serving.clients import OpenedRun, inference_of
-    from mage_es.engine.serving.open_run import aopen_run, open_run
-    from mage_es.engine.serving.publish import PublishReport, apublish, publish, publish_price
-    from mage_es.engine.session.reasking import AskingPrice
-    from mage_es.engine.upkeep.erase import ErasureReceipt, aerase, erase
-    from mage_es.engine.upkeep.memory import CascadeReceipt, acascade, acurate, cascade, curate
-    from mage_es.engine.upkeep.prune import PruneReport, aprune, prune
-    from mage_es.engine.verbs.baseline import BaselineReport, abaseline, aresume_baseline, resume_baseline
-    from mage_es.engine.verbs.baseline import run_baseline as baseline
-    from mage_es.engine.verbs.evolve import aevolve, evolve, evolve_price
-    from mage_es.engine.verbs.exam import aexamine, examine
-    from mage_es.engine.verbs.exam_report import ExamReport
-    from mage_es.engine.verbs.replay import ReplayReport, areplay, replay
-    from mage_es.engine.verbs.resume import aresume, resume
-    from mage_es.engine.verbs.runs import summarise
-    from mage_es.engine.verbs.summary import RunSummary
-    from mage_es.engine.viewing.ask import AskReport, aask, ask
-    from mage_es.engine.viewing.show import QuestionReport, show
+if TYPE_CHECKING:  # `name as name` offers it to users' type checkers as well
+    from mage_es.engine.auditing.reproduce import (
+        ReproduceReport as ReproduceReport,
+        areproduce as areproduce,
+        reproduce as reproduce,
+    )
+    from mage_es.engine.auditing.verify import VerifyReport as VerifyReport, averify as averify, verify as verify
+    from mage_es.engine.benchmarks.tasks.benchmark import TaskRow
+    from mage_es.engine.benchmarks.tasks.scorers import Scoring, TaskScore
+    from mage_es.engine.config import Config as Config
+    from mage_es.engine.histories.bisect import (
+        BisectReport as BisectReport,
+        abisect as abisect,
+        bisect as bisect,
+        bisect_price as bisect_price,
+    )
+    from mage_es.engine.histories.diff import DiffReport as DiffReport, adiff as adiff, diff as diff
+    from mage_es.engine.histories.effect import (
+        EffectReport as EffectReport,
+        aeffect as aeffect,
+        effect as effect,
+        effect_price as effect_price,
+    )
+    from mage_es.engine.histories.fork import ForkReport as ForkReport, afork as afork, fork as fork
+    from mage_es.engine.histories.inspect_diff import (
+        InspectDiff as InspectDiff,
+        adiff_inspect as adiff_inspect,
+        diff_inspect as diff_inspect,
+    )
+    from mage_es.engine.histories.merge import MergeReport as MergeReport, amerge as amerge, merge as merge
+    from mage_es.engine.histories.rejudge import (
+        RejudgeReport as RejudgeReport,
+        arejudge as arejudge,
+        rejudge as rejudge,
+        rejudge_price as rejudge_price,
+    )
+    from mage_es.engine.histories.upgrade import (
+        UpgradePrice as UpgradePrice,
+        aupgrade as aupgrade,
+        upgrade as upgrade,
+        upgrade_price as upgrade_price,
+    )
+    from mage_es.engine.histories.upgrade_report import UpgradeReport as UpgradeReport
+    from mage_es.engine.histories.what_if import (
+        WhatIfReport as WhatIfReport,
+        awhat_if as awhat_if,
+        what_if as what_if,
+        what_if_price as what_if_price,
+    )
+    from mage_es.engine.models.registry import Models as Models, open_model as open_model
+    from mage_es.engine.models.retrying import RetryPolicy as RetryPolicy
+    from mage_es.engine.neighbours.hf import HfReport as HfReport, aexport_hf as aexport_hf, export_hf as export_hf
+    from mage_es.engine.neighbours.inspect_logs import (
+        InspectReport as InspectReport,
+        aexport_inspect as aexport_inspect,
+        export_inspect as export_inspect,
+    )
+    from mage_es.engine.neighbours.otlp import (
+        OtlpReport as OtlpReport,
+        aexport_otlp as aexport_otlp,
+        export_otlp as export_otlp,
+    )
+    from mage_es.engine.run.budget import Limits as Limits
+    from mage_es.engine.run.directory import Run as Run, find_run as find_run, list_runs as list_runs
+    from mage_es.engine.run.pricing import Prices as Prices, read_prices as read_prices
+    from mage_es.engine.run.runtime import ProgressNote as ProgressNote, Runtime as Runtime
+    from mage_es.engine.seams.benchmark import Benchmark as Benchmark, Question as Question, Verdict as Verdict
+    from mage_es.engine.seams.embedder import Embedder as Embedder
+    from mage_es.engine.seams.model import Completion as Completion, Model as Model, Request as Request
+    from mage_es.engine.served.frozen import BundleReport as BundleReport, FrozenRun as FrozenRun
+    from mage_es.engine.serving.clients import OpenedRun as OpenedRun, inference_of as inference_of
+    from mage_es.engine.serving.open_run import aopen_run as aopen_run, open_run as open_run
+    from mage_es.engine.serving.publish import (
+        PublishReport as PublishReport,
+        apublish as apublish,
+        publish as publish,
+        publish_price as publish_price,
+    )
+    from mage_es.engine.session.reasking import AskingPrice as AskingPrice
+    from mage_es.engine.study.baseline import (
+        BaselineReport as BaselineReport,
+        abaseline as abaseline,
+        aresume_baseline as aresume_baseline,
+        baseline as baseline,
+        resume_baseline as resume_baseline,
+    )
+    from mage_es.engine.upkeep.erase import ErasureReceipt as ErasureReceipt, aerase as aerase, erase as erase
+    from mage_es.engine.upkeep.memory import (
+        CascadeReceipt as CascadeReceipt,
+        acascade as acascade,
+        acurate as acurate,
+        cascade as cascade,
+        curate as curate,
+    )
+    from mage_es.engine.upkeep.prune import PruneReport as PruneReport, aprune as aprune, prune as prune
+    from mage_es.engine.verbs.evolve import aevolve as aevolve, evolve as evolve, evolve_price as evolve_price
+    from mage_es.engine.verbs.exam import aexamine as aexamine, examine as examine
+    from mage_es.engine.verbs.exam_report import ExamReport as ExamReport
+    from mage_es.engine.verbs.replay import ReplayReport as ReplayReport, areplay as areplay, replay as replay
+    from mage_es.engine.verbs.resume import aresume as aresume, resume as resume
+    from mage_es.engine.verbs.runs import summarise as summarise
+    from mage_es.engine.verbs.summary import RunSummary as RunSummary
+    from mage_es.engine.viewing.ask import AskReport as AskReport, aask as aask, ask as ask
+    from mage_es.engine.viewing.show import QuestionReport as QuestionReport, show as show
     from mage_es.events.errors import (
-        BudgetReached,
-        Interrupted,
-        LogDamaged,
-        MageError,
-        PrerequisiteError,
-        RunLocked,
-        UsageError,
+        BudgetReached as BudgetReached,
+        Interrupted as Interrupted,
+        LogDamaged as LogDamaged,
+        MageError as MageError,
+        PrerequisiteError as PrerequisiteError,
+        RunLocked as RunLocked,
+        UsageError as UsageError,
     )
 
-__version__ = "0.1.0"
+    Score = TaskScore
+    Scorer = Scoring
+    Task = TaskRow
 
-__all__ = [
-    "AskReport",
-    "AskingPrice",
-    "BaselineReport",
-    "Benchmark",
-    "BisectReport",
-    "BudgetReached",
-    "BundleReport",
-    "CascadeReceipt",
-    "Completion",
-    "Config",
-    "DiffReport",
-    "EffectReport",
-    "Embedder",
-    "ErasureReceipt",
-    "ExamReport",
-    "ForkReport",
-    "FrozenRun",
-    "HfReport",
-    "InspectDiff",
-    "InspectReport",
-    "Interrupted",
-    "Limits",
-    "LogDamaged",
-    "MageError",
-    "MergeReport",
-    "Model",
-    "Models",
-    "OpenedRun",
-    "OtlpReport",
-    "PrerequisiteError",
-    "Prices",
-    "ProgressNote",
-    "PruneReport",
-    "PublishReport",
-    "Question",
-    "QuestionReport",
-    "RejudgeReport",
-    "ReplayReport",
-    "ReproduceReport",
-    "Request",
-    "RetryPolicy",
-    "Run",
-    "RunLocked",
-    "RunSummary",
-    "Runtime",
-    "Score",
-    "Scorer",
-    "Task",
-    "UpgradePrice",
-    "UpgradeReport",
-    "UsageError",
-    "Verdict",
-    "VerifyReport",
-    "WhatIfReport",
-    "aask",
-    "abaseline",
-    "abisect",
-    "acascade",
-    "acurate",
-    "adiff",
-    "adiff_inspect",
-    "aeffect",
-    "aerase",
-    "aevolve",
-    "aexamine",
-    "aexport_hf",
-    "aexport_inspect",
-    "aexport_otlp",
-    "afork",
-    "amerge",
-    "aopen_run",
-    "aprune",
-    "apublish",
-    "arejudge",
-    "areplay",
-    "areproduce",
-    "aresume",
-    "aresume_baseline",
-    "ask",
-    "aupgrade",
-    "averify",
-    "awhat_if",
-    "baseline",
-    "bisect",
-    "bisect_price",
-    "cascade",
-    "curate",
-    "diff",
-    "diff_inspect",
-    "effect",
-    "effect_price",
-    "erase",
-    "evolve",
-    "evolve_price",
-    "examine",
-    "export_hf",
-    "export_inspect",
-    "export_otlp",
-    "find_run",
-    "fork",
-    "inference_of",
-    "list_runs",
-    "merge",
-    "open_model",
-    "open_run",
-    "prune",
-    "publish",
-    "publish_price",
-    "read_prices",
-    "rejudge",
-    "rejudge_price",
-    "replay",
-    "reproduce",
-    "resume",
-    "resume_baseline",
-    "show",
-    "summarise",
-    "upgrade",
-    "upgrade_price",
-    "verify",
-    "what_if",
-    "what_if_price",
-]
+__version__ = "0.1.0"
 
 _MODULES = ("dspy", "gepa", "inspect")
 """Modules of the package itself, each with a library of its own to speak to."""
@@ -214,21 +149,26 @@ if not TYPE_CHECKING:  # a type checker that saw this would accept any misspelt 
 
         if name in _MODULES:
             return import_module(f"mage_es.{name}")
-        if name not in __all__:
+        homes = _homes or _read_homes()
+        if name == "__all__":
+            return sorted(homes)
+        if name not in homes:
             raise AttributeError(f"module 'mage_es' has no attribute {name!r}")
-        module, own_name = (_homes or _read_homes())[name]
+        module, own_name = homes[name]
         found = getattr(import_module(module), own_name)
         globals()[name] = found  # the next look-up finds it without a call of this function
         return found
 
     def _read_homes() -> dict[str, tuple[str, str]]:
-        """Read off the imports above, which are for type checkers, the module of each name and its own name there."""
+        """Read off the block above, which is for type checkers, the module of each name and its own name there."""
         import ast
 
-        for node in ast.walk(ast.parse(__loader__.get_source(__name__))):
-            if isinstance(node, ast.ImportFrom) and node.module.startswith("mage_es."):
-                _homes.update((each.asname or each.name, (node.module, each.name)) for each in node.names)
+        block = next(node for node in ast.parse(__loader__.get_source(__name__)).body if isinstance(node, ast.If)).body
+        imports = [(node.module, each) for node in block if isinstance(node, ast.ImportFrom) for each in node.names]
+        found = {each.name: (module, each.name) for module, each in imports}
+        _homes.update((each.asname, found[each.name]) for _, each in imports if each.asname)
+        _homes.update((node.targets[0].id, found[node.value.id]) for node in block if isinstance(node, ast.Assign))
         return _homes
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+        return sorted({*globals(), *(_homes or _read_homes())})

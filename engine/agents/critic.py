@@ -3,6 +3,7 @@
 Scoring itself needs the benchmark and, at times, a model, so the shell does it (session/judge.py).
 """
 
+from mage_es.engine.commands import shared
 from mage_es.engine.seams.benchmark import Verdict
 from mage_es.events.vocabulary import MICRO, AnswerJudged, AnswerUnanswered, AnswerUndecided, QuestionPlanned
 
@@ -14,37 +15,21 @@ def judgement(planned: QuestionPlanned, verdict: Verdict, *, reason: str) -> Ans
     """Return the verdict as a fact; its score is rounded to millionths, the unit of every reward. [agents, Critic]"""
     if verdict.undecided:
         return AnswerUndecided(
-            iteration=planned.iteration,
-            purpose=planned.purpose,
-            question_id=planned.question_id,
-            task_type=planned.task_type,
-            skill=planned.skill,
+            **shared(planned, AnswerUndecided),
             answer=verdict.answer,
             problem=verdict.why or UNEXPLAINED,
         )
     return AnswerJudged(
-        iteration=planned.iteration,
-        purpose=planned.purpose,
-        question_id=planned.question_id,
-        task_type=planned.task_type,
-        skill=planned.skill,
+        **shared(planned, AnswerJudged),
         answer=verdict.answer,
         score_micro=round(verdict.score * MICRO),
         correct=verdict.correct,
         strict=verdict.strict,
         judge=verdict.by,
         reason=reason,
-        seen=planned.seen,
     )
 
 
 def unanswered(planned: QuestionPlanned, problem: str) -> AnswerUnanswered:
     """Return the fact that a question got no answer: it is neither right nor wrong."""
-    return AnswerUnanswered(
-        iteration=planned.iteration,
-        purpose=planned.purpose,
-        question_id=planned.question_id,
-        task_type=planned.task_type,
-        skill=planned.skill,
-        problem=problem,
-    )
+    return AnswerUnanswered(**shared(planned, AnswerUnanswered), problem=problem)

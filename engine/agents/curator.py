@@ -24,7 +24,7 @@ import msgspec
 from mage_es.engine.commands import LearnFromAnswers
 from mage_es.engine.courses import call_of
 from mage_es.engine.rules.action_recipes import Milestone, account_of_milestone, harvest_recipes, milestones
-from mage_es.engine.rules.bandits import posterior_of, rewarded
+from mage_es.engine.rules.bandits import posterior_of, rewarded, update_of
 from mage_es.engine.rules.briefing import seen
 from mage_es.engine.rules.harvest import CASE, GUESS, Met, TimesGiven, capped, is_guess, new_memory, reasoning_of
 from mage_es.engine.rules.mastery import ratchet
@@ -116,18 +116,7 @@ def _rewards(setting: Setting, state: State, verdicts: Sequence[AnswerJudged]) -
                 continue
             before = posteriors.get((bandit, key, arm)) or posterior_of(setting.config, state, bandit, key, arm)
             after = posteriors[bandit, key, arm] = rewarded(before, verdict.score_micro)
-            yield BanditUpdated(
-                bandit=bandit,
-                key=key,
-                arm=arm,
-                question_id=verdict.question_id,
-                reward_micro=verdict.score_micro,
-                alpha_before=before.alpha,
-                beta_before=before.beta,
-                alpha_after=after.alpha,
-                beta_after=after.beta,
-                pulls_after=after.pulls,
-            )
+            yield update_of((bandit, key, arm), verdict.question_id, verdict.score_micro, before, after)
 
 
 def observed_before(setting: Setting, state: State) -> list[str]:

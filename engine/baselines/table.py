@@ -11,7 +11,7 @@ from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.method import Method, RunView, Searching
 from mage_es.engine.seams.plugins import load, open_plugin, plugins
 from mage_es.events.digests import sha256_text
-from mage_es.events.vocabulary import BaselineStarted, Draft, Phase, Purpose, QuestionPlanned
+from mage_es.events.vocabulary import Draft, Phase, Purpose, QuestionPlanned
 
 Choose = Callable[[str, Mapping[str, Question], Sequence[str]], tuple[Shot, ...]]
 """(benchmark, questions by id, evolution ids) -> worked examples."""
@@ -31,8 +31,6 @@ class Baseline(NamedTuple):
 
 PLAIN: Mapping[str, Baseline] = {"zero_shot_cot": Baseline(zero_shot_cot, plays_as="")}
 """What needs no more than the Learner's prompt; every other baseline or method is found by its entry point."""
-ALSO = {"knn_few_shot": "knn"}
-"""Other names of methods."""
 LEARNING_AT = 0
 """The iteration in which a method learns; the exam's is -1."""
 ACT = "act_cot"  # the template of a step in an episode
@@ -45,10 +43,6 @@ def find_baseline(name: str) -> Baseline | None:
     return found
 
 
-def names() -> list[str]:
-    return [*PLAIN, *plugins("mage_es.baselines"), *plugins("mage_es.methods"), *ALSO]
-
-
 def is_method(name: str) -> bool:
     return name in plugins("mage_es.methods")
 
@@ -57,34 +51,6 @@ def open_method(name: str, around: RunView) -> Method | Searching:
     """Return a method that has observed nothing. Raises `PrerequisiteError` for a plug-in that cannot be opened."""
     made: Method | Searching = open_plugin("mage_es.methods", name, load("mage_es.methods", name), around)
     return made
-
-
-def is_playing(name: str, modes: Sequence[str]) -> bool:
-    """Return whether a baseline or a method can play episodes that are shown in these modes, besides the usual one."""
-    if baseline := find_baseline(name):
-        return baseline.plays_as in ("", *modes)
-    return bool(getattr(load("mage_es.methods", name), "plays", False))
-
-
-def require_installed(name: str) -> None:
-    """Raises `PrerequisiteError` if a method needs a package that is not installed."""
-    if is_method(name) and (require := getattr(load("mage_es.methods", name), "require", None)):
-        require()
-
-
-def is_writing(name: str) -> bool:
-    """Return whether a method needs a writer, which is the guidance model if the run has one."""
-    return is_method(name) and bool(getattr(load("mage_es.methods", name), "is_writing", False))
-
-
-def started(name: str, baseline: Baseline, shots: Sequence[Shot]) -> BaselineStarted:
-    return BaselineStarted(
-        baseline=name,
-        samples=baseline.samples,
-        rounds=baseline.rounds,
-        shots=tuple(shot.question_id for shot in shots),
-        oracle_stop=name == "reflexion_oracle",
-    )
 
 
 def planned(

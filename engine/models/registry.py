@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from mage_es.engine.seams.embedder import Embedder
     from mage_es.events.vocabulary import Tier
 
-__all__ = ["Models", "check_models", "open_model", "open_models"]
-
 
 def open_model(spec: str, tier: Tier) -> Model:
     """Return the model that a spec names, ready to be called.

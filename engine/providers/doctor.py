@@ -173,7 +173,7 @@ def pace(
     model: LlamaCpp, took: Took, tier: Tier, config: Config, prices: Prices, *, data_dir: Path | None
 ) -> Iterator[DoctorCheck]:
     """Report how fast a model reads and writes, judging by its trial, and how long a run takes at that pace."""
-    from mage_es.engine.verbs.estimate import estimate
+    from mage_es.engine.providers.estimate import estimate
 
     loading, read, written = model.loading, took.read / took.read_s, took.written / took.written_s
     shown = f"{read:,.0f} tokens a second in, {written:,.0f} out (threads={loading.threads}, slots={loading.slots})"

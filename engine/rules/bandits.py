@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mage_es.engine.rules.distributions import beta_cdf, beta_quantile
-from mage_es.events.vocabulary import MICRO
+from mage_es.events.vocabulary import MICRO, BanditUpdated
 from mage_es.projections.bandits import Posterior
 
 if TYPE_CHECKING:
@@ -46,6 +46,25 @@ def rewarded(posterior: Posterior, reward_micro: int) -> Posterior:
     """Return the posterior after a reward r in [0, MICRO]: alpha += r, beta += 1 - r."""
     # Integers: sums of floats would depend on the order in which answers arrived.
     return Posterior(posterior.alpha + reward_micro, posterior.beta + MICRO - reward_micro, posterior.pulls + 1)
+
+
+def update_of(
+    pulled: tuple[Literal["search", "routing"], str, str], about: str, reward: int, before: Posterior, after: Posterior
+) -> BanditUpdated:
+    """Return the step of a posterior of a bandit, key and arm; `about` is the question or inference rewarded."""
+    bandit, key, arm = pulled
+    return BanditUpdated(
+        bandit=bandit,
+        key=key,
+        arm=arm,
+        question_id=about,
+        reward_micro=reward,
+        alpha_before=before.alpha,
+        beta_before=before.beta,
+        alpha_after=after.alpha,
+        beta_after=after.beta,
+        pulls_after=after.pulls,
+    )
 
 
 def warmup_pulls(configured: int, *, expected_pulls: float, arms: int) -> int:

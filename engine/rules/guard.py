@@ -15,6 +15,8 @@ from typing import Literal, NamedTuple
 
 from mage_es.engine.rules.distributions import sign_test
 
+GUARD = "guard"
+"""The name under which it takes what was published out of use."""
 LOOKS = 4  # parts in which anchors are asked; the guard may have seen enough after any of them
 Answers = Mapping[str, bool]
 """Anchor question id -> answered correctly."""

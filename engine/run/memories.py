@@ -15,7 +15,7 @@ from mage_es.engine.commands import Curate, Curation
 from mage_es.engine.config import parse
 from mage_es.engine.rules.doubt import why_doubted
 from mage_es.engine.rules.effect import tosses_of
-from mage_es.engine.rules.publishing import GUARD
+from mage_es.engine.rules.guard import GUARD
 from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.rules.reproof import GATE
 from mage_es.engine.rules.setting import Setting

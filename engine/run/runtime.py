@@ -23,6 +23,9 @@ from mage_es.events.log import Log
 from mage_es.events.vocabulary import MICRO, AnswerJudged, AnswerUnanswered, Phase
 from mage_es.projections.ledger import Ledger
 
+ACCURACY, MEAN_SCORE = "accuracy", "mean score"
+"""Episodes are measured by their mean score, since they are seldom all or nothing."""
+
 
 class ProgressNote(msgspec.Struct, frozen=True, kw_only=True):
     """What a run is doing, how far it has got, and how well it is going.
@@ -34,15 +37,15 @@ class ProgressNote(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     run_id: str
-    iteration: int
-    iterations: int
     phase: str
     done: int
     total: int
-    measure: str
-    level: float | None
-    execution_calls: int
-    guidance_calls: int
+    iteration: int = -1
+    iterations: int = 0
+    measure: str = ACCURACY
+    level: float | None = None
+    execution_calls: int = 0
+    guidance_calls: int = 0
     revisits: tuple[int, int] = (0, 0)
     message: str = ""
     is_announcement: bool = False
@@ -108,10 +111,6 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     def require_prices(self, models: Mapping[str, str]) -> None:
         """Raise `UsageError` if dollars are limited and a model (tier -> spec) has no price."""
         require_prices(self.limits or UNLIMITED, self.prices, models)
-
-
-ACCURACY, MEAN_SCORE = "accuracy", "mean score"
-"""Episodes are measured by their mean score, since they are seldom all or nothing."""
 
 
 def measure_of(*, are_episodes: bool) -> str:

@@ -1,4 +1,4 @@
-"""The seams: protocols for what you can plug in. Each module lists in `__all__` what an implementation needs.
+"""The seams: protocols for what you can plug in.
 
 model         `Model`: a request in, a completion out; raise `ModelFault` (faults) for a call that failed
 benchmark     `Benchmark`: questions and a scorer

@@ -19,28 +19,6 @@ import msgspec
 from mage_es.engine.seams.extraction import plain_answer
 from mage_es.events.errors import MageError, last_line
 
-__all__ = [
-    "SPLITS",
-    "TEST_SHARE",
-    "Benchmark",
-    "Question",
-    "Repeat",
-    "Split",
-    "TaskTypeSource",
-    "Verdict",
-    "column_roles_of",
-    "everywhere",
-    "extract_of",
-    "failed",
-    "giver_of",
-    "hash_share",
-    "is_test",
-    "may_be_judged",
-    "nowhere",
-    "options_of",
-    "scored",
-]
-
 Split = Literal["evolution", "test"]
 SPLITS: tuple[Split, ...] = ("evolution", "test")
 TaskTypeSource = Literal["metadata", "input", "gold", "none"]

@@ -6,8 +6,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Embedder", "Vector", "Vectors", "from_bytes", "to_bytes"]
-
 Vector = NDArray[np.float32]
 """A unit vector of shape [dimension]."""
 Vectors = NDArray[np.float32]

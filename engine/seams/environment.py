@@ -16,25 +16,6 @@ import msgspec
 from mage_es.engine.seams.benchmark import LONGEST_REPLY, Benchmark, Question
 from mage_es.events.errors import MageError
 
-__all__ = [
-    "NO_ACTION",
-    "Entity",
-    "Environment",
-    "Moment",
-    "Observation",
-    "Opening",
-    "Relation",
-    "SequentialBenchmark",
-    "StepOutcome",
-    "TellsResult",
-    "action_in",
-    "is_sequential",
-    "modes_of",
-    "opening_of",
-    "tells_result",
-    "transcript_line",
-]
-
 
 class Entity(NamedTuple):
     """Something in the world, such as a kind of object; `name` is unique among the tasks that share its rules."""

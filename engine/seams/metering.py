@@ -13,8 +13,6 @@ from typing import Literal, NamedTuple, Protocol, runtime_checkable
 from mage_es.engine.seams.faults import FailedAttempt
 from mage_es.engine.seams.model import Completion, Request
 
-__all__ = ["EmbeddingAttempt", "EmbeddingPurpose", "Meter", "Metered", "SpendingGuard"]
-
 EmbeddingPurpose = Literal["fingerprint", "vectors"]
 """Why vectors are requested: to fingerprint the embedder by fixed texts, or for a run's own texts."""
 

@@ -18,25 +18,6 @@ from mage_es.events.digests import sha256_text
 from mage_es.events.errors import UsageError
 from mage_es.events.vocabulary import ModelCalled
 
-__all__ = [
-    "BETWEEN_TURNS",
-    "LONGEST_REPLY",
-    "MAX_TOKENS",
-    "MOST_TOKENS",
-    "RAISE",
-    "Batching",
-    "Completion",
-    "Model",
-    "Preflight",
-    "Request",
-    "asked_again",
-    "chat_of",
-    "is_cut",
-    "reason_of",
-    "recordable",
-    "stop_of",
-]
-
 MAX_TOKENS = 4096
 """Tokens of a reply, thinking included: enough for a small model's median of 900 and for the long tail."""
 RAISE = 2

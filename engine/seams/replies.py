@@ -22,8 +22,6 @@ from msgspec import inspect
 from mage_es.engine.seams.extraction import without_reasoning
 from mage_es.engine.seams.model import is_cut
 
-__all__ = ["Reply", "encodable", "in_words", "objects_in", "read_reply", "schema_of"]
-
 Reply = TypeVar("Reply")
 
 _BEGINS = re.compile(r"""\{(?=\s*(?:["'“}]|[A-Za-z_]\w*\s*:))|\[(?=\s*["'“{])""")

@@ -13,8 +13,6 @@ from typing import NamedTuple, Protocol
 from mage_es.engine.seams.faults import without_halves
 from mage_es.events.errors import hidden
 
-__all__ = ["LONGEST_PAGE", "Page", "Search", "bounded", "bounded_title"]
-
 _SENTENCE = re.compile(r"""(?:(?<=[.!?])|(?<=[.!?]["')\]]))\s+(?=["'(\[]?[A-Z0-9])|\n+""")
 LONGEST_PAGE = 20_000
 """Most characters of a page that are kept."""

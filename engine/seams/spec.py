@@ -15,8 +15,6 @@ from mage_es.engine.seams.plugins import Group, load, plugins
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.vocabulary import Tier
 
-__all__ = ["ModelSpec", "is_embedded", "parse_spec", "spec_of"]
-
 _SECRETS = ("key", "token", "secret", "password")
 _MOST = 2**32
 """The largest number of an option: seeds have 32 bits, and a longer time overflows the clocks of some systems."""

@@ -8,8 +8,6 @@ tokens of the benchmarks' English texts, and up to 1.1 times those of the longes
 
 import re
 
-__all__ = ["estimated_tokens"]
-
 _PIECES = re.compile(r"[A-Za-z]{1,4}|[0-9]|[\t-\r]|  +|[!-/:-@\[-`{-~]")
 _TEMPLATE_TOKENS = 32
 """What a chat template may add of its own."""

@@ -26,11 +26,9 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from mage_es.engine.commands import Curation, Feedback, GiveFeedback
+from mage_es.engine.commands import Curation, RecordDecided
 from mage_es.engine.decide import decide
 from mage_es.engine.models.registry import Models
-from mage_es.engine.rules.feedback import draft_of, given, not_found, question_in
-from mage_es.engine.rules.holdback import SALT_BYTES, is_held_back
 from mage_es.engine.rules.notes import DEFAULT_BOUNDS, NOTHING, Note, NoteBounds, layout_of, note_of
 from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
 from mage_es.engine.run.directory import Run
@@ -44,6 +42,16 @@ from mage_es.engine.serving.journal import RETRY_S, Health, Journal, Recording
 from mage_es.engine.serving.opening import ServedRun, open_served
 from mage_es.engine.serving.publishing import Published, publish_beside
 from mage_es.engine.serving.replies import ReplyUsage
+from mage_es.engine.serving.rules.feedback import (
+    Feedback,
+    GiveFeedback,
+    draft_of,
+    give_feedback,
+    given,
+    not_found,
+    question_in,
+)
+from mage_es.engine.serving.rules.holdback import SALT_BYTES, is_held_back
 from mage_es.engine.serving.sessions import Sessions
 from mage_es.engine.serving.shapes import Reading, Turn
 from mage_es.engine.serving.turn_habits import TurnHabits
@@ -347,7 +355,9 @@ class LiveRun:
             event = given(said, key=key, session=command.session)
             known = self.log.recorded(draft_of(event).coordinates)
             earlier = known.event if known and isinstance(known.event, v.FeedbackGiven) else None
-            return decide(self.world.setting, self.state, command._replace(earlier=earlier))
+            setting, state = self.world.setting, self.state
+            found = give_feedback(setting, state, command._replace(earlier=earlier))
+            return decide(setting, state, RecordDecided(found))
 
         return self.journal.submit(decided)
 

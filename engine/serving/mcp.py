@@ -6,8 +6,8 @@ Rules
     - A search finds what prompts of the run can show: where cases that show how their answer was reached did better on
       the anchors, no others (rules/forms.py).
     - A search is an inference of a served run: on record, with an id that outcomes and proposals are about. They are
-      feedback by the rules of any other (rules/feedback.py), so no memory is in use before it is published. If the log
-      accepts nothing, the search is answered all the same, without an id.
+      feedback by the rules of any other (serving/rules/feedback.py), so no memory is in use before it is published. If
+      the log accepts nothing, the search is answered all the same, without an id.
     - A tool that a client may not use, or that nothing would come of, is not listed.
     - The client is a model: control tokens in what it gets are broken up, as in a prompt, secrets of the environment
       are hidden, and it gets nothing that is in quarantine. A quarantine also applies to earlier states.
@@ -38,7 +38,6 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from mage_es import __version__
-from mage_es.engine.commands import Feedback
 from mage_es.engine.rules.choice import query_of
 from mage_es.engine.rules.forms import WORKED, form_of
 from mage_es.engine.rules.ingredients import remembered
@@ -49,6 +48,7 @@ from mage_es.engine.run.world import state_of
 from mage_es.engine.served.frozen import FrozenRun, evidence_of, question_of
 from mage_es.engine.serving.journal import NotRecorded
 from mage_es.engine.serving.live import LiveRun
+from mage_es.engine.serving.rules.feedback import Feedback
 from mage_es.events.errors import NotFound, UsageError, hidden
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import FeedbackGiven, Trust

@@ -1,15 +1,15 @@
 """No text that a client proposed was put into a request before anchors that saw it, or a person, had approved it.
 
 From the log alone: a publish names the anchors that were asked with a proposal, and how each was answered before and
-with it. Plans and verdicts say whether that is so, and the rule (engine/rules/trials.py) whether it was enough.
+with it. Plans and verdicts say whether that is so, and the rule (engine/serving/rules/trials.py) whether it was enough.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator
 
-from mage_es.engine.rules.trials import why_undecided
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.seams.check import Check
+from mage_es.engine.serving.rules.trials import why_undecided
 from mage_es.events import vocabulary as v
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads

@@ -19,18 +19,25 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.commands import Publish, SettlePublish
+from mage_es.engine.commands import RecordDecided
 from mage_es.engine.decide import decide
 from mage_es.engine.loop import close, compare, snapshot
 from mage_es.engine.models.registry import Models
-from mage_es.engine.rules.publishing import may_reward, tried
 from mage_es.engine.rules.setting import Setting
-from mage_es.engine.rules.trials import near_enough
 from mage_es.engine.run.directory import require_free_space
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import state_of
 from mage_es.engine.serving.opening import ServedRun
+from mage_es.engine.serving.rules.publishing import (
+    Publish,
+    SettlePublish,
+    decide_publish,
+    decide_settling,
+    may_reward,
+    tried,
+)
+from mage_es.engine.serving.rules.trials import near_enough
 from mage_es.engine.session.session import Session
 from mage_es.events import vocabulary as v
 from mage_es.events.errors import UsageError
@@ -136,12 +143,13 @@ async def publish_beside(
 def turns_of(setting: Setting, state: State, reader: LogReader) -> list[_Turn]:
     """Return the turns with something new."""
     heard, k = _read_feedback(reader), state.progress.closed + 1
-    return [turn for turn in heard.turns() if len(decide(setting, state, heard.of(turn, k))) > 1]
+    return [turn for turn in heard.turns() if len(decide_publish(setting, state, heard.of(turn, k))) > 1]
 
 
 def _drafts(session: Session, turn: _Turn, k: int) -> list[v.Draft]:
     command = _read_feedback(LogReader(session.run.log_path)).of(turn, k)
-    return decide(session.world.setting, session.state, command)
+    found = decide_publish(session.world.setting, session.state, command)
+    return decide(session.world.setting, session.state, RecordDecided(found))
 
 
 async def _finish(session: Session, k: int) -> Published:
@@ -149,12 +157,13 @@ async def _finish(session: Session, k: int) -> Published:
     await compare(session, k)
     reader = LogReader(session.run.log_path)
     since = last_inherited(reader) + 1
-    rewarded = [
-        record.event
-        for record in reader.records({v.BanditUpdated}, since=since)
-        if (record.iteration, record.phase) == (k, "update") and isinstance(record.event, v.BanditUpdated)
+    updates = [
+        r.event for r in reader.records({v.BanditUpdated}, since=since) if (r.iteration, r.phase) == (k, "update")
     ]
-    session.do(_settling(session, reader, k, rewarded))
+    rewarded = [event for event in updates if isinstance(event, v.BanditUpdated)]
+    settling = _settling(session, reader, k, rewarded)
+    with session.lock:
+        session.do(RecordDecided(decide_settling(session.state, settling)))
     close(session, k)
     return _report(session, k, len(rewarded))
 

@@ -4,9 +4,10 @@ Resuming is no special case: a move is looked up before it is made, a call by ti
 request hash, and real work begins with the first move without a fact.
 """
 
+from collections.abc import Callable
 from functools import partial
 
-from mage_es.engine.courses import Act, Ask, Fact, Grade, Look, Move, Use, begin, catch_up
+from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Grade, Look, Move, Use, begin, catch_up
 from mage_es.engine.rules.ingredients import trimming_of
 from mage_es.engine.run.world import World
 from mage_es.engine.session.course_choice import planned_course
@@ -22,9 +23,26 @@ def pending_course(
     world: World, state: State, phase: Phase, planned: QuestionPlanned, *, causation: int, has_judge: bool
 ) -> tuple[PendingCourse, bool]:
     """Return the course at its first unrecorded move, and whether its prompt renders as it was planned."""
+    course, recorded = planned_course(world, state, planned), partial(recorded_fact, state.progress, phase, planned)
+    pending, first = led(world, planned, course, recorded, causation=causation, has_judge=has_judge)
+    # A recalled answer has no prompt: its first call is the judge's.
+    request = first.request if isinstance(first, Ask) and first.tier == "execution" else None
+    return pending, request is None or sha256_text(request.text) == planned.prompt_sha256
+
+
+def led(
+    world: World,
+    planned: QuestionPlanned,
+    course: Course,
+    recorded: Callable[[Move], Fact | None],
+    *,
+    causation: int,
+    has_judge: bool,
+) -> tuple[PendingCourse, Move | Finish]:
+    """Return a course, with its verdict, led through what is recorded; and its first move."""
     question = world.questions[planned.question_id]
     course = judged(
-        planned_course(world, state, planned),
+        course,
         question,
         benchmark=world.benchmark,
         has_judge=has_judge,
@@ -32,12 +50,7 @@ def pending_course(
         templates=world.setting.templates,
     )
     first = begin(course)
-    # A recalled answer has no prompt: its first call is the judge's.
-    request = first.request if isinstance(first, Ask) and first.tier == "execution" else None
-    is_as_planned = request is None or sha256_text(request.text) == planned.prompt_sha256
-    recorded = partial(recorded_fact, state.progress, phase, planned)
-    move = catch_up(course, first, recorded)
-    return PendingCourse(planned, question, course, move, causation, recorded), is_as_planned
+    return PendingCourse(planned, question, course, catch_up(course, first, recorded), causation, recorded), first
 
 
 def recorded_fact(progress: Progress, phase: Phase, planned: QuestionPlanned, move: Move) -> Fact | None:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from mage_es.engine.commands import Call, Command, RecordFact, RecordFailure, RecordTrimming
+from mage_es.engine.commands import Call, Command, RecordFact, RecordFailure, RecordTrimming, shared
 from mage_es.engine.courses import Act, Ask, Look, Move, Use
 from mage_es.engine.decide import decide
 from mage_es.engine.rules.setting import Setting
@@ -83,15 +83,7 @@ class Effects:
         tool = self._state.tools.tool(move.tool_id)
         # The sandbox waits for its worker process, so it must not block the event loop that other courses share.
         outcome = await asyncio.to_thread(self._sandbox.run, tool.source, move.arguments)
-        ran = ToolRan(
-            iteration=planned.iteration,
-            purpose=planned.purpose,
-            question_id=planned.question_id,
-            tool_id=move.tool_id,
-            arguments=move.arguments,
-            result=outcome.result,
-            problem=outcome.problem,
-        )
+        ran = ToolRan(**(shared(planned, ToolRan) | move._asdict() | outcome._asdict()))
         return self._facts(phase, planned, ran, causation)
 
     async def _look(self, phase: Phase, planned: QuestionPlanned, move: Look, causation: int) -> Sequence[Draft]:
@@ -115,9 +107,7 @@ class Effects:
         # In a thread, like tools: an index may take seconds to load or to search.
         pages, similar, problem = await asyncio.to_thread(found)
         answered = SearchAnswered(
-            iteration=planned.iteration,
-            purpose=planned.purpose,
-            question_id=planned.question_id,
+            **shared(planned, SearchAnswered),
             place=move.place,
             search=search.name,
             wanted="passages" if move.passages else "page",

@@ -26,7 +26,7 @@ from mage_es.engine.agents.critic import judgement
 from mage_es.engine.agents.learner import course_of, plan_answers
 from mage_es.engine.commands import Call, Command, RecordFact
 from mage_es.engine.config import Config, parse
-from mage_es.engine.courses import Ask, Fact, Finish, Move, begin, catch_up
+from mage_es.engine.courses import Ask, Fact, Finish, Move, begin
 from mage_es.engine.decide import decide
 from mage_es.engine.models.registry import Models, open_model, require_models
 from mage_es.engine.models.retrying import RetryingClient
@@ -36,15 +36,15 @@ from mage_es.engine.run.exam_plan import exam_plan
 from mage_es.engine.run.exams import exam_records, ledger_of
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.run.pricing import Prices
-from mage_es.engine.run.runtime import ACCURACY, ProgressNote, Runtime
+from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.run.world import World, first_event
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.seams.model import Model
 from mage_es.engine.session.batches import Client
 from mage_es.engine.session.call import make_call
+from mage_es.engine.session.catching_up import led
 from mage_es.engine.session.effects import Effects
 from mage_es.engine.session.following import CompletedMove, PendingCourse, answer_all, in_prefix_order
-from mage_es.engine.session.judge import judged
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import Interrupted, LogError, PrerequisiteError, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
@@ -222,21 +222,12 @@ def less(world: World, state: State, planned: QuestionPlanned, removed: Set[str]
 def pending_course(world: World, state: State, again: Again, replies: Replies, *, has_judge: bool) -> PendingCourse:
     """Return the course of a plan, up to its first move that is not on record."""
     planned = again.planned
-    question = world.questions[planned.question_id]
-    course = judged(
-        course_of(world.setting, state, planned, question),
-        question,
-        benchmark=world.benchmark,
-        has_judge=has_judge,
-        is_apart=world.is_scored_apart,
-        templates=world.setting.templates,
-    )
 
     def recorded(move: Move) -> Fact | None:
         return replies.get((move.tier, move.request.sha256)) if isinstance(move, Ask) else None
 
-    move = catch_up(course, begin(course), recorded)
-    return PendingCourse(planned, question, course, move, again.causation, recorded)
+    course = course_of(world.setting, state, planned, world.questions[planned.question_id])
+    return led(world, planned, course, recorded, causation=again.causation, has_judge=has_judge)[0]
 
 
 @asynccontextmanager
@@ -401,18 +392,7 @@ class AskingAgain(NamedTuple):
         return self.book.replies.get((tier, name))
 
     def note(self, done: int, total: int) -> ProgressNote:
-        return ProgressNote(
-            run_id=self.run.id,
-            iteration=-1,
-            iterations=0,
-            phase="exam",
-            done=done,
-            total=total,
-            measure=ACCURACY,
-            level=None,
-            execution_calls=self.book.calls,
-            guidance_calls=0,
-        )
+        return ProgressNote(run_id=self.run.id, phase="exam", done=done, total=total, execution_calls=self.book.calls)
 
 
 class _Book:

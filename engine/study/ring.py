@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.baselines.table import ALSO, is_method, is_writing
+from mage_es.engine.baselines.table import is_method
 from mage_es.engine.benchmarks.registry import open_benchmark, title, with_own_models
 from mage_es.engine.config import Config, checked
 from mage_es.engine.models.registry import Models
@@ -29,7 +29,16 @@ from mage_es.engine.run.directory import RUNS_DIR, Run
 from mage_es.engine.run.exams import PairedDifference, exam_records, interval, ledger_of, paired_difference, read_exam
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import divide
-from mage_es.engine.verbs.baseline import LEARNED, abaseline, aresume_baseline, require_baseline, tokens_of, with_writer
+from mage_es.engine.study.baseline import (
+    ALSO,
+    LEARNED,
+    abaseline,
+    aresume_baseline,
+    is_writing,
+    require_baseline,
+    tokens_of,
+    with_writer,
+)
 from mage_es.engine.verbs.evolve import aevolve
 from mage_es.engine.verbs.exam import aexamine
 from mage_es.engine.verbs.forms import blocking, typed

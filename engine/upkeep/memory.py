@@ -13,7 +13,6 @@ from mage_es.engine.commands import Curation
 from mage_es.engine.decide import decide
 from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
 from mage_es.engine.run.directory import Run, as_run, clock
-from mage_es.engine.run.lineage import lineage_of
 from mage_es.engine.run.memories import (
     MemoryItem,
     MemoryReport,
@@ -27,6 +26,7 @@ from mage_es.engine.run.memories import (
 )
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.served.kind import is_served
+from mage_es.engine.upkeep.lineage import lineage_of
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.events.errors import RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
@@ -99,7 +99,7 @@ def curate_all(run: Run, items: Sequence[tuple[str, str]], *, action: Curation, 
 
 @typed
 def cascade(run: Run | Path | str, name: str, *, reason: str, by: str = "user") -> CascadeReceipt:
-    """Quarantine an item and everything in use that was derived from it (run/lineage.py), all or nothing.
+    """Quarantine an item and everything in use that was derived from it (upkeep/lineage.py), all or nothing.
 
     Raises as `curate`.
     """

@@ -76,16 +76,14 @@ async def aevolve(
     """
     config, benchmark = given(checked(config), tasks, scorer, benchmark)
     return await begin(
-        config,
+        Beginning(config, at=at, registration=registration),
         benchmark,
         from_run=from_run,
-        at=at,
         runs_dir=runs_dir,
         data_dir=data_dir,
         runtime=runtime or Runtime(),
         run_id=run_id,
         models=models,
-        registration=registration,
         fs=fs,
     )
 
@@ -103,22 +101,20 @@ def evolve_price(config: Config, *, from_run: Run | Path | str, prices: Prices |
 
 
 async def begin(
-    config: Config,
+    begun: Beginning,
     benchmark: Benchmark | None,
     *,
     from_run: Run | Path | str | None,
-    at: str,
     runs_dir: Path | str,
     data_dir: Path | str | None,
     runtime: Runtime,
     run_id: str | None,
     models: Models | None,
-    registration: RunRegistered | None = None,
     fs: FileSystem | None = None,
-    reproof: int = 0,
 ) -> RunSummary:
     """Do what `aevolve` does. With a `reproof`, only ask that many of the parent's questions again, without a guidance
     model."""
+    config, reproof, registration = begun.config, begun.reproof, begun.registration
     has_guidance = reproof == 0
     if models is not None:
         require_models(models, has_guidance=has_guidance)
@@ -127,7 +123,7 @@ async def begin(
     if from_run is not None:
         execution = with_own_models(config).execution
         parent = read_parent(
-            as_run(from_run), at, runs_dir=runs_dir, prices=runtime.prices, execution=execution, reproof=reproof
+            as_run(from_run), begun.at, runs_dir=runs_dir, prices=runtime.prices, execution=execution, reproof=reproof
         )
     opened = models or open_models(config, has_guidance=has_guidance)
     room = 0 if models else room_for_briefs(opened.guidance)
@@ -148,8 +144,9 @@ async def begin(
     await require_room(world, opened.execution, world.setting.evolution[0])
     if registration:
         registered_in(world, registration)  # before there is a folder
-    begun = None if benchmark else _beginning(config, runtime, from_run, at, reproof, registration)
-    run = create_run(runs_dir, benchmark=title(config.benchmark), seed=config.seed, beginning=begun, run_id=run_id)
+    source, limits = str(as_run(from_run).path.resolve()) if from_run else "", runtime.limits or UNLIMITED
+    kept = None if benchmark else msgspec.structs.replace(begun, config=config, limits=limits, from_run=source)
+    run = create_run(runs_dir, benchmark=title(config.benchmark), seed=config.seed, beginning=kept, run_id=run_id)
     with run.begin(fs, past=parent.past if parent else None) as log:
         state = fold(LogReader(run.log_path, fs))
         session = Session(run=run, world=world, log=log, state=state, models=opened, runtime=runtime)
@@ -167,19 +164,6 @@ async def begin(
             session.announce(told)
         await iterate(session)
     return summarise(run, fs=fs)
-
-
-def _beginning(
-    config: Config,
-    runtime: Runtime,
-    from_run: Run | Path | str | None,
-    at: str,
-    reproof: int,
-    registration: RunRegistered | None,
-) -> Beginning:
-    source = str(as_run(from_run).path.resolve()) if from_run else ""
-    limits = runtime.limits or UNLIMITED
-    return Beginning(config, limits, from_run=source, at=at, reproof=reproof, registration=registration)
 
 
 def given(

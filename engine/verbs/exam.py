@@ -34,7 +34,7 @@ from mage_es.engine.run.exams import (
     repair_that_cut,
 )
 from mage_es.engine.run.fingerprints import fingerprints, scorer_in_words, scorer_of
-from mage_es.engine.run.runtime import ACCURACY, ProgressNote, Runtime
+from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.run.telemetry import followed_by
 from mage_es.engine.run.world import (
     World,
@@ -227,22 +227,12 @@ class _Sitting(NamedTuple):
         """Yield the run's log once no other exam of the run is in progress. Raises `Interrupted`, `RunLocked`."""
         turn = self._take_lock()
         if not turn:
-            self.runtime.observer(
-                ProgressNote(
-                    run_id=self.run.id,
-                    iteration=-1,
-                    iterations=0,
-                    phase="exam",
-                    done=0,
-                    total=len(self.names),
-                    measure=ACCURACY,
-                    level=None,
-                    execution_calls=0,
-                    guidance_calls=0,
-                    message=f"Waiting for another exam of {self.run.id} to end.",
-                    is_announcement=True,
-                )
+            told = f"Waiting for another exam of {self.run.id} to end."
+            total = len(self.names)
+            note = ProgressNote(
+                run_id=self.run.id, phase="exam", done=0, total=total, message=told, is_announcement=True
             )
+            self.runtime.observer(note)
         while not turn:
             if self.runtime.stop():
                 raise Interrupted("The exam was stopped before its turn; nothing was recorded.")

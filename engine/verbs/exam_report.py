@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
+from mage_es.engine.commands import shared
 from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exam_plan import families_of
@@ -21,7 +22,6 @@ from mage_es.engine.run.exams import (
     reasons,
 )
 from mage_es.engine.run.world import World
-from mage_es.engine.verbs.forms import shared
 from mage_es.engine.verbs.runs import episode_rows
 from mage_es.engine.verbs.summary import EpisodeRow
 from mage_es.events.errors import LogError

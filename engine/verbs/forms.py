@@ -49,11 +49,6 @@ def in_thread(verb: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
     return _called(awaited, f"a{verb.__name__}")
 
 
-def shared(one: msgspec.Struct, form: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the fields of a struct that another form has too, such as those of an event that a report shows."""
-    return {name: getattr(one, name) for name in form.__struct_fields__ if name in one.__struct_fields__}
-
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -48,18 +48,15 @@ async def aresume(
     if begun := run.beginning():
         require_same(begun.config, config)
         return await begin(
-            begun.config,
+            begun,
             None,
             from_run=begun.from_run or None,
-            at=begun.at,
             runs_dir=run.path.parent,
             data_dir=data_dir,
             runtime=(runtime or Runtime()).within(begun.limits),
             run_id=run.id,
             models=models,
-            registration=begun.registration,
             fs=fs,
-            reproof=begun.reproof,
         )
     reader = LogReader(run.log_path, fs)
     require_not_served(run, reader)

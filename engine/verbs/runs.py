@@ -11,6 +11,7 @@ from typing import get_args
 import polars as pl
 
 from mage_es.engine.agents.navigator import briefs_of
+from mage_es.engine.commands import shared
 from mage_es.engine.config import Config, parse
 from mage_es.engine.rules.coverage import effective_bound, selections
 from mage_es.engine.run.cutoffs import cutoffs
@@ -23,7 +24,7 @@ from mage_es.engine.run.runtime import measure_of
 from mage_es.engine.run.world import baseline_of, first_event, state_of
 from mage_es.engine.served.kind import is_served
 from mage_es.engine.verbs.agents import agent_activity, missing_guidance
-from mage_es.engine.verbs.forms import shared, typed
+from mage_es.engine.verbs.forms import typed
 from mage_es.engine.verbs.summary import (
     ActionRow,
     CoverageWait,

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from mage_es.engine.commands import shared
 from mage_es.engine.courses import Ask, Finish, begin
 from mage_es.engine.embedders.registry import LateEmbedder
 from mage_es.engine.rules.ingredients import without
@@ -31,7 +32,7 @@ from mage_es.engine.served.frozen import BundleMember, bundle_of
 from mage_es.engine.served.inferences import InferenceReport, explained, recorded
 from mage_es.engine.served.kind import is_served
 from mage_es.engine.session.course_choice import planned_course
-from mage_es.engine.verbs.forms import shared, typed
+from mage_es.engine.verbs.forms import typed
 from mage_es.engine.viewing.transcript import CallReport, MoveReport, TrimReport, asked_again, walk
 from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text

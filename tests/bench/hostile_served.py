@@ -6,7 +6,7 @@
 The tickets and clients of the stream `poisoned` (tests/bench/hostile.py) without a change of the rule. A run learns
 from the first OWN tickets, which no client gave, and is served. Each later ticket is a request under its client's key,
 which then demonstrates the answer that it says; the answers are published every DAY tickets. A publish takes into use
-what passes the guard and two near anchors (rules/trials.py). What else waits for a person: with `--approve` one
+what passes the guard and two near anchors (serving/rules/trials.py). What else waits for a person: with `--approve` one
 approves every proposal unread, whoever made it, as the worst reviewer would.
 """
 
@@ -22,7 +22,6 @@ from statistics import fmean
 from typing import NamedTuple
 
 from mage_es.engine.benchmarks.tasks.spec import TaskSpec
-from mage_es.engine.commands import Feedback
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.players.worlds.private.labels import KIND, LabelRule
@@ -31,6 +30,7 @@ from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.serving.live import LiveRun, Prepared
+from mage_es.engine.serving.rules.feedback import Feedback
 from mage_es.engine.serving.shapes import Reading, Turn
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.log import LogReader

@@ -24,14 +24,13 @@ from random import Random
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from mage_es.engine.commands import Feedback
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import open_models
 from mage_es.engine.players.truthworld.learner import reply
 from mage_es.engine.players.worlds.truthworld.benchmark import TruthWorld
 from mage_es.engine.players.worlds.truthworld.claims import account
 from mage_es.engine.players.worlds.truthworld.puzzles import read_puzzle
-from mage_es.engine.rules.live_gain import Difference, compared, visits
+from mage_es.engine.rules.live_gain import Difference, compared
 from mage_es.engine.rules.notes import NOTHING, Note, NoteBounds
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
@@ -39,6 +38,8 @@ from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.model import BETWEEN_TURNS, Request
 from mage_es.engine.serving.live import LiveRun, Prepared
 from mage_es.engine.serving.publishing import Published
+from mage_es.engine.serving.rules.feedback import Feedback
+from mage_es.engine.serving.rules.sittings import visits
 from mage_es.engine.serving.shapes import Reading, Turn
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.log import LogReader

@@ -23,9 +23,9 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.method import PreparedTask
 from mage_es.engine.seams.model import Completion, Model, Request
+from mage_es.engine.study.baseline import baseline
 from mage_es.engine.study.baselines import entries
 from mage_es.engine.study.baselines.methods import NearestCases
-from mage_es.engine.verbs.baseline import run_baseline
 
 
 class ByID(NearestCases):
@@ -94,7 +94,7 @@ def main() -> None:
         entries.METHODS = {**entries.METHODS, "knn": method}
         model = Kept(open_model(options.execution, "execution") if options.execution else None)
         with tempfile.TemporaryDirectory() as folder:
-            report = run_baseline(
+            report = baseline(
                 "knn",
                 config,
                 runs_dir=Path(folder),

@@ -14,12 +14,12 @@ from collections import Counter, defaultdict
 from itertools import islice
 from pathlib import Path
 
-from mage_es.engine.commands import Feedback
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.publish import publish
+from mage_es.engine.serving.rules.feedback import Feedback
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import MemoryProposed, ProposalSettled, QuestionPlanned

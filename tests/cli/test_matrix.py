@@ -19,7 +19,7 @@ from mage_es.engine.config import Config
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.errors import Interrupted
-from tests.engine.verbs.test_baseline import hotpot
+from tests.engine.study.test_baseline import hotpot
 
 pytestmark = pytest.mark.slow
 

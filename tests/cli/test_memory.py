@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from mage_es.cli.output import visible
-from mage_es.engine.commands import Feedback
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.serving.live import LiveRun
+from mage_es.engine.serving.rules.feedback import Feedback
 from tests.engine.serving.talking import said
 
 Command = Callable[..., Any]

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.commands import Feedback
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.serving.live import LiveRun
+from mage_es.engine.serving.rules.feedback import Feedback
 from tests.engine.serving.talking import said
 from tests.engine.serving.test_live import QUESTION
 

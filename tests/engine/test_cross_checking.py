@@ -21,6 +21,7 @@ from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.config import Config
 from mage_es.engine.courses import Ask, Course, Finish, advance, begin
 from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.providers.estimate import estimate
 from mage_es.engine.rules.guard import LOOKS
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.pricing import Prices
@@ -29,7 +30,6 @@ from mage_es.engine.seams.benchmark import Benchmark, Verdict
 from mage_es.engine.seams.model import Completion, Model, Request
 from mage_es.engine.session.call import MOST_REPAIRS
 from mage_es.engine.session.judge import judged
-from mage_es.engine.verbs.estimate import estimate
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.viewing.show import show

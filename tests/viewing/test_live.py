@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.commands import Feedback
 from mage_es.engine.run.directory import Run
 from mage_es.engine.serving.live import LiveRun
+from mage_es.engine.serving.rules.feedback import Feedback
 from tests.engine.serving.talking import closed, said
 from tests.viewing.conftest import AXE, RULES, Looked, watching
 

@@ -21,6 +21,7 @@ from mage_es.cli.output import Output, TextTable
 from mage_es.cli.registering import RegisterOption
 from mage_es.cli.settings import Settings, as_option, resolve
 from mage_es.engine.config import Config
+from mage_es.engine.seams.plugins import verb
 from mage_es.events.errors import Interrupted, MageError, UsageError
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def _words(values: Mapping[str, object]) -> Iterator[str]:
 
 def _require_fits(cells: Sequence[MatrixCell], settings: Settings) -> None:
     """Raise `UsageError`, with the cell's name, for a baseline that does not fit its benchmark."""
-    from mage_es.engine.verbs.baseline import require_fit
+    from mage_es.engine.study.baseline import require_fit
 
     seen: set[tuple[str, str, str]] = set()
     for cell in cells:
@@ -188,11 +189,9 @@ def _foretell(out: Output, wanted: Sequence[tuple[MatrixCell, Job]], settings: S
 
 def _forecast(config: Config, settings: Settings, *, exams: int) -> tuple[float, float, float]:
     """Return how many execution calls (exams included) and guidance calls a run will make, and their dollars."""
-    from mage_es.engine.verbs.estimate import estimate
-
     prices = settings.prices()
-    found = estimate(config, data_dir=settings.data_dir, workers=settings.workers, prices=prices)
-    calls = {tier.tier: tier.calls.expected for tier in found.tiers}
+    found = verb("estimate")(config, data_dir=settings.data_dir, workers=settings.workers, prices=prices)
+    calls: dict[str, float] = {tier.tier: tier.calls.expected for tier in found.tiers}
     usd = [tier.usd.expected for tier in found.tiers if tier.usd is not None]
     dollars = sum(usd) if len(usd) == len(found.tiers) else float("nan")
     return calls["execution"] + exams * config.held_out, calls["guidance"], dollars

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mage_es.cli.baseline import LEARNING, BudgetTokensOption, LearnFromOption, QuestionsOption
 from mage_es.cli.options import CONFIG, SPENDING, BenchmarkArgument, examples, takes
 from mage_es.cli.output import Output, TextTable, percent
 from mage_es.cli.own_tasks import with_learner
 from mage_es.cli.registering import RegisterOption
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
+from mage_es.engine.study.commands.baseline import LEARNING, BudgetTokensOption, LearnFromOption, QuestionsOption
 
 if TYPE_CHECKING:
     from mage_es.engine.study.ring import RingDifference, RingReport, RingRow

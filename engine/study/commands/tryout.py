@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from mage_es.cli.baseline import LearnFromOption
 from mage_es.cli.options import BenchmarkArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.own_tasks import with_learner
@@ -15,6 +14,7 @@ from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import form_in_words
 from mage_es.engine.config import MOST
+from mage_es.engine.study.commands.baseline import LearnFromOption
 from mage_es.engine.study.commands.ring import OPTIONS, NameOption, ring_table
 
 if TYPE_CHECKING:

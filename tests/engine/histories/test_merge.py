@@ -22,8 +22,8 @@ from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.runtime import Limits, Runtime
 from mage_es.engine.run.world import state_of
 from mage_es.engine.serving.opening import open_served
+from mage_es.engine.study.baseline import baseline
 from mage_es.engine.upkeep.memory import curate, memories, memory
-from mage_es.engine.verbs.baseline import run_baseline
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.replay import replay
@@ -383,7 +383,7 @@ def test_a_run_is_not_merged_with_itself_nor_without_gold(
 
 
 def test_a_baseline_has_no_memories_to_merge(halves: tuple[Run, Run], tmp_path: Path) -> None:
-    run_baseline("zero_shot", OWN, tasks=rows(0, 20), runs_dir=tmp_path, run_id="plain")
+    baseline("zero_shot", OWN, tasks=rows(0, 20), runs_dir=tmp_path, run_id="plain")
     with pytest.raises(UsageError, match="plain is a baseline"):
         merge(halves[0], tmp_path / "plain", runs_dir=tmp_path)
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.rules.live_gain import LEAST, NEWCOMBE, WELCH, compared, newcombe, visits, welch
+from mage_es.engine.rules.live_gain import LEAST, NEWCOMBE, WELCH, compared, newcombe, welch
+from mage_es.engine.serving.rules.sittings import visits
 from mage_es.events.vocabulary import MICRO, FeedbackGiven, InferenceClosed, ServingStarted
-from tests.engine.rules.test_feedback import inference
+from tests.engine.serving.rules.test_feedback import inference
 
 STARTED = ServingStarted(
     process=1, learn="propose", holdback_micro=MICRO // 2, salt="ab" * 16, has_texts=False, upstream=""

@@ -17,13 +17,13 @@ from mage_es.engine.embedders.vectors import PROBES
 from mage_es.engine.models.registry import Models, open_models
 from mage_es.engine.models.retrying import RetryPolicy
 from mage_es.engine.providers.embeddings import EmbeddingsEndpoint
+from mage_es.engine.providers.estimate import estimate
 from mage_es.engine.run.budget import Limits
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.pricing import Prices, read_prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.spec import parse_spec
-from mage_es.engine.verbs.baseline import run_baseline
-from mage_es.engine.verbs.estimate import estimate
+from mage_es.engine.study.baseline import baseline
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.resume import resume
@@ -131,7 +131,7 @@ def test_an_exam_and_a_baseline_have_their_embedding_calls_in_their_own_logs(con
     with provider() as server:
         run = begin(tmp_path, at(server, config), quick(server, config))
         report = examine(run, at="latest", questions=10, control="none", data_dir=None, runtime=runtime)
-        run_baseline("zero_shot_cot", at(server, config), runs_dir=tmp_path, data_dir=None, runtime=runtime, run_id="b")
+        baseline("zero_shot_cot", at(server, config), runs_dir=tmp_path, data_dir=None, runtime=runtime, run_id="b")
         logs = [run.log_path, run.exam(report.exam_id).log_path, find_run(tmp_path, "b").log_path]
         assert booked(*logs) == (server.embedded, 0, server.embedded_texts, server.embedded_tokens)
     assert all(booked(log)[0] > len(PROBES) for log in logs)

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from mage_es.engine.auditing.verify import verify
-from mage_es.engine.commands import Feedback
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.serving.gain import gain
 from mage_es.engine.serving.live import LiveRun
+from mage_es.engine.serving.rules.feedback import Feedback
 from mage_es.events.errors import Conflict, NotFound, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import FeedbackGiven, MemoryProposed

@@ -16,7 +16,6 @@ import pytest
 from msgspec.structs import replace
 
 from mage_es.engine.auditing.verify import verify
-from mage_es.engine.commands import Feedback
 from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.run.directory import Run
 from mage_es.engine.seams.tokens import estimated_tokens
@@ -24,6 +23,7 @@ from mage_es.engine.served.inferences import has_session
 from mage_es.engine.serving.injections import check_injections
 from mage_es.engine.serving.journal import NotRecorded
 from mage_es.engine.serving.live import LiveRun, Prepared
+from mage_es.engine.serving.rules.feedback import Feedback
 from mage_es.engine.serving.serve import far_words
 from mage_es.engine.upkeep.memory import curate
 from mage_es.engine.viewing.commands.show import put_in

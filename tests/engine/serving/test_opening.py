@@ -14,7 +14,7 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.run.inheriting import inheritance
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.open_run import open_run
-from mage_es.engine.verbs.baseline import run_baseline
+from mage_es.engine.study.baseline import baseline
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.replay import replay
@@ -94,7 +94,7 @@ def test_a_name_that_is_taken_by_something_else_is_refused(serve: Serve, parent:
 
 
 def test_what_cannot_be_served_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
-    run_baseline("zero_shot_cot", SMALL, runs_dir=tmp_path, run_id="base", questions=4)
+    baseline("zero_shot_cot", SMALL, runs_dir=tmp_path, run_id="base", questions=4)
     with pytest.raises(UsageError, match="is a baseline, which learns nothing"):
         LiveRun.open(Run("base", tmp_path / "base"))
     assert [path.name for path in tmp_path.iterdir()] == ["base"]

@@ -15,7 +15,6 @@ import pytest
 
 from mage_es.engine.agents.learner import course_of
 from mage_es.engine.auditing.verify import verify
-from mage_es.engine.commands import Feedback
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.rules.notes import NoteBounds, in_order, note_of
 from mage_es.engine.rules.prompt import QUESTION as HEADING
@@ -27,6 +26,7 @@ from mage_es.engine.serving.injections import check_injections
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.open_run import open_run
 from mage_es.engine.serving.publish import PublishReport, publish
+from mage_es.engine.serving.rules.feedback import Feedback
 from mage_es.engine.upkeep.memory import curate
 from mage_es.engine.upkeep.review import review
 from mage_es.engine.verbs.exam import examine

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.rules.notes import NoteBounds
-from mage_es.engine.rules.trials import LEAST
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.served.tenants import Door, Key, KeyRing
@@ -27,6 +26,7 @@ from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.mcp import called, shown_by
 from mage_es.engine.serving.proposals import check_proposals
 from mage_es.engine.serving.publish import publish
+from mage_es.engine.serving.rules.trials import LEAST
 from mage_es.engine.upkeep.review import review
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader

@@ -27,7 +27,7 @@ from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.pricing import read_prices
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.seams.model import Completion, Request
-from mage_es.engine.verbs.baseline import run_baseline
+from mage_es.engine.study.baseline import baseline
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.exam_report import ExamReport
@@ -337,7 +337,7 @@ def test_the_judge_is_asked_once_after_a_round_of_answers_about_everything_undec
 def test_a_baseline_has_its_judge_asked_in_one_batch_too(judging: Provider, tmp_path: Path) -> None:
     config = msgspec.structs.replace(JUDGED, judge=f"anthropic/judge?base_url={judging.anthropic_url}")
     alone, together = (
-        run_baseline(
+        baseline(
             "zero_shot_cot",
             config,
             runs_dir=tmp_path / str(batches),

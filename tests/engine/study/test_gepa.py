@@ -19,9 +19,9 @@ from mage_es.engine.models.registry import Models
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.study.baseline import baseline, read_baseline, resume_baseline
 from mage_es.engine.study.baselines.optimizing import CALLS
 from mage_es.engine.study.ring import ring
-from mage_es.engine.verbs.baseline import read_baseline, resume_baseline, run_baseline
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.viewing.show import show
 from mage_es.events.errors import Interrupted, PrerequisiteError
@@ -90,7 +90,7 @@ def tickets(tmp_path: Path) -> Config:
 def searched(
     folder: Path, config: Config, given: Models | None = None, runtime: Runtime | None = None, **more: int
 ) -> Run:
-    run_baseline(
+    baseline(
         "gepa",
         config,
         runs_dir=folder,

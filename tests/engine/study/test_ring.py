@@ -21,8 +21,8 @@ from mage_es.engine.seams.benchmark import Question, Verdict
 from mage_es.engine.seams.method import PreparedTask, RunView
 from mage_es.engine.seams.model import MAX_TOKENS, Completion, Request
 from mage_es.engine.seams.plugins import EntryPoint, installed
+from mage_es.engine.study.baseline import baseline, read_baseline, resume_baseline
 from mage_es.engine.study.ring import RingReport, ring
-from mage_es.engine.verbs.baseline import read_baseline, resume_baseline, run_baseline
 from mage_es.engine.viewing.show import show
 from mage_es.events.errors import Interrupted, UsageError
 from mage_es.events.log import LogReader
@@ -86,9 +86,7 @@ def ringed(folder: Path, config: Config, *methods: str, given: Models | None = N
 
 def learning(folder: Path, name: str, config: Config, *, stop: Callable[[], bool] = lambda: False, **more: Any) -> Run:
     given = Models(open_model("builtin/analogist", "execution"), None)
-    run_baseline(
-        name, config, runs_dir=folder, runtime=Runtime(workers=3, stop=stop), run_id=name, models=given, **more
-    )
+    baseline(name, config, runs_dir=folder, runtime=Runtime(workers=3, stop=stop), run_id=name, models=given, **more)
     return find_run(folder, name)
 
 
@@ -325,7 +323,7 @@ class Writer:
 
 def cheating(folder: Path, config: Config, writer: Writer, **more: Any) -> Run:
     given = Models(Imitator(), writer)
-    run_baseline("dynamic_cheatsheet", config, runs_dir=folder, run_id="sheet", models=given, learn_from=12, **more)
+    baseline("dynamic_cheatsheet", config, runs_dir=folder, run_id="sheet", models=given, learn_from=12, **more)
     return find_run(folder, "sheet")
 
 

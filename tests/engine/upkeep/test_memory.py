@@ -13,10 +13,10 @@ import pytest
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run, clock, find_run
-from mage_es.engine.run.lineage import lineage_of
 from mage_es.engine.run.memories import things_of
 from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.runtime import ProgressNote, Runtime
+from mage_es.engine.upkeep.lineage import lineage_of
 from mage_es.engine.upkeep.memory import cascade, curate, memories, memory
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine

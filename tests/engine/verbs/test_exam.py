@@ -25,8 +25,8 @@ from mage_es.engine.run.exams import exam_records, sign_test
 from mage_es.engine.run.questions import stored_questions
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.study.baseline import baseline
 from mage_es.engine.study.reporting.recorded import RecordedRun
-from mage_es.engine.verbs.baseline import run_baseline
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import aexamine, examine
 from mage_es.engine.verbs.exam_report import ExamReport
@@ -544,7 +544,7 @@ def test_a_smaller_sample_of_held_out_questions_is_part_of_every_larger_one_and_
     in_file_order = sorted(every, key=lambda name: int(name.removeprefix("row-")))
     assert few != set(in_file_order[:7]) and few != set(sorted(every)[:7]), "it is a sample, and not the first ones"
     config = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12)
-    asked = run_baseline("zero_shot_cot", config, runs_dir=tmp_path / "runs", questions=6)
+    asked = baseline("zero_shot_cot", config, runs_dir=tmp_path / "runs", questions=6)
     run = begin(tmp_path / "runs", config)
     assert [name for name, _ in asked.answers] == [name for name, _ in exam(run, questions=6).answers]
 

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable
 from itertools import count
 
-from mage_es.engine.commands import Feedback
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.publish import publish
+from mage_es.engine.serving.rules.feedback import Feedback
 from mage_es.engine.upkeep.memory import curate
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.engine.viewing.server import Viewer

@@ -14,9 +14,9 @@ from mage_es.engine.config import Config
 from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import Benchmark, Question, is_test
+from mage_es.engine.study.baseline import baseline
 from mage_es.engine.study.baselines.answering import SHOTS
 from mage_es.engine.study.baselines.shots import looked_up, matched, rationales, worked
-from mage_es.engine.verbs.baseline import run_baseline
 
 pytestmark = pytest.mark.slow
 
@@ -75,9 +75,7 @@ def test_examples_of_a_benchmark_without_splits_may_be_learned_from_whatever_the
 def test_a_run_of_the_baseline_is_shown_eight(name: str, tmp_path: Path) -> None:
     benchmark(name)
     config = Config(benchmark=name, seed=42, execution="builtin/copier", held_out=5)
-    report = run_baseline(
-        "few_shot_cot", config, runs_dir=tmp_path, data_dir=DATA, runtime=Runtime(workers=1), questions=1
-    )
+    report = baseline("few_shot_cot", config, runs_dir=tmp_path, data_dir=DATA, runtime=Runtime(workers=1), questions=1)
     assert (report.shots, report.total) == (SHOTS, 1)
 
 

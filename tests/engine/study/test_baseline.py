@@ -16,11 +16,11 @@ from mage_es.engine.config import Config, parse
 from mage_es.engine.models.registry import Models
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.run.world import first_event
+from mage_es.engine.run.world import baseline_of, first_event
 from mage_es.engine.seams.faults import Fault, ModelFault
 from mage_es.engine.seams.model import Completion, Model, Request
+from mage_es.engine.study.baseline import baseline, read_baseline, resume_baseline
 from mage_es.engine.study.baselines.entries import BASELINES
-from mage_es.engine.verbs.baseline import is_baseline, read_baseline, resume_baseline, run_baseline
 from mage_es.engine.viewing.show import show
 from mage_es.engine.viewing.transcript import CallReport
 from mage_es.events.errors import Interrupted, UsageError
@@ -43,9 +43,7 @@ SMALL = Config(benchmark="wordmath", seed=7, pool=24, held_out=12, anchors=12)
 
 
 def run(folder: Path, name: str, config: Config = SMALL, *, stop: Callable[[], bool] = lambda: False) -> Run:
-    run_baseline(
-        name, config, runs_dir=folder, data_dir=None, runtime=Runtime(workers=3, stop=stop), run_id=f"{name}-run"
-    )
+    baseline(name, config, runs_dir=folder, data_dir=None, runtime=Runtime(workers=3, stop=stop), run_id=f"{name}-run")
     return find_run(folder, f"{name}-run")
 
 
@@ -54,8 +52,8 @@ def test_a_baseline_answers_every_held_out_question_without_guidance(tmp_path: P
     report = read_baseline(run(tmp_path, name))
     assert (report.total, report.unanswered, report.guidance_calls) == (12, {}, 0)
     assert report.shots == (8 if name == "few_shot_cot" else 0)
-    baseline = BASELINES[name]
-    most = 12 * (baseline.samples + 2 * baseline.rounds)
+    known = BASELINES[name]
+    most = 12 * (known.samples + 2 * known.rounds)
     assert report.execution_calls == most or (name == "reflexion_oracle" and report.execution_calls <= most)
 
 
@@ -80,7 +78,7 @@ def test_a_baseline_that_was_stopped_goes_on_and_asks_nothing_twice(tmp_path: Pa
         run(tmp_path, "self_consistency", stop=stop)
     stopped = find_run(tmp_path, "self_consistency-run")
     before = len(list(LogReader(stopped.log_path).records({ModelCalled})))
-    assert is_baseline(stopped) and 0 < before < 120
+    assert baseline_of(LogReader(stopped.log_path)) and 0 < before < 120
     report = resume_baseline(stopped, data_dir=None, runtime=Runtime(workers=3))
     assert report.execution_calls == 120
     whole = read_baseline(run(tmp_path / "whole", "self_consistency"))
@@ -159,7 +157,7 @@ def test_react_looks_in_the_questions_own_paragraphs_where_nobody_says_where_as_
     data, said = hotpot(tmp_path / "data"), list[str]()
     found = []
     for search in ("", "record"):
-        run_baseline(
+        baseline(
             "react", Config(benchmark="hotpotqa", seed=7, held_out=4, anchors=0, search=search), runs_dir=tmp_path,
             data_dir=data, runtime=Runtime(workers=3, observer=lambda note: said.append(note.message)),
             run_id=f"r{search}",
@@ -186,7 +184,7 @@ def test_react_that_could_look_nowhere_is_refused_with_the_advice(tmp_path: Path
         )
     config = Config(benchmark="webqa", seed=7, held_out=4, anchors=0)
     with pytest.raises(UsageError, match="pass --search record"):
-        run_baseline("react", config, runs_dir=tmp_path / "runs", data_dir=tmp_path, runtime=Runtime())
+        baseline("react", config, runs_dir=tmp_path / "runs", data_dir=tmp_path, runtime=Runtime())
     assert not (tmp_path / "runs").exists()
 
 
@@ -215,7 +213,7 @@ class Regular:
 
 
 def played(folder: Path, name: str, config: Config, learn_from: int, *, model: Model | None = None) -> Run:
-    run_baseline(
+    baseline(
         *(name, config),
         runs_dir=folder,
         data_dir=DATA,

@@ -1,17 +1,24 @@
 """`mage-es baseline`: held-out questions, answered by a fixed way of prompting or by a method that learns."""
 
-from typing import Annotated
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mage_es.cli.options import SPENDING, BenchmarkArgument, RunIdOption, examples, takes
-from mage_es.cli.output import Output
+from mage_es.cli.output import Output, TextTable, percent
 from mage_es.cli.own_tasks import with_learner
 from mage_es.cli.registering import RegisterOption, SeedsOption, registration
 from mage_es.cli.session import session
 from mage_es.cli.settings import Settings
-from mage_es.cli.tables import baseline_table, episodes
+from mage_es.cli.tables import between, episodes, share_of
+from mage_es.engine.benchmarks.registry import title
 from mage_es.engine.config import MOST
+
+if TYPE_CHECKING:
+    from mage_es.engine.run.directory import Run
+    from mage_es.engine.study.baseline import BaselineReport
 
 EXAMPLES = examples(
     "mage-es baseline zero_shot_cot gsm8k --data-dir data",
@@ -84,12 +91,12 @@ def baseline(
     The baseline is a run like any other. Its splits are those of `evolve` with the same seed and sizes. A method that
     learns is shown evolution questions first.
     """
-    from mage_es.engine.verbs.baseline import run_baseline
+    from mage_es.engine.study.baseline import baseline as run
 
     config = with_learner(settings.config())
     registered = registration(config.seed, register=register, questions=questions or 0, seeds=register_seeds)
     with session(out, settings) as runtime:
-        report = run_baseline(
+        report = run(
             name,
             config,
             runs_dir=settings.runs_dir,
@@ -101,5 +108,35 @@ def baseline(
             run_id=run_id,
             registration=registered,
         )
-    out.report(report, baseline_table(report), *episodes(report.episodes))
+    out.report(*shown(report))
     out.next(settings.again("report", str(settings.runs_dir), names=()))
+
+
+def resumed(run: Run, **given: Any) -> tuple[Any, ...]:
+    """Continue a baseline for `mage-es resume`, and return what it prints."""
+    from mage_es.engine.study.baseline import resume_baseline
+
+    return shown(resume_baseline(run, **given))
+
+
+def shown(report: BaselineReport) -> tuple[Any, ...]:
+    return report, baseline_table(report), *episodes(report.episodes)
+
+
+def baseline_table(report: BaselineReport) -> TextTable:
+    cells = {
+        "baseline": report.baseline,
+        "benchmark": title(report.benchmark),
+        "asked": str(report.total),
+        share_of(report.episodes): percent(report.correct, report.total),
+        "95 %": between(report.correct, report.total),
+        "correct": f"{report.correct}/{report.total}",
+        "unanswered": str(sum(report.unanswered.values())),
+        "undecided": str(sum(report.undecided.values())),
+        "calls": str(report.execution_calls),
+        "judge": str(report.judge_calls),
+        "guidance": str(report.guidance_calls),
+    }
+    if report.embedder_calls:
+        cells["embedder"] = str(report.embedder_calls)
+    return TextTable(f"Run {report.run_id}", tuple(cells), [tuple(cells.values())])

@@ -11,15 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mage_es.engine.commands import Curate, Curation, Feedback, GiveFeedback, Publish, SettlePublish
+from mage_es.engine.commands import Curate, Curation, RecordDecided
 from mage_es.engine.decide import decide
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.setting import Setting
+from mage_es.engine.serving.rules.feedback import Feedback, GiveFeedback, give_feedback
+from mage_es.engine.serving.rules.publishing import Publish, SettlePublish, decide_publish, decide_settling
 from mage_es.events.errors import Conflict, UsageError
 from mage_es.events.vocabulary import (
     MICRO,
     AnswerJudged,
     BanditUpdated,
+    Draft,
     Event,
     FeedbackGiven,
     GuardDecided,
@@ -107,10 +110,10 @@ class Heard:
         said = Feedback(metric=more.pop("metric", "good"), value=value, idempotency_key=once, **thing, **more)
         known = {word.feedback: word for word in self.of(FeedbackGiven)}
         command = GiveFeedback(said, key, trust, one.session if one else about, "How many?", VECTOR, "t")
-        earlier = decide(self.setting, self.built.state, command)[0].event
+        earlier = give_feedback(self.setting, self.built.state, command)[0].event
         assert isinstance(earlier, FeedbackGiven)
         found = known.get(earlier.feedback)
-        drafts = decide(self.setting, self.built.state, command._replace(earlier=found))
+        drafts = self._decide(give_feedback(self.setting, self.built.state, command._replace(earlier=found)))
         return self._record([draft.event for draft in drafts if draft.event != found]) or [
             draft.event for draft in drafts
         ]
@@ -133,7 +136,9 @@ class Heard:
         words = [word for word in self.of(FeedbackGiven) if word.key == key]
         own = [one for one in self.inferences.values() if one.key == key]
         update = Publish(k, key, words, own, proposals, self.of(BanditUpdated), reviews)
-        done = self._record([draft.event for draft in decide(self.setting, self.built.state, update)])
+        done = self._record(
+            [draft.event for draft in self._decide(decide_publish(self.setting, self.built.state, update))]
+        )
         rewarded = [event for event in done if isinstance(event, BanditUpdated)]
         born = [event.memory_id for event in done if isinstance(event, MemoryAppended)]
         for name in (anchors := [f"anchor-{place}" for place in range(judges)]):
@@ -142,9 +147,12 @@ class Heard:
         decided |= {"best": 0, "best_drop": 0.0, "best_p_value": 1.0}
         self._record([GuardDecided(iteration=k, verdict=verdict, **decided)])  # type: ignore[arg-type]
         settling = SettlePublish(k, rewarded, dict.fromkeys(anchors, VECTOR), {"t": 0.9})
-        after = decide(self.setting, self.built.state, settling)
+        after = self._decide(decide_settling(self.built.state, settling))
         self.iteration += 1
         return done + self._record([draft.event for draft in after])
+
+    def _decide(self, drafts: Sequence[Draft]) -> list[Draft]:
+        return decide(self.setting, self.built.state, RecordDecided(drafts))
 
     def curate(self, name: str, action: Curation) -> Event:
         command = Curate(name, action, "read it", "alice", len(self.events))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mage_es.engine.rules.trials import near_enough, trials_of, why_undecided
+from mage_es.engine.serving.rules.trials import near_enough, trials_of, why_undecided
 from mage_es.events.vocabulary import AnchorTrial, BundleTrimmed, GuardDecided
 from mage_es.projections.fold import State
 from tests.engine.rules.states import Built
-from tests.engine.rules.test_feedback import anchor_answer, anchor_plan
+from tests.engine.serving.rules.test_feedback import anchor_answer, anchor_plan
 
 NEAR, FAR = 0.8, 0.2
 

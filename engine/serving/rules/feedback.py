@@ -13,21 +13,49 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from mage_es.engine.commands import Feedback, GiveFeedback
 from mage_es.engine.rules.harvest import capped, memory_id, reasoning_of
 from mage_es.engine.rules.setting import Setting
-from mage_es.engine.seams.embedder import to_bytes
+from mage_es.engine.seams.embedder import Vector, to_bytes
 from mage_es.events.errors import Conflict, NotFound, UsageError
-from mage_es.events.vocabulary import MICRO, Draft, FeedbackGiven, MemoryProposed, Origin
+from mage_es.events.vocabulary import MICRO, Draft, FeedbackGiven, MemoryProposed, Origin, Trust
 from mage_es.projections.fold import State
 
 MOST_NAME, MOST_TEXT, MOST_ANSWER = 128, 32_000, 4_000
 """Most characters of a metric or an id, of a text, and of an answer or a question in a demonstration."""
 _PARTS = ("answer", "question", "reasoning", "wrong_answer")
+
+
+class Feedback(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a client says about an inference or a session, in the fields that it sends. `value` is a bool, a number in
+    [0, 1], a text, or a demonstration: an object with `answer` and perhaps `reasoning`, `wrong_answer` and `question`;
+    a text is one if `kind` says so."""
+
+    metric: str
+    value: Any
+    idempotency_key: str
+    inference_id: str = ""
+    session_id: str = ""
+    kind: Literal["", "demonstration"] = ""
+
+
+class GiveFeedback(NamedTuple):
+    """Record feedback. `session`, which belongs to the key, is that of the inference in question, if any. `question` is
+    the text of its user turn, "" if unknown; `vector` is the question's, `task_type` its type, and `extracted` the
+    answer in a demonstration that is a reply. `earlier` is what is on record under the same key and idempotency key."""
+
+    said: Feedback
+    key: str
+    trust: Trust
+    session: str
+    question: str = ""
+    vector: Vector | None = None
+    task_type: str = ""
+    extracted: str = ""
+    earlier: FeedbackGiven | None = None
 
 
 def feedback_id(key: str, idempotency_key: str) -> str:
@@ -169,7 +197,7 @@ def _proposed(setting: Setting, state: State, command: GiveFeedback, event: Feed
         answer, reasoning = command.extracted, reasoning_of(answer, command.extracted, setting.answer_format)
     if len(answer) > MOST_ANSWER:
         return f"The answer has {len(answer)} characters, and a memory's at most {MOST_ANSWER}."
-    identity = {
+    identity: dict[str, Any] = {
         "outcome": "failure_memory" if parts["wrong_answer"] else "success_memory",
         "kind": "specific" if parts["wrong_answer"] else "",
         "task_type": command.task_type,
@@ -180,16 +208,13 @@ def _proposed(setting: Setting, state: State, command: GiveFeedback, event: Feed
     name = memory_id(**identity, salt=setting.salt)
     if state.memory.count_of(name):
         return "The run has this memory already, or had it and took it out of use."
+    del identity["kind"]
     return MemoryProposed(
+        **identity,
         memory_id=name,
         feedback=event.feedback,
         key=command.key,
-        outcome="failure_memory" if parts["wrong_answer"] else "success_memory",
-        task_type=command.task_type,
         skill=state.graph.skill_for_task(command.task_type),
-        question=question,
-        reasoning=identity["reasoning"],
-        answer=answer,
         wrong_answer=parts["wrong_answer"],
         origin=Origin(facts=(draft_of(event).fact_id.hex(),), saw="answers", by=command.key or "client"),
         embedding=to_bytes(command.vector),

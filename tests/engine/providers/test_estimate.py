@@ -9,9 +9,9 @@ import pytest
 
 from mage_es.engine.config import Config
 from mage_es.engine.players.analogist.model import reply
+from mage_es.engine.providers.estimate import Estimate, TierEstimate, estimate
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.verbs.estimate import Estimate, TierEstimate, estimate
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.runs import summarise
 from mage_es.events.errors import UsageError

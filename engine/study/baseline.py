@@ -18,19 +18,8 @@ from typing import Any, get_args
 
 import msgspec
 
-from mage_es.engine.baselines.table import (
-    ALSO,
-    LEARNING_AT,
-    find_baseline,
-    is_method,
-    is_playing,
-    is_writing,
-    names,
-    open_method,
-    planned,
-    require_installed,
-    started,
-)
+from mage_es.engine.baselines.table import LEARNING_AT, PLAIN, Baseline, find_baseline, is_method, open_method, planned
+from mage_es.engine.baselines.trial import Shot
 from mage_es.engine.benchmarks.registry import open_benchmark, title, with_own_models
 from mage_es.engine.benchmarks.tasks.scorers import Scoring
 from mage_es.engine.commands import Call, RecordFact
@@ -54,6 +43,7 @@ from mage_es.engine.run.world import (
 )
 from mage_es.engine.seams.benchmark import Benchmark, Split
 from mage_es.engine.seams.environment import is_sequential, modes_of
+from mage_es.engine.seams.plugins import load, plugins
 from mage_es.engine.seams.spec import is_embedded
 from mage_es.engine.search.record import have_paragraphs
 from mage_es.engine.search.registry import RECORD, Searches
@@ -111,6 +101,8 @@ class BaselineReport(msgspec.Struct, frozen=True, kw_only=True):
     undecided: dict[str, int] = {}
 
 
+ALSO = {"knn_few_shot": "knn"}
+"""Other names of methods."""
 LEARNED = 120
 """How many questions a method learns from by default."""
 SPLITS: tuple[Split, ...] = ("evolution", "test")
@@ -253,13 +245,8 @@ async def aresume_baseline(
     return read_baseline(run)
 
 
-run_baseline, resume_baseline = blocking(abaseline), blocking(aresume_baseline)
-
-
-def is_baseline(run: Run) -> bool:
-    if begun := run.beginning():
-        return bool(begun.baseline)
-    return baseline_of(LogReader(run.log_path)) is not None
+baseline = blocking(abaseline)
+resume_baseline = blocking(aresume_baseline)
 
 
 def read_baseline(run: Run) -> BaselineReport:
@@ -303,8 +290,8 @@ def writer_of(config: Config) -> str:
 def require_baseline(name: str, *, what: str = "baseline", others: Sequence[str] = ()) -> None:
     """Raises `UsageError` for an unknown name, and `PrerequisiteError` if a method's package is missing."""
     if find_baseline(name) is None and not is_method(name):
-        raise UsageError(f"There is no {what} {name!r}.{nearest(name, [*others, *names()])}")
-    require_installed(name)
+        raise UsageError(f"There is no {what} {name!r}.{nearest(name, [*others, *_names()])}")
+    _require_installed(name)
 
 
 def require_fit(name: str, config: Config, *, data_dir: Path | None) -> None:
@@ -326,11 +313,11 @@ def looks_in(name: str, benchmark: Benchmark, search: str) -> str:
         UsageError: The baseline does not fit the benchmark, or would have nothing to search.
     """
     if is_sequential(benchmark):
-        if not is_playing(name, modes_of(benchmark)):
+        if not _is_playing(name, modes_of(benchmark)):
             raise UsageError(f"{name} cannot play the episodes of {benchmark.name}: try zero_shot_cot or knn.")
         return search
-    baseline = find_baseline(name)
-    if baseline is None or not baseline.needs_search or search:
+    known = find_baseline(name)
+    if known is None or not known.needs_search or search:
         return search
     if have_paragraphs(question for split in SPLITS for question in benchmark.questions(split)):
         return RECORD
@@ -385,10 +372,10 @@ def _plans(session: Session, name: str, questions: Sequence[str], *, learning: L
 
 def _beginning(session: Session, name: str, questions: Sequence[str]) -> list[Draft]:
     world = session.world
-    baseline = find_baseline(name)
-    assert baseline is not None
-    shots = baseline.shots(world.benchmark.name, world.questions, world.setting.evolution)
-    begun = Draft(event=started(name, baseline, shots), iteration=-1, phase="open")
+    known = find_baseline(name)
+    assert known is not None
+    shots = known.shots(world.benchmark.name, world.questions, world.setting.evolution)
+    begun = Draft(event=_started(name, known, shots), iteration=-1, phase="open")
     return [begun, *_plans(session, name, questions)]
 
 
@@ -446,3 +433,35 @@ async def _answer(session: Session) -> None:
     ends = (exam_closed(session), RunFinished(iterations=0))
     session.commit([Draft(event=event, iteration=-1, phase="exam") for event in ends])
     sign(session)
+
+
+def _names() -> list[str]:
+    return [*PLAIN, *plugins("mage_es.baselines"), *plugins("mage_es.methods"), *ALSO]
+
+
+def _is_playing(name: str, modes: Sequence[str]) -> bool:
+    """Return whether a baseline or a method can play episodes that are shown in these modes, besides the usual one."""
+    if known := find_baseline(name):
+        return known.plays_as in ("", *modes)
+    return bool(getattr(load("mage_es.methods", name), "plays", False))
+
+
+def _require_installed(name: str) -> None:
+    """Raises `PrerequisiteError` if a method needs a package that is not installed."""
+    if is_method(name) and (require := getattr(load("mage_es.methods", name), "require", None)):
+        require()
+
+
+def is_writing(name: str) -> bool:
+    """Return whether a method needs a writer, which is the guidance model if the run has one."""
+    return is_method(name) and bool(getattr(load("mage_es.methods", name), "is_writing", False))
+
+
+def _started(name: str, known: Baseline, shots: Sequence[Shot]) -> BaselineStarted:
+    return BaselineStarted(
+        baseline=name,
+        samples=known.samples,
+        rounds=known.rounds,
+        shots=tuple(shot.question_id for shot in shots),
+        oracle_stop=name == "reflexion_oracle",
+    )

@@ -9,8 +9,8 @@ Rules
     - What the guard refuses is as if it had not been published: its memories go into quarantine for good, and its
       rewards are taken back, to be tried again with the feedback of the next publish.
     - What passes the guard, but no anchor can judge (rules/trials.py), goes into quarantine until a person reviews it;
-      so does what a client in doubt proposes (rules/doubt.py), its new cases included, with which no anchor is asked.
-      What is approved is brought back in an iteration of its own, so that no other memory makes it fail.
+      so does what a client in doubt proposes (engine/rules/doubt.py), its new cases included, with which no anchor is
+      asked. What is approved is brought back in an iteration of its own, so that no other memory makes it fail.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from mage_es.engine.commands import Publish, SettlePublish
-from mage_es.engine.rules.bandits import posterior_of
+from mage_es.engine.commands import shared
+from mage_es.engine.rules.bandits import posterior_of, update_of
 from mage_es.engine.rules.doubt import why_doubted
-from mage_es.engine.rules.feedback import last_words
+from mage_es.engine.rules.guard import GUARD
 from mage_es.engine.rules.harvest import Met
 from mage_es.engine.rules.leaks import texts_of
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.setting import Setting
-from mage_es.engine.rules.trials import trials_of, why_undecided
-from mage_es.engine.seams.embedder import from_bytes
+from mage_es.engine.seams.embedder import Vector, from_bytes
+from mage_es.engine.serving.rules.feedback import last_words
+from mage_es.engine.serving.rules.trials import trials_of, why_undecided
 from mage_es.events.vocabulary import (
     MICRO,
     AnchorTrial,
@@ -43,15 +44,41 @@ from mage_es.events.vocabulary import (
     MemoryProposed,
     MemoryQuarantined,
     MemoryReleased,
+    ProposalReviewed,
     ProposalSettled,
 )
 from mage_es.projections.bandits import Posterior
 from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow
 
-GUARD = "guard"
 _TAKEN_BACK = "Its key corrected the demonstration, and no other proposes the same."
 _LEAK = "It holds a question that must not be learned."
+
+
+class Publish(NamedTuple):
+    """UPDATE of a publish, for one key: its proposals become memories, its feedback rewards. `words` is all of the
+    key's feedback so far, in the log's order; `inferences` are its own that can be rewarded, `proposals` those without
+    a final decision, including another key's of the same memory; `rewarded` is what these inferences were rewarded with
+    so far. With `reviews`, by memory, those that a person approved are taken into use, and nothing else."""
+
+    iteration: int
+    key: str
+    words: Sequence[FeedbackGiven]
+    inferences: Sequence[InferenceOpened]
+    proposals: Sequence[MemoryProposed]
+    rewarded: Sequence[BanditUpdated]
+    reviews: Mapping[str, ProposalReviewed] = {}
+
+
+class SettlePublish(NamedTuple):
+    """Follow the guard's verdict on a publish; `rewarded` is what its UPDATE gave. `anchors` are the anchors' vectors
+    by id, and `floors`, by task type, the least cosine at which an anchor is near enough to judge a memory, measured
+    before this publish (rules/trials.py)."""
+
+    iteration: int
+    rewarded: Sequence[BanditUpdated]
+    anchors: Mapping[str, Vector] = {}
+    floors: Mapping[str, float] = {}
 
 
 class _Weight(NamedTuple):
@@ -64,14 +91,14 @@ class _Weight(NamedTuple):
         return _Weight(self.alpha - other.alpha, self.beta - other.beta)
 
 
-def publish(setting: Setting, state: State, command: Publish) -> list[Draft]:
+def decide_publish(setting: Setting, state: State, command: Publish) -> list[Draft]:
     """Return memories and rewards of one key with the mark of UPDATE; only the mark if there is nothing new."""
     events: list[Event] = [*_rewards(setting, state, command), *_memories(setting, state, command)]
     *drafts, mark = marked(command.iteration, "update", events, is_numbered=True)
     return [*drafts, msgspec.structs.replace(mark, correlation=command.key)]
 
 
-def settle(state: State, command: SettlePublish) -> list[Draft]:
+def decide_settling(state: State, command: SettlePublish) -> list[Draft]:
     """Return what follows from the guard's verdict for each memory of the iteration, and for its rewards."""
     verdict = state.scores.verdict(command.iteration)
     is_refused = verdict.endswith("rollback")
@@ -146,24 +173,14 @@ def _memories(setting: Setting, state: State, command: Publish) -> Iterator[Even
 
 def _memory(proposed: MemoryProposed, iteration: int, place: int) -> MemoryAppended:
     return MemoryAppended(
-        memory_id=proposed.memory_id,
-        outcome=proposed.outcome,
+        **shared(proposed, MemoryAppended),
         kind="specific" if proposed.outcome == "failure_memory" else "",
-        task_type=proposed.task_type,
-        skill=proposed.skill,
-        # A client's question has no id; the feedback's keeps two memories about different ones apart.
         question_id=proposed.feedback,
-        question=proposed.question,
         recognise="",
-        reasoning=proposed.reasoning,
-        answer=proposed.answer,
-        wrong_answer=proposed.wrong_answer,
         steps=(),
-        origin=proposed.origin,
         iteration=iteration,
         phase="serve",
         ordinal=place,
-        embedding=proposed.embedding,
     )
 
 
@@ -243,16 +260,6 @@ def _weights(rewarded: Sequence[BanditUpdated]) -> dict[str, _Weight]:
 
 
 def _moved(before: Posterior, change: _Weight, key: str, arm: str, inference: str, reward: int) -> BanditUpdated:
-    return BanditUpdated(
-        bandit="search",
-        key=key,
-        arm=arm,
-        question_id=inference,
-        reward_micro=reward,
-        alpha_before=before.alpha,
-        beta_before=before.beta,
-        alpha_after=before.alpha + change.alpha,
-        beta_after=before.beta + change.beta,
-        # A first reward counts as one pull, a correction as none, a reward taken back as minus one.
-        pulls_after=before.pulls + (change.alpha + change.beta) // MICRO,
-    )
+    pulls = before.pulls + (change.alpha + change.beta) // MICRO
+    after = Posterior(before.alpha + change.alpha, before.beta + change.beta, pulls)
+    return update_of(("search", key, arm), inference, reward, before, after)

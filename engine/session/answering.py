@@ -1,6 +1,7 @@
 """Answering planned questions: their courses are followed side by side, and recorded as they go."""
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from mage_es.engine.agents.critic import judgement, unanswered
 from mage_es.engine.commands import PlanAnswers, RecordFact
@@ -111,14 +112,15 @@ class Answering:
 
         self._reporter.report(iteration, phase, done, total)
         try:
-            await answer_all(
-                pending,
-                perform=perform,
-                workers=workers,
-                record=record,
-                stop=lambda: bool(self._streak.problem) or self._reporter.is_stopped(),
-                benchmark=world.benchmark,
-            )
+            with self._measured(phase) if pending else nullcontext():
+                await answer_all(
+                    pending,
+                    perform=perform,
+                    workers=workers,
+                    record=record,
+                    stop=lambda: bool(self._streak.problem) or self._reporter.is_stopped(),
+                    benchmark=world.benchmark,
+                )
         except Interrupted:
             self._streak.check()
             raise
@@ -127,6 +129,9 @@ class Answering:
         # answers.
         self._reporter.check_stop()
         self._recorder.commit(self._streak.rest())
+
+    def _measured(self, phase: Phase) -> AbstractContextManager[None]:
+        return self._clients.slots.answering() if phase in ("evaluate", "exam") else nullcontext()
 
     def _pending(self, world: World, phase: Phase, planned: QuestionPlanned) -> PendingCourse:
         pending, is_as_planned = pending_course(

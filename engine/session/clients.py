@@ -9,7 +9,7 @@ from mage_es.engine.run.budget import Budget
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.model import Batching
 from mage_es.engine.session.batches import BatchQueue, Client
-from mage_es.engine.session.in_flight import CallsInFlight, TrackedModel
+from mage_es.engine.session.in_flight import BusySlots, CallsInFlight, TrackedModel
 from mage_es.engine.session.recording import Recorder
 from mage_es.events.vocabulary import BundleTrimmed, CallFailed, Event, ModelCalled, Tier
 
@@ -18,7 +18,7 @@ class Clients:
     """One client for each tier that has a model: `direct`, and the batch `queues` of models that take batches.
 
     `left_behind` says, in words, how many calls were in flight when the last process ended; their number is kept in the
-    file `in_flight`, for that message only.
+    file `in_flight`, for that message only. `slots` measures how long all slots are busy.
     """
 
     def __init__(
@@ -33,10 +33,11 @@ class Clients:
     ) -> None:
         self._in_flight = CallsInFlight(in_flight)
         self.left_behind = self._in_flight.left_behind
+        self.slots = BusySlots(min(runtime.workers, runtime.connections(models.execution)))
         self.direct: dict[Tier, RetryingClient] = {
             tier: RetryingClient(
                 # Below the retries: an attempt that waits for its turn or for a pause is not in flight.
-                TrackedModel(model, self._in_flight),
+                TrackedModel(model, self._in_flight, self.slots),
                 connections=runtime.connections(model),
                 retry_policy=runtime.retry_policy,
                 announce=announce,

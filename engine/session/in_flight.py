@@ -8,11 +8,15 @@ Rules
 
 import os
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from mage_es.engine.seams.clock import SYSTEM_CLOCK, Clock
 from mage_es.engine.seams.model import Completion, Model, Request, reply_of
 from mage_es.events.disk import LocalFileSystem
 from mage_es.events.disk.opening import open_regular, read_small
+from mage_es.projections.ledger import Usage
 
 _SIZE = 48
 """Bytes of the file: a number and the machine's boot id, padded so that a write replaces the whole content."""
@@ -64,13 +68,61 @@ class CallsInFlight:
         os.pwrite(self._file, f"{count} {self._boot}\n".ljust(_SIZE).encode(), 0)
 
 
+class BusySlots:
+    """How long all slots were in use, out of the seconds in which questions were answered."""
+
+    def __init__(self, number: int, clock: Clock = SYSTEM_CLOCK) -> None:
+        self.number, self._clock = number, clock
+        self.busy_s = self.answering_s = 0.0
+        self._calls, self._is_answering, self._since = 0, False, 0.0
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        self._turn()
+        self._is_answering = True
+        try:
+            yield
+        finally:
+            self._turn()
+            self._is_answering = False
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        self._turn()
+        self._calls += 1
+        try:
+            yield
+        finally:
+            self._turn()
+            self._calls -= 1
+
+    def summary(self, used: Usage) -> str:
+        """Return a sentence about the share of time in which all slots were in use, "" if nothing was answered."""
+        if not self.busy_s:
+            return ""
+        busy = 100 * self.busy_s / self.answering_s
+        summary = f"{self.number} calls were in flight in {busy:.0f} % of the time of EVALUATE and exams"
+        if used.cached_tokens:
+            cached = 100 * used.cached_tokens / used.input_tokens
+            summary += f"; {cached:.0f} % of the prompt tokens came from a cache"
+        return f"{summary}."
+
+    def _turn(self) -> None:
+        now = self._clock.now()
+        if self._is_answering:
+            self.answering_s += now - self._since
+            self.busy_s += now - self._since if self._calls >= self.number else 0.0
+        self._since = now
+
+
 class TrackedModel:
-    def __init__(self, model: Model, in_flight: CallsInFlight) -> None:
-        self.name, self._model, self._calls_in_flight = model.name, model, in_flight
+    def __init__(self, model: Model, in_flight: CallsInFlight, slots: BusySlots) -> None:
+        self.name, self._model, self._calls_in_flight, self._slots = model.name, model, in_flight, slots
 
     async def complete(self, request: Request) -> Completion:
         self._calls_in_flight.add(request.sha256)
-        return await reply_of(self._model, request)
+        with self._slots.call():
+            return await reply_of(self._model, request)
 
     async def close(self) -> None:
         close = getattr(self._model, "close", None)

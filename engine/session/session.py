@@ -122,3 +122,5 @@ class Session:
         # A session that recorded nothing has not connected the meter, but opening the embedder may have cost calls.
         self._recorder.connect_meter()
         await self.clients.aclose()
+        if busy := self.clients.slots.summary(self.state.ledger.total("execution")):
+            self.announce(busy)

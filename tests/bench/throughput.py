@@ -187,6 +187,8 @@ def engine(url: str, questions: int, in_flight: int, folder: Path) -> tuple[Meas
         asyncio.run(phase())
         wall_s, cpu_s = time.perf_counter() - began, time.process_time() - cpu
         assert len(session.state.progress.verdicts("evaluate")) == questions
+        busy = session.clients.slots.busy_s / session.clients.slots.answering_s
+        print(f"{in_flight} calls were in flight in {busy:.1%} of the time of EVALUATE")
     return Measured.of(model, wall_s=wall_s, cpu_s=cpu_s), model.requests
 
 

@@ -7,11 +7,9 @@ bounded by counting: the verdict does not depend on the machine's speed, as simp
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from enum import Enum
-from fractions import Fraction
 from typing import NamedTuple
 
 from mage_es.engine.bench.realmath.answers import formula_in, read_answer, without_left_side
@@ -27,10 +25,8 @@ from mage_es.engine.bench.realmath.expressions import (
 )
 from mage_es.engine.bench.realmath.machine import MachineAnswer, read_machine
 from mage_es.engine.bench.realmath.tokens import squeezed
-from mage_es.engine.bench.realmath.values import NoValue, Work, are_equal
+from mage_es.engine.bench.realmath.values import Work, agree
 
-POINTS = 8
-_TRIES = 40
 _MOST_ITEMS = 32
 
 
@@ -168,33 +164,15 @@ class _Comparison(NamedTuple):
             return Equivalence.SAME
         names = symbols_of(expected), symbols_of(given)
         free = sorted(names[0] | names[1])
-        anywhere = self._at_points(expected, given, free, is_whole=False)
+        anywhere = agree(expected, given, free, self.seed, self.work)
         if anywhere is True:
             return Equivalence.SAME
-        whole = self._at_points(expected, given, free, is_whole=True) if free else anywhere
+        whole = agree(expected, given, free, self.seed, self.work, is_whole=True) if free else anywhere
         if anywhere is None and whole is True:  # sums have whole limits, so they have no values elsewhere
             return Equivalence.SAME
         if whole is False and names[0] == names[1] and is_known(expected) and is_known(given):
             return Equivalence.DIFFERENT
         return Equivalence.UNDECIDED
-
-    def _at_points(
-        self, expected: Expression, given: Expression, names: Sequence[str], *, is_whole: bool
-    ) -> bool | None:
-        """Return whether two expressions are equal at eight points; None if too few points have values."""
-        needed = POINTS if names else 1
-        equal = 0
-        for attempt in range(_TRIES if names else 1):
-            point = {name: _coordinate(f"{self.seed}\n{attempt}\n{name}", is_whole=is_whole) for name in names}
-            try:
-                if not are_equal(expected, given, point, self.work):
-                    return False
-            except NoValue:
-                continue
-            equal += 1
-            if equal == needed:
-                return True
-        return None
 
 
 def _all(decisions: Iterable[Equivalence]) -> Equivalence:
@@ -202,9 +180,3 @@ def _all(decisions: Iterable[Equivalence]) -> Equivalence:
     if Equivalence.DIFFERENT in found:
         return Equivalence.DIFFERENT
     return Equivalence.UNDECIDED if Equivalence.UNDECIDED in found else Equivalence.SAME
-
-
-def _coordinate(seed: str, *, is_whole: bool) -> Fraction:
-    """Return a positive number derived from a text: whole from 2 to 13, or a fraction from 1/2 to 5."""
-    drawn = int.from_bytes(hashlib.sha256(seed.encode("utf-8", "surrogatepass")).digest()[:8], "big")
-    return Fraction(2 + drawn % 12) if is_whole else Fraction(1, 2) + Fraction(drawn % 4500, 1009)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -24,6 +24,8 @@ from mage_es.events.errors import PrerequisiteError
 Numeric = Any
 """A Fraction if it is exact, else a real or complex number of `_arithmetic`."""
 
+POINTS = 8
+_TRIES = 40
 DIGITS = 40
 MOST_DIGITS = 640
 MOST_WORK = 120_000
@@ -64,6 +66,31 @@ def are_equal(one: Expression, other: Expression, point: Mapping[str, Fraction],
             return evaluation.is_equal(left, right)
         digits *= 2
     raise NoValue("terms too far apart in size")
+
+
+def agree(
+    one: Expression, other: Expression, names: Sequence[str], seed: str, work: Work, *, is_whole: bool = False
+) -> bool | None:
+    """Return whether two expressions are equal at eight points that `seed` determines; None if too few have values."""
+    needed = POINTS if names else 1
+    equal = 0
+    for attempt in range(_TRIES if names else 1):
+        point = {name: _coordinate(f"{seed}\n{attempt}\n{name}", is_whole=is_whole) for name in names}
+        try:
+            if not are_equal(one, other, point, work):
+                return False
+        except NoValue:
+            continue
+        equal += 1
+        if equal == needed:
+            return True
+    return None
+
+
+def _coordinate(seed: str, *, is_whole: bool) -> Fraction:
+    """Return a positive number derived from a text: whole from 2 to 13, or a fraction from 1/2 to 5."""
+    drawn = int.from_bytes(hashlib.sha256(seed.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+    return Fraction(2 + drawn % 12) if is_whole else Fraction(1, 2) + Fraction(drawn % 4500, 1009)
 
 
 class Evaluation:
@@ -265,7 +292,7 @@ def _arithmetic(digits: int) -> Any:
         from mpmath import MPContext
     except ImportError as error:
         raise PrerequisiteError(
-            "RealMath's rule needs arithmetic of many digits, which is not installed. "
+            "Comparing expressions needs arithmetic of many digits, which is not installed. "
             "Run: python -m pip install 'mage-es[benchmarks]'"
         ) from error
     arithmetic = MPContext()

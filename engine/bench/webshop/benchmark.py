@@ -170,7 +170,7 @@ class WebShop:
             split=split,
             task_type=task_type_of(goal),
             question=goal.text,
-            gold=purchase(goal.asin, goal.options),
+            gold=purchase(goal.product.asin, goal.options),
             solution=solution(self.store, goal) if split == "evolution" else "",
             meta={"goal": str(place)},
         )
@@ -191,7 +191,7 @@ def test_places(goals: Sequence[Goal], size: int, *, stream: Random | None) -> f
         return frozenset(range(min(size, len(goals))))
     by_product: dict[str, list[int]] = {}
     for place, goal in enumerate(goals):
-        by_product.setdefault(goal.asin, []).append(place)
+        by_product.setdefault(goal.product.asin, []).append(place)
     drawn = sorted(by_product)
     stream.shuffle(drawn)
     chosen: list[int] = []

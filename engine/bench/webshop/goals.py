@@ -33,15 +33,10 @@ class Option(NamedTuple):
 
 
 class Goal(msgspec.Struct, frozen=True, kw_only=True):
-    """`text` is the whole instruction; `asked` the part of it before options and price."""
+    """`text` is the whole instruction to buy a product."""
 
-    asin: str
+    product: Product
     text: str
-    asked: str
-    name: str
-    category: str
-    query: str
-    product_category: str
     attributes: tuple[str, ...]
     options: tuple[Option, ...]
     price_upper: float
@@ -60,8 +55,8 @@ def synthetic_goals(catalogue: Catalogue, instructions: Mapping[str, ProductInst
             options = tuple(map(Option, names, values))
             named = ", and ".join(f"{option.name}: {option.value}" for option in options)
             text = f"{told.instruction}{' with ' if named else ''}{named}{price_text}"
-            wanted = _Wanted(told.instruction_attributes, options, bound)
-            goals.append(_goal(product, text, told.instruction, wanted))
+            attributes = tuple(told.instruction_attributes)
+            goals.append(Goal(product=product, text=text, attributes=attributes, options=options, price_upper=bound))
     return goals
 
 
@@ -74,10 +69,11 @@ def human_goals(
         for told in instructions.get(product.asin, ()):
             if told.instruction_attributes:
                 bound, price_text = _price_bound(catalogue.prices[product.asin], stream)
-                asked = told.instruction.strip(".")
                 options = tuple(Option("", value) for value in told.instruction_options)
-                wanted = _Wanted(told.instruction_attributes, options, bound)
-                goals.append(_goal(product, asked + price_text, asked, wanted))
+                text, attributes = told.instruction.strip(".") + price_text, tuple(told.instruction_attributes)
+                goals.append(
+                    Goal(product=product, text=text, attributes=attributes, options=options, price_upper=bound)
+                )
     return goals
 
 
@@ -99,24 +95,3 @@ def _price_bound(price: float, stream: Random) -> tuple[float, str]:
         return NO_BOUND, ""
     bound = max(stream.sample(above, 2))
     return bound, f", and price lower than {bound:.2f} dollars"
-
-
-class _Wanted(NamedTuple):
-    attributes: Sequence[str]
-    options: tuple[Option, ...]
-    bound: float
-
-
-def _goal(product: Product, text: str, asked: str, wanted: _Wanted) -> Goal:
-    return Goal(
-        asin=product.asin,
-        text=text,
-        asked=asked,
-        name=product.title,
-        category=product.category,
-        query=product.query,
-        product_category=product.product_category,
-        attributes=tuple(wanted.attributes),
-        options=wanted.options,
-        price_upper=wanted.bound,
-    )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from mage_es.engine.bench.webshop.catalogue import Product
 from mage_es.engine.bench.webshop.goals import Goal
 from mage_es.engine.bench.webshop.pages import BUY, NEXT, PAGE_SIZE
 from mage_es.engine.bench.webshop.reward import purchase_reward
@@ -24,13 +23,13 @@ _NOT_OF_A_QUERY = re.compile(r"[\[\]\s]+")
 
 def solution(store: Store, goal: Goal) -> str:
     """Return the transcript of reaching a goal; "" if no search finds its product."""
-    product = store.by_asin[goal.asin]
+    product = goal.product
     for words in (_PRICE.sub("", _OPENING.sub("", goal.text)), product.title):
         query = _NOT_OF_A_QUERY.sub(" ", words).strip().lower()
         hits = store.search(query)
         if product in hits:
             found = _listed(query, rank=hits.index(product), total=len(hits))
-            return "\n".join((*found, *_bought(store, goal, product)))
+            return "\n".join((*found, *_bought(store, goal)))
     return ""
 
 
@@ -40,9 +39,10 @@ def _listed(query: str, *, rank: int, total: int) -> Iterator[str]:
         yield transcript_line(f"click[{NEXT.lower()}]", results_words(number, total))
 
 
-def _bought(store: Store, goal: Goal, product: Product) -> Iterator[str]:
+def _bought(store: Store, goal: Goal) -> Iterator[str]:
+    product = goal.product
     yield transcript_line(f"click[{product.asin.lower()}]", product_words(product))
-    chosen = _choices(goal, product)
+    chosen = _choices(goal)
     for value in chosen.values():
         yield transcript_line(f"click[{value}]", chosen_words(value))
     price = store.catalogue.prices[product.asin]
@@ -50,12 +50,12 @@ def _bought(store: Store, goal: Goal, product: Product) -> Iterator[str]:
     yield transcript_line(f"click[{BUY.lower()}]", bought_words(reward.value))
 
 
-def _choices(goal: Goal, product: Product) -> dict[str, str]:
+def _choices(goal: Goal) -> dict[str, str]:
     """Return the wanted values in the order of the product's page; values of people's goals fit any option."""
     wanted = {(option.name, option.value) for option in goal.options}
     return {
         name: value
-        for name, values in product.options.items()
+        for name, values in goal.product.options.items()
         for value in values
         if (name, value) in wanted or ("", value) in wanted
     }

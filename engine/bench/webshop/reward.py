@@ -146,11 +146,10 @@ def option_hits(goal: Goal, options: Mapping[str, str], *, strict: bool = False)
 
 def type_factor(product: Product, goal: Goal, *, nouns: NounFinder) -> TypeMatch:
     """1, or 0.5 if nothing shows that the kinds agree, or almost 0 if the names differ."""
-    wanted, bought = list(nouns(goal.name)), nouns(product.title)
+    wanted, bought = list(nouns(goal.product.title)), nouns(product.title)
     title_score = len(set(wanted) & set(bought)) / len(wanted) if wanted else NO_NOUN
-    levels = frozenset(level.strip() for level in goal.product_category.split("›"))
-    query_match = product.query == goal.query
-    category_match = len(product.category_levels & levels) >= SHARED_LEVELS
+    query_match = product.query == goal.product.query
+    category_match = len(product.category_levels & goal.product.category_levels) >= SHARED_LEVELS
     factor = 1.0 if query_match or category_match or title_score > 0.2 else 0.5
     if title_score < 0.1:
         factor = 0.1 if title_score else 0.0

@@ -69,13 +69,8 @@ def store(*, has_attributes: bool = False) -> Store:
 def goal(**changes: object) -> Goal:
     """The wish for the red cotton shirt in S/M, but for the changes."""
     wanted = Goal(
-        asin="B000000001",
+        product=catalogue().products[0],
         text="Find me shirts with soft cotton with color: red, and size: s | m, and price lower than 40.00 dollars",
-        asked="Find me shirts with soft cotton",
-        name="Cotton Shirt",
-        category="garden",
-        query="things",
-        product_category="Home › Things › Small Things",
         attributes=("soft cotton",),
         options=(Option("color", "red"), Option("size", "s | m")),
         price_upper=40.0,

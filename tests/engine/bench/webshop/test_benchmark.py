@@ -27,11 +27,13 @@ from mage_es.engine.rules.splits import make_splits
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.testing.benchmarks import check_benchmark
 from mage_es.events.errors import PrerequisiteError
-from tests.engine.bench.webshop.small import DATA, ENTRIES, INSTRUCTIONS, goal, needs_data, write_files
+from tests.engine.bench.webshop.small import DATA, ENTRIES, INSTRUCTIONS, catalogue, goal, needs_data, write_files
 
 test_places.__test__ = False  # type: ignore[attr-defined]
 BY_RULE = Nouns("rule", nouns_by_rule)
 SMALL = ShopSetting("webshop-100", None, 2)
+PRODUCTS = {product.asin: product for product in catalogue().products}
+LAMP = PRODUCTS["B000000115"]
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +88,11 @@ def test_a_goal_that_its_own_product_does_not_meet_is_not_said_to_be_met(tmp_pat
     [
         ({}, "search[shirts with soft cotton with color: red, and size: s | m]: Page 1 (Total results: 2)", "b0000"),
         ({"text": "unheard of"}, "search[cotton shirt]: Page 1 (Total results: 2)", "click[b000000001]"),
-        ({"text": "I need a plain lamp", "asin": "B000000115"}, "search[a plain lamp]: Page 1 (Total", "click[next >]"),
+        (
+            {"text": "I need a plain lamp", "product": PRODUCTS["B000000115"]},
+            "search[a plain lamp]: Page 1 (Total",
+            "click[next >]",
+        ),
     ],
 )
 def test_the_reference_solution_searches_in_the_words_of_the_instruction_else_by_title(
@@ -150,12 +156,12 @@ def test_the_task_type_is_how_many_options_the_instruction_names(options: tuple[
 
 @pytest.mark.paper("section 4, WebShop, goals")
 def test_whole_products_are_drawn_for_the_test_and_those_that_do_not_fit_are_passed_over() -> None:
-    goals = [goal(asin=name) for name in "aaaaabbccd"]
+    goals = [goal(product=PRODUCTS["B000000001"]._replace(asin=name)) for name in "aaaaabbccd"]
     for seed in range(20):
         chosen = test_places(goals, 4, stream=Random(seed))
-        tested = {goals[place].asin for place in chosen}
+        tested = {goals[place].product.asin for place in chosen}
         assert "a" not in tested and len(chosen) <= 4
-        assert chosen == {place for place, one in enumerate(goals) if one.asin in tested}
+        assert chosen == {place for place, one in enumerate(goals) if one.product.asin in tested}
     assert test_places(goals, 3, stream=None) == {0, 1, 2}
 
 
@@ -204,7 +210,7 @@ def test_no_product_is_in_both_splits_and_few_goals_are_near_duplicates_across_t
 ) -> None:
     for benchmark, sizes in ((paper, (252, 100)), (retroagent, (4487, 500))):
         products = {
-            split: {benchmark.goals[int(question.meta["goal"])].asin for question in benchmark.questions(split)}
+            split: {benchmark.goals[int(question.meta["goal"])].product.asin for question in benchmark.questions(split)}
             for split in ("evolution", "test")
         }
         assert not products["evolution"] & products["test"]

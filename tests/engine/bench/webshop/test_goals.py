@@ -26,14 +26,14 @@ def test_every_combination_of_option_values_is_a_goal_with_names_in_order() -> N
     first = goals[0]
     assert first.options == (Option("color", "red"), Option("size", "s | m"))
     assert first.text.startswith("Find me shirts with soft cotton with color: red, and size: s | m, and price lower")
-    assert (first.name, first.asked) == ("Cotton Shirt", "Find me shirts with soft cotton")
+    assert first.product.title == "Cotton Shirt"
     assert len({made.price_upper for made in goals}) == 1  # drawn once for a product
 
 
 def test_a_product_without_options_has_one_goal_and_one_without_instruction_none() -> None:
     told = {"B1": ProductInstruction(["a"], "Find me things", ["a"]), "B2": ProductInstruction(["a"])}
     goals = synthetic_goals(catalogue([raw("B1"), raw("B2")]), told, Random(1))
-    assert [made.asin for made in goals] == ["B1"] and goals[0].options == ()
+    assert [made.product.asin for made in goals] == ["B1"] and goals[0].options == ()
     assert goals[0].text.startswith("Find me things, and price lower than ")
 
 
@@ -67,7 +67,9 @@ def test_peoples_goals_lose_their_full_stops_and_those_without_attributes_are_le
         ]
     }
     first, second = human_goals(catalogue(), told, Random(4))
-    assert first.text.startswith("I want a shirt, and price lower than") and second.asked == "another"
+    assert first.text.startswith("I want a shirt, and price lower than") and second.text.startswith(
+        "another, and price"
+    )
     assert first.options == (Option("", "red"), Option("", "l"))
 
 

@@ -138,11 +138,12 @@ def test_with_nothing_else_in_common_the_share_of_nouns_decides(shared: int, of:
 
 
 def test_duplicate_nouns_of_the_wanted_name_count_in_the_denominator() -> None:
-    kind = type_factor(SHIRT, goal(name="bar bar shirt"), nouns=nouns_by_rule)
+    kind = type_factor(SHIRT, goal(product=SHIRT._replace(title="bar bar shirt")), nouns=nouns_by_rule)
     assert kind.title_score == pytest.approx(1 / 3)
 
 
 def test_the_factor_multiplies_everything() -> None:
-    other = msgspec.structs.replace(goal(), query="other", product_category="other", name="a b c d e f g h i shirt")
+    wanted = SHIRT._replace(query="other", product_category="other", title="a b c d e f g h i shirt")
+    other = goal(product=wanted)
     made = purchase_reward(SHIRT, other, price=20.0, options=CHOSEN, nouns=lambda name: name.lower().split())
     assert made.info["r_type"] == 0.5 and made.value == 0.5

@@ -14,9 +14,9 @@ from mage_es.cli.settings import Settings
 from mage_es.cli.tables import ID_DIGITS
 
 if TYPE_CHECKING:
+    from mage_es.engine.histories.rules.what_if import WhatIfEstimate
     from mage_es.engine.histories.what_if import (
         WhatIfAnswers,
-        WhatIfEstimate,
         WhatIfGate,
         WhatIfGuard,
         WhatIfReport,

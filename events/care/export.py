@@ -17,6 +17,7 @@ from __future__ import annotations
 import csv
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -54,8 +55,6 @@ class ExportReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Writer(Protocol):
-    rows: int
-
     def add(self, record: Record) -> None: ...
 
     def close(self) -> None: ...
@@ -79,7 +78,7 @@ def export(reader: LogReader, target: Path, *, format: ExportFormat, until: int)
 
 def _export(reader: LogReader, target: Path, *, format: ExportFormat, until: int) -> ExportReport:
     types: set[type[Event]] = set()
-    writers: dict[str, _Writer] = {}
+    writers, rows = dict[str, _Writer](), Counter[str]()
     with ExitStack() as opened:
         for record in reader.records(since=1, until=until):
             cls = type(record.event)
@@ -90,18 +89,17 @@ def _export(reader: LogReader, target: Path, *, format: ExportFormat, until: int
                 writers[name] = _OPENERS[format](target / name, cls)
                 opened.callback(writers[name].close)
             writers[name].add(record)
-    rows = {name: writers[name].rows for name in sorted(writers)}
+            rows[name] += 1
     about = f"Events 1 to {until} of the log, as {format}."
     page = export_schema.described(
         types, reader.vocabulary.meanings, format=format, title=f"Events of {reader.run}", about=about
     )
     (target / "SCHEMA.md").write_text(page, encoding="utf-8")
-    return ExportReport(run=reader.run, path=str(target), format=format, until=until, files=rows)
+    return ExportReport(run=reader.run, path=str(target), format=format, until=until, files=dict(sorted(rows.items())))
 
 
 class _Parquet:
     def __init__(self, path: Path, cls: type[Event]) -> None:
-        self.rows = 0
         self._cls = cls
         self._batch: list[Record] = []
         self._schema = export_schema.arrow_schema(cls)
@@ -110,7 +108,6 @@ class _Parquet:
         )
 
     def add(self, record: Record) -> None:
-        self.rows += 1
         self._batch.append(record)
         # Bounds memory: a run may have millions of events of one type.
         if len(self._batch) == _BATCH:
@@ -137,14 +134,12 @@ class _Parquet:
 
 class _Csv:
     def __init__(self, path: Path, cls: type[Event]) -> None:
-        self.rows = 0
         self._file = path.open("w", encoding="utf-8", newline="")
         self._csv = csv.writer(self._file, lineterminator="\n")
         self._csv.writerow([*plain.HEADER, *map(export_schema.column_of, cls.__struct_fields__)])
         self._is_text = [True] * len(plain.HEADER) + [shape.kind == "str" for shape in shapes_of(cls).values()]
 
     def add(self, record: Record) -> None:
-        self.rows += 1
         values = [*plain.plain_header(record).values(), *plain.plain_event(record).values()]
         self._csv.writerow(map(_cell, values, self._is_text))
 
@@ -163,11 +158,9 @@ def _cell(value: object, is_text: bool) -> str:
 
 class _JsonLines:
     def __init__(self, path: Path, cls: type[Event]) -> None:
-        self.rows = 0
         self._file = path.open("wb")
 
     def add(self, record: Record) -> None:
-        self.rows += 1
         self._file.write(msgspec.json.encode(plain.plain(record)) + b"\n")
 
     def close(self) -> None:

@@ -39,14 +39,12 @@ from mage_es.events.care.notes import (
 from mage_es.events.care.tree import Tree, leaf_hash
 from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem, write_new
 from mage_es.events.disk.layout import Layout
-from mage_es.events.disk.objects import ObjectSource
 from mage_es.events.errors import LogDamaged, UsageError
 from mage_es.events.facts import Draft, LogRepaired, Record, SignerNamed, Vocabulary, plain, tag_of
 from mage_es.events.log import Log, LogReader
 from mage_es.events.log.recovery import read_format
 
 _FILE = re.compile(r"\d{20}-[0-9a-f]{8}\.note")
-_OBJECT = re.compile(r"heads/(\d{20}-[0-9a-f]{8})-([0-9a-f]{8})\.note")
 _LONGEST = 1 << 16
 """Most bytes of a note: room for about a hundred witnesses."""
 
@@ -265,23 +263,6 @@ def back_up_heads(fs: FileSystem, layout: Layout, *, create: Callable[[str, byte
     for file in _files(fs, layout):
         data = fs.read(file)
         create(f"heads/{file.stem}-{sha256(data).hexdigest()[:8]}.note", data)
-
-
-def restore_heads(fs: FileSystem, layout: Layout, objects: ObjectSource, *, at: str) -> None:
-    """Write the signed heads that a backup holds, each with all the lines it ever had. Raises `LogDamaged`."""
-    found: dict[str, SignedNote] = {}
-    for name in sorted(name for name in objects.names() if name.startswith(at)):
-        if match := _OBJECT.fullmatch(name, len(at)):
-            data = objects.read(name)
-            if not sha256(data).hexdigest().startswith(match[2]):
-                raise LogDamaged(f"{objects.place}/{name} is damaged (its hash differs). Use another backup.")
-            note = read_note(data.decode(), name=name)
-            # One that was backed up before and after a witness signed: the same text, with every line that was ever
-            # below it.
-            before = found.get(match[1], note)
-            found[match[1]] = SignedNote(note.text, tuple(dict.fromkeys((*before.signatures, *note.signatures))))
-    for note in found.values():
-        _keep(fs, layout, note)
 
 
 def _keep(fs: FileSystem, layout: Layout, note: SignedNote) -> Path:

@@ -201,8 +201,8 @@ class FrameReader:
         for seq, row in enumerate(rows_of(frame), frame.first):
             if tags is None or row.type in tags:
                 draft = _draft(row, self.event(row))
-                where = {"seq": seq, "event_id": event_id(run, draft.fact_id), "run": run, "commit": frame.first}
-                yield Record(ts_us=row.ts_us, **where, **msgspec.structs.asdict(draft))
+                id_, about = event_id(run, draft.fact_id), msgspec.structs.asdict(draft)
+                yield Record(seq=seq, event_id=id_, ts_us=row.ts_us, run=run, commit=frame.first, **about)
 
 
 def _draft(row: Row, event: Event) -> Draft:

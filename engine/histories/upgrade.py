@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -183,24 +183,15 @@ async def aupgrade(
     child = Run(price.run_id, folder / price.run_id)
     judge = judge or (open_model(config.judge, "judge") if config.judge else None)
     models = Models(model, None, judge)
+    data: dict[str, Any] = {"data_dir": data_dir, "benchmark": benchmark}
     if not _is_begun(child):
-        await begin(
-            config,
-            benchmark,
-            from_run=run,
-            at=at,
-            runs_dir=folder,
-            data_dir=data_dir,
-            runtime=runtime,
-            run_id=child.id,
-            models=models,
-            reproof=sample,
-        )
+        begun_by: dict[str, Any] = {"from_run": run, "at": at, "reproof": sample, "models": models}
+        await begin(config, **data, **begun_by, runs_dir=folder, run_id=child.id, runtime=runtime)
     else:
         begun = _require_own(child, run, sample)
         runtime = runtime.within(limits_of(begun))
         if not next(begun.of(RunFinished), None):
-            await aresume(child, config=config, data_dir=data_dir, benchmark=benchmark, runtime=runtime, models=models)
+            await aresume(child, config=config, **data, runtime=runtime, models=models)
     # Questions that resemble what the old run wrote are no longer held out.
     questions = min(price.questions, _sizes(LogReader(child.log_path))["held_out"])
     reports: list[ExamReport] = []
@@ -208,18 +199,8 @@ async def aupgrade(
         is_taken = (control, questions) in _exams_taken(child)
         limits = UNLIMITED if is_taken else _left(child, runtime, reports)
         limited = msgspec.structs.replace(runtime, limits=limits)
-        reports.append(
-            await aexamine(
-                child,
-                questions=questions,
-                control=control,
-                data_dir=data_dir,
-                benchmark=benchmark,
-                runtime=limited,
-                execution=model,
-                judge=judge,
-            )
-        )
+        exam: dict[str, Any] = {"questions": questions, "control": control, "execution": model, "judge": judge}
+        reports.append(await aexamine(child, **exam, **data, runtime=limited))
     return upgrade_report(run, child, reports)
 
 

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from inspect import isawaitable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -98,7 +98,7 @@ async def areproduce(
     report = await asyncio.to_thread(verified, run, data_dir=data_dir, benchmark=benchmark, heard=heard)
     asked, given = list[AskedAgain](), {execution.name: execution} if execution else {}
     for name, calls in sorted(_drawn(heard, share, seed).items()) if share else ():
-        asked.append(_compared(await _asked_again(name, calls, given)))
+        asked.append(await _asked_again(name, *calls, given))
     return ReproduceReport(
         run_id=run.id,
         head=report.head,
@@ -113,17 +113,6 @@ async def areproduce(
 reproduce = blocking(areproduce)
 
 
-class _Made(NamedTuple):
-    """The calls of a model, those that were drawn, and its replies to them as they would be recorded, None if one is
-    missing."""
-
-    model: str
-    calls: int
-    drawn: Sequence[Heard]
-    replies: Sequence[str | None]
-    problem: str
-
-
 def _drawn(heard: Sequence[Heard], share: float, seed: int) -> dict[str, tuple[int, list[Heard]]]:
     """Return by model how many calls it had, and those to repeat: at least one."""
     by_model = defaultdict[str, dict[str, Heard]](dict)
@@ -136,12 +125,11 @@ def _drawn(heard: Sequence[Heard], share: float, seed: int) -> dict[str, tuple[i
     return drawn
 
 
-async def _asked_again(name: str, calls: tuple[int, list[Heard]], given: Mapping[str, Model]) -> _Made:
-    count, drawn = calls
+async def _asked_again(name: str, count: int, drawn: Sequence[Heard], given: Mapping[str, Model]) -> AskedAgain:
     try:
         model = given[name] if name in given else open_model(name, "execution")
     except (UsageError, PrerequisiteError) as missing:
-        return _Made(name, count, drawn, (), str(missing))
+        return AskedAgain(model=name, calls=count, problem=str(missing))
     gate, problems = asyncio.Semaphore(AT_ONCE), list[str]()
 
     async def ask(each: Heard) -> str | None:
@@ -160,23 +148,18 @@ async def _asked_again(name: str, calls: tuple[int, list[Heard]], given: Mapping
         with suppress(Exception):
             if isawaitable(closed := closing()):
                 await closed
-    problem = problems[0] if problems and not any(reply is not None for reply in replies) else ""
-    return _Made(name, count, drawn, replies, problem)
-
-
-def _compared(made: _Made) -> AskedAgain:
-    pairs = [(each, reply) for each, reply in zip(made.drawn, made.replies, strict=False) if reply is not None]
+    pairs = [(each, reply) for each, reply in zip(drawn, replies, strict=True) if reply is not None]
     # Only the last call of a course has the answer, and an episode has a score of its own.
     last = [(each, reply) for each, reply in pairs if each.called.about == each.planned.question_id and _is_ruled(each)]
     return AskedAgain(
-        model=made.model,
-        calls=made.calls,
+        model=name,
+        calls=count,
         asked=len(pairs),
         same=sum(reply == each.called.text for each, reply in pairs),
         scored=len(last),
         right=sum(_is_right(each, reply) for each, reply in last),
         recorded_right=sum(_is_right(each, each.called.text) for each, _ in last),
-        problem=made.problem,
+        problem=problems[0] if problems and not pairs else "",
     )
 
 

@@ -100,10 +100,8 @@ def upgrade_report(run: Run, child: Run, exams: Sequence[ExamReport]) -> Upgrade
     assert begun is not None
     started = first_event(after)
     state, learner = state_of(child, after), learner_of(after)
-    found, out = (
-        _showings(after),
-        {event.memory_id for event in after.of(MemoryQuarantined, since=last_inherited(after) + 1)},
-    )
+    found = _showings(after)
+    out = {event.memory_id for event in after.of(MemoryQuarantined, since=last_inherited(after) + 1)}
     rows = {name: state.memory.row(name) for each in found for name in each.memories}
     others = frozenset(name for name, row in rows.items() if in_others_words(row, learner))
     words = proof_of_words(found, others)
@@ -118,15 +116,11 @@ def upgrade_report(run: Run, child: Run, exams: Sequence[ExamReport]) -> Upgrade
         )
         for name, proof in proofs(found).items()
     ]
-    old = {is_bare: _old_exam(run, before, begun.digests, is_bare=is_bare) for is_bare in (True, False)}
-    answers = {
-        **{("old", is_bare): answered for is_bare, (_, answered) in old.items() if answered},
-        **{("new", exam.control == "bare"): dict(exam.answers) for exam in exams},
-    }
-    names = {**{("old", is_bare): name for is_bare, (name, _) in old.items()}}
-    names |= {("new", exam.control == "bare"): exam.exam_id for exam in exams}
+    taken = {("old", is_bare): _old_exam(run, before, begun.digests, is_bare=is_bare) for is_bare in (True, False)}
+    for exam in sorted(exams, key=lambda exam: exam.control != "bare"):
+        taken["new", exam.control == "bare"] = (exam.exam_id, dict(exam.answers))
+    answers = {key: answered for key, (_, answered) in taken.items() if answered}
     models = {"old": begun.learner, "new": started.execution_model}
-    order = [key for key in (("old", True), ("old", False), ("new", True), ("new", False)) if key in answers]
     return UpgradeReport(
         run_id=child.id,
         parent=run.id,
@@ -138,18 +132,19 @@ def upgrade_report(run: Run, child: Run, exams: Sequence[ExamReport]) -> Upgrade
         words_out=len(others & out),
         standings=tuple(
             Standing(
-                execution=models[key[0]],
-                is_bare=key[1],
-                exam=names[key],
-                correct=sum(answers[key].values()),
-                total=len(answers[key]),
-                recalled=_recalled(run if key[0] == "old" else child, names[key]),
-                interval=interval(sum(answers[key].values()), len(answers[key])),
+                execution=models[who],
+                is_bare=is_bare,
+                exam=name,
+                correct=sum(answered.values()),
+                total=len(answered),
+                recalled=_recalled(run if who == "old" else child, name),
+                interval=interval(sum(answered.values()), len(answered)),
             )
-            for key in order
+            for (who, is_bare), (name, answered) in taken.items()
+            if answered
         ),
         differences=tuple(
-            _difference(what, answers[one], answers[other])
+            UpgradeDifference(what=what, **msgspec.structs.asdict(paired_difference(answers[one], answers[other])))
             for what, one, other in _PAIRS
             if one in answers and other in answers
         ),
@@ -211,10 +206,6 @@ def _old_exam(run: Run, reader: LogReader, digests: Sequence[Digest], *, is_bare
 def _recalled(run: Run, exam: str) -> int:
     """Return how many questions of an exam were answered without a call."""
     return sum(planned.routing_arm == RECALL for planned in LogReader(run.exam(exam).log_path).of(QuestionPlanned))
-
-
-def _difference(what: str, one: Mapping[str, bool], other: Mapping[str, bool]) -> UpgradeDifference:
-    return UpgradeDifference(what=what, **msgspec.structs.asdict(paired_difference(one, other)))
 
 
 def _kept_gain(answers: Mapping[tuple[str, bool], Mapping[str, bool]]) -> KeptGain | None:

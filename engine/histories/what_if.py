@@ -37,6 +37,7 @@ from mage_es.engine.histories.rules.what_if import (
     Judged,
     Ruling,
     Toss,
+    WhatIfEstimate,
     anchors_asked,
     estimated,
     gated,
@@ -87,23 +88,6 @@ GUARD = ("guard", "guard_drop", "guard_p", "catastrophic_drop", "catastrophic_p"
 GATE = ("gate", "gate_p")
 SETTINGS = (*GUARD, *GATE)
 """Settings that act on recorded results alone."""
-
-
-class WhatIfEstimate(msgspec.Struct, frozen=True, kw_only=True):
-    """The share of right answers among `of` prompts, in percent (95 %), from `taken` that are worth `effective` answers
-    of equal weight; `robust` is the doubly robust one. None if `effective` is below `least`, or there is no model of
-    what to expect."""
-
-    of: int
-    taken: int
-    effective: float
-    share: float | None
-    low: float | None
-    high: float | None
-    robust: float | None
-    robust_low: float | None
-    robust_high: float | None
-    least: int = LEAST
 
 
 class WhatIfAnswers(msgspec.Struct, frozen=True, kw_only=True):
@@ -346,25 +330,6 @@ def _summed(
     )
 
 
-def _estimate(tosses: Sequence[Toss], *, apart: int = 0) -> WhatIfEstimate:
-    found = estimated(tosses, apart=apart)
-    return WhatIfEstimate(
-        of=found.of,
-        taken=found.taken,
-        effective=found.effective,
-        share=_percent(found.share),
-        low=_percent(found.low),
-        high=_percent(found.high),
-        robust=_percent(found.robust),
-        robust_low=_percent(found.robust_low),
-        robust_high=_percent(found.robust_high),
-    )
-
-
-def _percent(share: float | None) -> float | None:
-    return None if share is None else 100 * share
-
-
 # ------------------------------------------------------------ without memories
 
 
@@ -404,7 +369,7 @@ def _without(learned: OnRecord, names: frozenset[str]) -> WhatIfAnswers:
         # Which prompts were asked again when the budget ended is no chance, so the estimate is of all that were tossed.
         let_in = tosses.keys() & showing.keys()
         if let_in:
-            estimate = _estimate(list(tosses.values()), apart=len(let_in))
+            estimate = estimated(tosses.values(), apart=len(let_in))
             estimate = msgspec.structs.replace(estimate, of=len(let_in))
             if estimate.share is not None or not again:
                 again = {key: pair for key, pair in again.items() if key not in let_in}
@@ -456,7 +421,7 @@ def _with_arm(
     if not tosses and not unknown:
         raise UsageError(f"The {what} {arm} was never on offer beside another: no answer would have been different.")
     right = [each.right for each in found if each.right is not None]
-    estimate = _estimate(tosses) if tosses else None
+    estimate = estimated(tosses) if tosses else None
     return _summed(len(right), sum(right), exact=exact, estimate=estimate, unknown=unknown)
 
 

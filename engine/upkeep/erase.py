@@ -249,6 +249,10 @@ def _searched(
     run: Run, benchmark: str, found: _Found, plan: ErasurePlan, ids: Collection[str], also: Sequence[Path]
 ) -> Iterator[Searched]:
     """Yield each store after searching it; a cache that holds a text of the subject is deleted."""
+
+    def row(store: str, place: str, done: str, left: str = "", *, files: int = 0, found: int = 0) -> Searched:
+        return Searched(store=store, place=place, files=files, found=found, done=done, left=left)
+
     sealed = "its texts are ciphertext, and their key is gone"
     for name in sorted({path.name for path in run.path.iterdir()} - {"keys"}):
         files = files_in(run.path / name)
@@ -257,39 +261,26 @@ def _searched(
             path.unlink()
         done = f"{len(holding)} files deleted, which are made again" if holding and name in _CACHES else sealed
         left = "" if name in _CACHES else _holders_in_words(holding)
-        yield Searched(store=name, place=name, files=len(files), found=len(holding), done=done, left=left)
+        yield row(name, name, done, left, files=len(files), found=len(holding))
     done = "its key was replaced by nothing, and overwritten" if found.name else "its key was gone already"
     copies = "destroy each copy of this file that you keep elsewhere: with it, the texts can be read again"
-    yield Searched(store="keys", place="keys", files=1, found=0, done=done, left=copies)
+    yield row("keys", "keys", done, copies, files=1)
     backup = place_beside(run.path)
     for place in ([backup] if backup.exists() else []) + list(also):
         files = files_in(place)
         holding = traces(files, found.texts)
-        yield Searched(
-            store="backup" if place == backup else "named",
-            place=str(place),
-            files=len(files),
-            found=len(holding),
-            done="searched; a text of the log is ciphertext there as well",
-            left=_holders_in_words(holding),
-        )
+        store, left = "backup" if place == backup else "named", _holders_in_words(holding)
+        done = "searched; a text of the log is ciphertext there as well"
+        yield row(store, str(place), done, left, files=len(files), found=len(holding))
     for other, ident in plan.beside.items():
         left = f"it has a key of the same subject: mage-es erase {other} --subject {ident}"
-        yield Searched(store="run beside", place=other, files=0, found=0, done="nothing", left=left)
+        yield row("run beside", other, "nothing", left)
     goes_on = "none can be there: a run with subjects is neither gone on from nor served"
-    yield Searched(store="child and served runs", place="", files=0, found=0, done=goes_on)
+    yield row("child and served runs", "", goes_on)
     asked = f"ask the provider to delete {len(ids)} replies by their ids, which the receipt has" if ids else ""
-    none = "no reply has a provider's id" if not ids else "cannot be reached from here"
-    yield Searched(store="provider", place="", files=0, found=0, done=none, left=asked)
-    source = benchmark.partition("?")[0]
-    yield Searched(
-        store="tasks",
-        place=source,
-        files=0,
-        found=0,
-        done="not looked for: the run reads its own copy",
-        left="delete its rows where the tasks came from, and what you wrote down of its texts while they were readable",
-    )
+    yield row("provider", "", "cannot be reached from here" if ids else "no reply has a provider's id", asked)
+    left = "delete its rows where the tasks came from, and what you wrote down of its texts while they were readable"
+    yield row("tasks", benchmark.partition("?")[0], "not looked for: the run reads its own copy", left)
 
 
 def _holders_in_words(holding: Sequence[Path]) -> str:

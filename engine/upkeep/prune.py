@@ -20,9 +20,9 @@ import msgspec
 
 from mage_es.engine.rules.effect import pairs_of, to_ask
 from mage_es.engine.run.directory import Run, as_run
-from mage_es.engine.run.worth import EffectRow, OnRecord, PairedNumbers, on_record, paired_numbers
+from mage_es.engine.run.worth import OnRecord, PairedNumbers, on_record, paired_numbers
 from mage_es.engine.upkeep.memory import curate_all
-from mage_es.engine.upkeep.pruning import ProvedHarm, Suspect, proved_harmful
+from mage_es.engine.upkeep.pruning import proved_harmful
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.events.vocabulary import MemoryReleased
 
@@ -110,17 +110,26 @@ def prune(run: Run | Path | str, *, only_look: bool = False) -> PruneReport:
     released = {event.memory_id for event in learned.reader.of(MemoryReleased)}
     shown = [row for row in learned.rows() if row.status == "active"]
     rows = {row.name: row for row in shown if row.name not in released}
-    trials = [trial for row in rows.values() if (trial := _trial(row))]
-    found = proved_harmful(trials)
-    pruned = tuple(_pruned(rows[each.trial.memory_id], each) for each in found)
+    best = {name: found for name, row in rows.items() if (found := row.best)}
+    tested = {name: (found.points, found.p) for name, found in best.items() if found.p is not None}
+    pruned = tuple(
+        PrunedMemory(
+            memory_id=name,
+            kind=rows[name].kind,
+            text=rows[name].text,
+            corrected=p,
+            **msgspec.structs.asdict(best[name]),
+        )
+        for name, p in proved_harmful(tested).items()
+    )
     if pruned and not only_look:
-        reasons = [(each.memory_id, _reason(each, len(trials))) for each in pruned]
+        reasons = [(each.memory_id, _reason(each, len(tested))) for each in pruned]
         curate_all(run, reasons, action="quarantine", by=BY)
     return PruneReport(
         run_id=run.id,
         only_look=only_look,
-        looked_at=len(trials),
-        too_few=len(rows) - len(trials),
+        looked_at=len(tested),
+        too_few=len(rows) - len(tested),
         released=len(shown) - len(rows),
         pruned=pruned,
         gain=_gain(learned, frozenset(each.memory_id for each in pruned)),
@@ -128,30 +137,6 @@ def prune(run: Run | Path | str, *, only_look: bool = False) -> PruneReport:
 
 
 aprune = in_thread(prune)
-
-
-def _trial(row: EffectRow) -> Suspect | None:
-    best = row.best
-    if best is None or best.by == "association" or best.p is None:
-        return None
-    return Suspect(row.name, best.by, best.points, best.p)
-
-
-def _pruned(row: EffectRow, proof: ProvedHarm) -> PrunedMemory:
-    best = row.best
-    assert best is not None
-    return PrunedMemory(
-        memory_id=row.name,
-        kind=row.kind,
-        text=row.text,
-        by=proof.trial.by,
-        points=best.points,
-        low=best.low,
-        high=best.high,
-        n=best.n,
-        p=proof.trial.p,
-        corrected=proof.corrected,
-    )
 
 
 def _reason(found: PrunedMemory, looked_at: int) -> str:

@@ -11,35 +11,19 @@ Rules
     - It corrects for many memories, not for many looks: whoever measures more and looks again gets another chance.
 """
 
-from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from collections.abc import Mapping
 
 LEVEL = 0.05
 """How likely it may be that any of the memories taken out did nothing."""
 
 
-class Suspect(NamedTuple):
-    """A memory that is looked at: `points` by its best number, with that number's two-sided p."""
-
-    memory_id: str
-    by: Literal["re-ask", "coin"]
-    points: float
-    p: float
-
-
-class ProvedHarm(NamedTuple):
-    """A memory that is proved harmful; `corrected` is its p after Holm's correction."""
-
-    trial: Suspect
-    corrected: float
-
-
-def proved_harmful(trials: Iterable[Suspect]) -> list[ProvedHarm]:
-    """Return the harmful ones among all that were looked at, the surest first."""
-    ordered = sorted(trials, key=lambda trial: (trial.p, trial.memory_id))
-    corrected, found = 0.0, list[ProvedHarm]()
-    for place, trial in enumerate(ordered):
-        corrected = max(corrected, min(1.0, (len(ordered) - place) * trial.p))
-        if corrected <= LEVEL and trial.points < 0:
-            found.append(ProvedHarm(trial, corrected))
+def proved_harmful(looked_at: Mapping[str, tuple[float, float]]) -> dict[str, float]:
+    """Return the harmful ones among all memories that were looked at, given by id with the points of the number chosen
+    and its two-sided p: p after the correction by id, the surest first."""
+    corrected, found = 0.0, dict[str, float]()
+    for place, name in enumerate(sorted(looked_at, key=lambda name: (looked_at[name][1], name))):
+        points, p = looked_at[name]
+        corrected = max(corrected, min(1.0, (len(looked_at) - place) * p))
+        if corrected <= LEVEL and points < 0:
+            found[name] = corrected
     return found

@@ -41,7 +41,7 @@ from mage_es.events.segments.sealed import SealedEvents
 from mage_es.events.wal.bodies import FrameReader
 
 FORMAT = "FORMAT"
-_SEGMENT = re.compile(r"seg/(\d{20})-(\d{20})-([0-9a-f]{8})(\.vec)?\.parquet")
+_SEGMENT = re.compile(r"seg/(\d{20})-(\d{20})-[0-9a-f]{8}\.parquet")
 _NUMBERED = re.compile(r"(tail|head)/(\d{20})")
 
 
@@ -55,35 +55,24 @@ class Stored(NamedTuple):
 
 
 class Held(NamedTuple):
-    """The parts of a log that a place holds: segments and vectors by range with their hash digits, tail objects and
-    heads."""
+    """The parts of a log that a place holds: the ranges of segments, tail objects and heads."""
 
-    segments: dict[Range, str]
-    vectors: dict[Range, str]
+    segments: list[Range]
     tails: list[int]
     heads: list[int]
 
 
 def held(objects: ObjectSource, *, at: str) -> Held:
-    """Return what is stored under the prefix `at`. Raises `LogDamaged` if two segments begin with the same event."""
-    found = Held({}, {}, [], [])
+    """Return what is stored under the prefix `at`."""
+    found = Held([], [], [])
     for name in objects.names():
         if not name.startswith(at):
             continue
         if match := _SEGMENT.fullmatch(name, len(at)):
-            kind = found.vectors if match[4] else found.segments
-            kind[Range(int(match[1]), int(match[2]))] = match[3]
+            found.segments.append(Range(int(match[1]), int(match[2])))
         elif match := _NUMBERED.fullmatch(name, len(at)):
             (found.tails if match[1] == "tail" else found.heads).append(int(match[2]))
-    # Two logs that were continued separately from the same copy would end up like this.
-    firsts = [span.first for span in found.segments]
-    if len(set(firsts)) < len(firsts):
-        raise LogDamaged(f"{objects.place} has several segments of the same events under {at}: use another backup.")
     return found
-
-
-def segment_name(span: Range, digits: str, *, vectors: bool = False) -> str:
-    return f"seg/{span.first:020d}-{span.last:020d}-{digits}{'.vec' if vectors else ''}.parquet"
 
 
 def tail_name(first: int) -> str:
@@ -196,7 +185,7 @@ class _Backup:
         reader = FrameReader(self._vocabulary)
         for first in found.tails:
             if since <= first <= until:
-                frames = frames_of(self._objects, self._at + tail_name(first))
+                frames = frames_of(self._objects, self._at, first)
                 theirs = [record for frame in frames for record in reader.records(frame, self._about.run)]
                 if _bits(theirs) != _bits(self._records(theirs[0].seq, theirs[-1].seq)):
                     raise self._conflict(f"has other events {theirs[0].seq} to {theirs[-1].seq} than this log")
@@ -230,22 +219,20 @@ class _Backup:
     def _stored_frames(self, first: int) -> list[wal.Frame]:
         """Return the frames of a tail object, none if it is damaged."""
         try:
-            return frames_of(self._objects, self._at + tail_name(first))
+            return frames_of(self._objects, self._at, first)
         except LogDamaged:
             return []
 
     def _store_segment(self, span: Range) -> None:
-        sealed = self._sealed.seal_of(span)
-        if sealed.vectors_sha256:
-            self._store_file(self._layout.vectors(span), span, sealed.vectors_sha256, vectors=True)
-        self._store_file(self._layout.segment(span), span, sealed.sha256, vectors=False)
-
-    def _store_file(self, path: Path, span: Range, sha256: str, *, vectors: bool) -> None:
-        data = self._fs.read(path)
-        # Compared first, so that a damaged segment does not spread into the backup.
-        if hashlib.sha256(data).hexdigest() != sha256:
-            raise LogDamaged(f"{path} is not the file that was sealed, so it is not backed up. {RESTORE}")
-        self._store(segment_name(span, sha256[:8], vectors=vectors), data)
+        sealed, layout = self._sealed.seal_of(span), self._layout
+        for path, sha256 in ((layout.vectors(span), sealed.vectors_sha256), (layout.segment(span), sealed.sha256)):
+            if sha256:
+                data = self._fs.read(path)
+                # Compared first, so that a damaged segment does not spread into the backup.
+                if hashlib.sha256(data).hexdigest() != sha256:
+                    raise LogDamaged(f"{path} is not the file that was sealed, so it is not backed up. {RESTORE}")
+                events, _, suffix = path.name.partition(".")
+                self._store(f"seg/{events}-{sha256[:8]}.{suffix}", data)
 
     def _store(self, name: str, data: bytes) -> None:
         """Store an object whose name determines its bytes: one with other bytes there is damaged, and replaced."""
@@ -276,16 +263,14 @@ class _Backup:
         self._bytes += len(data)
 
 
-def frames_of(objects: ObjectSource, name: str) -> list[wal.Frame]:
-    """Return the frames of a tail object. Raises `LogDamaged` if it is not whole."""
-    data = objects.read(name)
-    start = wal.decode(data)
-    if isinstance(start, wal.Frame):
-        frames, broken = wal.scan(data, first=start.first, previous=start.previous)
-        if broken is None:
-            return frames
-        start = broken
-    raise LogDamaged(f"{objects.place}/{name} is damaged at byte {start.offset}: {start.problem}. Use another backup.")
+def frames_of(objects: ObjectSource, at: str, first: int) -> list[wal.Frame]:
+    """Return the frames of the tail object that begins with event `first`. Raises `LogDamaged` if it is not whole."""
+    name = at + tail_name(first)
+    frames, broken = wal.scan(objects.read(name), first=first)
+    if broken or not frames:
+        problem = f"at byte {broken.offset}: {broken.problem}" if broken else "since it is empty"
+        raise LogDamaged(f"{objects.place}/{name} is damaged {problem}. Use another backup.")
+    return frames
 
 
 def _next_file(frames: list[wal.Frame]) -> int:

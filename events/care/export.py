@@ -17,10 +17,11 @@ from __future__ import annotations
 import csv
 import re
 import shutil
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 import pyarrow as pa
@@ -53,12 +54,8 @@ class ExportReport(msgspec.Struct, frozen=True, kw_only=True):
     files: dict[str, int]
 
 
-class _Writer(Protocol):
-    rows: int
-
-    def add(self, record: Record) -> None: ...
-
-    def close(self) -> None: ...
+_Add = Callable[[Record], object]
+"""Writes one more event into an open file."""
 
 
 def export(reader: LogReader, target: Path, *, format: ExportFormat, until: int) -> ExportReport:
@@ -78,78 +75,63 @@ def export(reader: LogReader, target: Path, *, format: ExportFormat, until: int)
 
 
 def _export(reader: LogReader, target: Path, *, format: ExportFormat, until: int) -> ExportReport:
-    types: set[type[Event]] = set()
-    writers: dict[str, _Writer] = {}
+    types, files, rows = set[type[Event]](), dict[str, _Add](), Counter[str]()
     with ExitStack() as opened:
         for record in reader.records(since=1, until=until):
             cls = type(record.event)
             types.add(cls)
             name = export_schema.file_of(cls, format)
             # A file per type that occurs, opened when its first event comes.
-            if name not in writers:
-                writers[name] = _OPENERS[format](target / name, cls)
-                opened.callback(writers[name].close)
-            writers[name].add(record)
-    rows = {name: writers[name].rows for name in sorted(writers)}
+            if name not in files:
+                files[name] = opened.enter_context(_OPENERS[format](target / name, cls))
+            files[name](record)
+            rows[name] += 1
     about = f"Events 1 to {until} of the log, as {format}."
     page = export_schema.described(
         types, reader.vocabulary.meanings, format=format, title=f"Events of {reader.run}", about=about
     )
     (target / "SCHEMA.md").write_text(page, encoding="utf-8")
-    return ExportReport(run=reader.run, path=str(target), format=format, until=until, files=rows)
+    return ExportReport(run=reader.run, path=str(target), format=format, until=until, files=dict(sorted(rows.items())))
 
 
-class _Parquet:
-    def __init__(self, path: Path, cls: type[Event]) -> None:
-        self.rows = 0
-        self._cls = cls
-        self._batch: list[Record] = []
-        self._schema = export_schema.arrow_schema(cls)
-        self._file = pq.ParquetWriter(
-            path, self._schema, compression="zstd", write_page_checksum=True, store_schema=False
-        )
+@contextmanager
+def _parquet(path: Path, cls: type[Event]) -> Iterator[_Add]:
+    schema_of_file, batch = export_schema.arrow_schema(cls), list[Record]()
 
-    def add(self, record: Record) -> None:
-        self.rows += 1
-        self._batch.append(record)
+    def add(record: Record) -> None:
+        batch.append(record)
         # Bounds memory: a run may have millions of events of one type.
-        if len(self._batch) == _BATCH:
-            self._flush()
+        if len(batch) == _BATCH:
+            flush()
 
-    def close(self) -> None:
-        try:
-            self._flush()
-        finally:
-            self._file.close()
-
-    def _flush(self) -> None:
-        if not self._batch:
-            return
-        headers = zip(*map(plain.header, self._batch), strict=True)
+    def flush() -> None:
+        headers = zip(*map(plain.header, batch), strict=True)
         arrays = [pa.array(values, field.type) for values, field in zip(headers, schema.HEADER, strict=True)]
-        for name, shape in shapes_of(self._cls).items():
-            values: list[Any] = [getattr(record.event, name) for record in self._batch]
+        for name, shape in shapes_of(cls).items():
+            values: list[Any] = [getattr(record.event, name) for record in batch]
             is_vector = shape.kind == "vector"
             arrays.append(columns.vectors_to_arrow(values) if is_vector else columns.to_arrow(values, shape))
-        self._file.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
-        self._batch.clear()
+        file.write_table(pa.Table.from_arrays(arrays, schema=schema_of_file))
+        batch.clear()
+
+    options: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True, "store_schema": False}
+    with pq.ParquetWriter(path, schema_of_file, **options) as file:
+        yield add
+        if batch:
+            flush()
 
 
-class _Csv:
-    def __init__(self, path: Path, cls: type[Event]) -> None:
-        self.rows = 0
-        self._file = path.open("w", encoding="utf-8", newline="")
-        self._csv = csv.writer(self._file, lineterminator="\n")
-        self._csv.writerow([*plain.HEADER, *map(export_schema.column_of, cls.__struct_fields__)])
-        self._is_text = [True] * len(plain.HEADER) + [shape.kind == "str" for shape in shapes_of(cls).values()]
+@contextmanager
+def _csv(path: Path, cls: type[Event]) -> Iterator[_Add]:
+    is_text = [True] * len(plain.HEADER) + [shape.kind == "str" for shape in shapes_of(cls).values()]
 
-    def add(self, record: Record) -> None:
-        self.rows += 1
-        values = [*plain.plain_header(record).values(), *plain.plain_event(record).values()]
-        self._csv.writerow(map(_cell, values, self._is_text))
+    def add(record: Record) -> None:
+        write(map(_cell, [*plain.plain_header(record).values(), *plain.plain_event(record).values()], is_text))
 
-    def close(self) -> None:
-        self._file.close()
+    with path.open("w", encoding="utf-8", newline="") as file:
+        write = csv.writer(file, lineterminator="\n").writerow
+        write([*plain.HEADER, *map(export_schema.column_of, cls.__struct_fields__)])
+        yield add
 
 
 def _cell(value: object, is_text: bool) -> str:
@@ -161,21 +143,14 @@ def _cell(value: object, is_text: bool) -> str:
     return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-class _JsonLines:
-    def __init__(self, path: Path, cls: type[Event]) -> None:
-        self.rows = 0
-        self._file = path.open("wb")
-
-    def add(self, record: Record) -> None:
-        self.rows += 1
-        self._file.write(msgspec.json.encode(plain.plain(record)) + b"\n")
-
-    def close(self) -> None:
-        self._file.close()
+@contextmanager
+def _json_lines(path: Path, cls: type[Event]) -> Iterator[_Add]:
+    with path.open("wb") as file:
+        yield lambda record: file.write(msgspec.json.encode(plain.plain(record)) + b"\n")
 
 
-_OPENERS: dict[ExportFormat, Callable[[Path, type[Event]], _Writer]] = {
-    "parquet": _Parquet,
-    "csv": _Csv,
-    "jsonl": _JsonLines,
+_OPENERS: dict[ExportFormat, Callable[[Path, type[Event]], AbstractContextManager[_Add]]] = {
+    "parquet": _parquet,
+    "csv": _csv,
+    "jsonl": _json_lines,
 }

@@ -39,14 +39,12 @@ from mage_es.events.care.notes import (
 from mage_es.events.care.tree import Tree, leaf_hash
 from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem, write_new
 from mage_es.events.disk.layout import Layout
-from mage_es.events.disk.objects import ObjectSource
 from mage_es.events.errors import LogDamaged, UsageError
 from mage_es.events.facts import Draft, LogRepaired, Record, SignerNamed, Vocabulary, plain, tag_of
 from mage_es.events.log import Log, LogReader
 from mage_es.events.log.recovery import read_format
 
 _FILE = re.compile(r"\d{20}-[0-9a-f]{8}\.note")
-_OBJECT = re.compile(r"heads/(\d{20}-[0-9a-f]{8})-([0-9a-f]{8})\.note")
 _LONGEST = 1 << 16
 """Most bytes of a note: room for about a hundred witnesses."""
 
@@ -86,9 +84,9 @@ def leaf_of(record: Record) -> bytes:
     return msgspec.json.encode({**plain.plain_header(record), "event": _set(record.event)})
 
 
-def root_of(path: Path, fs: FileSystem | None = None, *, vocabulary: Vocabulary | None = None) -> bytes:
+def root_of(path: Path, *, vocabulary: Vocabulary | None = None) -> bytes:
     """Return the root over every event of the log in a folder. Raises `LogDamaged`."""
-    records = LogReader(path, fs, vocabulary=vocabulary, opened=False).records(since=1)
+    records = LogReader(path, vocabulary=vocabulary, opened=False).records(since=1)
     return Tree(leaf_hash(leaf_of(record)) for record in records).root
 
 
@@ -132,16 +130,15 @@ def origin_of(verifier: Verifier, log_id: str) -> str:
     return f"{verifier.name}/{log_id}"
 
 
-def kept_heads(path: Path, fs: FileSystem | None = None) -> list[KeptHead]:
+def kept_heads(path: Path) -> list[KeptHead]:
     """Return the signed heads beside a log, oldest first. Raises `LogDamaged` for a file that is not one."""
-    fs, layout = fs or LocalFileSystem(), Layout(path)
-    return [read_head_file(file, fs) for file in _files(fs, layout)]
+    return [read_head_file(file) for file in _files(LocalFileSystem(), Layout(path))]
 
 
-def read_head_file(file: Path, fs: FileSystem | None = None) -> KeptHead:
+def read_head_file(file: Path) -> KeptHead:
     """Return the signed head in a file, be it beside a log or kept elsewhere. Raises `LogDamaged`."""
     # Bounded, because a file with the name of a note may be anything.
-    data = (fs or LocalFileSystem()).read(file, 0, _LONGEST)
+    data = LocalFileSystem().read(file, 0, _LONGEST)
     try:
         note = read_note(data.decode(), name=str(file))
     except UnicodeDecodeError as error:
@@ -154,30 +151,27 @@ def verify_heads(
     *,
     known: Iterable[Verifier] = (),
     also: Iterable[KeptHead] = (),
-    fs: FileSystem | None = None,
     vocabulary: Vocabulary | None = None,
 ) -> HeadsVerdict:
     """Check the log in a folder against its signed heads, and against `also`, which were kept elsewhere. `known` are
     trusted keys: each must have signed or cosigned a head. Raises `PrerequisiteError` without the package that checks
     signatures, `LogDamaged` for a log that cannot be read."""
-    reader = LogReader(path, fs, vocabulary=vocabulary, opened=False)
-    return _Heads(path, [*known], [*also], fs or LocalFileSystem(), reader).verify()
+    reader = LogReader(path, vocabulary=vocabulary, opened=False)
+    return _Heads(path, [*known], [*also], reader).verify()
 
 
 class _Heads:
-    def __init__(
-        self, path: Path, known: Sequence[Verifier], also: Sequence[KeptHead], fs: FileSystem, reader: LogReader
-    ) -> None:
-        self._path, self._known, self._also, self._fs, self._reader = path, known, also, fs, reader
+    def __init__(self, path: Path, known: Sequence[Verifier], also: Sequence[KeptHead], reader: LogReader) -> None:
+        self._path, self._known, self._also, self._reader = path, known, also, reader
         self._problems: list[str] = []
         self._cut: list[str] = []
 
     def verify(self) -> HeadsVerdict:
-        kept, layout = [*self._also], Layout(self._path)
-        for file in _files(self._fs, layout):
+        kept, fs, layout = [*self._also], LocalFileSystem(), Layout(self._path)
+        for file in _files(fs, layout):
             # An invalid file must not hide the others.
             try:
-                kept.append(read_head_file(file, self._fs))
+                kept.append(read_head_file(file))
             except LogDamaged as error:
                 self._problems.append(str(error))
         reader = self._reader
@@ -189,7 +183,7 @@ class _Heads:
         verifiers = [*dict.fromkeys((*named.values(), *self._known))]
         roots = self._roots(reader, {head.checkpoint.size for head in kept})
         repairs = {seq: event.cut_first for seq, event in reader.numbered(LogRepaired)}
-        log_id = read_format(self._fs, layout)[0].log_id
+        log_id = read_format(fs, layout)[0].log_id
         seen: list[SeenHead] = []
         for head in kept:
             if problem := self._untrue(head, log_id, roots, reader.head.seq):
@@ -265,23 +259,6 @@ def back_up_heads(fs: FileSystem, layout: Layout, *, create: Callable[[str, byte
     for file in _files(fs, layout):
         data = fs.read(file)
         create(f"heads/{file.stem}-{sha256(data).hexdigest()[:8]}.note", data)
-
-
-def restore_heads(fs: FileSystem, layout: Layout, objects: ObjectSource, *, at: str) -> None:
-    """Write the signed heads that a backup holds, each with all the lines it ever had. Raises `LogDamaged`."""
-    found: dict[str, SignedNote] = {}
-    for name in sorted(name for name in objects.names() if name.startswith(at)):
-        if match := _OBJECT.fullmatch(name, len(at)):
-            data = objects.read(name)
-            if not sha256(data).hexdigest().startswith(match[2]):
-                raise LogDamaged(f"{objects.place}/{name} is damaged (its hash differs). Use another backup.")
-            note = read_note(data.decode(), name=name)
-            # One that was backed up before and after a witness signed: the same text, with every line that was ever
-            # below it.
-            before = found.get(match[1], note)
-            found[match[1]] = SignedNote(note.text, tuple(dict.fromkeys((*before.signatures, *note.signatures))))
-    for note in found.values():
-        _keep(fs, layout, note)
 
 
 def _keep(fs: FileSystem, layout: Layout, note: SignedNote) -> Path:

@@ -15,7 +15,6 @@ Formats: c2sp.org/signed-note, tlog-checkpoint and tlog-cosignature; keys as gol
 
 from __future__ import annotations
 
-import binascii
 import hashlib
 import os
 import re
@@ -26,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 LOG, WITNESS = 1, 4
 """The kinds of keys: one signs heads of its own logs, the other says when it saw a head."""
@@ -64,13 +63,15 @@ class Verifier(NamedTuple):
 
     def is_by(self, text: str, signature: Signature) -> bool:
         from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
         # The key id is only four bytes: it says where to look, and proves nothing.
         length = _SIGNATURE + (_TIME if self.kind == WITNESS else 0)
         if not self.signed(signature) or len(signature.data) != length:
             return False
         try:
-            _public(self.public).verify(signature.data[-_SIGNATURE:], _message(text, signature.data[:-_SIGNATURE]))
+            message = _message(text, signature.data[:-_SIGNATURE])
+            Ed25519PublicKey.from_public_bytes(self.public).verify(signature.data[-_SIGNATURE:], message)
         except InvalidSignature:
             return False
         return True
@@ -126,7 +127,7 @@ def read_note(text: str, *, name: str) -> SignedNote:
     found = [_SIGNED.fullmatch(line) for line in lines.splitlines()]
     try:
         signatures = [(line[1], b64decode(line[2], validate=True)) for line in found if line]
-    except binascii.Error:
+    except ValueError:
         signatures = []
     if not blank or len(signatures) != len(found) or not all(len(data) > _KEY_ID for _, data in signatures):
         raise LogDamaged(f"{name} is not a signed note: a text, a blank line, then lines of `— name base64`.")
@@ -148,13 +149,7 @@ def checkpoint_in(note: SignedNote, *, name: str) -> Checkpoint:
 
 def read_verifier(text: str) -> Verifier:
     """Return the verifier key in a text. Raises `UsageError`."""
-    name, _, rest = text.strip().partition("+")
-    digits, _, key = rest.partition("+")
-    try:
-        data = b64decode(key, validate=True)
-    except binascii.Error:
-        data = b""
-    # The base64 may hold `+` as well, which is why the text is split only from the left.
+    name, digits, data = _parts(text.strip())
     found = Verifier(name, data[0], data[1:]) if len(data) == 1 + _PUBLIC else None
     if found is None or found.kind not in (LOG, WITNESS) or found.key_id.hex() != digits or not name:
         raise UsageError(
@@ -194,12 +189,7 @@ def read_signer(file: Path) -> Signer:
         text = file.read_text(encoding="utf-8").strip()
     except (OSError, ValueError) as error:
         raise PrerequisiteError(f"Cannot read the key {file}: {error}. `mage-es key new {file}` makes one.") from error
-    name, _, rest = text.removeprefix(_PRIVATE).partition("+")
-    digits, _, key = rest.partition("+")
-    try:
-        data = b64decode(key, validate=True)
-    except binascii.Error:
-        data = b""
+    name, digits, data = _parts(text.removeprefix(_PRIVATE))
     # The digits in the line are those of the public half: a damaged secret cannot sign unnoticed.
     if text.startswith(_PRIVATE) and len(data) == 1 + _PUBLIC and data[0] in (LOG, WITNESS):
         signer = Signer(_verifier_of(name, data[0], data[1:]), data[1:])
@@ -207,6 +197,16 @@ def read_signer(file: Path) -> Signer:
             return signer
     # The message never has the text itself, which is secret.
     raise PrerequisiteError(f"{file} does not hold a private key of mage-es. `mage-es key new FILE` makes one.")
+
+
+def _parts(key: str) -> tuple[str, str, bytes]:
+    """Return name, digits and bytes of a key as it is written; no bytes for what is no base64."""
+    # The base64 may hold `+` as well, which is why the text is split only from the left.
+    name, digits, encoded = (*key.split("+", 2), "", "")[:3]
+    try:
+        return name, digits, b64decode(encoded, validate=True)
+    except ValueError:
+        return name, digits, b""
 
 
 def _verifier_of(name: str, kind: int, secret: bytes) -> Verifier:
@@ -223,12 +223,6 @@ def _private(secret: bytes) -> Ed25519PrivateKey:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     return Ed25519PrivateKey.from_private_bytes(secret)
-
-
-def _public(key: bytes) -> Ed25519PublicKey:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-    return Ed25519PublicKey.from_public_bytes(key)
 
 
 def require_cryptography() -> None:

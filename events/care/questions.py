@@ -1,4 +1,4 @@
-"""Care of the questions beside a log: verifying, backing up and restoring their files, each by the hash that names
+"""Care of the questions beside a log: verifying and backing up their files, each by the hash that names
 it."""
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem, write_new
+from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem
 from mage_es.events.disk.layout import Layout
-from mage_es.events.disk.objects import Objects, ObjectSource
+from mage_es.events.disk.objects import Objects
 from mage_es.events.errors import LogDamaged, SequenceConflict
 from mage_es.events.facts import QuestionTypes, Vocabulary
 from mage_es.events.log import LogReader
@@ -87,24 +87,9 @@ def back_up_questions(
             store(_name(file), data)
 
 
-def restore_questions(fs: FileSystem, layout: Layout, objects: ObjectSource, *, at: str) -> None:
-    """Write the files of questions that a backup holds. Raises `LogDamaged` for one that does not match its name."""
-    for own in _backed_up(objects, at):
-        data = objects.read(at + own)
-        if not _is_whole(data, own):
-            raise LogDamaged(f"{objects.place}/{at}{own} is damaged (its hash differs). Use another backup.")
-        fs.make_folder((layout.path / own).parent)
-        write_new(fs, layout.path / own, data)
-
-
 def _stored(reader: LogReader) -> Iterator[tuple[Any, QuestionTypes]]:
     if types := reader.vocabulary.questions:
         yield from ((event, types) for event in reader.of(types.stored, since=1))
-
-
-def _backed_up(objects: ObjectSource, at: str) -> list[str]:
-    names = (name.removeprefix(at) for name in objects.names() if name.startswith(at))
-    return [own for own in names if _FILE.fullmatch(own)]
 
 
 def _files(fs: FileSystem, layout: Layout) -> list[Path]:

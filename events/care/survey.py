@@ -114,7 +114,7 @@ class _Surveyor:
         )
 
     def _sealed(self, listing: Listing, contents: dict[int, bytes]) -> SealedEvents:
-        frames = (_frames_in(data, first) for first, data in contents.items())
+        frames = (wal.scan(data, first=first)[0] for first, data in contents.items())
         sealed = SealedEvents(self._fs, self._layout, self._vocabulary)
         sealed.show(listing.segments, seals_in(chain.from_iterable(frames)))
         witness(self._fs, self._layout, sealed, self._vocabulary)
@@ -177,7 +177,7 @@ class _Surveyor:
     def _drop_files(self, contents: dict[int, bytes], kept: list[Range]) -> None:
         ends = {span.first: span.last for span in kept}
         for first, data in contents.items():
-            frames = _frames_in(data, first)
+            frames = wal.scan(data, first=first)[0]
             # The seal was done and only the removal is missing; opening the log removes it.
             is_leftover = first in ends and bool(frames) and frames[-1].last == ends[first]
             if is_leftover and _size(frames) == len(data):
@@ -236,10 +236,6 @@ class _Surveyor:
         if self._known > self._head.seq:
             return Range(self._head.seq + 1, self._known)
         return Range(self._head.seq + 1, 0) if self._is_cut else Range(0, 0)
-
-
-def _frames_in(data: bytes, first: int) -> list[wal.Frame]:
-    return wal.scan(data, first=first, previous=wal.previous_in(data[: wal.HEADER_SIZE]))[0]
 
 
 def _size(frames: list[wal.Frame]) -> int:

@@ -140,8 +140,7 @@ class _Verification:
 
     def _frames(self, first: int, data: bytes) -> list[wal.Frame]:
         """Return the frames of a write-ahead file up to the first that is not whole, which becomes a finding."""
-        start = wal.decode(data)
-        frames, broken = wal.scan(data, first=first, previous=start.previous if isinstance(start, wal.Frame) else b"")
+        frames, broken = wal.scan(data, first=first)
         if broken is not None:
             after = wal.frame_after(data, broken.offset)
             reached = frames[-1].last if frames else first - 1

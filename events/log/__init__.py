@@ -29,16 +29,14 @@ segments, whose hash it compares before it parses them, then whole frames (tail.
 the watermark, HEAD or a later frame shows that it was synced, so a reader never acts on an event that a power cut
 could take back.
 
-Which module does what: writer.py appends and seals, recorded.py knows which facts exist, appended.py is what an append
-returns, recovery.py makes a log whole, tail.py and reader.py read, following.py waits for more, markers.py names
-moments such as `iter-9`.
+Which module does what: writer.py appends and seals, recorded.py knows which facts exist, recovery.py makes a log whole,
+tail.py and reader.py read, following.py waits for more, markers.py names moments such as `iter-9`.
 """
 
 from __future__ import annotations
 
-from mage_es.events.log.appended import Appended
 from mage_es.events.log.following import follow
 from mage_es.events.log.reader import LogReader
-from mage_es.events.log.writer import Head, Log, LogClock
+from mage_es.events.log.writer import Appended, Head, Log, LogClock
 
 __all__ = ["Appended", "Head", "Log", "LogClock", "LogReader", "follow"]

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from mage_es.events import wal
 from mage_es.events.disk.documents import RESTORE, Format, Head, HeadNote, Past, genesis, pack
@@ -19,9 +19,8 @@ from mage_es.events.disk.keys import Keys, make_keys
 from mage_es.events.disk.layout import Layout, Range
 from mage_es.events.disk.lock import WriterLock, watermark
 from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflict, UsageError, WriterPoisoned
-from mage_es.events.facts import Coordinates, Draft, Record, SegmentSealed, Vocabulary
+from mage_es.events.facts import Coordinates, Draft, Event, Record, SegmentSealed, Vocabulary
 from mage_es.events.log.allocators import give_back_freed
-from mage_es.events.log.appended import Appended
 from mage_es.events.log.recorded import RecordedFacts
 from mage_es.events.log.recovery import Recovered, read_format, recover, require_nothing
 from mage_es.events.segments import questions
@@ -35,6 +34,14 @@ LogClock = Callable[[], int]
 OnWritten = Callable[[], None] | None
 
 __all__ = ["Head", "Log", "LogClock"]
+
+
+class Appended(NamedTuple):
+    """The sequence numbers and events of some facts, in the order given to the log; those of a fact that was recorded
+    before are as they were recorded."""
+
+    seqs: Sequence[int]
+    events: Sequence[Event]
 
 
 class Log:
@@ -175,7 +182,7 @@ class Log:
     ) -> Appended:
         """Record facts in one atomic commit; once this returns they survive any crash.
 
-        Facts already recorded (same identity) are not recorded again: their existing records are returned.
+        Facts already recorded (same identity) are not recorded again: the existing ones are returned.
         `expected_seq` is where the caller believes the head to be. `on_written` is called before the sync, when new
         facts survive the end of the process but not yet a loss of power; it must not raise.
 
@@ -202,12 +209,11 @@ class Log:
                 self._roll()
             # The common case, kept free of the bookkeeping below.
             if not known:
-                commit, now = self._commit(exact, facts, on_written)
-                return Appended(exact, range(commit, commit + len(exact)), {}, run=self.run, ts_us=now, commit=commit)
+                first = self._commit(exact, facts, on_written)
+                return Appended(range(first, first + len(exact)), [draft.event for draft in exact])
             new = [(draft, fact) for draft, fact in zip(exact, facts, strict=True) if fact not in known]
-            commit, now = self._commit([draft for draft, _ in new], [fact for _, fact in new], on_written)
-            numbers = {fact: seq for seq, (_, fact) in enumerate(new, commit)}
-            return self._appended(exact, facts, known, numbers, now)
+            first = self._commit([draft for draft, _ in new], [fact for _, fact in new], on_written)
+            return self._appended(exact, facts, known, {fact: seq for seq, (_, fact) in enumerate(new, first)})
 
     def _appended(
         self,
@@ -215,16 +221,13 @@ class Log:
         facts: Sequence[Coordinates],
         known: Mapping[Coordinates, int],
         new: Mapping[Coordinates, int] = MappingProxyType({}),
-        ts_us: int = 0,
     ) -> Appended:
         seqs = [known[fact] if fact in known else new[fact] for fact in facts]
-        records = {seq: self._record_at(seq) for seq in known.values()}
-        return Appended(drafts, seqs, records, run=self.run, ts_us=ts_us, commit=min(new.values(), default=0))
+        then = {seq: self._record_at(seq).event for seq in known.values()}
+        return Appended(seqs, [then.get(seq, draft.event) for seq, draft in zip(seqs, drafts, strict=True)])
 
-    def _commit(
-        self, drafts: Sequence[Draft], facts: Sequence[Coordinates], on_written: OnWritten = None
-    ) -> tuple[int, int]:
-        """Write one frame and sync it; return the first sequence number and the time."""
+    def _commit(self, drafts: Sequence[Draft], facts: Sequence[Coordinates], on_written: OnWritten = None) -> int:
+        """Write one frame and sync it; return its first sequence number."""
         active, self._reread = self._require_active(), {}
         first, now = self._seq + 1, self._clock()
         frame, chain = wal.encode(
@@ -243,7 +246,7 @@ class Log:
             # HEAD at each closed iteration: cheap, and it reveals a log that was cut at a later frame border.
             if not self.vocabulary.heads.isdisjoint(map(_type, facts)):
                 self._write_head()
-        return first, now
+        return first
 
     def store(self, texts: Sequence[Any], golds: Sequence[Any]) -> Any:
         """Make questions durable beside the log; return the event that binds them once it is appended.

@@ -68,11 +68,8 @@ def is_sealed_as(fs: FileSystem, layout: Layout, sealed: SegmentSealed) -> bool:
 def whole_wal(fs: FileSystem, layout: Layout, first: int) -> list[wal.Frame]:
     """Return the frames of a complete write-ahead file. Raises `LogDamaged`."""
     path = layout.wal(first)
-    data = fs.read(path)
-    start = wal.decode(data)
     # The chain before this file is not known here; continuity within the file is what counts.
-    previous = start.previous if isinstance(start, wal.Frame) else b""
-    frames, broken = wal.scan(data, first=first, previous=previous)
+    frames, broken = wal.scan(fs.read(path), first=first)
     if broken is not None or not frames:
         problem = broken.problem if broken else "it is empty"
         reached = frames[-1].last if frames else first - 1

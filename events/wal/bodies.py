@@ -201,8 +201,8 @@ class FrameReader:
         for seq, row in enumerate(rows_of(frame), frame.first):
             if tags is None or row.type in tags:
                 draft = _draft(row, self.event(row))
-                id_ = event_id(run, draft.fact_id)
-                yield record_of(draft, seq=seq, id_=id_, ts_us=row.ts_us, run=run, commit=frame.first)
+                id_, about = event_id(run, draft.fact_id), msgspec.structs.asdict(draft)
+                yield Record(seq=seq, event_id=id_, ts_us=row.ts_us, run=run, commit=frame.first, **about)
 
 
 def _draft(row: Row, event: Event) -> Draft:
@@ -215,7 +215,3 @@ def _draft(row: Row, event: Event) -> Draft:
         causation=written.causation,
         correlation=written.correlation,
     )
-
-
-def record_of(draft: Draft, *, seq: int, id_: bytes, ts_us: int, run: str, commit: int) -> Record:
-    return Record(seq=seq, event_id=id_, ts_us=ts_us, run=run, commit=commit, **msgspec.structs.asdict(draft))

@@ -96,9 +96,10 @@ def previous_in(header: bytes) -> bytes:
     return bytes(header[-32:]) if len(header) == HEADER_SIZE else bytes(32)
 
 
-def scan(data: bytes, *, first: int, previous: bytes, offset: int = 0) -> tuple[list[Frame], Broken | None]:
-    """Return the consecutive frames from `offset` on, and what stops them before the end of the data."""
-    frames: list[Frame] = []
+def scan(data: bytes, *, first: int, previous: bytes | None = None) -> tuple[list[Frame], Broken | None]:
+    """Return the consecutive frames, and what stops them before the end of the data. Without `previous` the first of
+    them may continue any chain."""
+    frames, offset = list[Frame](), 0
     while offset < len(data):
         frame = decode(data, offset)
         if isinstance(frame, Broken):
@@ -106,7 +107,7 @@ def scan(data: bytes, *, first: int, previous: bytes, offset: int = 0) -> tuple[
         if frame.first != first:
             return frames, Broken(offset, f"the frame begins with event {frame.first} instead of {first}", "alien")
         # A frame from another log, or from a replaced history, has a correct checksum and ends the run here.
-        if frame.previous != previous:
+        if previous not in (None, frame.previous):
             return frames, Broken(offset, f"the frame of event {first} does not continue the chain", "alien")
         frames.append(frame)
         first, previous, offset = frame.last + 1, frame.chain, offset + frame.size

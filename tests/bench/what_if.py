@@ -29,8 +29,8 @@ import numpy as np
 
 import mage_es
 from mage_es.engine.config import Config, canonical, fingerprint
-from mage_es.engine.histories.rules.what_if import LEAST, Toss, estimated
-from mage_es.engine.histories.what_if import WhatIfEstimate, what_if
+from mage_es.engine.histories.rules.what_if import LEAST, Toss, WhatIfEstimate, estimated
+from mage_es.engine.histories.what_if import what_if
 from mage_es.engine.players.worlds.truthworld.benchmark import TruthWorld
 from mage_es.engine.rules.bandits import choose, rewarded
 from mage_es.engine.rules.effect import askings
@@ -157,14 +157,7 @@ def simulated(seed: int, questions: int, iterations: int) -> Iterator[Found]:
         for kind, arm, reward in rewards:
             posteriors[kind][arm] = rewarded(posteriors[kind][arm], reward * MICRO)
     for arm in ARMS:
-        yield Found(f"arm {arm}", 100 * fmean(truths[arm]), in_percent(tosses[arm]))
-
-
-def in_percent(tosses: list[Toss]) -> WhatIfEstimate:
-    """Return an estimate as the report has it."""
-    found = estimated(tosses)._asdict()
-    counts = {name: found.pop(name) for name in ("of", "taken", "effective")}
-    return WhatIfEstimate(**counts, **{name: None if value is None else 100 * value for name, value in found.items()})
+        yield Found(f"arm {arm}", 100 * fmean(truths[arm]), estimated(tosses[arm]))
 
 
 def sigmoid(value: float) -> float:

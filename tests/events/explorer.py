@@ -42,7 +42,8 @@ class Explorer:
         self.history = _history(self.random)
         self.facts = [draft for batch in self.history for draft in batch]
         self.borders = {0, *accumulate(map(len, self.history))}
-        self.shown: dict[int, bytes] = {}  # what must be there ever after, by sequence number
+        self.acknowledged: dict[int, bytes] = {}  # events that must be there ever after, by sequence number
+        self.shown: dict[int, bytes] = {}  # the same of records, as a reader has shown them
         self.done = 0  # commits known to be acknowledged
         self.readers: list[_Reader] = []
 
@@ -113,7 +114,7 @@ class Explorer:
         try:
             return Log.open(PATH, clock=clock(), fs=self.disk)
         except UsageError:
-            assert not self.shown, "a log that was written to is no longer one"
+            assert not self.due, "a log that was written to is no longer one"
             return Log.create(PATH, run="r1", clock=clock(), fs=self.disk)
 
     def _opened_again(self, log: Log) -> Log:
@@ -127,15 +128,16 @@ class Explorer:
     def _append(self, log: Log, number: int) -> None:
         batch = self.history[number]
         try:
-            records = log.append(batch, expected_seq=self.random.choice((None, log.head.seq)))
+            seqs, events = log.append(batch, expected_seq=self.random.choice((None, log.head.seq)))
         except WriterPoisoned:
             self._require_refusal(log, batch)
             log.close()
             raise
-        assert bits(r.event for r in records) == bits(d.event for d in batch), "acknowledged is not what was appended"
+        assert bits(events) == bits(d.event for d in batch), "acknowledged is not what was appended"
         self.done = max(self.done, number + 1)
-        for record in records:
-            self._show(record)
+        for seq, event in zip(seqs, events, strict=True):
+            told = self.acknowledged.setdefault(seq, bits([event]))
+            assert told == bits([event]), f"event {seq} was acknowledged as another"
 
     def _require_refusal(self, log: Log, batch: list[Draft]) -> None:
         try:
@@ -150,7 +152,7 @@ class Explorer:
         """Read the whole log with a new reader, as the open writer vouches for it."""
         reader = _Reader(self)
         reader.read_on()
-        assert reader.next > max(self.shown, default=0), f"event {reader.next} was acknowledged or shown, and is gone"
+        assert reader.next > self.due, f"event {reader.next} was acknowledged or shown, and is gone"
         return reader
 
     def _peek(self) -> None:
@@ -164,8 +166,15 @@ class Explorer:
         self.readers[0].read_on()
         self.disk.watch = watch
 
+    @property
+    def due(self) -> int:
+        """The last event that was acknowledged or shown."""
+        return max((*self.shown, *self.acknowledged), default=0)
+
     def _show(self, record: Record) -> None:
         assert self.shown.setdefault(record.seq, bits([record])) == bits([record]), f"event {record.seq} has changed"
+        event = bits([record.event])
+        assert self.acknowledged.get(record.seq, event) == event, f"event {record.seq} is not what was acknowledged"
 
 
 class _Reader:
@@ -198,7 +207,7 @@ class _Reader:
         try:
             self._reader = LogReader(PATH, self._explorer.disk)
         except UsageError:
-            assert not self._explorer.shown, "a log that was written to is no longer one"
+            assert not self._explorer.due, "a log that was written to is no longer one"
         return self._reader is not None
 
 

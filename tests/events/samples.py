@@ -95,10 +95,11 @@ def closed(iteration: int) -> Draft:
     return Draft(event=event, iteration=iteration, phase="close")
 
 
-def write_log(path: Path, *commits: list[Draft]) -> list[Record]:
-    """Write a log of these commits and close it; return the records."""
+def write_log(path: Path, *commits: list[Draft]) -> None:
+    """Write a log of these commits and close it."""
     with Log.create(path, run="r1", clock=clock()) as log:
-        return [record for commit in commits for record in log.append(commit)]
+        for commit in commits:
+            log.append(commit)
 
 
 def abandon(log: Log) -> None:

@@ -12,7 +12,17 @@ from typing import ClassVar
 
 import pytest
 
-from mage_es.events.care import back_up, plan_repair, repair_log, restore, root_of, verify_heads, verify_log
+from mage_es.events.care import (
+    CompleteBackup,
+    back_up,
+    complete,
+    plan_repair,
+    repair_log,
+    restore,
+    root_of,
+    verify_heads,
+    verify_log,
+)
 from mage_es.events.disk import FolderObjects, Layout, LocalFileSystem
 from mage_es.events.errors import UnknownEvent, UsageError
 from mage_es.events.facts import Draft, EmbeddingBytes, Event, SubjectText, Vocabulary
@@ -172,13 +182,13 @@ def test_care_takes_the_vocabulary_too(path: Path, tmp_path: Path) -> None:
     assert verify_log(path, vocabulary=BANK).is_sound
     assert not verify_log(path).is_sound
     assert verify_heads(path, vocabulary=BANK).problems == ()
-    head = back_up(path, place, at="", fs=fs, vocabulary=BANK).head
-    copy = tmp_path / "copy"
-    assert restore(place, copy, at="", fs=fs, vocabulary=BANK) == head
+    stored, copy = back_up(path, place, at="", fs=fs, vocabulary=BANK), tmp_path / "copy"
+    complete(place, stored.items)
+    assert restore(CompleteBackup(place), copy, at="", fs=fs, vocabulary=BANK) == stored.head
     assert root_of(copy, vocabulary=BANK) == root_of(path, vocabulary=BANK)
     # What was a tail is sealed now, so that the two are compared record by record.
     Log.open(path, clock=clock(), vocabulary=BANK).close()
-    assert back_up(path, place, at="", fs=fs, vocabulary=BANK).head.seq > head.seq
+    assert back_up(path, place, at="", fs=fs, vocabulary=BANK).head.seq > stored.head.seq
     # With the file after it goes the record of a segment's hash: then its own events have to vouch for it.
     for file in copy.glob("wal/*.wal"):
         file.unlink()

@@ -177,10 +177,10 @@ def test_a_real_log_folds_to_the_live_state_at_every_marker_in_flight_and_sealed
     live, closed = State(), dict[int, tuple[Digest, ...]]()
     with Log.create(tmp_path / "log", run="r", clock=lambda: 0) as log:
         for batch in drafts_of(stages):
-            for record in log.append(batch):
-                live.apply(record.event)
-                if isinstance(record.event, IterationClosed):
-                    closed[record.event.iteration] = live.digests()
+            for event in log.append(batch).events:
+                live.apply(event)
+                if isinstance(event, IterationClosed):
+                    closed[event.iteration] = live.digests()
         in_flight = fold(LogReader(tmp_path / "log"))
     sealed = LogReader(tmp_path / "log")
 

@@ -170,10 +170,10 @@ def test_a_snapshot_of_a_live_run_is_found_again_in_its_real_log(tmp_path: Path)
     live, kept = State(), []
     with Log.create(tmp_path / "log", run="r", clock=lambda: 0) as log:
         for batch in drafts_of(history(seed=19, iterations=3, questions=4)):
-            for record in log.append(batch):
-                live.apply(record.event)
-                live.seq = record.seq
-            if isinstance(record.event, IterationClosed):
+            for seq, event in zip(*log.append(batch), strict=True):
+                live.apply(event)
+                live.seq = seq
+            if isinstance(event, IterationClosed):
                 write_snapshot(tmp_path / "snapshots", live, chain=log.head.chain)
                 kept.append(live.seq)
                 in_flight = latest_snapshot(tmp_path / "snapshots", LogReader(tmp_path / "log"))

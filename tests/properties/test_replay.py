@@ -36,9 +36,9 @@ def test_the_log_folds_to_the_live_state_at_every_marker_through_crashes_and_sea
     with patch("mage_es.events.wal.active.ROLL_EVENTS", roll), tempfile.TemporaryDirectory() as folder:
         log = Log.create(PATH, run="r", clock=clock(), fs=disk)
         for batch in drafts_of(stages):
-            for record in log.append(batch):
-                live.apply(record.event)
-                live.seq = record.seq
+            for seq, event in zip(*log.append(batch), strict=True):
+                live.apply(event)
+                live.seq = seq
             if isinstance(batch[-1].event, IterationClosed):
                 write_snapshot(Path(folder), live, chain=log.head.chain)
             if random.random() < 0.2:

@@ -76,13 +76,8 @@ def verify(
         return
     report = verify_run(found, head=head, keys=key or (), parent=parent, data_dir=settings.data_dir)
     head_line = [f"head {report.head}"] if report.head else []  # unknown where the end of the log is damaged
-    out.report(
-        report,
-        checks(f"Run {report.run_id}", report.checks),
-        *exams(report.exams),
-        *grounds(report.grounds),
-        *head_line,
-    )
+    tables = [checks(f"Run {report.run_id}", report.checks), *exams(report.exams), *grounds(report.grounds)]
+    out.report(report, *tables, *head_line)
     if not report.ok:
         failed = {check.name for check in report.checks if not check.ok}
         if failed == {TARGET_LEAKS}:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -57,23 +57,14 @@ def bisect(
     from mage_es.engine.histories.bisect import bisect_price
 
     found = settings.find_run(run)
+    which: dict[str, Any] = {"question": question, "good": good, "bad": bad, "data_dir": settings.data_dir}
     if question and not metric:
-        price = bisect_price(
-            found, question=question, good=good, bad=bad, data_dir=settings.data_dir, prices=settings.prices()
-        )
+        price = bisect_price(found, **which, prices=settings.prices())
         out.say(priced(price, "at most", "as the run's questions took"))
         if price.questions:
             require_agreement(settings, yes=yes)
     with repeatable(out, settings) as runtime:
-        report = find(
-            found,
-            metric=metric,
-            question=question,
-            good=good,
-            bad=bad,
-            data_dir=settings.data_dir,
-            runtime=runtime,
-        )
+        report = find(found, metric=metric, **which, runtime=runtime)
     pieces = _of_metric(report) if metric else _of_question(report)
     out.report(report, *pieces)
     out.next(*(settings.again(*words, names=("runs_dir",)) for words in _ahead(report)))

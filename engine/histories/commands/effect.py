@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -53,20 +53,12 @@ def effect(
     from mage_es.engine.histories.effect import effect_price
 
     found = settings.find_run(run)
-    price = effect_price(found, memory=memory, kind=kind, task_type=task_type, top=top, prices=settings.prices())
+    which: dict[str, Any] = {"memory": memory, "kind": kind, "task_type": task_type, "top": top}
+    price = effect_price(found, **which, prices=settings.prices())
     out.say(priced(price, "again", "as they took before"))
     pays = bool(price.calls) and agrees(settings, yes=yes)
     with repeatable(out, settings) as runtime:
-        report = measure(
-            found,
-            memory=memory,
-            kind=kind,
-            task_type=task_type,
-            top=top,
-            reask=pays,
-            data_dir=settings.data_dir,
-            runtime=runtime,
-        )
+        report = measure(found, **which, reask=pays, data_dir=settings.data_dir, runtime=runtime)
     if not report.rows:
         out.report(report, f"No question of {found.id} saw a memory in its prompt, so there is nothing to measure.")
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
@@ -75,15 +75,9 @@ def upgrade(
     found = settings.find_run(run)
     begun = settings.begun(str(found.path))
     check_models(execution=execution, guidance=begun.guidance)
-    price = upgrade_price(
-        found,
-        execution=execution,
-        sample=sample,
-        questions=questions,
-        runs_dir=settings.runs_dir,
-        run_id=run_id,
-        prices=settings.prices(),
-    )
+    what: dict[str, Any] = {"execution": execution, "sample": sample, "questions": questions}
+    what |= {"runs_dir": settings.runs_dir, "run_id": run_id}
+    price = upgrade_price(found, **what, prices=settings.prices())
     child = Run(price.run_id, settings.runs_dir / price.run_id)
     if child.path.exists() and child.events:
         settings = settings.within(limits_of(LogReader(child.log_path)))
@@ -91,25 +85,9 @@ def upgrade(
     if price.calls:
         require_agreement(settings, yes=yes)
     with repeatable(out, settings) as runtime:
-        report = take(
-            found,
-            execution=execution,
-            at=at,
-            sample=sample,
-            questions=questions,
-            config=_config(settings, begun),
-            runs_dir=settings.runs_dir,
-            data_dir=settings.data_dir,
-            runtime=runtime,
-            run_id=run_id,
-        )
-    out.report(
-        report,
-        standings(report),
-        benefit(report.benefit),
-        memories(report),
-        "\n".join(verdict(report)),
-    )
+        config = _config(settings, begun)
+        report = take(found, **what, at=at, config=config, data_dir=settings.data_dir, runtime=runtime)
+    out.report(report, standings(report), benefit(report.benefit), memories(report), "\n".join(verdict(report)))
     is_served = any(each.served == "learned" for each in report.benefit) or not report.benefit
     words = ("serve",) if is_served else ("runs", "show")
     out.next(settings.again(*words, report.run_id, names=("runs_dir",)))
@@ -125,13 +103,12 @@ def priced(price: UpgradePrice) -> str:
     if not price.calls:
         return f"{price.run_id} is complete: no model is called."
     usd = "dollars unknown, no price is on record" if price.usd is None else f"${price.usd:.2f}"
-    time = "" if price.minutes is None else f", {price.minutes:.0f} minutes at the pace of {price.paced_by}"
     noun = "call" if price.calls == 1 else "calls"
     made = f", after {price.made} that are made" if price.made else ""
     return (
         f"About {price.calls} {noun} of {price.execution}{made}: {price.sample} recorded questions, {price.anchors} "
         f"anchors and {price.questions} questions of an exam, each with what was learned and bare; "
-        f"{price.input_tokens} tokens in and {price.output_tokens} out, as the old model took them; {usd}{time}."
+        f"{price.input_tokens} tokens in and {price.output_tokens} out, as the old model took them; {usd}."
     )
 
 

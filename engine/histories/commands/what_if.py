@@ -14,9 +14,9 @@ from mage_es.cli.settings import Settings
 from mage_es.cli.tables import ID_DIGITS
 
 if TYPE_CHECKING:
+    from mage_es.engine.histories.rules.what_if import WhatIfEstimate
     from mage_es.engine.histories.what_if import (
         WhatIfAnswers,
-        WhatIfEstimate,
         WhatIfGate,
         WhatIfGuard,
         WhatIfReport,
@@ -67,15 +67,8 @@ def what_if(
     elif arm or changes:
         out.say("It is computed from the record: no model is called.")
     with repeatable(out, settings) as runtime:
-        report = compute(
-            found,
-            without=without or (),
-            arm=arm,
-            reask=pays,
-            data_dir=settings.data_dir,
-            runtime=runtime,
-            **changes,
-        )
+        asked: dict[str, Any] = {"without": without or (), "arm": arm, "reask": pays, **changes}
+        report = compute(found, **asked, data_dir=settings.data_dir, runtime=runtime)
     out.report(report, *_parts(report))
     out.next(*_ahead(report, settings))
 

@@ -21,12 +21,15 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from math import prod, sqrt
 from typing import NamedTuple
 
+import msgspec
+
 from mage_es.engine.config import Config
 from mage_es.engine.rules.benefit import served
+from mage_es.engine.rules.distributions import t_quantile
 from mage_es.engine.rules.effect import LEAST_PAIRS, Prompted
 from mage_es.engine.rules.guard import Accepted, Decision, is_no_drop, parts
 from mage_es.engine.rules.randomness import shuffled
@@ -63,9 +66,10 @@ def tossed(asking: Prompted, names: frozenset[str]) -> Toss | None:
     return Toss(out, is_out, asking.right, (1 - out) / out)
 
 
-class Estimated(NamedTuple):
-    """A share of right answers in [0, 1] with its interval, plain and doubly robust, from `taken` of `of` prompts that
-    are worth `effective` answers of equal weight; None where those are too few, or there is no model."""
+class WhatIfEstimate(msgspec.Struct, frozen=True, kw_only=True):
+    """The share of right answers among `of` prompts, in percent (95 %), from `taken` that are worth `effective` answers
+    of equal weight; `robust` is the doubly robust one. None if `effective` is below `least`, or there is no model of
+    what to expect."""
 
     of: int
     taken: int
@@ -76,18 +80,20 @@ class Estimated(NamedTuple):
     robust: float | None = None
     robust_low: float | None = None
     robust_high: float | None = None
+    least: int = LEAST
 
 
-def estimated(tosses: Sequence[Toss], *, apart: int = 0, least: float = LEAST) -> Estimated:
+def estimated(tosses: Collection[Toss], *, apart: int = 0, least: int = LEAST) -> WhatIfEstimate:
     """Return the share of right answers if the dice had always fallen as asked about, among all prompts, or among so
     many that are `apart` from those that fell so."""
     taken = [toss for toss in tosses if toss.is_taken]
-    effective = effective_size(tosses)
-    if not taken or effective < least:
-        return Estimated(len(tosses), len(taken), effective)
+    found = WhatIfEstimate(of=len(tosses), taken=len(taken), effective=effective_size(tosses), least=least)
+    if not taken or found.effective < least:
+        return found
     share = weighted((toss.weight, toss.right) for toss in taken)
-    low, high = _interval(share, [(toss.weight, toss.right - share) for toss in taken], effective, apart)
-    found = Estimated(len(tosses), len(taken), effective, share, low, high)
+    residuals = [(toss.weight, toss.right - share) for toss in taken]
+    low, high = _interval(share, residuals, found.effective, apart)
+    found = msgspec.structs.replace(found, share=100 * share, low=100 * low, high=100 * high)
     surprises = [(toss.weight, toss.right - toss.expected) for toss in taken if toss.expected is not None]
     if len(surprises) < len(taken):
         return found
@@ -95,11 +101,11 @@ def estimated(tosses: Sequence[Toss], *, apart: int = 0, least: float = LEAST) -
     expected = weighted((toss.chance * toss.weight, toss.expected or 0.0) for toss in tosses)
     surprise = weighted(surprises)
     robust = min(1.0, max(0.0, expected + surprise))
-    low, high = _interval(robust, [(weight, left - surprise) for weight, left in surprises], effective, apart)
-    return found._replace(robust=robust, robust_low=low, robust_high=high)
+    low, high = _interval(robust, [(weight, left - surprise) for weight, left in surprises], found.effective, apart)
+    return msgspec.structs.replace(found, robust=100 * robust, robust_low=100 * low, robust_high=100 * high)
 
 
-def effective_size(tosses: Sequence[Toss]) -> float:
+def effective_size(tosses: Collection[Toss]) -> float:
     """Return the effective sample size: how many answers of equal weight say as much."""
     weights = [toss.weight for toss in tosses if toss.is_taken]
     fell = [toss for toss in tosses if toss.chance > 0]
@@ -120,12 +126,10 @@ def _interval(
     share: float, residuals: Sequence[tuple[float, float]], effective: float, apart: int
 ) -> tuple[float, float]:
     """Return Wilson's interval of a weighted share. [Wilson 1927; Kish 1965]"""
-    from scipy.stats import t  # slow to load
-
     spread = sum((weight * left) ** 2 for weight, left in residuals) / sum(weight for weight, _ in residuals) ** 2
     n = min(effective, share * (1 - share) / spread) if spread and 0 < share < 1 else effective
     n = n * apart / (n + apart) if apart else n
-    z = float(t.ppf((1 + LEVEL) / 2, max(1.0, n - 1)))
+    z = t_quantile((1 + LEVEL) / 2, max(1.0, n - 1))
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
     return max(0.0, middle - half), min(1.0, middle + half)

@@ -9,7 +9,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mage_es.events.care import back_up, cosign_head, repair_log, restore, root_of, sign_head, verify_heads, verify_log
+from mage_es.events.care import (
+    CompleteBackup,
+    back_up,
+    complete,
+    cosign_head,
+    repair_log,
+    restore,
+    root_of,
+    sign_head,
+    verify_heads,
+    verify_log,
+)
 from mage_es.events.care.heads import KeptHead, kept_heads, leaf_of, read_head_file
 from mage_es.events.care.notes import LOG, Signer, Verifier, make_key, read_signer
 from mage_es.events.care.tree import Tree, leaf_hash
@@ -203,14 +214,14 @@ def test_signed_heads_are_backed_up_and_restored_with_every_line_they_had(
     objects = FolderObjects(tmp_path / "backup", fs)
     back_up(path, objects, at="log/", fs=fs)
     cosign_head(path, witness, now=NOW)
-    back_up(path, objects, at="log/", fs=fs)
-    restore(objects, tmp_path / "again", at="log/", fs=fs)
+    complete(objects, back_up(path, objects, at="log/", fs=fs).items)
+    restore(CompleteBackup(objects), tmp_path / "again", at="log/", fs=fs)
     assert not problems(tmp_path / "again", known=[signer.verifier, witness.verifier])
     assert [head.note for head in kept_heads(tmp_path / "again")] == [head.note for head in kept_heads(path)]
-    [cosigned, _] = sorted((tmp_path / "backup" / "log" / "heads").iterdir())
-    cosigned.write_bytes(cosigned.read_bytes().replace(b"example", b"Example"))
-    with pytest.raises(LogDamaged, match="its hash differs"):
-        restore(objects, tmp_path / "third", at="log/", fs=fs)
+    for cosigned in (tmp_path / "backup" / "log" / "heads").iterdir():
+        cosigned.write_bytes(cosigned.read_bytes().replace(b"example", b"Example"))
+    with pytest.raises(LogDamaged, match="not what was backed up"):
+        restore(CompleteBackup(objects), tmp_path / "third", at="log/", fs=fs)
 
 
 def test_what_a_recorded_repair_cut_off_is_told_and_excused_only_beside_the_log(tmp_path: Path, signer: Signer) -> None:

@@ -86,7 +86,9 @@ def test_what_is_no_private_key_is_refused_and_not_shown(tmp_path: Path, text: s
     assert not text or text not in str(refused.value)
 
 
-@pytest.mark.parametrize("text", ["", "a+b+c", PUBLIC[:-4], PUBLIC.replace("c74f20a3", "c74f20a4"), "+" + PUBLIC])
+@pytest.mark.parametrize(
+    "text", ["", "a+b+c", "a+b+é", PUBLIC[:-4], PUBLIC.replace("c74f20a3", "c74f20a4"), "+" + PUBLIC]
+)
 def test_what_is_no_verifier_key_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="is not a verifier key"):
         read_verifier(text)

@@ -6,42 +6,50 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.events.care import back_up, restore, verify_log
-from mage_es.events.disk import FolderObjects
-from mage_es.events.errors import LogDamaged
+from mage_es.events.care import CompleteBackup, back_up, complete, item_of, restore, verify_log
+from mage_es.events.disk import FolderObjects, Head
+from mage_es.events.errors import LogDamaged, PrerequisiteError
 from mage_es.events.log import Log, LogReader
 from tests.events.samples import abandon, bits, clock, judged, remembered
 from tests.events.unsynced import Unsynced
 
 FS = Unsynced()
-NAMES = 10
+NAMES = 13
 """Objects in the backup below."""
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> FolderObjects:
-    """A backup with two segments, vectors, superseded and live tail objects, and several heads."""
+    """A place with two segments, vectors, superseded and live tail objects, and several heads and backups."""
     folder = FolderObjects(tmp_path / "backup", FS)
     log = Log.create(tmp_path / "log", run="r1", clock=clock(), fs=FS)
     log.append([judged(1), remembered(1)])
-    back_up(tmp_path / "log", folder, at="", fs=FS)
+    save(tmp_path / "log", folder)
     log.close()
     with Log.open(tmp_path / "log", clock=clock(), fs=FS) as log:
         log.append([judged(2)])
     log = Log.open(tmp_path / "log", clock=clock(), fs=FS)
-    back_up(tmp_path / "log", folder, at="", fs=FS)
+    save(tmp_path / "log", folder)
     log.append([judged(3)])
-    back_up(tmp_path / "log", folder, at="", fs=FS)
+    save(tmp_path / "log", folder)
     abandon(log)
     return folder
 
 
+def save(path: Path, folder: FolderObjects) -> None:
+    complete(folder, back_up(path, folder, at="", fs=FS).items)
+
+
+def restored(folder: FolderObjects, path: Path) -> Head:
+    return restore(CompleteBackup(folder), path, at="", fs=FS)
+
+
 def test_the_restored_log_is_sound_and_takes_events(folder: FolderObjects, tmp_path: Path) -> None:
-    head = restore(folder, tmp_path / "again", at="", fs=FS)
+    head = restored(folder, tmp_path / "again")
     assert head == LogReader(tmp_path / "log").head
     assert verify_log(tmp_path / "again").is_sound
     with Log.open(tmp_path / "again", clock=clock(), fs=FS) as log:
-        assert log.append([judged(3)])[0].seq == head.seq  # recorded already
+        assert list(log.append([judged(3)]).seqs) == [head.seq]  # recorded already
         log.append([judged(4)])
     assert verify_log(tmp_path / "again").is_sound
 
@@ -52,8 +60,9 @@ def test_the_restored_log_is_sound_and_takes_events(folder: FolderObjects, tmp_p
 def test_whatever_happens_to_an_object_is_noticed(
     folder: FolderObjects, tmp_path: Path, number: int, harm: str
 ) -> None:
-    names = folder.names()
+    names, used = folder.names(), CompleteBackup(folder).names()
     assert len(names) == NAMES
+    newest, heads = names[-1], [name for name in names if name.startswith("head/")]
     path = tmp_path / "backup" / names[number]
     data = path.read_bytes()
     if harm == "lose":
@@ -64,33 +73,28 @@ def test_whatever_happens_to_an_object_is_noticed(
         middle = len(data) // 2
         flipped = data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
         path.write_bytes({"flip": flipped, "cut": data[:-1], "empty": b""}[harm])
-    heads = [name for name in names if name.startswith("head/")]
-    unused = [*heads[:-1], f"tail/{1:020d}"]  # heads of earlier backups, and frames that were sealed later
-    if names[number] in unused:
-        restore(folder, tmp_path / "again", at="", fs=FS)
+    # Frames that were sealed later, and what earlier backups say.
+    if names[number] not in (*used, newest):
+        restored(folder, tmp_path / "again")
         assert bits(LogReader(tmp_path / "again").records()) == bits(LogReader(tmp_path / "log").records())
-    elif (names[number], harm) == (heads[-1], "lose"):
-        assert f"head/{restore(folder, tmp_path / 'again', at='', fs=FS).seq:020d}" == heads[-2]  # the backup before
+    elif names[number] == newest and harm in ("lose", "swap"):
+        assert restored(folder, tmp_path / "again").seq == int(heads[-2].removeprefix("head/"))
     else:
         with pytest.raises(LogDamaged):
-            restore(folder, tmp_path / "again", at="", fs=FS)
+            restored(folder, tmp_path / "again")
 
 
-def test_events_beyond_the_head_are_noticed(tmp_path: Path) -> None:
-    log = Log.create(tmp_path / "log", run="r1", clock=clock(), fs=FS)
-    one, other = FolderObjects(tmp_path / "one", FS), FolderObjects(tmp_path / "other", FS)
-    log.append([judged(1)])
-    back_up(tmp_path / "log", one, at="", fs=FS)
-    log.append([judged(2)])
-    back_up(tmp_path / "log", other, at="", fs=FS)
-    abandon(log)
-    (tmp_path / "one" / "tail" / f"{1:020d}").write_bytes(other.read(f"tail/{1:020d}"))
-    with pytest.raises(LogDamaged, match="does not end with"):
-        restore(one, tmp_path / "again", at="", fs=FS)
+def test_an_object_whose_name_leads_elsewhere_is_not_restored(folder: FolderObjects, tmp_path: Path) -> None:
+    name, whole = "golds/../elsewhere.parquet", CompleteBackup(folder)
+    folder.create(name, b"of another")
+    complete(folder, [item_of(each, folder.read(each)) for each in (*whole.names(), name)])
+    restored(folder, tmp_path / "again")
+    assert not list((tmp_path / "again").rglob("elsewhere*")) and verify_log(tmp_path / "again").is_sound
 
 
-def test_two_histories_in_one_place_are_noticed(folder: FolderObjects, tmp_path: Path) -> None:
+def test_what_no_complete_backup_names_is_not_restored(folder: FolderObjects, tmp_path: Path) -> None:
     name = next(name for name in folder.names() if name.startswith("seg/") and ".vec" not in name)
     folder.create(name.replace(name.split("-")[1], f"{9:020d}"), b"of another history")
-    with pytest.raises(LogDamaged, match="several segments"):
-        restore(folder, tmp_path / "again", at="", fs=FS)
+    assert restored(folder, tmp_path / "again") == LogReader(tmp_path / "log").head
+    with pytest.raises(PrerequisiteError, match="holds no log under 'other/'"):
+        restore(CompleteBackup(folder), tmp_path / "other", at="other/", fs=FS)

@@ -53,7 +53,7 @@ def test_only_the_segment_that_has_the_iteration_is_looked_into_and_those_that_v
     disk = Counting()
     with Log.open(path, clock=clock(), fs=disk) as log:
         disk.read_segments.clear()
-        assert [record.seq for record in log.append([fact(9), fact(9, 1)])] == [19, 21]
+        assert log.append([fact(9), fact(9, 1)]).seqs == [19, 21]
         assert len(set(disk.read_segments)) == 1
         log.append([fact(0, 1), fact(0)])
         assert len(set(disk.read_segments)) == 5
@@ -93,7 +93,6 @@ def test_nothing_is_recorded_twice_whatever_was_forgotten_meanwhile(
     with Log.open(tmp_path, clock=clock()) as log:
         again = log.append([*history, fact(99)])
         assert list(again.seqs)[:-1] == list(seqs.values())
-        assert [record.seq for record in again] == list(again.seqs)
     assert [record.event for record in facts(LogReader(tmp_path).records())] == [
         *(draft.event for draft in history),
         fact(99).event,

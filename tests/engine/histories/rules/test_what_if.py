@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import asdict
 from pytest import approx
 
 from mage_es.engine.config import Config
@@ -16,6 +17,7 @@ from mage_es.engine.histories.rules.what_if import (
     LEAST,
     Judged,
     Toss,
+    WhatIfEstimate,
     anchors_asked,
     effective_size,
     estimated,
@@ -49,7 +51,7 @@ def toss(chance: float, *, taken: bool = True, right: bool = True) -> Toss:
 @given(st.lists(st.booleans(), min_size=LEAST, max_size=200))
 def test_of_what_was_always_done_the_estimate_is_the_mean(rights: list[bool]) -> None:
     found = estimated([toss(1.0, right=right) for right in rights])
-    assert found.share == approx(fmean(rights)) and found.robust == approx(fmean(rights))
+    assert found.share == approx(100 * fmean(rights)) and found.robust == approx(100 * fmean(rights))
     assert found.effective == approx(len(rights))
 
 
@@ -57,7 +59,7 @@ def test_of_what_was_always_done_the_estimate_is_the_mean(rights: list[bool]) ->
 def test_weights_count_only_relative_to_each_other(tosses: list[Toss], factor: float) -> None:
     one = estimated(tosses, least=0)
     other = estimated([toss._replace(weight=factor * toss.weight) for toss in tosses], least=0)
-    assert other == tuple(value if value is None else approx(value) for value in one)
+    assert asdict(other) == approx(asdict(one))
 
 
 @given(TOSSES)
@@ -65,7 +67,7 @@ def test_an_estimate_lies_in_its_interval_and_both_lie_between_none_and_all(toss
     found = estimated(tosses, least=0)
     for share, low, high in ((found.share, found.low, found.high), (found.robust, found.robust_low, found.robust_high)):
         assert share is not None and low is not None and high is not None
-        assert 0 <= low <= share + 1e-9 and share - 1e-9 <= high <= 1
+        assert 0 <= low <= share + 1e-9 and share - 1e-9 <= high <= 100
 
 
 @given(TOSSES, st.floats(0, 1))
@@ -78,7 +80,7 @@ def test_a_model_that_expects_the_same_of_all_changes_nothing(tosses: list[Toss]
 def test_a_model_that_is_never_surprised_is_believed(tosses: list[Toss]) -> None:
     known = [toss._replace(expected=float(toss.right)) for toss in tosses]
     truth = weighted((toss.chance * toss.weight, toss.right) for toss in tosses)
-    assert estimated(known, least=0).robust == approx(truth)
+    assert estimated(known, least=0).robust == approx(100 * truth)
 
 
 @given(TOSSES)
@@ -93,7 +95,7 @@ def test_by_one_coin_those_let_in_would_be_as_right_as_those_left_out(
     left_out = [right for is_out, right in tossed if is_out]
     assume(left_out)
     tosses = [Toss(chance, is_out, right, (1 - chance) / chance) for is_out, right in tossed]
-    assert estimated(tosses, least=0).share == approx(fmean(left_out))
+    assert estimated(tosses, least=0).share == approx(100 * fmean(left_out))
 
 
 @given(TOSSES, st.integers(1, 500))
@@ -129,7 +131,7 @@ def test_without_a_toss_for_each_memory_there_is_none() -> None:
 
 def test_too_few_answers_of_equal_weight_give_no_number() -> None:
     tosses = [toss(0.5, taken=number % 2 == 0) for number in range(2 * LEAST)]
-    assert estimated(tosses).share == 1.0
+    assert estimated(tosses).share == 100
     fewer = estimated(tosses[2:])
     assert (fewer.taken, fewer.effective) == (LEAST - 1, approx(LEAST - 1))
     assert (fewer.share, fewer.low, fewer.robust, fewer.robust_high) == (None, None, None, None)
@@ -143,7 +145,7 @@ def test_prompts_that_were_as_good_as_never_asked_so_leave_no_number_however_man
 
 
 def test_nothing_that_fell_so_gives_no_number() -> None:
-    assert estimated([toss(0.5, taken=False)] * 100) == (100, 0, 0.0, *[None] * 6)
+    assert estimated([toss(0.5, taken=False)] * 100) == WhatIfEstimate(of=100, taken=0, effective=0.0)
 
 
 def test_intervals_hold_the_truth_in_made_up_runs() -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ from mage_es.engine.config import Config, parse
 from mage_es.engine.histories.upgrade_report import UpgradeReport, calls_of, upgrade_report
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.budget import UNLIMITED, Limits, limits_of
-from mage_es.engine.run.directory import Run, as_run
+from mage_es.engine.run.directory import Run, as_run, list_runs
 from mage_es.engine.run.exams import exam_records, is_own, learner_of, ledger_of
 from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.engine.run.pricing import Prices
@@ -36,7 +37,7 @@ from mage_es.engine.verbs.exam import aexamine
 from mage_es.engine.verbs.exam_report import ExamReport
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.resume import aresume
-from mage_es.events.errors import BudgetReached, UsageError
+from mage_es.events.errors import BudgetReached, LogError, PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     AnswerJudged,
@@ -54,6 +55,8 @@ SAMPLE = 40
 """How many of the questions learned from are asked again by default: with the anchors, enough for the gate."""
 QUESTIONS = 60
 """How many questions each exam has if the old run has taken none."""
+_LONGEST_GAP_US = 60_000_000
+"""A longer time between two replies counts as a pause, not as a model's pace."""
 _NAME = re.compile(r"[^A-Za-z0-9.-]+")
 
 
@@ -61,7 +64,8 @@ class UpgradePrice(msgspec.Struct, frozen=True, kw_only=True):
     """What an upgrade will still take: `calls`, besides those `made`, to ask `sample` recorded questions, `anchors` and
     `questions` of an exam, each twice.
 
-    Calls and tokens per question are those of the old model; `usd` is None if a price is unknown.
+    Calls and tokens per question are those of the old model; `usd` is None if a price is unknown, `minutes` is None if
+    no run in the same folder shows how fast the new model answers (`paced_by` is the run that does).
     """
 
     run_id: str
@@ -74,6 +78,8 @@ class UpgradePrice(msgspec.Struct, frozen=True, kw_only=True):
     input_tokens: int
     output_tokens: int
     usd: float | None
+    minutes: float | None
+    paced_by: str
 
 
 class _Taken(NamedTuple):
@@ -124,7 +130,7 @@ def upgrade_price(
     # Replies cut by a limit are asked for again, so more calls may be made than were counted.
     left = 0 if _is_complete(child, questions) else max(1, calls - made)
     given, said = (round(left * amount / max(1, calls)) for amount in (given, said))
-    rate = (prices or Prices()).rate(execution)
+    rate, (seconds, paced_by) = (prices or Prices()).rate(execution), _pace(folder, execution)
     return UpgradePrice(
         run_id=child.id,
         execution=execution,
@@ -136,6 +142,8 @@ def upgrade_price(
         input_tokens=given,
         output_tokens=said,
         usd=rate.cost(given, 0, said) if rate else None,
+        minutes=left * seconds / 60 if paced_by else None,
+        paced_by=paced_by,
     )
 
 
@@ -290,6 +298,23 @@ def _sum(events: Sequence[ModelCalled | AnswerJudged]) -> _Taken:
     calls = [event for event in events if isinstance(event, ModelCalled)]
     given, said = sum(call.input_tokens for call in calls), sum(call.output_tokens for call in calls)
     return _Taken(len(events) - len(calls), len(calls), given, said)
+
+
+def _pace(folder: Path, execution: str) -> tuple[float, str]:
+    """Return the seconds between two replies of a model in the newest run with it, and that run; (0, "") if there is
+    none."""
+    for run in reversed(list_runs(folder)):
+        try:
+            reader = LogReader(run.log_path)
+            if first_event(reader).execution_model != execution:
+                continue
+            times = [record.ts_us for record in reader.records({ModelCalled})]
+        except (LogError, PrerequisiteError):  # a damaged run must not prevent an estimate
+            continue
+        gaps = [later - earlier for earlier, later in pairwise(times) if later - earlier < _LONGEST_GAP_US]
+        if gaps:
+            return sum(gaps) / len(gaps) / 1e6, run.id
+    return 0.0, ""
 
 
 def _left(child: Run, runtime: Runtime, reports: Sequence[ExamReport]) -> Limits:

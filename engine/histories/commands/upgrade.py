@@ -103,12 +103,13 @@ def priced(price: UpgradePrice) -> str:
     if not price.calls:
         return f"{price.run_id} is complete: no model is called."
     usd = "dollars unknown, no price is on record" if price.usd is None else f"${price.usd:.2f}"
+    time = "" if price.minutes is None else f", {price.minutes:.0f} minutes at the pace of {price.paced_by}"
     noun = "call" if price.calls == 1 else "calls"
     made = f", after {price.made} that are made" if price.made else ""
     return (
         f"About {price.calls} {noun} of {price.execution}{made}: {price.sample} recorded questions, {price.anchors} "
         f"anchors and {price.questions} questions of an exam, each with what was learned and bare; "
-        f"{price.input_tokens} tokens in and {price.output_tokens} out, as the old model took them; {usd}."
+        f"{price.input_tokens} tokens in and {price.output_tokens} out, as the old model took them; {usd}{time}."
     )
 
 

@@ -287,7 +287,7 @@ def test_the_price_is_known_before_a_call_is_made_and_is_what_it_takes(old: Run)
     price = upgrade_price(old, execution="openai/m", sample=8, prices=Prices([own]))
     assert (price.sample, price.anchors, price.questions) == (8, 6, 12)
     assert price.calls == 2 * (8 + 6 + 12) and price.usd == price.input_tokens + 2 * price.output_tokens > 0
-    assert f"About {price.calls} calls of openai/m" in priced(price)
+    assert price.minutes is None and f"About {price.calls} calls of openai/m" in priced(price)
     learner = Successor()
     upgrade(old, execution=learner, sample=8)
     assert len(learner.asked) == upgrade_price(old, execution=learner.name, sample=8).made == price.calls
@@ -307,6 +307,18 @@ def test_as_long_as_something_is_left_to_ask_the_price_is_not_nothing(old: Run) 
         upgrade(old, execution=learner, sample=8, runtime=paused(learner, 53))
     price = upgrade_price(old, execution=learner.name, sample=8)
     assert price.made > 2 * (8 + 6 + 12) and price.calls == 1 and "About 1 call of" in priced(price)
+
+
+def test_the_pace_of_the_new_model_is_that_of_its_newest_run(old: Run) -> None:
+    learner = Successor()
+    evolve(
+        msgspec.structs.replace(config_of(old), iterations=1),
+        runs_dir=old.path.parent,
+        run_id="paced",
+        models=taught(learner),
+    )
+    price = upgrade_price(old, execution=learner.name, sample=8)
+    assert price.paced_by == "paced" and price.minutes is not None
 
 
 def test_one_that_was_stopped_goes_on_with_the_same_call_and_asks_nothing_twice(old: Run, tmp_path: Path) -> None:

@@ -182,18 +182,6 @@ def form_in_words(decided: FormDecided | None) -> list[str]:
     ]
 
 
-def benefit_in_words(records: Sequence[Paired]) -> str:
-    """Return the same, one line for each task type."""
-    table = benefit(records)
-    if isinstance(table, str):
-        return table
-    return "\n".join(
-        f"{name}: {learned} right with what was learned, {bare} with the bare prompt ({won} won, {lost} lost): "
-        f"{served} is served"
-        for name, learned, bare, won, lost, served, _ in table.rows
-    )
-
-
 def agents(title: str, *summaries: RunSummary) -> TextTable:
     """Return what each of the six agents did, for one run or several side by side: a row for each kind of result."""
     rows = []

@@ -10,7 +10,6 @@ from mage_es.cli.output import TextTable, percent
 if TYPE_CHECKING:
     from mage_es.engine.verbs.agents import MissingGuidance
     from mage_es.engine.verbs.exam_report import ExamReport, GroupScore
-    from mage_es.engine.verbs.recheck import IterationCheck
     from mage_es.engine.verbs.replay import ReplayReport
     from mage_es.engine.verbs.summary import (
         CoverageWait,
@@ -345,20 +344,6 @@ def digests(report: ReplayReport) -> TextTable:
         for check in report.checks
     ]
     return TextTable(f"Digests at {report.marker}", ("projection", "recorded", "rebuilt", "equal"), rows)
-
-
-def rechecked(checks: Iterable[IterationCheck]) -> TextTable:
-    """Return the comparison of each closed iteration; it ends at the first that differs."""
-    rows = [
-        (
-            "start" if check.iteration < 0 else f"iter-{check.iteration}",
-            "yes" if check.equal else "NO",
-            "" if check.equal else f"{check.projection}: recorded {check.recorded}, rebuilt {check.rebuilt}",
-            check.field,
-        )
-        for check in checks
-    ]
-    return TextTable("Every iteration folded again", ("iteration", "equal", "first difference", "field"), rows)
 
 
 def replayed(report: ReplayReport) -> str:

@@ -17,7 +17,7 @@ from mage_es.cli import (
     resume,
     runs,
 )
-from mage_es.cli.completion import InstallOption, ShowOption
+from mage_es.cli.completion import InstallOption
 from mage_es.cli.entries import CommandEntry, GroupEntry
 from mage_es.cli.help import PanelledGroup
 from mage_es.cli.options import examples
@@ -50,7 +50,6 @@ def options(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
     install_completion: InstallOption = False,
-    show_completion: ShowOption = False,
 ) -> None:
     """Options of the program; `main` also accepts `--debug` after the command."""
 

@@ -14,20 +14,9 @@ def _install(ctx: typer.Context, param: typer.CallbackParam, value: bool) -> Non
         install_callback(ctx, param, value)
 
 
-def _show(ctx: typer.Context, param: typer.CallbackParam, value: bool) -> None:
-    if value:
-        from typer.completion import show_callback
-
-        show_callback(ctx, param, value)
-
-
 InstallOption = Annotated[
     bool,
     typer.Option("--install-completion", is_eager=True, help="Let your shell complete commands.", callback=_install),
-]
-ShowOption = Annotated[
-    bool,
-    typer.Option("--show-completion", is_eager=True, help="Print the script that does so.", callback=_show),
 ]
 
 

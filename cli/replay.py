@@ -10,7 +10,8 @@ import typer
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
-from mage_es.cli.tables import digests, rechecked, replayed
+from mage_es.cli.tables import digests, replayed
+from mage_es.engine.seams.plugins import verb
 from mage_es.events.errors import MageError
 
 if TYPE_CHECKING:
@@ -62,11 +63,8 @@ def replay(
 
 
 def _check(run: Run, settings: Settings, out: Output) -> None:
-    from mage_es.engine.verbs.recheck import recheck
-    from mage_es.events.log import LogReader
-
-    checks = recheck(LogReader(run.log_path), run.snapshots_path)
-    out.report(checks, rechecked(checks))
+    checks, table = verb("recheck")(run)
+    out.report(checks, table)
     if any(not check.equal for check in checks):
         raise typer.Exit(MageError.exit_code)
     out.next(settings.again("verify", run.id))

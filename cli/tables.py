@@ -10,7 +10,6 @@ from mage_es.cli.output import TextTable, percent
 if TYPE_CHECKING:
     from mage_es.engine.verbs.agents import MissingGuidance
     from mage_es.engine.verbs.exam_report import ExamReport, GroupScore
-    from mage_es.engine.verbs.recheck import IterationCheck
     from mage_es.engine.verbs.replay import ReplayReport
     from mage_es.engine.verbs.summary import (
         CoverageWait,
@@ -182,18 +181,6 @@ def form_in_words(decided: FormDecided | None) -> list[str]:
     ]
 
 
-def benefit_in_words(records: Sequence[Paired]) -> str:
-    """Return the same, one line for each task type."""
-    table = benefit(records)
-    if isinstance(table, str):
-        return table
-    return "\n".join(
-        f"{name}: {learned} right with what was learned, {bare} with the bare prompt ({won} won, {lost} lost): "
-        f"{served} is served"
-        for name, learned, bare, won, lost, served, _ in table.rows
-    )
-
-
 def agents(title: str, *summaries: RunSummary) -> TextTable:
     """Return what each of the six agents did, for one run or several side by side: a row for each kind of result."""
     rows = []
@@ -357,20 +344,6 @@ def digests(report: ReplayReport) -> TextTable:
         for check in report.checks
     ]
     return TextTable(f"Digests at {report.marker}", ("projection", "recorded", "rebuilt", "equal"), rows)
-
-
-def rechecked(checks: Iterable[IterationCheck]) -> TextTable:
-    """Return the comparison of each closed iteration; it ends at the first that differs."""
-    rows = [
-        (
-            "start" if check.iteration < 0 else f"iter-{check.iteration}",
-            "yes" if check.equal else "NO",
-            "" if check.equal else f"{check.projection}: recorded {check.recorded}, rebuilt {check.rebuilt}",
-            check.field,
-        )
-        for check in checks
-    ]
-    return TextTable("Every iteration folded again", ("iteration", "equal", "first difference", "field"), rows)
 
 
 def replayed(report: ReplayReport) -> str:

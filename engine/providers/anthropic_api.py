@@ -22,9 +22,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-from mage_es.engine.providers.clients import Tokens, budget_of, heard, read_as, worded
+from mage_es.engine.providers.clients import Tokens, budget_of, heard, other_name, read_as, without_key, worded
 from mage_es.engine.providers.served import ServedModel
-from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, other_name, shortened, without_key
+from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened
 from mage_es.engine.seams.model import Completion, Request, chat_of, stop_of
 from mage_es.engine.seams.spec import ModelSpec
 from mage_es.events.errors import UsageError

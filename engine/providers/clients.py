@@ -6,6 +6,7 @@ which they do not check against a type, are read into types.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from codecs import BOM_UTF8
@@ -21,12 +22,11 @@ from urllib.request import getproxies_environment, proxy_bypass
 import msgspec
 
 from mage_es.engine.seams.extraction import without_reasoning
-from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened, without_key
+from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened, without_halves
 from mage_es.engine.seams.model import MOST_TOKENS, Request
-from mage_es.engine.seams.replies import in_words
 from mage_es.engine.seams.spec import ModelSpec
 from mage_es.engine.seams.tokens import estimated_tokens
-from mage_es.events.errors import PrerequisiteError
+from mage_es.events.errors import HIDDEN, PrerequisiteError, hidden
 
 TIMEOUT = 600.0
 """Seconds for one whole reply of a model."""
@@ -35,6 +35,7 @@ Tokens = Annotated[int, msgspec.Meta(ge=0, le=MOST_TOKENS)]
 MOST_BYTES = 2**26
 """Most bytes of a whole response: many times those of the longest reply, or of a batch of vectors."""
 Form = TypeVar("Form")
+_LEAST_KEY = 8
 OPENAI = "OPENAI_API_KEY", "https://api.openai.com/v1"
 """Where a key is, and the address, of the provider whose protocol others speak."""
 SYSTEMS = ("apart", "joined")
@@ -282,3 +283,43 @@ def told_context(refusal: str) -> int:
     """Return the context that a provider names when it refuses a request as too long, 0 if it names none."""
     found = _CONTEXT.search(refusal)
     return int(found[1]) if found else 0
+
+
+def without_key(text: str, key: str) -> str:
+    """Return a provider's text without the key, the environment's secrets (should it repeat them) and lone surrogates.
+
+    A key of fewer than eight letters is a dummy for a server that needs none, and might be a word. Lone surrogates come
+    from JSON escapes or a cut reply; they cannot be encoded as UTF-8 and become U+FFFD.
+
+    [beyond the paper, terminals and keys] Nothing is recorded before the key is removed.
+    """
+    return without_halves(hidden(text.replace(key, HIDDEN) if len(key) >= _LEAST_KEY else text))
+
+
+def other_name(name: object, asked: str, key: str) -> str:
+    """Return the provider's name of the model that replied, "" if it gives none or the one asked for."""
+    named = shortened(without_key(name, key)) if isinstance(name, str) else ""
+    return "" if named == asked else named
+
+
+def in_words(schema: str) -> str:
+    """Return a schema as a line for a model whose provider does not enforce it, "" for none."""
+    if not schema:
+        return ""
+    whole = msgspec.json.decode(schema)
+    return f"The JSON object has this form: {_form_of(whole, whole.get('$defs', {}))}"
+
+
+def _form_of(schema: dict[str, Any], known: dict[str, Any]) -> str:
+    match schema:
+        case {"$ref": str(place)}:
+            return _form_of(known[place.rpartition("/")[2]], known)
+        case {"anyOf": list(choices)}:
+            return " or ".join(_form_of(each, known) for each in choices)
+        case {"enum": list(values)}:
+            return " or ".join(json.dumps(value) for value in values)
+        case {"properties": dict(fields)}:
+            return "{" + ", ".join(f'"{name}": {_form_of(field, known)}' for name, field in fields.items()) + "}"
+        case {"items": dict(item)}:
+            return f"[{_form_of(item, known)}, ...]"
+    return str(schema.get("type", "any value"))

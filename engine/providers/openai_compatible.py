@@ -21,13 +21,15 @@ from mage_es.engine.providers.clients import (
     budget_of,
     fitting,
     heard,
+    other_name,
     read_as,
     template_of,
     told_context,
+    without_key,
     worded,
 )
 from mage_es.engine.providers.served import ServedModel
-from mage_es.engine.seams.faults import Fault, ModelFault, other_name, shortened, without_key
+from mage_es.engine.seams.faults import Fault, ModelFault, shortened
 from mage_es.engine.seams.loops import is_looping
 from mage_es.engine.seams.model import Completion, Request, chat_of, stop_of
 from mage_es.engine.seams.spec import ModelSpec

@@ -26,8 +26,9 @@ from mage_es.engine.providers.clients import (
     key_of,
     require_package,
     unconnected,
+    without_key,
 )
-from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened, without_key
+from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened
 from mage_es.engine.seams.model import Completion, Preflight, Request
 from mage_es.engine.seams.spec import ModelSpec
 from mage_es.events.errors import PrerequisiteError, nearest

@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from email.utils import mktime_tz, parsedate_tz
 from typing import Literal, NamedTuple
 
-from mage_es.events.errors import HIDDEN, hidden, redacted
+from mage_es.events.errors import redacted
 
 FaultKind = Literal[
     "timeout",
@@ -68,7 +68,6 @@ _KIND_OF_STATUS: Mapping[int, FaultKind] = {
 _HALVES = re.compile("[\ud800-\udfff]")
 _MOST_WORDS, _MOST_READ = 300, 3000
 _YEAR_S = 365 * 86400.0
-_LEAST_KEY = 8
 
 
 class Fault(NamedTuple):
@@ -113,25 +112,8 @@ def fault_of_status(status: int, message: str, *, retry_after: str | None = None
     return Fault(_kind_of(status, message), shortened(message), status, _seconds(retry_after or "", date or ""))
 
 
-def without_key(text: str, key: str) -> str:
-    """Return a provider's text without the key, the environment's secrets (should it repeat them) and lone surrogates.
-
-    A key of fewer than eight letters is a dummy for a server that needs none, and might be a word. Lone surrogates come
-    from JSON escapes or a cut reply; they cannot be encoded as UTF-8 and become U+FFFD.
-
-    [beyond the paper, terminals and keys] Nothing is recorded before the key is removed.
-    """
-    return without_halves(hidden(text.replace(key, HIDDEN) if len(key) >= _LEAST_KEY else text))
-
-
 def without_halves(text: str) -> str:
     return _HALVES.sub("\ufffd", text)
-
-
-def other_name(name: object, asked: str, key: str) -> str:
-    """Return the provider's name of the model that replied, "" if it gives none or the one asked for."""
-    named = shortened(without_key(name, key)) if isinstance(name, str) else ""
-    return "" if named == asked else named
 
 
 def shortened(message: str) -> str:

@@ -33,7 +33,7 @@ _REACHED = 0.9
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """One call. `reply_schema` is the JSON schema of a typed reply, "" for any text. The prompt says what its fields
-    mean; a client enforces the schema, or says it in words (`in_words` of engine/seams/replies.py).
+    mean; a client enforces the schema, or says it in words (`in_words` of engine/providers/clients.py).
 
     `system` is the system message, `prompt` the user's. What many calls share is in `system`, byte for byte, since a
     provider's cache keeps what prompts begin with. `turns` are the offsets in `prompt` at which another message begins:

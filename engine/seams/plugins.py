@@ -7,6 +7,7 @@
     mage_es.models         a function of a `ModelSpec` that returns a `Model`; its name is the provider's
     mage_es.embedders      a function of a `ModelSpec` that returns an `Embedder`, or a class of a `Server` of vectors
                            (engine/embedders/served.py); its name is the provider's
+    mage_es.scorers        a `Scorer` of own tasks (engine/benchmarks/tasks/scorers.py)
     mage_es.search         a function of a `SearchSpec` that returns a `Search`; its name is the provider's
     mage_es.methods        a function of the `RunView` of a run that returns a `Method`
     mage_es.baselines      a `Baseline` (engine/baselines/table.py)
@@ -47,6 +48,7 @@ Group = Literal[
     "mage_es.environments",
     "mage_es.models",
     "mage_es.embedders",
+    "mage_es.scorers",
     "mage_es.search",
     "mage_es.methods",
     "mage_es.baselines",

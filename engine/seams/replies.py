@@ -52,29 +52,6 @@ def schema_of(form: type[Any]) -> str:
     return msgspec.json.encode(schema).decode()
 
 
-def in_words(schema: str) -> str:
-    """Return a schema as a line for a model whose provider does not enforce it, "" for none."""
-    if not schema:
-        return ""
-    whole = msgspec.json.decode(schema)
-    return f"The JSON object has this form: {_form_of(whole, whole.get('$defs', {}))}"
-
-
-def _form_of(schema: dict[str, Any], known: dict[str, Any]) -> str:
-    match schema:
-        case {"$ref": str(place)}:
-            return _form_of(known[place.rpartition("/")[2]], known)
-        case {"anyOf": list(choices)}:
-            return " or ".join(_form_of(each, known) for each in choices)
-        case {"enum": list(values)}:
-            return " or ".join(json.dumps(value) for value in values)
-        case {"properties": dict(fields)}:
-            return "{" + ", ".join(f'"{name}": {_form_of(field, known)}' for name, field in fields.items()) + "}"
-        case {"items": dict(item)}:
-            return f"[{_form_of(item, known)}, ...]"
-    return str(schema.get("type", "any value"))
-
-
 def read_reply(text: str, form: type[Reply], *, stop_reason: str = "end") -> tuple[Reply | None, str]:
     """Return what a reply says as `form`, a struct, or None and the problem."""
     problem = "the reply holds no JSON object"

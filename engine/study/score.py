@@ -9,22 +9,14 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import msgspec
 
-from mage_es.engine.benchmarks.measuring import (
-    Measured,
-    Measures,
-    Prediction,
-    PredictionForm,
-    means,
-    problem_with,
-    text_of,
-)
+from mage_es.engine.benchmarks.measuring import Measured, Prediction, PredictionForm, means, text_of
 from mage_es.engine.benchmarks.records import listed, read_records
 from mage_es.engine.benchmarks.registry import open_benchmark, open_records
 from mage_es.engine.seams.benchmark import Benchmark, Question, scored
@@ -53,6 +45,16 @@ class ScoreReport(msgspec.Struct, frozen=True, kw_only=True):
     totals: Mapping[str, float]
     predictions: tuple[ScoredPrediction, ...]
     judge: Agreement | None = None
+
+
+class Measures(Protocol):
+    """Additional methods of a benchmark that can measure predictions made elsewhere."""
+
+    def measure(self, question: Question, prediction: Prediction, *, strict: bool) -> Measured:
+        """Never raises: what cannot be read is wrong."""
+        ...
+
+    def total(self, measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]: ...
 
 
 class ByVerdict(NamedTuple):
@@ -180,3 +182,50 @@ def _by_id(predictions: Sequence[Prediction], questions: Sequence[Question], pat
             f"{some}, ...; for those of another split or file pass --records FILE."
         )
     return given
+
+
+def problem_with(prediction: Prediction, form: PredictionForm) -> str:
+    """Return what is wrong with the types of a prediction, "" if nothing; a missing one (null) is always fine."""
+    words, is_right = _FORMS[form]
+    if prediction.value is not None and not is_right(prediction.value):
+        return f"prediction: expected {words}, found {_shortened(prediction.value)}"
+    for name, (words, kinds) in _PARTS.items():
+        if not isinstance(part := prediction.parts.get(name), (*kinds, type(None))):
+            return f"{name}: expected {words}, found {_shortened(part)}"
+    return ""
+
+
+def _shortened(value: object) -> str:
+    shown = text_of(value)
+    return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}..."
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _are_numbers(value: object) -> bool:
+    return isinstance(value, list) and all(type(each) is int for each in value)
+
+
+_LONGEST_SHOWN = 60
+_FORMS: Mapping[PredictionForm, tuple[str, Callable[[object], bool]]] = {
+    "text": ("a text", _is_text),
+    "tokens": ("a text or a list of texts", lambda value: _is_text(value) or _are_texts(value)),
+    "actions": (
+        "a text, a list of texts or a list of whole numbers",
+        lambda value: _is_text(value) or _are_texts(value) or _are_numbers(value),
+    ),
+    "json": ("a text, a number or a list", lambda value: not isinstance(value, bool | dict)),
+}
+_PARTS: Mapping[str, tuple[str, tuple[type, ...]]] = {
+    "supporting_facts": ("a list", (list,)),
+    "sp": ("a list", (list,)),
+    "program": ("a text or a list of texts", (str, list)),
+    "is_correct": ("true or false", (bool,)),
+}
+"""Other fields of predictions that benchmarks read."""

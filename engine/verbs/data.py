@@ -10,9 +10,9 @@ from mage_es.engine.benchmarks.tasks.columns import why_none
 from mage_es.engine.config import Config
 from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.run.cutoffs import cutoffs
-from mage_es.engine.run.target_leaks import target_leaks
 from mage_es.engine.run.world import World, open_world, require_scoring
 from mage_es.engine.seams.benchmark import SPLITS, Repeat, column_roles_of
+from mage_es.engine.verbs.preflight import given_away
 
 
 class RoleRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +65,6 @@ def check(config: Config, world: World) -> DataReport:
         task_types=len({question.task_type for split in SPLITS for question in benchmark.questions(split)}),
         left_out=splits.repeats,
         groups=splits.groups,
-        leaks=target_leaks(config, benchmark, splits),
+        leaks=given_away(config, benchmark, splits),
         said=cutoffs(config, splits.events),
     )

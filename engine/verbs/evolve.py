@@ -23,14 +23,13 @@ from mage_es.engine.run.directory import RUNS_DIR, Beginning, Run, as_run, creat
 from mage_es.engine.run.inheriting import read_parent
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.run.target_leaks import target_leaks
 from mage_es.engine.run.telemetry import followed_by
 from mage_es.engine.run.world import first_event, open_world, registered_in
 from mage_es.engine.seams.benchmark import Benchmark, column_roles_of
 from mage_es.engine.session.reasking import AskingPrice, price_on
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.forms import blocking, typed
-from mage_es.engine.verbs.preflight import require_room, require_served, room_for_briefs
+from mage_es.engine.verbs.preflight import given_away, require_room, require_served, room_for_briefs
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.summary import RunSummary
 from mage_es.events.disk import FileSystem
@@ -158,7 +157,7 @@ async def begin(
         )
         said = (*tried, *taught, *columns_told(world.benchmark))
         if column_roles_of(world.benchmark):  # a benchmark's own types need no check
-            said = (*said, *target_leaks(config, world.benchmark, world.splits))
+            said = (*said, *given_away(config, world.benchmark, world.splits))
         said = (*said, *replacement(config.embedder, world.embedder), *cutoffs(config, world.splits.events))
         for told in (*said, *gone_on(world), *left_out(config, world.splits, goes_on=parent is not None)):
             session.announce(told)

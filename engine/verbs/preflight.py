@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from mage_es.engine.baselines.table import planned
+from mage_es.engine.config import Config
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.models.registry import Models
+from mage_es.engine.rules.splits import Splits
 from mage_es.engine.run.world import World
+from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.model import MAX_TOKENS, Model, Preflight, Request
+from mage_es.engine.seams.plugins import plugins, verb
 from mage_es.engine.session.course_choice import planned_course
 from mage_es.events.vocabulary import QuestionPlanned
 from mage_es.projections.fold import State
@@ -40,3 +44,11 @@ def first_request(world: World, question_id: str) -> Request:
     first = begin(planned_course(world, State(), draft.event))
     assert isinstance(first, Ask)
     return first.request
+
+
+def given_away(config: Config, benchmark: Benchmark, splits: Splits) -> tuple[str, ...]:
+    """Return what gives answers away besides the text, as the wing auditing finds it; nothing where that is deleted."""
+    if "target_leaks" not in plugins("mage_es.verbs"):
+        return ()
+    found: tuple[str, ...] = verb("target_leaks")(config, benchmark, splits)
+    return found

@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mage_es.engine.auditing.recheck import recheck
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run
-from mage_es.engine.verbs.recheck import recheck
 from mage_es.engine.viewing.show import show
 from mage_es.engine.viewing.transcript import CallReport, SearchReport
 from mage_es.events.errors import PrerequisiteError, UsageError

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from mage_es.engine.auditing.recheck import recheck
 from mage_es.engine.run.inheriting import inheritance, last_inherited, not_inherited
 from mage_es.engine.seams.check import Check
-from mage_es.engine.verbs.recheck import recheck
 from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import IterationClosed, RunInherited

@@ -1,14 +1,14 @@
 """No target leak: neither task type, id nor split gives the answers of guarded questions away.
 
-From the run's folder alone: its splits, its questions and their gold answers (run/target_leaks.py).
+From the run's folder alone: its splits, its questions and their gold answers (auditing/target_leaks.py).
 """
 
 from collections.abc import Iterator
 
+from mage_es.engine.auditing.target_leaks import CHANCE, LEAST_SHARE, told_by, warning
 from mage_es.engine.benchmarks.tasks import OWN_TASKS
 from mage_es.engine.rules.splits import recorded_splits
 from mage_es.engine.run.questions import stored_questions
-from mage_es.engine.run.target_leaks import CHANCE, LEAST_SHARE, told_by, warning
 from mage_es.engine.seams.check import Check
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import RunStarted, SplitCommitted

@@ -6,7 +6,7 @@
     number      the final number equals the right one
     choice      the letter of the right option; with labels, the right label
     judge       exact; other answers go to the judge model, if one is set (--judge)
-    regex, json, sql, python    see structured.py
+    regex, json, sql, python    see engine/bench/structured.py
     MODULE:FUNCTION a user's function of the reply and the question: a score, right or wrong
 
 None of them raises. A user's function runs in a separate process, with a time limit: whatever it does there, its
@@ -32,16 +32,15 @@ import msgspec
 from mage_es.engine.benchmarks.answers import exact_match, normalise_answer, overlap
 from mage_es.engine.benchmarks.letters import LETTER_FORMAT, chosen, chosen_in_form, contained
 from mage_es.engine.benchmarks.numbers import ANSWER_FORMAT, INSTRUCTION, number_in, read_number, score_number
-from mage_es.engine.benchmarks.tasks import structured
-from mage_es.engine.benchmarks.tasks.structured import right_answers
 from mage_es.engine.sandbox.apart import Apart, Unreturned
 from mage_es.engine.seams.answer_form import answer_in_form
 from mage_es.engine.seams.benchmark import Question, Traits, Verdict, failed
 from mage_es.engine.seams.extraction import plain_answer, read_answer
+from mage_es.engine.seams.plugins import load, plugins
 from mage_es.events.errors import UsageError
 
 _BARE_NUMBER = re.compile(r"[-+−]?[0-9][0-9,]{0,40}(?:\.[0-9]{1,20})?")
-_FINISH = 'Finish with a line that has "Answer: <>" and then the answer, as short as it can be.'
+FINISH = 'Finish with a line that has "Answer: <>" and then the answer, as short as it can be.'
 
 
 class TaskScore(msgspec.Struct, frozen=True):
@@ -69,6 +68,13 @@ class Scorer(NamedTuple):
     instruction: str = Traits().instruction
     problem: Callable[[Question], str] = lambda question: ""
     """Why a task cannot be checked, "" if it can."""
+    require: Callable[[], None] = lambda: None
+    """Raises `PrerequisiteError` if a library is missing."""
+
+
+def right_answers(question: Question) -> Sequence[str]:
+    answers: list[str] = json.loads(question.meta["answers"])
+    return answers
 
 
 def _is_same(answer: str, right: str, value: Callable[[str], Decimal | None] = read_number) -> bool:
@@ -169,9 +175,9 @@ def _no_label(labels: Sequence[str], question: Question) -> str:
 
 
 SCORERS: Mapping[str, Scorer] = {
-    "exact": Scorer(_FINISH, _exact),
-    "contains": Scorer(_FINISH, _contains),
-    "f1": Scorer(_FINISH, _f1),
+    "exact": Scorer(FINISH, _exact),
+    "contains": Scorer(FINISH, _contains),
+    "f1": Scorer(FINISH, _f1),
     "number": Scorer(
         ANSWER_FORMAT,
         _number,
@@ -181,27 +187,18 @@ SCORERS: Mapping[str, Scorer] = {
         problem=_no_number,
     ),
     "choice": Scorer(LETTER_FORMAT, _choice, problem=_no_options),
-    "judge": Scorer(_FINISH, _judge),
-    "regex": Scorer(_FINISH, structured.by_pattern, problem=structured.problem_with_pattern),
-    "json": Scorer(
-        'Finish with a line such as "Answer: <{"total": 1467}>", the JSON in one line.',
-        structured.by_value,
-        problem=structured.problem_with_value,
-    ),
-    "sql": Scorer(
-        'Finish with the query in one block, such as "```sql\n<SELECT 1467>\n```".',
-        structured.by_rows,
-        extract=structured.block_or_answer,
-        problem=structured.problem_with_schema,
-    ),
-    "python": Scorer(
-        'Finish with the whole program in one block, such as "```python\n<print(1467)>\n```".',
-        structured.by_test,
-        extract=structured.block_or_answer,
-        problem=structured.problem_with_test,
-    ),
+    "judge": Scorer(FINISH, _judge),
 }
-"""The scorers by name."""
+"""Our own; wings and packages offer more by the entry points `mage_es.scorers`."""
+
+
+def scorer_names() -> list[str]:
+    return [*SCORERS, *plugins("mage_es.scorers")]
+
+
+def _named(name: str) -> Scorer:
+    scorer: Scorer = SCORERS.get(name) or load("mage_es.scorers", name)
+    return scorer
 
 
 def scorer_of(name: str, labels: Sequence[str]) -> Scorer:
@@ -209,9 +206,9 @@ def scorer_of(name: str, labels: Sequence[str]) -> Scorer:
     verdict raises what `require_scorer` raises.
     """
     if ":" in name:
-        return Scorer(_FINISH, OwnFunction(name))
+        return Scorer(FINISH, OwnFunction(name))
     if not labels:
-        return SCORERS[name]
+        return _named(name)
     lines = (f'"Answer: <{label}>"' for label in labels)
     return Scorer(
         f"Finish with one of these lines: {', '.join(lines)}.",
@@ -225,7 +222,7 @@ def require_scorer(name: str) -> None:
     if ":" in name:
         function_of(name)
     else:
-        structured.require(name)
+        _named(name).require()
 
 
 def name_of(scorer: str | Scoring) -> str:

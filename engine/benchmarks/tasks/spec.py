@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, quote
 
 from mage_es.engine.benchmarks.tasks import HUB, OWN_TASKS, ROLES
 from mage_es.engine.benchmarks.tasks.columns import NEEDED
-from mage_es.engine.benchmarks.tasks.scorers import SCORERS
+from mage_es.engine.benchmarks.tasks.scorers import scorer_names
 from mage_es.events.errors import UsageError, nearest
 
 _OPTIONS = ["columns", "instruction", "labels", "scorer", "subset", "test"]
@@ -82,9 +82,9 @@ def specified(
 
     Raises `UsageError`.
     """
-    if scorer not in SCORERS and not _FUNCTION.fullmatch(scorer):
+    if scorer not in scorer_names() and not _FUNCTION.fullmatch(scorer):
         raise UsageError(
-            f"There is no scorer {scorer!r}.{nearest(scorer, list(SCORERS))} A function of yours is MODULE:FUNCTION."
+            f"There is no scorer {scorer!r}.{nearest(scorer, scorer_names())} A function of yours is MODULE:FUNCTION."
         )
     listed = tuple(dict.fromkeys(filter(None, (label.strip() for label in labels.split(",")))))
     if listed and scorer not in ("exact", "choice"):

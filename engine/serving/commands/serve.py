@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mage_es.cli.interrupts import Interrupts
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import SERVING, Settings
-from mage_es.cli.tables import benefit_in_words
+from mage_es.cli.tables import benefit
 from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:
     from mage_es.engine.serving.serve import ServeReport
+    from mage_es.events.vocabulary import Paired
 
 EXAMPLES = examples(
     "mage-es serve RUN --upstream http://localhost:8000",
@@ -69,8 +71,20 @@ def _tell(out: Output, report: ServeReport, *, texts: bool) -> None:
 
         out.say(HASH_WORDS)
     for each in report.runs:
-        out.say(benefit_in_words(each.benefit))
+        out.say(_benefit(each.benefit))
     out.next(
         f"OPENAI_BASE_URL={report.address}/v1 or ANTHROPIC_BASE_URL={report.address} for your application",
         f"curl {report.address}/healthz",
+    )
+
+
+def _benefit(records: Sequence[Paired]) -> str:
+    """Return what each task type is served, one line for each."""
+    table = benefit(records)
+    if isinstance(table, str):
+        return table
+    return "\n".join(
+        f"{name}: {learned} right with what was learned, {bare} with the bare prompt ({won} won, {lost} lost): "
+        f"{served} is served"
+        for name, learned, bare, won, lost, served, _ in table.rows
     )

@@ -18,7 +18,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from mage_es.engine.rules.distributions import t_quantile, t_tail
+from mage_es.engine.rules.distributions import beta_cdf, t_quantile
 from mage_es.engine.run.exams import LEVEL, Interval, by_question
 
 BY_SEED = "t, paired by seed"
@@ -138,3 +138,10 @@ def _t_interval(values: Sequence[float], method: str) -> Interval:
     if method != OF_MEAN:
         p = 2 * t_tail(abs(mean) / error, n - 1) if error else float(mean == 0)
     return Interval(low=mean - half, high=mean + half, method=method, pairs=n, p=p)
+
+
+def t_tail(t: float, freedom: float) -> float:
+    """Return P(T > t) for t >= 0."""
+    if t < 1:  # where the other share would be 1 but for its last digits
+        return (1 - float(beta_cdf(0.5, freedom / 2, t * t / (freedom + t * t)))) / 2
+    return float(beta_cdf(freedom / 2, 0.5, freedom / (freedom + t * t))) / 2

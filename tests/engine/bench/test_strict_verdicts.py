@@ -12,7 +12,7 @@ from mage_es.engine.bench.medqa import MEDQA
 from mage_es.engine.bench.realmath.benchmark import REALMATH
 from mage_es.engine.bench.webqa.benchmark import WEBQA
 from mage_es.engine.benchmarks.tasks.columns import question_of
-from mage_es.engine.benchmarks.tasks.scorers import SCORERS, scorer_of
+from mage_es.engine.benchmarks.tasks.scorers import scorer_names, scorer_of
 from mage_es.engine.players.worlds.truthworld.standings import score_standing
 from mage_es.engine.seams.benchmark import Question
 
@@ -29,7 +29,7 @@ def verdict(scorer: str, gold: str, reply: str):
         return DEFINITIONS[scorer].verdict(question, reply)
     options = {"options": OPTIONS} if scorer == "choice" else {}
     question = question_of({"question": "?", "answer": gold, **options}, {}, position=0, split="test")
-    rule = scorer_of("choice", list(OPTIONS.values())) if scorer == "label" else SCORERS[scorer]
+    rule = scorer_of("choice", list(OPTIONS.values())) if scorer == "label" else scorer_of(scorer, ())
     return rule.verdict(question, reply)
 
 
@@ -83,7 +83,7 @@ def test_strictly_a_comma_groups_digits_and_otherwise_it_may_begin_a_fraction(sc
     assert [(each.correct, each.strict) for each in found] == [(True, True), (True, False)]
 
 
-@given(st.text(alphabet='ab \n.*_"\\boxed{}<think>/Answer:#$[]12', max_size=200), st.sampled_from(sorted(SCORERS)))
+@given(st.text(alphabet='ab \n.*_"\\boxed{}<think>/Answer:#$[]12', max_size=200), st.sampled_from(scorer_names()))
 def test_what_is_strictly_right_is_right(reply: str, scorer: str) -> None:
     found = verdict(scorer, "B" if scorer == "choice" else "1", reply)
     assert found.correct or not found.strict

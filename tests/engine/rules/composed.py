@@ -16,7 +16,7 @@ from mage_es.engine.bench.realmath.benchmark import REALMATH
 from mage_es.engine.bench.stbench.benchmark import STBENCH
 from mage_es.engine.bench.webqa.benchmark import WEBQA
 from mage_es.engine.bench.webshop.benchmark import WebShop
-from mage_es.engine.benchmarks.tasks.scorers import SCORERS
+from mage_es.engine.benchmarks.tasks.scorers import scorer_names, scorer_of
 from mage_es.engine.courses import Ask, Finish, Use, advance, begin
 from mage_es.engine.players.worlds.truthworld.benchmark import TruthWorld
 from mage_es.engine.players.worlds.wordmath.benchmark import WordMath
@@ -45,7 +45,7 @@ BENCHMARKS: Mapping[str, Any] = {
     "realmath": REALMATH,
     "stbench": STBENCH,
     "truthworld": TruthWorld(1),
-    **{f"tasks, {name}": scorer for name, scorer in SCORERS.items()},
+    **{f"tasks, {name}": scorer_of(name, ()) for name in scorer_names()},
 }
 EPISODES: Mapping[str, Any] = {"workshop": Workshop, "webshop-100": WebShop, "crafter": Crafter}
 COMPUTED = frozenset({"gsm8k", "wordmath", "finqa", "tasks, number"})

@@ -13,7 +13,7 @@ from mage_es.engine.bench.gsm8k import GSM8K
 from mage_es.engine.bench.hotpotqa.benchmark import HOTPOTQA
 from mage_es.engine.bench.medqa import MEDQA
 from mage_es.engine.bench.webqa.benchmark import WEBQA
-from mage_es.engine.benchmarks.tasks.scorers import SCORERS, scorer_of
+from mage_es.engine.benchmarks.tasks.scorers import scorer_names, scorer_of
 from mage_es.engine.rules.prompt import PromptQuestion, render_answer, worked
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.model import Request
@@ -129,9 +129,9 @@ def test_no_prompt_shows_a_placeholder_but_an_example_of_the_form() -> None:
     assert all(_FORM.search(each.requests["answer_cot"].system) for each in questions())
 
 
-@pytest.mark.parametrize("name", sorted(SCORERS))
+@pytest.mark.parametrize("name", scorer_names())
 def test_the_form_of_own_tasks_is_an_example_too(name: str) -> None:
-    for scorer in (SCORERS[name], scorer_of(name, ["teal", "<18", "<b>", ">65"])):
+    for scorer in (scorer_of(name, ()), scorer_of(name, ["teal", "<18", "<b>", ">65"])):
         shown = rendered(scorer.answer_format)
         assert not _PLACEHOLDER.search(shown.replace('"Answer: <b>"', "")) and _FORM.search(shown)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.benchmarks.tasks.columns import question_of
-from mage_es.engine.benchmarks.tasks.scorers import SCORERS, require_scorer, scorer_of
+from mage_es.engine.benchmarks.tasks.scorers import require_scorer, scorer_names, scorer_of
 from mage_es.engine.seams.benchmark import scored
 from mage_es.events.errors import UsageError
 
@@ -58,7 +58,7 @@ def asked(answer: object, **more: Any):
     ],
 )
 def test_a_scorer_calls_right_what_its_name_says(scorer: str, answer: object, reply: str, score: float) -> None:
-    assert SCORERS[scorer].verdict(asked(answer), reply).score == score
+    assert scorer_of(scorer, ()).verdict(asked(answer), reply).score == score
 
 
 @pytest.mark.parametrize(
@@ -67,11 +67,11 @@ def test_a_scorer_calls_right_what_its_name_says(scorer: str, answer: object, re
 )
 def test_a_choice_is_read_as_letter_or_as_text(reply: str, score: float) -> None:
     question = asked("B", options=["red", "green"])
-    assert SCORERS["choice"].verdict(question, reply).score == score
+    assert scorer_of("choice", ()).verdict(question, reply).score == score
 
 
 def test_only_a_wrong_answer_that_says_something_goes_to_the_judge() -> None:
-    verdict = SCORERS["judge"].verdict
+    verdict = scorer_of("judge", ()).verdict
     assert [verdict(asked("Paris"), reply).near_miss for reply in ("Paris", "Lutetia", "")] == [False, True, False]
 
 
@@ -89,19 +89,19 @@ def test_only_a_wrong_answer_that_says_something_goes_to_the_judge() -> None:
     ],
 )
 def test_a_task_that_a_scorer_cannot_check_is_refused(scorer: str, answer: str, complaint: str) -> None:
-    problem = SCORERS[scorer].problem(asked(answer))
+    problem = scorer_of(scorer, ()).problem(asked(answer))
     assert complaint in problem if complaint else not problem
 
 
-@given(st.text(), st.sampled_from(sorted(SCORERS)))
+@given(st.text(), st.sampled_from(scorer_names()))
 def test_no_reply_makes_a_scorer_raise(reply: str, scorer: str) -> None:
     question = asked("7", options={"7": "seven", "8": "eight"})
-    assert 0 <= SCORERS[scorer].verdict(question, reply).score <= 1
+    assert 0 <= scorer_of(scorer, ()).verdict(question, reply).score <= 1
 
 
 def test_more_options_than_five_are_chosen_among_as_well() -> None:
     question = asked("G", options=list("tuvwxyz"))
-    assert SCORERS["choice"].verdict(question, "Answer: (G)").score == 1
+    assert scorer_of("choice", ()).verdict(question, "Answer: (G)").score == 1
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_values_queries_and_programs_are_compared_as_what_they_are(
 ) -> None:
     row = {"question": "?", "answer": answer, "schema": TABLE}
     question = question_of(row, {}, position=0, split="evolution", is_json=scorer == "json")
-    verdict = SCORERS[scorer].verdict(question, reply)
+    verdict = scorer_of(scorer, ()).verdict(question, reply)
     assert (verdict.score, verdict.undecided) == (score, False)
 
 
@@ -200,7 +200,7 @@ def test_values_queries_and_programs_are_compared_as_what_they_are(
 def test_what_the_sandbox_ends_is_wrong_and_what_it_cannot_run_is_undecided(
     scorer: str, answer: str, reply: str, why: str
 ) -> None:
-    verdict = SCORERS[scorer].verdict(asked(answer, schema=TABLE), f"```\n{reply}\n```")
+    verdict = scorer_of(scorer, ()).verdict(asked(answer, schema=TABLE), f"```\n{reply}\n```")
     is_open = why.startswith(("the task's own", "ModuleNotFoundError"))
     assert (verdict.score, verdict.undecided, verdict.failed) == (0.0, is_open, False)
     assert verdict.why.startswith(f"not run: {why}")

@@ -7,11 +7,11 @@ from math import log, sqrt
 
 import pytest
 
+from mage_es.engine.auditing.target_leaks import target_leaks
 from mage_es.engine.benchmarks.registry import names, open_benchmark, own_defaults, recorded_name, title
 from mage_es.engine.config import Config
 from mage_es.engine.players.worlds.private.benchmark import KINDS, SIZES, PrivateSet, SeededName, generate, recorded
 from mage_es.engine.rules.splits import make_splits
-from mage_es.engine.run.target_leaks import target_leaks
 from mage_es.engine.seams.benchmark import SPLITS, Question, traits_of
 from mage_es.events.errors import UsageError
 

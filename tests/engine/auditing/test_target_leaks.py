@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from mage_es.engine.auditing.target_leaks import Told, target_leaks, told_by
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.benchmarks.tasks.benchmark import given_tasks
 from mage_es.engine.config import Config
 from mage_es.engine.run.questions import all_questions
-from mage_es.engine.run.target_leaks import Told, target_leaks, told_by
 from mage_es.engine.run.world import divide
 from tests.evolutions.test_nine import DATA
 

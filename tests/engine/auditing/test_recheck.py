@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from mage_es.engine.auditing.recheck import first_mismatch, recheck
 from mage_es.engine.run.directory import Run, clock
-from mage_es.engine.verbs.recheck import first_mismatch, recheck
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import Draft, MasteryUpdated, SegmentSealed
 

@@ -15,18 +15,20 @@ from __future__ import annotations
 import functools
 import importlib.util
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from mage_es.engine.bench.programs import run_test
+from mage_es.engine.benchmarks.tasks.scorers import FINISH, Scorer, right_answers
 from mage_es.engine.sandbox.limits import ToolLimits
-from mage_es.engine.sandbox.python import INSTALL, require_python, run_test
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.seams.answer_form import answer_in_form
 from mage_es.engine.seams.benchmark import Question, Verdict
 from mage_es.engine.seams.extraction import plain_answer, said
 from mage_es.events.errors import PrerequisiteError
 
+INSTALL = "python -m pip install 'mage-es[scorers]'"
 _LONGEST = 100_000
 NOT_THE_QUERYS = ("the task's own query fails", "the sandbox ended")
 """The prefix of a problem that is not the query's own fault."""
@@ -130,11 +132,6 @@ def by_test(question: Question, reply: str) -> Verdict:
     return Verdict(answer=program, score=0.0, strict=False, undecided=is_open, why=why)
 
 
-def right_answers(question: Question) -> Sequence[str]:
-    answers: list[str] = json.loads(question.meta["answers"])
-    return answers
-
-
 def problem_with_pattern(question: Question) -> str:
     try:
         for text in right_answers(question):
@@ -163,10 +160,34 @@ def problem_with_test(question: Question) -> str:
     return ""
 
 
-def require(scorer: str) -> None:
-    """Raise `PrerequisiteError` if a scorer's library is missing."""
-    if scorer == "python":
-        require_python()
-    library = {"regex": ("re2", "google-re2"), "sql": ("duckdb", "duckdb")}.get(scorer)
-    if library and importlib.util.find_spec(library[0]) is None:
-        raise PrerequisiteError(f"The scorer {scorer} needs the library `{library[1]}`, which is missing: {INSTALL}")
+def _needs(scorer: str, module: str, package: str) -> Callable[[], None]:
+    def require() -> None:
+        if importlib.util.find_spec(module) is None:
+            raise PrerequisiteError(f"The scorer {scorer} needs the library `{package}`, which is missing: {INSTALL}")
+
+    return require
+
+
+SCORERS: Mapping[str, Scorer] = {
+    "regex": Scorer(FINISH, by_pattern, problem=problem_with_pattern, require=_needs("regex", "re2", "google-re2")),
+    "json": Scorer(
+        'Finish with a line such as "Answer: <{"total": 1467}>", the JSON in one line.',
+        by_value,
+        problem=problem_with_value,
+    ),
+    "sql": Scorer(
+        'Finish with the query in one block, such as "```sql\n<SELECT 1467>\n```".',
+        by_rows,
+        extract=block_or_answer,
+        problem=problem_with_schema,
+        require=_needs("sql", "duckdb", "duckdb"),
+    ),
+    "python": Scorer(
+        'Finish with the whole program in one block, such as "```python\n<print(1467)>\n```".',
+        by_test,
+        extract=block_or_answer,
+        problem=problem_with_test,
+        require=_needs("python", "pydantic_monty", "pydantic-monty"),
+    ),
+}
+"""The entry points `mage_es.scorers` of this wing."""

@@ -7,15 +7,11 @@ its library are not the program's fault, and are reported separately.
 from __future__ import annotations
 
 import functools
-import importlib.util
 from typing import TYPE_CHECKING, NamedTuple
-
-from mage_es.events.errors import PrerequisiteError
 
 if TYPE_CHECKING:
     from pydantic_monty import Monty
 
-INSTALL = "python -m pip install 'mage-es[scorers]'"
 _SECONDS, _LATER, _MEMORY, _DEPTH = 1.0, 5.0, 128 * 2**20, 400
 """Wall-clock seconds for the program, and for its test; more the second time, since a busy machine is not their
 fault."""
@@ -63,11 +59,6 @@ def _tested(program: str, test: str, seconds: float) -> Tested:
         is_costly = isinstance(cause, _COSTLY)
         return Tested(str(error)[:300], is_run=not (is_costly or isinstance(cause, _LACKING)), is_costly=is_costly)
     return Tested("")
-
-
-def require_python() -> None:
-    if importlib.util.find_spec("pydantic_monty") is None:
-        raise PrerequisiteError(f"The scorer python needs the library `pydantic-monty`, which is missing: {INSTALL}")
 
 
 @functools.cache

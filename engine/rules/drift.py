@@ -14,8 +14,8 @@ Rules
       do not agree is left out. (If it gives wrong answers, rules/doubt.py is about it.)
     - A case is as old as the first one of its question with the same answer: a question that is asked again has the
       right answer that it had.
-    - What is out of date is shown with no question, and no metric is learned from it. It stays in the memory, and comes
-      back if what came later is taken out of use.
+    - What is out of date is shown with no question; which differences matter is learned from it as from another task
+      type (rules/metric.py). It stays in the memory, and comes back if what came later is taken out of use.
     - Answers that no two questions share agree with nothing, early or late. The newest half of MOST cases of a type are
       looked at, and as many of all before them.
 """

@@ -25,16 +25,18 @@ Rules
       exact sign test must give at most P.
     - One metric for all task types of a run, so that a type learns from what another shows about the same words;
       answers of two types are never the same. A type with more cases lost than won keeps what it has.
-    - It is made from many cases and so is general (rules/own.py); of those that are up to date (rules/drift.py) the
-      newest MOST are used, for components of neighbourhoods the newest LATEST, without those of clients in doubt
-      (rules/doubt.py).
+    - Cases that are out of date (rules/drift.py) are a type of their own. Which differences matter often outlives the
+      answers, and the few cases since a change can neither show it again nor outvote a slip by the cosine. Since it may
+      have changed as well, both candidates are then learned again from the cases since alone, and tried after these.
+    - It is made from many cases and so is general (rules/own.py): from the newest MOST, components of neighbourhoods
+      from the newest LATEST, without those of clients in doubt (rules/doubt.py).
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple, get_args
@@ -66,6 +68,8 @@ _ALL = (1.0, float(SHOWN))
 _NEVER = -1e9
 """The closeness of two cases that are never compared; its exponential is 0."""
 _BLOCK = 4_096
+_OLD = "before a change\x00"
+"""Put before the name of a task type, names that of its cases out of date."""
 _WORD = re.compile(r"[^\W_]+")
 _Floats = NDArray[np.float64]
 
@@ -105,10 +109,14 @@ class Metric(NamedTuple):
         return lengths
 
 
-class _Case(NamedTuple):
+class Case(NamedTuple):
+    """What a case shows; its vector is [d]."""
+
     task_type: str
     vector: Vector
     answer: str
+    is_old: bool = False
+    """Whether it is out of date."""
 
 
 class MetricsShown(NamedTuple):
@@ -153,58 +161,65 @@ def _of_cases(memory: Memory, slices: Sequence[Slice]) -> tuple[Mapping[str, Met
     up_to_date = {name: since(memory, name) for name in memory.task_types()}
     in_doubt = {name: doubted(memory, name) for name in memory.task_types()}
     cases = [
-        (name, _Case(row.task_type, vector, row.answer))
+        (name, Case(row.task_type, vector, row.answer, start.is_outdated(memory.taught(row), row.answer)))
         for _, name, vector in sorted(found, key=itemgetter(0, 1))
-        if not up_to_date[(row := memory.row(name)).task_type].is_outdated(memory.taught(row), row.answer)
-        and row.origin.by not in in_doubt[row.task_type]
+        if (row := memory.row(name)).origin.by not in in_doubt[row.task_type]
+        for start in (up_to_date[row.task_type],)
     ][-MOST:]
     cases_shown = shown([case for _, case in cases])
     return cases_shown.metrics, frozenset(cases[place][0] for place in cases_shown.outvoted)
 
 
 class _Cases(NamedTuple):
-    """Cases in columns: of n cases, `types` is [n], `vectors` [n, d]."""
+    """Cases in columns: of n cases, `types` and `is_old` are [n], `vectors` [n, d]."""
 
     types: NDArray[np.str_]
     vectors: _Floats
     features: Sequence[frozenset[str]]
+    is_old: NDArray[np.bool_]
 
     def some(self, places: NDArray[np.intp]) -> _Cases:
-        return _Cases(self.types[places], self.vectors[places], [self.features[int(place)] for place in places])
+        features = [self.features[int(place)] for place in places]
+        return _Cases(self.types[places], self.vectors[places], features, self.is_old[places])
 
 
-def shown(cases: Sequence[tuple[str, Vector, str]]) -> MetricsShown:
-    """Return what cases show, each a task type, a vector [d] and an answer."""
+def shown(cases: Sequence[Case]) -> MetricsShown:
+    """Return what cases show."""
+    types = [_OLD * case.is_old + case.task_type for case in cases]
     known = _Cases(
-        np.array([task_type for task_type, _, _ in cases]),
-        np.array([vector for _, vector, _ in cases], dtype=np.float64),
-        [_features(task_type, answer) for task_type, _, answer in cases],
+        np.array(types),
+        np.array([case.vector for case in cases], dtype=np.float64),
+        [_features(name, case.answer) for name, case in zip(types, cases, strict=True)],
+        np.array([case.is_old for case in cases], dtype=bool),
     )
     best: dict[str, Metric] = {}
     # With a single answer there is nothing to tell apart.
     if len({*known.features}) < 2:
         return MetricsShown(best)
     everything = np.arange(len(known.features))
-    names, ways = [*map(str, np.unique(known.types))], dict[str, _Way]()
+    names, ways = {*types}, dict[str, _Way]()
     held = _nearest(known, {}, everything)
-    for learn, p in ((_relevant, P), (_neighbourhood, SURE)):
+    candidates = [(learn, p, names) for learn, p in _TAUGHT]
+    if known.is_old.any():
+        candidates += [(_of_now(learn), p, {*map(str, known.types[~known.is_old])}) for learn, p in _TAUGHT]
+    for learn, p, meant in candidates:
         # Where nearly every case finds its own answer, no metric could be shown to be better.
-        left = sum(_common(known, place, row) < _ALL for place, row in enumerate(held))
+        left = sum(_common(known, at, row) < _ALL for at, row in enumerate(held) if types[at] in meant)
         if sign_test(left, left) > p or not (learned := learn(known)):
             continue
-        found = _nearest(known, dict.fromkeys(names, learn), everything)
-        better = _better(known, found, held, p)
+        found = _nearest(known, dict.fromkeys(meant, learn), everything)
+        better = _better(known, found, held, meant, p)
         best |= {name: learned._replace(mean=known.vectors[known.types == name].mean(axis=0)) for name in better}
         ways |= dict.fromkeys(better, learn)
-        held = [found[at] if known.types[at] in better else held[at] for at in everything]
+        held = [found[at] if types[at] in better else held[at] for at in everything]
     left_out = _outvoted(known, held)
     kept = np.setdiff1d(everything, left_out)
-    if not left_out or not (better := _better(known, _nearest(known, ways, kept), held, P)):
+    if not left_out or not (better := _better(known, _nearest(known, ways, kept), held, names, P)):
         return MetricsShown(best)
     for name in better & ways.keys():
         if learned := ways[name](known.some(kept)):
             best[name] = learned._replace(mean=known.vectors[kept[known.types[kept] == name]].mean(axis=0))
-    return MetricsShown(best, [place for place in left_out if known.types[place] in better])
+    return MetricsShown(best, [place for place in left_out if types[place] in better])
 
 
 def _features(task_type: str, answer: str) -> frozenset[str]:
@@ -269,6 +284,17 @@ def _neighbourhood(cases: _Cases) -> Metric | None:
 
 
 _Way = Callable[[_Cases], Metric | None]
+_TAUGHT: Sequence[tuple[_Way, float]] = ((_relevant, P), (_neighbourhood, SURE))
+
+
+def _of_now(learn: _Way) -> _Way:
+    """Return the way that is taught by cases up to date alone."""
+
+    def taught(cases: _Cases) -> Metric | None:
+        places = np.flatnonzero(~cases.is_old)
+        return learn(cases.some(places)) if len(places) else None
+
+    return taught
 
 
 def _nearest(cases: _Cases, ways: Mapping[str, _Way], kept: NDArray[np.intp]) -> list[NDArray[np.intp]]:
@@ -296,16 +322,23 @@ def _nearest(cases: _Cases, ways: Mapping[str, _Way], kept: NDArray[np.intp]) ->
     return found
 
 
-def _better(cases: _Cases, found: Sequence[NDArray[np.intp]], held: Sequence[NDArray[np.intp]], p: float) -> set[str]:
-    """Return the task types whose cases find more than they held, if that is shown of all together."""
+def _better(
+    cases: _Cases,
+    found: Sequence[NDArray[np.intp]],
+    held: Sequence[NDArray[np.intp]],
+    names: Collection[str],
+    p: float,
+) -> set[str]:
+    """Return which of some task types have cases that find more than they held, if that is shown of all together."""
     won, lost = Counter[str](), Counter[str]()
     for place, (new, old) in enumerate(zip(found, held, strict=True)):
-        name, more, less = str(cases.types[place]), _common(cases, place, new), _common(cases, place, old)
-        won[name] += more > less
-        lost[name] += more < less
+        if (name := str(cases.types[place])) in names:
+            more, less = _common(cases, place, new), _common(cases, place, old)
+            won[name] += more > less
+            lost[name] += more < less
     if won.total() <= lost.total() or sign_test(won.total(), won.total() + lost.total()) > p:
         return set()
-    return {name for name in map(str, np.unique(cases.types)) if won[name] >= lost[name]}
+    return {name for name in names if won[name] >= lost[name]}
 
 
 def _outvoted(cases: _Cases, nearest: Sequence[NDArray[np.intp]]) -> list[int]:

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from mage_es.engine.config import Config, configured
-from mage_es.engine.rules.metric import MetricsShown, metric_of, outvoted, shown
+from mage_es.engine.rules.metric import Case, MetricsShown, metric_of, outvoted, shown
 from mage_es.engine.rules.retrieval import Query, Terms, retrieve
 from mage_es.engine.rules.setting import Setting
 from mage_es.events.vocabulary import MemoryAppended, MemoryQuarantined
@@ -54,14 +54,15 @@ def few(*, are_paired: bool = False) -> Memory:
     return memory_of(*(case for case in cases(are_paired=are_paired) if int(case.memory_id) % 5 < 3))
 
 
-def answers(memory: Memory, terms: Terms = TERMS, *, are_paired: bool = False) -> list[bool]:
-    """Return for new texts of every wording and topic whether the nearest case has the right answer."""
+def answers(memory: Memory, terms: Terms = TERMS, *, are_paired: bool = False, step: int = 0) -> list[bool]:
+    """Return for new texts of every wording and topic whether the nearest case has the right answer, which is that of
+    the topic so many places on."""
     draw, right = np.random.default_rng(8), []
     for wording, topic in product(range(WORDINGS), range(TOPICS)):
         asked = Query(text(wording, topic, draw), "t", "asked", "What is asked?", 0)
         bundle = retrieve("nearest", asked, memory, terms)
         [hit] = (*bundle.success, *bundle.failure)
-        answer = paired(wording, topic) if are_paired else topic
+        answer = paired(wording, topic) if are_paired else (topic + step) % TOPICS
         right.append(memory.row(hit.memory_id).answer == f"team {answer}")
     return right
 
@@ -79,7 +80,7 @@ def test_an_answer_that_follows_from_two_things_together_is_found() -> None:
 
 def test_the_cosine_stays_where_nothing_that_a_text_has_tells_the_answer() -> None:
     draw = np.random.default_rng(14)
-    drawn = [("t", text(at % WORDINGS, at % TOPICS, draw), str(draw.integers(3))) for at in range(90)]
+    drawn = [Case("t", text(at % WORDINGS, at % TOPICS, draw), str(draw.integers(3))) for at in range(90)]
     assert shown(drawn) == MetricsShown({})
 
 
@@ -93,32 +94,35 @@ def test_there_is_no_metric_of_too_few_cases_of_one_answer_or_of_none() -> None:
 def test_a_type_learns_from_another_that_two_things_are_alike() -> None:
     # Who keeps a thing is told of four, who brings it of the first two: the others are kept as those are.
     draw, things = np.random.default_rng(12), {0: "Alder", 1: "Tundra", 2: "Alder", 3: "Tundra"}
-    kept = [("keeping", text(at % WORDINGS, thing, draw), things[thing]) for thing in things for at in range(12)]
+    kept = [Case("keeping", text(at % WORDINGS, thing, draw), things[thing]) for thing in things for at in range(12)]
     brought = [
-        ("bringing", text(at % WORDINGS, thing, draw), f"Carrier {thing}") for thing in (0, 1) for at in range(12)
+        Case("bringing", text(at % WORDINGS, thing, draw), f"Carrier {thing}") for thing in (0, 1) for at in range(12)
     ]
     metric = shown([*kept, *brought]).metrics["bringing"]
-    known = metric.moved(np.array([vector for _, vector, _ in brought]))
+    known = metric.moved(np.array([case.vector for case in brought]))
     known /= np.linalg.norm(known, axis=1)[:, None]
     for thing, like in ((2, "Carrier 0"), (3, "Carrier 1")):
         for wording in range(WORDINGS):
             place = (known @ metric.moved(text(wording, thing, draw))).argmax()
-            assert brought[place][2] == like
+            assert brought[place].answer == like
 
 
 def test_a_type_for_which_the_cosine_is_better_keeps_it() -> None:
     draw = np.random.default_rng(13)
     told = [
-        ("told", text(wording, topic, draw), f"T{topic}") for wording, topic in product(range(WORDINGS), range(TOPICS))
+        Case("told", text(wording, topic, draw), f"T{topic}")
+        for wording, topic in product(range(WORDINGS), range(TOPICS))
     ]
-    worded = [("worded", text(wording, topic, draw), f"W{wording}") for wording, topic in product(range(4), range(2))]
+    worded = [
+        Case("worded", text(wording, topic, draw), f"W{wording}") for wording, topic in product(range(4), range(2))
+    ]
     assert set(shown([*told, *worded]).metrics) == {"told"}
 
 
 def test_a_single_case_of_another_type_is_no_obstacle() -> None:
     draw, places = np.random.default_rng(15), [*product(range(WORDINGS), range(TOPICS))] * 3
-    both = [("both", text(*place, draw), f"P{paired(*place)}") for place in places]
-    assert "both" in shown([("lone", text(0, 0, draw), "alone"), *both]).metrics
+    both = [Case("both", text(*place, draw), f"P{paired(*place)}") for place in places]
+    assert "both" in shown([Case("lone", text(0, 0, draw), "alone"), *both]).metrics
 
 
 def test_a_metric_is_learned_once_and_again_after_a_change_of_either_index() -> None:
@@ -150,7 +154,7 @@ def test_an_answer_that_shares_a_part_is_nearer_than_one_that_shares_none() -> N
     places = sorted({*product(range(WORDINGS), range(TOPICS))} - {*unseen})
     codes = [f"{draw.integers(1000, 9999)}/T{topic}" for _, topic in places]
     vectors = np.array([text(*place, draw) for place in places])
-    metric = shown([("t", *case) for case in zip(vectors, codes, strict=True)]).metrics["t"]
+    metric = shown([Case("t", *case) for case in zip(vectors, codes, strict=True)]).metrics["t"]
     asked = np.array([text(*place, draw) for place in unseen])
 
     def parts(sought: np.ndarray, known: np.ndarray) -> list[str]:
@@ -159,7 +163,39 @@ def test_an_answer_that_shares_a_part_is_nearer_than_one_that_shares_none() -> N
 
     assert parts(metric.moved(asked), metric.moved(vectors)) == [f"T{topic}" for _, topic in unseen]
     assert parts(asked, vectors) != [f"T{topic}" for _, topic in unseen]
-    assert not shown([("t", vector, str(number)) for number, vector in enumerate(vectors)]).metrics
+    assert not shown([Case("t", vector, str(number)) for number, vector in enumerate(vectors)]).metrics
+
+
+def changed(later: int) -> Memory:
+    """Return many cases, and some of another day, when every topic has the answer of the next."""
+    found = cases(100 + later)
+    for place in range(100, 100 + later):
+        team = (int(found[place].answer[-1]) + 1) % TOPICS
+        found[place] = msgspec.structs.replace(found[place], iteration=1, answer=f"team {team}")
+    return memory_of(*found)
+
+
+def test_after_a_change_a_few_cases_find_their_answers_by_what_told_them_apart_before() -> None:
+    assert all(answers(changed(10), step=1))
+    assert sum(answers(memory_of(*cases(110)[100:]))) < 12
+
+
+def test_where_other_things_matter_after_a_change_the_metric_is_that_of_the_cases_since() -> None:
+    draw = np.random.default_rng(16)
+
+    def drawn(count: int, part: int, *, is_old: bool = False) -> list[Case]:
+        """Return cases whose answer is a part of their places: wording, topic, and another topic."""
+        places = draw.integers((WORDINGS, TOPICS, TOPICS), size=(count, 3))
+        vectors = [[*text(*place[:2], draw), *0.3 * np.eye(TOPICS)[place[2]]] for place in places]
+        return [Case("t", unit(*at), f"team {place[part]}", is_old) for at, place in zip(vectors, places, strict=True)]
+
+    late = drawn(30, part=2)
+    metric = shown([*drawn(100, part=1, is_old=True), *late]).metrics["t"]
+    known = metric.moved(np.array([case.vector for case in late]))
+    known /= np.linalg.norm(known, axis=1)[:, None]
+    asked = drawn(60, part=2)
+    found = [late[(known @ metric.moved(case.vector)).argmax()].answer == case.answer for case in asked]
+    assert np.mean(found) > 0.9
 
 
 def slips(share: int) -> Memory:

@@ -46,6 +46,8 @@ KEPT = 3  # newest snapshots to keep, in addition to the first
 _MAGIC = b"MGS3"
 _END = 8 + 32 + len(_MAGIC)
 _MOST = 1 << 20  # bytes of a head
+_ROWS = 4_096  # rows encoded at once
+_encoder = msgspec.msgpack.Encoder(enc_hook=token_of)
 _NAME = re.compile(r"(\d{20})\.([0-9a-f]{8})\.msgpack")
 
 
@@ -120,21 +122,34 @@ def write_snapshot(folder: Path, state: State, *, chain: str, digests: Sequence[
     path = folder / f"{state.seq:020d}.{fold_fingerprint()[:8]}.msgpack"
     # Encoding makes many short-lived objects beside a large state, in which there is no garbage to find.
     with uncollected():
-        views = {view.name: msgspec.msgpack.encode(view.dump(), enc_hook=token_of) for view in state.digested()}
-        write_new(disk, path, *_parts(state.seq, chain, tuple(digests) or state.digests(), views))
+        write_new(disk, path, _parts(state, chain, tuple(digests) or state.digests()))
     # The first is kept: it is the start of the run, which every exam compares its end with.
     for superseded in _files(folder)[1:-KEPT]:
         disk.unlink(superseded)
     return path
 
 
-def _parts(seq: int, chain: str, digests: tuple[Digest, ...], views: dict[str, bytes]) -> Iterator[bytes]:
+def _parts(state: State, chain: str, digests: tuple[Digest, ...]) -> Iterator[bytes]:
     start, dumps = 0, dict[str, _Dump]()
-    for name, data in views.items():
-        dumps[name] = _Dump(start, len(data), hashlib.sha256(data).hexdigest())
-        start += len(data)
-        yield data
-    yield ended(msgspec.msgpack.encode(_Head(seq, chain, fold_fingerprint(), digests, dumps)))
+    for view in state.digested():
+        size, sha256 = 0, hashlib.sha256()
+        for part in _encoded(view.dump()):
+            size += len(part)
+            sha256.update(part)
+            yield part
+        dumps[view.name] = _Dump(start, size, sha256.hexdigest())
+        start += size
+    yield ended(msgspec.msgpack.encode(_Head(state.seq, chain, fold_fingerprint(), digests, dumps)))
+
+
+def _encoded(dumped: Any) -> Iterator[bytes]:
+    """Yield what a view dumped in parts: a memory of a million rows is never there twice."""
+    if not isinstance(dumped, list) or len(dumped) <= _ROWS:
+        yield _encoder.encode(dumped)
+        return
+    yield b"\xdd" + len(dumped).to_bytes(4, "big")  # how an array begins in msgpack
+    for at in range(0, len(dumped), _ROWS):
+        yield b"".join(map(_encoder.encode, dumped[at : at + _ROWS]))
 
 
 def ended(head: bytes) -> bytes:

@@ -48,6 +48,7 @@ from mage_es.projections.slices import Slice
 _DIVERSE_POOL = 16  # candidates per index among which maximal marginal relevance chooses
 _NEAR = 0.75  # share of its type's questions that a type strategy fits less well than those for which it is shown
 _BLOCK = 4_096  # memories compared with a sample at once
+_PARTS = 1_024  # parts of a slice, of each of which only the nearest row may tell how near the best are
 _RELEVANCE = 0.5
 """Weight of relevance against novelty in maximal marginal relevance (Carbonell and Goldstein, 1998)."""
 
@@ -180,20 +181,21 @@ class Candidates:
         others = (self.pool(index, name) for name in self.query.others for index in get_args(Index))
         strategies, cases = list[Hit](), dict[str, Hit]()
         for pools in (own, others):
-            if len(cases) >= most:
+            # Where there is a floor, a question with nothing near gets nothing (rules/floors.py).
+            if len(cases) >= most or (pools is others and self._terms.floor > -1 and not cases):
                 break
             for hit in self._ranked(pools):
-                row = self._memory.row(hit.memory_id)
-                if row.kind != "type_strategy":
-                    cases.setdefault(normal_form(row.question), hit)
-                elif row.task_type == self.query.task_type:
-                    strategies.append(hit)
+                _, kind, task_type = self._memory.sort_of(hit.memory_id)
+                if kind == "type_strategy":
+                    strategies += [hit] if task_type == self.query.task_type else []
+                elif len(cases) < most:
+                    cases.setdefault(normal_form(self._memory.row(hit.memory_id).question), hit)
         kept = [*strategies[:1], *cases.values()][:most]
         by_index = {index: [hit for hit in kept if self._index(hit) == index] for index in get_args(Index)}
         return Bundle(**by_index)
 
     def _index(self, hit: Hit) -> Index:
-        return INDEXES[self._memory.row(hit.memory_id).outcome]
+        return INDEXES[self._memory.sort_of(hit.memory_id)[0]]
 
     def _ranked(self, pools: Iterable[Pool]) -> list[Hit]:
         """Return what pools have, nearest first, and the newest first among those equally near."""
@@ -308,7 +310,8 @@ def _eligible(
     rows, left_out = pool.rows, outvoted(memory) if terms.is_measured else frozenset()
     # The best rows, in steps that grow fourfold: filters leave out few, and sorting a whole slice costs far more.
     own_text = normal_form(query.question) if terms.exclude_self else ""
-    is_looked_at = bool(own_text or in_doubt or terms.is_reasoned or up_to_date != Since())
+    has_changed = up_to_date != Since()
+    is_looked_at = bool(own_text or in_doubt or terms.is_reasoned or has_changed)
     yielded: set[int] = set()
     wanted = count + 8
     while True:
@@ -333,7 +336,7 @@ def _eligible(
                 yield row
                 continue
             case = memory.row(rows.ids[row])
-            if not is_strategy and up_to_date.is_outdated(memory.taught(case), case.answer):
+            if has_changed and not is_strategy and up_to_date.is_outdated(memory.taught(case), case.answer):
                 continue
             if case.origin.by in in_doubt or (terms.is_reasoned and not is_strategy and not shows_how(case)):
                 continue
@@ -433,10 +436,13 @@ def _top(similarity: NDArray[Any], count: int) -> list[int]:
     """Return the `count` best rows (and all ties of the last), by descending similarity, newest first among equals."""
     rows = None
     if count < len(similarity):
+        # Of many rows the greatest of each of _PARTS parts come first: as many as are wanted reach the least of the
+        # best of these, and few others do. To partition all takes longer than to compare them.
+        size = len(similarity) // _PARTS
+        most = similarity[: size * _PARTS].reshape(size, _PARTS).max(axis=0) if size and count < _PARTS else similarity
+        rows = (similarity >= np.partition(most, -count)[-count]).nonzero()[0]
         # All ties of the last, because birth decides between them below.
-        kept = similarity.copy()
-        kept.partition(-count)
-        rows = (similarity >= kept[-count]).nonzero()[0]
+        rows = rows[similarity[rows] >= np.partition(similarity[rows], -count)[-count]]
         similarity = similarity[rows]
     # Rows are by birth: what was learned last about the same words may correct what was learned first.
     order = len(similarity) - 1 - (-similarity[::-1]).argsort(kind="stable")

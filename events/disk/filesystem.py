@@ -5,7 +5,7 @@ import functools
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -242,14 +242,14 @@ def write_all(file: File, data: bytes) -> None:
         written += taken
 
 
-def write_temporary(fs: FileSystem, path: Path, *parts: bytes) -> Path:
+def write_temporary(fs: FileSystem, path: Path, data: bytes | Iterable[bytes]) -> Path:
     temporary = path.with_name(path.name + TEMPORARY)
     # A crash left it; it was never renamed, so it means nothing.
     if fs.exists(temporary):
         fs.unlink(temporary)
     file = fs.create(temporary)
     try:
-        for part in parts:
+        for part in (data,) if isinstance(data, bytes) else data:
             write_all(file, part)
         file.sync()
     finally:
@@ -257,10 +257,11 @@ def write_temporary(fs: FileSystem, path: Path, *parts: bytes) -> Path:
     return temporary
 
 
-def write_new(fs: FileSystem, path: Path, *parts: bytes) -> None:
-    """Replace a file, made of parts, durably and atomically: temporary file, sync, rename, sync of the folder."""
+def write_new(fs: FileSystem, path: Path, data: bytes | Iterable[bytes]) -> None:
+    """Replace a file by data, whole or in parts, durably and atomically: temporary file, sync, rename, sync of the
+    folder."""
     # Synced before the rename: a name must never point at data that a power cut can empty.
-    fs.rename(write_temporary(fs, path, *parts), path)
+    fs.rename(write_temporary(fs, path, data), path)
     fs.sync_folder(path.parent)
 
 

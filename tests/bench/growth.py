@@ -39,10 +39,14 @@ from mage_es.events.vocabulary import Draft, IterationClosed
 from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import COVERED
 from tests.bench.engine_cost import Instant
-from tests.bench.long_run import commits
+from tests.bench.long_run import Cases, commits
 from tests.bench.tables import print_machine, print_table
 
 ROUNDS = 3
+MEMORIES = 140
+"""How many an iteration of 200 questions brings: a tenth of all events."""
+COMMIT = 10_000
+"""How many events are made durable at once: the smaller commits of a run take longer, and the same room."""
 
 
 def main() -> None:
@@ -76,16 +80,22 @@ def written(folder: Path, events: int) -> Run:
         world, models = open_world(config, data_dir=None), Models(Instant(), None)
         session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=Runtime())
         session.do(opening(session))
-        seen, snapshots = log.head.seq, 0
-        for commit in filter(None, commits(dimension=world.embedder.dimension, task_types=world.setting.task_types)):
+        learned = [(each.task_type, each.question) for each in map(world.questions.get, world.splits.evolution) if each]
+        cases = Cases(learned, world.embedder.encode, MEMORIES)
+        made = commits(dimension=world.embedder.dimension, task_types=world.setting.task_types, cases=cases)
+        waiting, snapshots = list[Draft](), 0
+        for commit in filter(None, made):
             closing = commit[-1].event
-            is_last = seen + len(commit) >= events and isinstance(closing, IterationClosed)
-            if is_last or (isinstance(closing, IterationClosed) and not snapshots):
+            is_last = log.head.seq + len(waiting) >= events and isinstance(closing, IterationClosed)
+            is_kept = is_last or (isinstance(closing, IterationClosed) and not snapshots)
+            if not is_kept:
+                waiting += commit
+            if is_kept or len(waiting) >= COMMIT:
+                log.append(waiting)
+                waiting = []
+            if is_kept:
                 snapshots += 1
                 closed(session, log, commit[-1], closing)
-            else:
-                log.append(commit)
-            seen += len(commit)
             if is_last:
                 return run
     raise AssertionError("a made-up run has no end")
@@ -152,11 +162,11 @@ def forked(run: Run) -> None:
 def asked(run: Run) -> float:
     """Return the median CPU seconds of a bundle of memories, for a question whose type is known."""
     frozen = mage_es.open_run(run)
-    questions, kind = frozen.world.questions, frozen.world.setting.task_types[0]
+    frozen.warm()
     took = []
-    for name in frozen.world.setting.held_out[:100]:
+    for question in map(frozen.world.questions.__getitem__, frozen.world.setting.held_out[:100]):
         began = time.process_time()
-        frozen.bundle(questions[name].question, kind)
+        frozen.bundle(question.question, question.task_type)
         took.append(time.process_time() - began)
     return statistics.median(took)
 

@@ -8,12 +8,13 @@ and numbers. Every event follows from those before it, so each prefix folds; equ
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from mage_es.engine.seams.embedder import Vectors
 from mage_es.events.vocabulary import (
     MICRO,
     ActionTaken,
@@ -27,6 +28,7 @@ from mage_es.events.vocabulary import (
     IterationPlanned,
     MasteryUpdated,
     MemoryAppended,
+    MemorySuperseded,
     ModelCalled,
     Origin,
     Outcome,
@@ -51,16 +53,33 @@ TASK_TYPES = [f"wordmath_{number:02d}" for number in range(10)]
 SKILLS = [f"{name}-{steps}" for name in ("add-subtract", "add-compare", "multiply-divide") for steps in range(2, 8)]
 SEARCH = ("balanced", "success_only", "failure_only", "diverse", "none")
 ROUTING = ("cot", "direct", "skill")
+OTHERS = 0.2
+"""How many words of a case's question are others."""
+
+
+class Cases(NamedTuple):
+    """What memories are made of: questions, each a task type and a text, of which a fifth of the words are others each
+    time; what embeds a text; and how many memories an iteration brings. So vectors lie as those of a run do."""
+
+    questions: Sequence[tuple[str, str]]
+    embed: Callable[[Sequence[str]], Vectors]
+    number: int
 
 
 def commits(
-    *, seed: int = 0, with_digests: bool = False, dimension: int = DIMENSION, task_types: Sequence[str] = TASK_TYPES
+    *,
+    seed: int = 0,
+    with_digests: bool = False,
+    dimension: int = DIMENSION,
+    task_types: Sequence[str] = TASK_TYPES,
+    cases: Cases | None = None,
 ) -> Iterator[list[Draft]]:
     """Yield what a run hands to its log, commit by commit, without end.
 
-    `with_digests` records the true digests whenever an iteration closes, which costs a fold of everything.
+    `with_digests` records the true digests whenever an iteration closes, which costs a fold of everything. Without
+    `cases` memories have random words and vectors.
     """
-    run = _Run(Random(seed), State() if with_digests else None, dimension, task_types)
+    run = _Run(Random(seed), State() if with_digests else None, dimension, task_types, cases)
     yield run.opening()
     k = 0
     while True:
@@ -79,14 +98,17 @@ def drafts(count: int, *, seed: int = 0) -> list[Draft]:
 
 
 class _Run:
-    def __init__(self, random: Random, state: State | None, dimension: int, task_types: Sequence[str]) -> None:
-        self._random, self._state, self._dimension = random, state, dimension
+    def __init__(
+        self, random: Random, state: State | None, dimension: int, task_types: Sequence[str], cases: Cases | None
+    ) -> None:
+        self._random, self._state, self._dimension, self._cases = random, state, dimension, cases
         self._task_types = task_types
         self._numbers = np.random.default_rng(random.randrange(1 << 32))
         self._words = ["".join(random.choices("aeioulnrstdmpk", k=random.randrange(2, 10))) for _ in range(3000)]
         self._posteriors: dict[tuple[str, str, str], tuple[int, int, int]] = {}
         self._mastery = dict.fromkeys(SKILLS, 0.0)
         self._memories = ["0" * 32]
+        self._strategies: dict[str, str] = {}
         self._made = 0
 
     def opening(self) -> list[Draft]:
@@ -170,7 +192,8 @@ class _Run:
                     iteration=k, skill=skill, before=before, after=after, evidence=after, successes=7, failures=4
                 )
             )
-        return events + [self._memory(k, "update", "success_memory", "", i) for i in range(50)]
+        number = self._cases.number * 3 // 5 if self._cases else 50
+        return events + [self._memory(k, "update", "success_memory", "", i) for i in range(number)]
 
     def _evolve(self, k: int) -> list[Event]:
         new = tuple(self._task_types) if k == 0 else ()
@@ -182,24 +205,40 @@ class _Run:
                     iteration=k, action="failure_memory", task_type=target.task_type, outcome="authored", authored=4
                 )
             )
-        events += [self._memory(k, "evolve", "failure_memory", "specific", i) for i in range(12)]
-        return events + [self._memory(k, "evolve", "failure_memory", "type_strategy", 12 + i) for i in range(2)]
+        number = self._cases.number * 2 // 5 if self._cases else 12
+        events += [self._memory(k, "evolve", "failure_memory", "specific", i) for i in range(number)]
+        strategies = [self._memory(k, "evolve", "failure_memory", "type_strategy", number + i) for i in range(2)]
+        return [*events, *strategies, *filter(None, map(self._superseded, strategies))]
+
+    def _superseded(self, memory: MemoryAppended) -> MemorySuperseded | None:
+        before = self._strategies.get(memory.task_type)
+        self._strategies[memory.task_type] = memory.memory_id
+        return MemorySuperseded(memory_id=before, by=memory.memory_id) if before else None
 
     def _memory(self, k: int, phase: Phase, outcome: Outcome, kind: str, ordinal: int) -> MemoryAppended:
         self._made += 1
         memory_id = hashlib.sha256(str(self._made).encode()).hexdigest()[:32]
-        numbers = np.rint(self._numbers.standard_normal(self._dimension)).astype(np.float32)
+        task_type, question, embedding = self._case()
         memory = MemoryAppended(
             memory_id=memory_id, outcome=outcome, kind=kind,
-            task_type=self._one(self._task_types), skill=self._one(SKILLS),
-            question_id=f"wordmath-evolution-{k * QUESTIONS + ordinal}", question=self._text(60),
+            task_type=task_type, skill=self._one(SKILLS),
+            question_id=f"wordmath-evolution-{k * QUESTIONS + ordinal}", question=question,
             recognise=self._text(15) if kind == "type_strategy" else "", reasoning=self._reasoning("7"), answer="7",
             wrong_answer="" if outcome == "success_memory" else "9", steps=(),
             origin=Origin(facts=(self._hash()[:32],)),
-            iteration=k, phase=phase, ordinal=ordinal, embedding=(numbers / np.linalg.norm(numbers)).tobytes(),
+            iteration=k, phase=phase, ordinal=ordinal, embedding=embedding,
         )  # fmt: skip
         self._memories = [*self._memories[-50:], memory_id]
         return memory
+
+    def _case(self) -> tuple[str, str, bytes]:
+        if not self._cases:
+            numbers = np.rint(self._numbers.standard_normal(self._dimension)).astype(np.float32)
+            return self._one(self._task_types), self._text(60), (numbers / np.linalg.norm(numbers)).tobytes()
+        task_type, text = self._cases.questions[int(self._random.random() * len(self._cases.questions))]
+        words = [self._one(self._words) if self._random.random() < OTHERS else word for word in text.split()]
+        [vector] = self._cases.embed([" ".join(words)])
+        return task_type, " ".join(words), vector.tobytes()
 
     def _reward(self, bandit: Literal["search", "routing"], key: str, arm: str, question_id: str) -> BanditUpdated:
         alpha, beta, pulls = self._posteriors.get((bandit, key, arm), (MICRO, MICRO, 0))

@@ -90,6 +90,20 @@ def test_of_equally_near_memories_the_newest_comes_first() -> None:
     assert [hit.memory_id for hit in retrieve("success_only", query(ASKED), memory, TERMS).success] == ["v", "w", "x"]
 
 
+@pytest.mark.parametrize("size", [1023, 2600])
+def test_of_many_memories_the_nearest_are_found_as_by_sorting_all(size: int) -> None:
+    draw = np.random.default_rng(size)
+    angles = draw.integers(0, 200, size)  # so that many are equally near
+    memory = memory_of(
+        *(remembered(f"{i:04d}", unit(np.cos(a), np.sin(a)), ordinal=i) for i, a in enumerate(angles.tolist()))
+    )
+    rows = memory.slice("success", "t")
+    cosines = rows.vectors @ ASKED
+    nearest = sorted(range(size), key=lambda row: (-cosines[row], -row))[:40]
+    bundle = retrieve("success_only", query(ASKED), memory, TERMS._replace(bundle=40))
+    assert [hit.memory_id for hit in bundle.success] == [rows.ids[row] for row in nearest]
+
+
 def test_memories_of_another_task_type_are_not_seen() -> None:
     memory = memory_of(remembered("other", NEAR, ordinal=0, task_type="u"))
     assert retrieve("balanced", query(ASKED), memory, TERMS).success == []
@@ -366,7 +380,9 @@ def test_what_a_types_own_cases_leave_open_is_filled_with_the_nearest_of_all_oth
     )
     assert nearest(memory) == ["own"]
     assert nearest(memory, others=("u", "v")) == ["far", "near", "own"], "a strategy is of its type"
-    assert nearest(memory, TERMS._replace(floor=0.9), others=("u", "v")) == ["near"]
+    assert nearest(memory, TERMS._replace(floor=0.9), others=("u", "v")) == [], "with nothing near in its own type"
+    memory.apply(remembered("close", NEAR, ordinal=6))
+    assert nearest(memory, TERMS._replace(floor=0.9), others=("u", "v")) == ["close", "near"]
     enough = memory_of(*(remembered(f"own{i}", OPPOSITE, ordinal=i) for i in range(3)))
     enough.apply(remembered("near", NEAR, ordinal=9, task_type="v"))
     assert nearest(enough, others=("v",)) == ["own0", "own1", "own2"]

@@ -146,6 +146,7 @@ def test_nothing_that_fell_so_gives_no_number() -> None:
     assert estimated([toss(0.5, taken=False)] * 100) == (100, 0, 0.0, *[None] * 6)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_in_made_up_runs() -> None:
     """Nine seeds of the hundred of the bench, and all their arms."""
     found = [each for seed in range(1, 10) for each in simulated(seed, 200, 5) if each.estimate.share is not None]

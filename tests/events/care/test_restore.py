@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from mage_es.events.care import back_up, restore, verify_log
-from mage_es.events.disk import FolderObjects
+from mage_es.events.disk import FolderObjects, LocalFileSystem
 from mage_es.events.errors import LogDamaged
 from mage_es.events.log import Log, LogReader
 from tests.events.samples import abandon, bits, clock, judged, remembered
-from tests.events.unsynced import Unsynced
 
-FS = Unsynced()
+FS = LocalFileSystem()
 NAMES = 10
 """Objects in the backup below."""
 

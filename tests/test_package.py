@@ -63,6 +63,11 @@ def test_importing_it_loads_no_data_library() -> None:
     assert not HEAVY & set(done.stdout.split()), done.stderr
 
 
+def test_a_command_loads_no_library_of_tables_before_there_is_a_table_to_make() -> None:
+    done = python("-c", "import sys, mage_es.engine.verbs.evolve, mage_es.engine.verbs.exam; print(*sys.modules)")
+    assert done.stdout and "polars" not in done.stdout.split(), done.stderr
+
+
 def test_the_package_runs_as_the_command_does() -> None:
     done = python("-m", "mage_es", "--version")
     assert (done.returncode, done.stdout) == (0, f"mage-es {mage_es.__version__}\n")

@@ -24,7 +24,7 @@ from mage_es.engine.config import Config, parse
 from mage_es.engine.histories.upgrade_report import UpgradeReport, calls_of, upgrade_report
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.budget import UNLIMITED, Limits, limits_of
-from mage_es.engine.run.directory import Run, as_run, list_runs
+from mage_es.engine.run.directory import Beginning, Run, as_run, list_runs
 from mage_es.engine.run.exams import exam_records, is_own, learner_of, ledger_of
 from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.engine.run.pricing import Prices

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import get_args
-
-import polars as pl
 
 from mage_es.engine.agents.navigator import briefs_of
 from mage_es.engine.commands import shared
@@ -17,7 +15,6 @@ from mage_es.engine.rules.coverage import effective_bound, selections
 from mage_es.engine.run.cutoffs import cutoffs
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import exam_records
-from mage_es.engine.run.frames import frames
 from mage_es.engine.run.inheriting import first_iteration, inheritance, last_inherited
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import measure_of
@@ -284,9 +281,16 @@ def exam_rows(reader: LogReader) -> tuple[ExamRow, ...]:
 
 
 def episode_rows(reader: LogReader) -> tuple[EpisodeRow, ...]:
-    played = frames(reader, {EpisodeClosed: ("purpose", "steps", "score_micro", "unparsed")})[EpisodeClosed]
-    sums = played.group_by("purpose").agg(pl.len(), pl.col("steps", "score_micro", "unparsed").sum()).sort("purpose")
+    played = defaultdict[str, list[EpisodeClosed]](list)
+    for episode in reader.of(EpisodeClosed):
+        played[episode.purpose].append(episode)
     return tuple(
-        EpisodeRow(purpose=purpose, episodes=count, steps=steps, mean_score=score / MICRO / count, unparsed=unparsed)
-        for purpose, count, steps, score, unparsed in sums.iter_rows()
+        EpisodeRow(
+            purpose=purpose,
+            episodes=len(found),
+            steps=sum(episode.steps for episode in found),
+            mean_score=sum(episode.score_micro for episode in found) / MICRO / len(found),
+            unparsed=sum(episode.unparsed for episode in found),
+        )
+        for purpose, found in sorted(played.items())
     )

@@ -88,7 +88,7 @@ def test_another_model_behind_the_same_name_is_refused_wherever_a_vector_is_need
 
 def test_an_episode_is_shown_with_the_vectors_of_the_very_model_or_not_at_all(mage: Command, tmp_path: Path) -> None:
     with provider() as server:
-        begin(mage, server, benchmark="workshop")
+        begin(mage, server, "--pool", "2", "--held-out", "2", "--anchors", "0", "--guard", "off", benchmark="workshop")
         words = ("show", first_question(tmp_path), "r")
         assert mage(*words).code == 0
         server.embed = lambda texts: [[float(len(text)), *(1.0 for _ in range(127))] for text in texts]

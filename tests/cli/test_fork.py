@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Command
 
 
+@pytest.mark.slow
 def test_a_run_is_begun_from_a_moment_of_another_and_resume_goes_on(mage: Command, runs_dir: Path) -> None:
     ended = mage("fork", "first", "--at", "iter-0", "--guard", "off", "--iterations", "1", "--run-id", "branch")
     assert ended.code == 0, ended.err
@@ -21,6 +24,7 @@ def test_a_run_is_begun_from_a_moment_of_another_and_resume_goes_on(mage: Comman
     assert "first" in shown and "guard" in shown
 
 
+@pytest.mark.slow
 def test_what_it_cannot_begin_from_is_named(mage: Command, runs_dir: Path) -> None:
     for words, why in (
         (("first", "--at", "iter-0/evaluate"), "continues from a closed iteration"),

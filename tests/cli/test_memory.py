@@ -44,6 +44,7 @@ def test_a_long_list_ends_with_how_many_more_there_are(mage: Command, runs_dir: 
     assert "more: --top" not in mage("memory", "list").out
 
 
+@pytest.mark.slow
 def test_a_memory_is_taken_out_of_use_shown_and_brought_back(mage: Command, runs_dir: Path) -> None:
     name = listed(mage)[0]["memory_id"]
     outcome = mage("memory", "quarantine", name[:12], "--reason", "it misleads", "--by", "alice")
@@ -158,6 +159,7 @@ def test_what_is_not_active_says_so_where_each_memory_has_one_line(
     assert line.split()[1] == "quarantined"
 
 
+@pytest.mark.slow
 def test_a_decision_names_its_run_and_the_copy_that_is_served(mage: Command, runs_dir: Path, planted: str) -> None:
     name = listed(mage, "first")[0]["memory_id"]
     done = mage("memory", "quarantine", name, "first", "--reason", "it misleads")
@@ -184,6 +186,7 @@ def planted(runs_dir: Path, mage: Command) -> str:
     return told.memory_id
 
 
+@pytest.mark.slow
 def test_a_review_shows_what_is_hidden_and_cannot_be_faked_by_what_it_shows(mage: Command, planted: str) -> None:
     shown = mage("memory", "review", "first-served")
     assert shown.code == 0 and planted[:12] in shown.out and "the key mallory" in shown.out

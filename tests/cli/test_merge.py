@@ -11,6 +11,7 @@ import pytest
 from tests.cli.conftest import Command
 
 
+@pytest.mark.slow
 def test_two_runs_become_one_and_what_was_taken_is_printed(mage: Command, runs_dir: Path) -> None:
     shutil.copytree(runs_dir / "first", runs_dir / "second")
     ended = mage("merge", "first", "second@iter-1", "--name", "both")

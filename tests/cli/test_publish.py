@@ -57,6 +57,7 @@ def test_a_served_run_is_published_and_its_gain_told(mage: Command, served: Live
     assert verdict.code == 0, verdict.out
 
 
+@pytest.mark.slow
 def test_what_was_not_served_and_what_was_not_measured_is_refused(mage: Command, served: LiveRun) -> None:
     for command in ("publish", "gain"):
         outcome = mage(command, "first")

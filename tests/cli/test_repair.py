@@ -25,6 +25,7 @@ def damage(runs_dir: Path) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_a_repair_shows_the_loss_first_and_changes_nothing(mage: Command, runs_dir: Path) -> None:
     damage(runs_dir)
     before = {file: file.read_bytes() for file in (runs_dir / "first").rglob("*") if file.is_file()}
@@ -130,7 +131,7 @@ def test_a_segment_that_is_damaged_while_it_is_sealed_is_mended_without_a_loss(
     [segment] = stop_sealing(runs_dir / "first" / "log")
     assert mage("verify", "first").code == 0
     data, sound = segment.read_bytes(), shutil.copytree(runs_dir, tmp_path / "sound")
-    harms = {"flip": bytes([data[0] ^ 1]) + data[1:], "cut": data[:-1], "empty": b"", "missing": None}
+    harms = {"flip": bytes([data[0] ^ 1]) + data[1:], "missing": None}
     for name, harmed in harms.items():
         shutil.rmtree(runs_dir)
         shutil.copytree(sound, runs_dir)

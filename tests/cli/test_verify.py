@@ -17,6 +17,7 @@ from tests.engine.forgery import after, forged
 Command = Callable[..., Any]
 
 
+@pytest.mark.slow
 def test_a_sound_run_passes_every_check(mage: Command, runs_dir: Path) -> None:
     mage("exam", "--questions", "3")
     outcome = mage("verify")

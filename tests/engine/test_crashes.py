@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from typing import Any
 from unittest.mock import patch
 
@@ -16,15 +14,14 @@ from tests.engine.crashes import explore
 
 pytestmark = pytest.mark.slow
 
-HISTORIES = 16
+HISTORIES = 10
 """The long form: python -m tests.engine.crashes --histories 2000 --processes 2."""
 
 
 def test_a_run_crashed_and_resumed_on_a_forgetful_disk_ends_as_if_nothing_had_happened() -> None:
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        found = list(pool.map(explore, [range(HISTORIES // 2), range(HISTORIES // 2, HISTORIES)]))
-    assert [violation for _, violations in found for violation in violations] == []
-    assert sum(lives for lives, _ in found) > 2 * HISTORIES
+    lives, violations = explore(range(HISTORIES))
+    assert violations == []
+    assert lives > 2 * HISTORIES
 
 
 def forgetting_calls(self: Progress, iteration: int, key: Any) -> None:
@@ -50,5 +47,4 @@ def test_a_resumption_that_overlooks_what_is_recorded_is_found_out(name: str, br
     _, violations = explore([2])
     assert violations == []
     with patch(name, broken):
-        _, violations = explore([2, 3, 5])
-    assert violations
+        assert any(explore([seed])[1] for seed in (2, 3, 5))

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from tests.events.explore import blocks, explore
+from tests.events.explore import explore
 from tests.events.kills import kill_again_and_again
 from tests.events.mutants import HARMLESS, MUTANTS
 
 pytestmark = pytest.mark.slow
 
-HISTORIES = 800
+HISTORIES = 300
 """The long form: python -m tests.events.explore."""
 
 CATCHING = {
@@ -38,9 +34,7 @@ CATCHING = {
 
 
 def test_nothing_acknowledged_or_shown_is_lost_in_crashes_and_on_failing_disks() -> None:
-    with ProcessPoolExecutor(min(2, os.cpu_count() or 1), mp_context=get_context("spawn")) as pool:
-        violations = [found for some in pool.map(partial(explore, ""), blocks(HISTORIES)) for found in some]
-    assert violations == []
+    assert explore("", range(HISTORIES)) == []
 
 
 @pytest.mark.parametrize("name", MUTANTS)
@@ -50,7 +44,7 @@ def test_the_log_without_one_of_its_safety_steps_is_found_out(name: str) -> None
 
 @pytest.mark.parametrize("name", HARMLESS)
 def test_a_step_that_another_one_backs_may_fail_alone(name: str) -> None:
-    assert explore(name, range(40)) == []
+    assert explore(name, range(20)) == []
 
 
 def test_a_process_that_is_killed_again_and_again_loses_nothing_it_acknowledged(tmp_path: Path) -> None:

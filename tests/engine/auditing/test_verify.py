@@ -48,6 +48,7 @@ def examined(small_run: Run, tmp_path: Path) -> Run:
     return run
 
 
+@pytest.mark.slow
 def test_a_sound_run_passes_every_check(examined: Run) -> None:
     report = verify(examined)
     assert report.ok

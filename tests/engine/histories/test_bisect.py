@@ -92,7 +92,7 @@ def shown(evolved: Run, tmp_path_factory: pytest.TempPathFactory) -> dict[str, l
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_one_planted_flip_of_a_recorded_history_is_found_exactly_within_the_bound(
     evolved: Run,

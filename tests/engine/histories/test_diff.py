@@ -26,6 +26,7 @@ def run(small_run: Run, tmp_path: Path) -> Run:
     return Run(small_run.id, shutil.copytree(small_run.path, tmp_path / small_run.id))
 
 
+@pytest.mark.slow
 def test_a_moment_does_not_differ_from_itself(small_run: Run) -> None:
     report = diff(small_run, small_run, at=("iter-0", "iter-0"))
     assert not (*report.settings, *report.learned, *report.names, *report.edges, *report.arms)

@@ -78,6 +78,7 @@ def test_what_is_asked_again_is_recorded_apart_and_paid_for_once(run: Run) -> No
     assert [(each.pairs, each.won, each.lost) for each in event.without] == [(p.pairs, p.won, p.lost) for p in paired]
 
 
+@pytest.mark.slow
 def test_questions_are_asked_again_while_another_process_writes_the_run(run: Run) -> None:
     with Log.open(run.log_path, clock=clock):
         first = effect(run, top=5, reask=True)
@@ -95,6 +96,7 @@ def test_nothing_is_paid_for_while_another_process_asks_again(run: Run) -> None:
     assert not learner.asked
 
 
+@pytest.mark.slow
 def test_verify_names_a_damaged_file_of_what_was_asked_again(run: Run) -> None:
     effect(run, top=2, reask=True)
     [file] = (run.reasked.log_path / "seg").iterdir()
@@ -112,6 +114,7 @@ def test_nothing_is_paid_for_twice_where_the_answers_that_the_run_names_are_miss
     assert not learner.asked and not run.reasked.log_path.exists()
 
 
+@pytest.mark.slow
 def test_what_a_renamed_run_asks_again_is_its_own(run: Run) -> None:
     renamed = Run("renamed", run.path.rename(run.path.parent / "renamed"))
     effect(renamed, top=1, reask=True)
@@ -143,6 +146,7 @@ def test_a_reply_that_the_run_has_for_the_same_request_is_not_asked_for(run: Run
     assert had.isdisjoint(asked) and len(asked) == len(set(asked))
 
 
+@pytest.mark.slow
 def test_a_budget_stops_it_and_the_same_call_goes_on(run: Run) -> None:
     other = Run(run.id, Path(shutil.copytree(run.path, run.path.parent.parent / "other" / run.id)))
     whole = effect(other, reask=True)
@@ -159,6 +163,7 @@ def test_a_budget_stops_it_and_the_same_call_goes_on(run: Run) -> None:
     assert rest.rows == whole.rows and 3 + rest.made == whole.made
 
 
+@pytest.mark.slow
 def test_what_was_paid_for_is_named_at_once_even_if_a_second_signal_cuts_its_count_short(run: Run) -> None:
     reader = LogReader(run.log_path)
     world, state = reopen_world(reader, data_dir=None, frozen=True), state_of(run, reader)

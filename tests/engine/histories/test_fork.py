@@ -49,6 +49,7 @@ def test_before_any_call_it_has_what_the_other_had_learned(parent: Run, at: str)
     assert learned(fold(reader, until=last_inherited(reader)).digests()) == learned(then)
 
 
+@pytest.mark.slow
 def test_it_goes_on_as_evolve_from_would_and_needs_the_other_no_longer(parent: Run, tmp_path: Path) -> None:
     config = msgspec.structs.replace(SMALL, iterations=1)
     evolve(config, from_run=parent, at="iter-0", runs_dir=tmp_path, run_id="evolved")
@@ -60,6 +61,7 @@ def test_it_goes_on_as_evolve_from_would_and_needs_the_other_no_longer(parent: R
     assert verify(branch).ok, verify(branch)
 
 
+@pytest.mark.slow
 def test_a_fork_of_a_fork_is_verified_when_both_others_are_gone(parent: Run) -> None:
     branch = made(parent, "iter-0", "branch")
     resume(branch)
@@ -73,6 +75,7 @@ def test_a_fork_of_a_fork_is_verified_when_both_others_are_gone(parent: Run) -> 
     assert learned(fold(reader).digests()) == last[max(last)]
 
 
+@pytest.mark.slow
 def test_a_byte_that_changed_in_what_it_shares_is_found(parent: Run) -> None:
     branch = made(parent, "latest", "branch")
     segment = next(path for path in (branch.past.log_path / "seg").iterdir() if ".vec" not in path.name)
@@ -85,6 +88,7 @@ def test_a_byte_that_changed_in_what_it_shares_is_found(parent: Run) -> None:
     assert verify(parent).ok
 
 
+@pytest.mark.slow
 def test_settings_and_a_moment_within_an_iteration(parent: Run) -> None:
     report = fork(parent, at="iter-0", config=msgspec.structs.replace(SMALL, guard="off"), run_id="branch")
     started = next(LogReader(Path(report.path) / "log").of(RunStarted))

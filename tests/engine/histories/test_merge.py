@@ -101,6 +101,7 @@ def state(run: Run) -> State:
     return state_of(run, LogReader(run.log_path))
 
 
+@pytest.mark.slow
 def test_it_has_the_memories_of_both_and_says_how_many(halves: tuple[Run, Run], tmp_path: Path) -> None:
     report = merge(*halves, runs_dir=tmp_path)
     assert report.run_id == "one+two" and ids(made(report)) == ids(halves[0]) | ids(halves[1])
@@ -236,6 +237,7 @@ def guarded_of(*runs: Run) -> list[Guarded]:
     return [Guarded(LogReader(run.log_path).of(SplitCommitted)) for run in runs]
 
 
+@pytest.mark.slow
 def test_nothing_that_either_keeps_back_comes_along(overlapping: tuple[Run, Run], tmp_path: Path) -> None:
     report = merge(*overlapping, runs_dir=tmp_path)
     run, guards = made(report), guarded_of(*overlapping)

@@ -76,6 +76,7 @@ def test_what_a_judge_says_is_counted_beside_the_verdicts_and_changes_none(run: 
     assert state_of(run, LogReader(run.log_path)).digests() == before and answered(run) == own
 
 
+@pytest.mark.slow
 def test_what_a_judge_said_is_on_record_and_free_from_then_on(run: Run) -> None:
     first = rejudge(run, judge=Odd())
     [event] = LogReader(run.log_path).of(QuestionsReasked)
@@ -90,6 +91,7 @@ def test_what_a_judge_said_is_on_record_and_free_from_then_on(run: Run) -> None:
     assert f"rejudge, {first.made} calls" in marks
 
 
+@pytest.mark.slow
 def test_a_budget_stops_it_and_the_same_call_goes_on(run: Run) -> None:
     with pytest.raises(BudgetReached, match=f"counting all that was ever asked again of {run.id}"):
         rejudge(run, judge=Odd(), runtime=mage_es.Runtime(limits=mage_es.Limits(max_calls=3)))
@@ -109,6 +111,7 @@ def test_a_stop_keeps_what_was_said_by_then(run: Run) -> None:
     assert (event.verb, event.calls) == ("rejudge", 3)
 
 
+@pytest.mark.slow
 def test_an_exam_is_judged_by_its_number_and_the_newest_by_default(run: Run) -> None:
     first, second = examine(run, questions=4), examine(run, at="start", questions=5)
     report = rejudge(run, judge=Odd())
@@ -121,6 +124,7 @@ def test_an_exam_is_judged_by_its_number_and_the_newest_by_default(run: Run) -> 
         rejudge(run, judge=Odd(), exam=4)
 
 
+@pytest.mark.slow
 def test_an_opinion_that_cannot_be_read_is_no_word_for_an_answer(run: Run) -> None:
     class Mute(Odd):
         name = "test/mute"

@@ -103,6 +103,7 @@ def test_another_guard_decides_what_it_does_in_a_run_that_has_it(
     assert asked(run, same) == asked(other, same)
 
 
+@pytest.mark.slow
 def test_a_stricter_guard_ends_the_record_at_its_first_rollback(wide: Run) -> None:
     found = what_if(wide, guard="paper", guard_drop=0.0, catastrophic_drop=0.0).guard
     assert found is not None
@@ -113,6 +114,7 @@ def test_a_stricter_guard_ends_the_record_at_its_first_rollback(wide: Run) -> No
     assert all(each.restored == each.restores for each in found.verdicts if each.iteration != found.differs)
 
 
+@pytest.mark.slow
 def test_another_gate_serves_what_it_serves_in_a_run_that_has_it(run: Run, gated: Run) -> None:
     found = what_if(run, gate="paired").gate
     assert found is not None and [each.iteration for each in found.snapshots] == [0] and "the last" in found.ends

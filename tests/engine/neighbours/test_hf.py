@@ -125,6 +125,7 @@ def test_every_row_has_the_columns_of_the_card_and_their_types(exported: tuple[H
     assert files == {*exported[0].rows}
 
 
+@pytest.mark.slow
 def test_a_trace_is_a_session_that_says_what_show_says(course_run: Run, tmp_path: Path) -> None:
     export_hf(course_run, tmp_path / "out")
     reader = LogReader(course_run.log_path)

@@ -31,6 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("followed")
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_and_its_exam_send_what_an_export_holds(folder: Path) -> None:
     with receiving() as received:
         judged = list[int]()

@@ -111,6 +111,7 @@ def test_metrics_are_histograms_of_the_calls_over_the_time_of_the_run(
     assert sent == sum(said(span)["gen_ai.usage.input_tokens"] for span in chats)
 
 
+@pytest.mark.slow
 def test_without_texts_none_is_exported_and_with_texts_prompts_replies_and_memories_are(
     run: Run, exported: tuple[OtlpReport, Received], tmp_path: Path
 ) -> None:

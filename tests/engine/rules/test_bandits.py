@@ -67,7 +67,7 @@ def test_the_probabilities_of_all_arms_sum_to_one(key: dict[str, Posterior], exp
     logged: dict[str, float] = {}
     shares = probabilities_of_best(tuple((p.alpha, p.beta) for p in key.values()))
     assert sum(shares) == approx(1.0)
-    for i in range(200):
+    for i in range(50):
         choice = choose(key, planned={}, warmup=warmup, exploration=exploration, draw=stream(1, "search", i, "q"))
         assert 0 < choice.probability <= 1 + 1e-12
         assert logged.setdefault(choice.arm, choice.probability) == choice.probability

@@ -59,6 +59,7 @@ def decisions(run: Run) -> list[BenefitDecided]:
     return [event for event in LogReader(run.log_path).of(BenefitDecided) if event.iteration == int(run.id[-1])]
 
 
+@pytest.mark.slow
 def test_on_the_evening_of_the_change_cases_of_the_old_rule_are_out_of_date_and_the_new_ones_are_served(
     days: list[Run],
 ) -> None:
@@ -71,6 +72,7 @@ def test_on_the_evening_of_the_change_cases_of_the_old_rule_are_out_of_date_and_
     assert shown and all(frozen.state.memory.taught(frozen.state.memory.row(name)) == 2 for name in shown)
 
 
+@pytest.mark.slow
 def test_what_counts_after_a_change_is_checked_from_the_log(days: list[Run], tmp_path: Path) -> None:
     assert not decisions(days[2]), "all answers of this day were given on cases that are out of date by now"
     [found] = decisions(days[3])

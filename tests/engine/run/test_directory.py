@@ -107,6 +107,7 @@ def test_a_folder_that_a_failed_start_left_is_taken_up_and_one_with_other_files_
 FILES = ("FORMAT", "HEAD", "LOCK", "wal", "seg")
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(lost=st.sets(st.sampled_from([f"{log}/{name}" for log in ("log", "exams/0001-latest/log") for name in FILES])))
 def test_what_holds_events_or_an_exam_is_listed_and_never_begun_again(lost: set[str]) -> None:

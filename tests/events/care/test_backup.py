@@ -10,7 +10,7 @@ import pytest
 
 from mage_es.events import wal
 from mage_es.events.care import CompleteBackup, Stored, back_up, complete, restore
-from mage_es.events.disk import FolderObjects, Layout, Objects, S3Objects, write_new
+from mage_es.events.disk import FolderObjects, Layout, LocalFileSystem, Objects, S3Objects, write_new
 from mage_es.events.disk.documents import HeadNote, pack
 from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflict, WriterPoisoned
 from mage_es.events.log import Log, LogReader
@@ -18,9 +18,8 @@ from mage_es.events.vocabulary import MAGE_ES, Draft
 from mage_es.events.wal.bodies import body_of
 from tests.events.bucket import bucket
 from tests.events.samples import abandon, bits, clock, judged, remembered
-from tests.events.unsynced import Unsynced
 
-FS = Unsynced()
+FS = LocalFileSystem()
 
 
 @pytest.fixture(scope="module")
@@ -238,7 +237,7 @@ def test_segments_that_are_damaged_in_a_place_are_stored_anew_and_nothing_else(
             assert objects.read(name) == data
 
 
-class Unsealing(Unsynced):
+class Unsealing(LocalFileSystem):
     """A disk that takes no segment, as if the machine stopped while one is written."""
 
     def rename(self, source: Path, target: Path) -> None:

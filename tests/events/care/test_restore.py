@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from mage_es.events.care import CompleteBackup, back_up, complete, item_of, restore, verify_log
-from mage_es.events.disk import FolderObjects, Head
+from mage_es.events.disk import FolderObjects, Head, LocalFileSystem
 from mage_es.events.errors import LogDamaged, PrerequisiteError
 from mage_es.events.log import Log, LogReader
 from tests.events.samples import abandon, bits, clock, judged, remembered
-from tests.events.unsynced import Unsynced
 
-FS = Unsynced()
+FS = LocalFileSystem()
 NAMES = 13
 """Objects in the backup below."""
 

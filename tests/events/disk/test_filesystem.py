@@ -88,13 +88,20 @@ def test_a_start_of_the_machine_is_named_by_sysctl_where_there_is_no_file_for_it
     assert boot_of_machine(tmp_path / "id") == "b1"
 
 
-@pytest.mark.parametrize("full", [None, fcntl.F_GETFD, 99_999], ids=["none", "known", "unknown to the disk"])
+@pytest.mark.parametrize(
+    ("full", "is_left"),
+    [(None, True), (fcntl.F_GETFD, False), (99_999, True)],
+    ids=["none", "known", "unknown to the disk"],
+)
 def test_a_file_is_synced_with_and_without_the_full_sync_of_macos(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: int | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: int | None, is_left: bool
 ) -> None:
+    synced = list[int]()
     monkeypatch.delattr(os, "fdatasync", raising=False)
+    monkeypatch.setattr(os, "fsync", synced.append)
     with (tmp_path / "file").open("wb") as file:
         sync_fully(file.fileno(), full)
+        assert synced == [file.fileno()] * is_left
 
 
 def test_a_full_sync_that_fails_is_an_error() -> None:

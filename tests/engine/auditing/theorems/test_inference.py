@@ -120,6 +120,7 @@ def test_a_better_answer_written_into_an_exam_is_found(examined: Run, tmp_path: 
     assert not told.ok and "was replaced, cut or added to" in told.detail
 
 
+@pytest.mark.slow
 def test_an_exam_a_control_or_a_record_that_was_removed_is_missed_and_named(examined: Run, tmp_path: Path) -> None:
     examine(examined, questions=3, control="shuffled")
     examine(examined, at="start", questions=3)

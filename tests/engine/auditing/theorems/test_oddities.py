@@ -90,6 +90,7 @@ def test_a_clock_that_was_corrected_is_not_odd_and_time_that_runs_back_is(
     assert ("events are earlier than one before them (first the run, event " in check.detail) == is_odd
 
 
+@pytest.mark.slow
 def test_what_a_run_took_over_is_compared_with_its_parent(run: Run, small_run: Run, tmp_path: Path) -> None:
     config = msgspec.structs.replace(SMALL, iterations=1)
     evolve(config, from_run=run.path, runs_dir=tmp_path / "runs", runtime=Runtime(workers=2), run_id="child")

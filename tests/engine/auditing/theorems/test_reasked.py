@@ -42,6 +42,7 @@ def forge(run: Run, change: Change) -> dict[str, Check]:
     return checked(run)
 
 
+@pytest.mark.slow
 def test_what_was_asked_again_is_counted_and_cannot_be_removed_and_a_run_that_asked_nothing_has_no_such_check(
     run: Run, evolved_once: Run
 ) -> None:
@@ -78,6 +79,7 @@ def test_the_log_of_another_run_is_not_this_runs(run: Run) -> None:
     assert not check.ok and f"it is the log stranger/reasked, not {run.id}/reasked" in check.detail
 
 
+@pytest.mark.slow
 def test_a_prompt_that_the_run_never_asked_an_answer_without_one_and_another_request_are_found(run: Run) -> None:
     whole = run.path.parent / "whole"
     shutil.copytree(run.reasked.path, whole)

@@ -192,6 +192,7 @@ def test_the_decision_depends_on_the_texts_alone() -> None:
     assert decide(*pairs[1]).equivalence is Equivalence.SAME
 
 
+@pytest.mark.slow
 @pytest.mark.paper("section 4, RealMath, the metric")
 @pytest.mark.parametrize(
     "answer",

@@ -96,12 +96,14 @@ def test_of_three_runs_any_two_may_be_merged_first(one: Memories, other: Memorie
     assert merged(merged(one, other), third) == merged(one, merged(other, third))
 
 
+@pytest.mark.slow
 @given(learned(), learned())
 def test_a_run_merged_with_itself_or_again_brings_nothing_new(one: Memories, other: Memories) -> None:
     assert merged(one, one) == one
     assert merged(merged(one, other), other) == merged(one, other)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(histories(most_iterations=2))
 def test_the_memories_of_one_run_come_back_as_they_were(stages: list[Stage]) -> None:

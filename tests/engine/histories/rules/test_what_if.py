@@ -148,6 +148,7 @@ def test_nothing_that_fell_so_gives_no_number() -> None:
     assert estimated([toss(0.5, taken=False)] * 100) == WhatIfEstimate(of=100, taken=0, effective=0.0)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_in_made_up_runs() -> None:
     """Nine seeds of the hundred of the bench, and all their arms."""
     found = [each for seed in range(1, 10) for each in simulated(seed, 200, 5) if each.estimate.share is not None]

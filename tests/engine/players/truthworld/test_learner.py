@@ -46,6 +46,7 @@ def is_right(question: Question, reply: str) -> bool:
     return BENCHMARK.score(question, reply).correct
 
 
+@pytest.mark.slow
 def test_as_many_answers_are_right_as_the_law_says_on_average() -> None:
     expected = sum(ORACLE.success_probability(question, []) for question in NUMERIC) / len(NUMERIC)
     found = sum(is_right(question, ask(question)) for question in NUMERIC) / len(NUMERIC)

@@ -129,6 +129,7 @@ def test_the_status_says_place_sight_load_stations_and_steps() -> None:
     assert seen and f"You see {seen[0]} here." in playing.step("go to cave").observation.text
 
 
+@pytest.mark.slow
 def test_the_same_actions_give_the_same_episode_in_another_process() -> None:
     code = (
         "from mage_es.engine.players.worlds.workshop.benchmark import Workshop; b = Workshop(6);"

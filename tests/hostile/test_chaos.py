@@ -21,8 +21,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Ground:
 
 @pytest.mark.parametrize("only", ATTACKS)
 def test_what_must_hold_holds_under_each_attack(ground: Ground, only: str) -> None:
-    outcomes = [attack(seed, ground, only) for seed in range(26, 28)]
-    assert [outcome for outcome in outcomes if outcome.problem] == []
+    assert not (outcome := attack(26, ground, only)).problem, outcome
 
 
 def test_a_case_is_drawn_from_its_seed_alone_and_a_failure_prints_it(

@@ -27,7 +27,7 @@ def reply(request: Request) -> str:
     if "Valid actions" in sections_of(request.prompt):
         return _act(request)
     read = read_question_prompt(request)
-    if read.wants_arguments:
+    if read.parameters is not None:
         return "none"
     words = _words(read.question)
     likeness = {each.answer: len(words & _words(each.question)) for each in read.examples}

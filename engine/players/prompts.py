@@ -24,6 +24,7 @@ _ENDING = re.compile(r'"((?:(?:[^"\n]*\n)|(?:#+ )|(?:[^":\n]*: ))(\[)?)[^"]*?((?
 _MARKS = ("#### ", "Answer: ")
 _NO_REASONING = "no reasoning"
 _LABELS = ("Question", "Reply")
+_PARAMETER = re.compile(r"^- (\w+)(?: \(\w+\))?: ", re.MULTILINE)
 _MOST_BLOCKS = 16
 
 
@@ -107,7 +108,8 @@ class QuestionPrompt(msgspec.Struct, frozen=True, kw_only=True):
     after: str
     examples: tuple[Example, ...]
     wants_step: bool
-    wants_arguments: bool
+    parameters: tuple[str, ...] | None
+    """The names of those of the tool whose arguments are wanted."""
 
 
 def read_question_prompt(request: Request) -> QuestionPrompt:
@@ -121,7 +123,7 @@ def read_question_prompt(request: Request) -> QuestionPrompt:
         after=after,
         examples=_examples(sections, (before, *_MARKS)),
         wants_step=bool(_blocks(sections, "This step")),
-        wants_arguments=bool(_blocks(sections, "Tool")),
+        parameters=tuple(_PARAMETER.findall("\n".join(tool[0]))) if (tool := _blocks(sections, "Tool")) else None,
     )
 
 

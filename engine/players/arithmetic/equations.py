@@ -171,6 +171,10 @@ def to_text(value: Fraction) -> str:
     return f"{sign}{whole}.{rest:06d}".rstrip("0").rstrip(".")
 
 
+def to_number(value: Fraction) -> int | float:
+    return value.numerator if value.denominator == 1 else float(value)
+
+
 def print_equation(equation: Equation) -> str:
     text = " ".join(to_text(item) if isinstance(item, Fraction) else item for item in equation.expression)
     return f"{text.replace('( ', '(').replace(' )', ')')} = {to_text(equation.value)}"

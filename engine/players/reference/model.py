@@ -8,7 +8,7 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 
-from mage_es.engine.briefs import AnyBrief, Brief, ToolsBrief, ToolsReply
+from mage_es.engine.briefs import AnyBrief, Brief
 from mage_es.engine.players.prompts import json_block
 from mage_es.engine.players.reference.failures import author_failures
 from mage_es.engine.players.reference.navigating import author_briefs
@@ -18,6 +18,7 @@ from mage_es.engine.players.reference.refinement import author_refinement
 from mage_es.engine.players.reference.retrieval import author_recipe
 from mage_es.engine.players.reference.splitting import author_split
 from mage_es.engine.players.reference.task_types import author_task_types
+from mage_es.engine.players.reference.tools import author_tools
 from mage_es.engine.players.stand_in import StandIn
 from mage_es.engine.seams.model import Request
 from mage_es.events.errors import UsageError
@@ -54,11 +55,6 @@ def read_brief(prompt: str) -> Brief:
             f"builtin/reference cannot answer this brief: {error} in {block[:80]!r}."
             f" It knows: {', '.join(sorted(str(brief.__struct_config__.tag) for brief in get_args(AnyBrief)))}."
         ) from error
-
-
-def author_tools(brief: ToolsBrief) -> ToolsReply:
-    # A chain of operations as a program would help nobody: the analogist finds it in the cases.
-    return ToolsReply(tools=())
 
 
 AUTHORS = by_brief(

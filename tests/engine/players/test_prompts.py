@@ -82,9 +82,12 @@ def test_a_case_of_a_served_request_has_its_answer_in_its_last_line() -> None:
 
 
 def test_a_call_for_one_step_and_one_for_a_tools_arguments_are_recognised() -> None:
-    step, tool = "## This step\n\n> Step: add\n\n", "## Tool\n\n> Name: total\n> Parameters:\n> - a: a rate\n\n"
+    step, tool = (
+        "## This step\n\n> Step: add\n\n",
+        "## Tool\n\n> Name: total\n> Parameters:\n> - a: a rate\n> Examples:\n> - {}\n\n",
+    )
     found = [asked(f"{part}## Question\n\nHow many?") for part in ("", step, tool)]
-    assert [(read.wants_step, read.wants_arguments) for read in found] == [(False, False), (True, False), (False, True)]
+    assert [(read.wants_step, read.parameters) for read in found] == [(False, None), (True, None), (False, ("a",))]
 
 
 def test_the_direct_instruction_is_recognised() -> None:

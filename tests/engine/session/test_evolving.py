@@ -111,29 +111,23 @@ def state_of(run: Run) -> State:
 def test_an_ordinary_run_exercises_all_four_actions_and_each_leaves_what_it_is_for(grown_run: Run) -> None:
     taken = [event for event in events(grown_run, ActionTaken) if isinstance(event, ActionTaken)]
     authored = {event.action for event in taken if event.outcome == "authored"}
-    # The reference tier writes no tool; truthworld's guide does.
-    assert {*ACTIONS, "failure_memories"} - {"dynamic_tool_authoring"} <= authored
-    assert {"retrieval_recipes", "dynamic_tool_authoring"} <= {event.action for event in taken}
+    assert {*ACTIONS, "failure_memories"} <= authored
+    assert "retrieval_recipes" in {event.action for event in taken}
+    assert events(grown_run, ToolAuthored)
     assert events(grown_run, SkillRefined)
     assert events(grown_run, SkillSplit)
 
 
 def test_what_was_authored_is_in_use_afterwards(grown_run: Run) -> None:
     state = state_of(grown_run)
+    tools = [event for event in events(grown_run, ToolAuthored) if isinstance(event, ToolAuthored)]
+    assert all(tool.active and not tool.problem for tool in tools)
+    assert state.tools.active(tools[-1].skill) is not None
     recipes = [e for e in events(grown_run, RetrievalRecipeAuthored) if isinstance(e, RetrievalRecipeAuthored)]
     assert all(state.recipes.retrieval(recipe.task_type) for recipe in recipes)
     children = [e.skill for e in events(grown_run, SkillCreated) if isinstance(e, SkillCreated) and e.parent]
     assert children and all(state.graph.parent(child) for child in children)
     state.graph.skills_in_order()
-
-
-def test_a_tool_that_was_authored_is_in_use_afterwards(tmp_path: Path) -> None:
-    config = msgspec.structs.replace(CONFIG, benchmark="truthworld", pool=24)
-    evolve(config, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=4), run_id="r")
-    run = find_run(tmp_path, "r")
-    tools = [event for event in events(run, ToolAuthored) if isinstance(event, ToolAuthored)]
-    assert tools and all(tool.active and not tool.problem for tool in tools)
-    assert state_of(run).tools.active(tools[-1].skill) is not None
 
 
 def test_every_iteration_is_planned_with_a_brief_for_each_skill_of_its_frontier(grown_run: Run) -> None:

@@ -115,9 +115,10 @@ def test_a_step_gives_equations_without_a_final_line() -> None:
     assert reply(step + prompt("Who is it?")) == "It asks for nothing."
 
 
-def test_a_tool_is_declined() -> None:
-    tool = section("Tool", "Name: left", "Description: x", "Parameters:", "- a: a rate", "Examples:")
-    assert reply(tool + prompt(LEMONS, solved=JARS)) == "none"
+def test_a_tool_gets_the_numbers_in_order_or_is_declined_where_it_takes_another_count() -> None:
+    tool = ("Name: left", "Description: x", "Parameters:", "- a: a number", "- b: a number", "- c: a number")
+    assert reply(section("Tool", *tool) + prompt(LEMONS)) == '{"a": 12, "b": 3, "c": 9}'
+    assert reply(section("Tool", *tool[:-1]) + prompt(LEMONS)) == "none"
 
 
 def test_it_learns_from_examples_and_from_nothing_else() -> None:

@@ -110,8 +110,8 @@ class Metric(NamedTuple):
         return lengths
 
 
-class Case(NamedTuple):
-    """What a case shows; its vector is [d]."""
+class Placed(NamedTuple):
+    """A case by where it is, a vector [d], and by its answer."""
 
     task_type: str
     vector: Vector
@@ -162,7 +162,7 @@ def _of_cases(memory: Memory, slices: Sequence[Slice]) -> tuple[Mapping[str, Met
     up_to_date = {name: since(memory, name) for name in memory.task_types()}
     in_doubt = {name: doubted(memory, name) for name in memory.task_types()}
     cases = [
-        (name, Case(row.task_type, vector, row.answer, start.is_outdated(memory.taught(row), row.answer)))
+        (name, Placed(row.task_type, vector, row.answer, start.is_outdated(memory.taught(row), row.answer)))
         for _, name, vector in sorted(found, key=itemgetter(0, 1))
         if (row := memory.row(name)).origin.by not in in_doubt[row.task_type]
         for start in (up_to_date[row.task_type],)
@@ -182,7 +182,7 @@ class _Cases(NamedTuple):
         return _Cases(self.types[places], self.vectors[places], [self.features[int(place)] for place in places])
 
 
-def shown(cases: Sequence[Case]) -> MetricsShown:
+def shown(cases: Sequence[Placed]) -> MetricsShown:
     """Return what cases show."""
     types = [_OLD * case.is_old + case.task_type for case in cases]
     known = _Cases(

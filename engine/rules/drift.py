@@ -3,8 +3,10 @@
 Rules
     - Every case asks its nearest case from before an iteration, and agrees if that has its answer. Cases before an
       iteration are out of date if those since agree with them less than half as often as they do among themselves, and
-      chance explains the difference with a probability of at most P (one-sided exact test of Fisher). Of several such
-      iterations the surest counts, and the search goes on in what is left.
+      chance explains the difference with a probability of at most P (one-sided exact test of Fisher).
+    - Of several such iterations the likeliest counts: each case and its NEAR nearest are pairs, of which those that are
+      parted by it agree with one probability, and all others with another. The test asks fewer pairs, and may be surest
+      of an iteration shortly before or after a change. The search goes on in what is left.
     - A later case that is farther from its nearest than any earlier case is from its own is not counted: what was never
       asked about before contradicts nothing.
     - First all answers of a type together: another rule. Then for each answer, by the cases whose nearest has it: a
@@ -34,6 +36,8 @@ from mage_es.projections.slices import Birth, computed_of
 
 MOST, LEAST = 600, 10
 """How many cases are looked at, and how many either side needs."""
+NEAR = 5
+"""With how many nearest a case is compared to date a change: as many as a prompt shows."""
 P = 0.001
 """Less than for one look: it is looked at after every iteration, for every iteration before."""
 _Codes = NDArray[np.intp]
@@ -94,14 +98,44 @@ def changes(cases: Sequence[Dated]) -> Since:
     cosines = vectors @ vectors.T
     np.fill_diagonal(cosines, -2.0)  # no case is near to itself
     first = 0
-    while found := min(_cuts(iterations, codes, givers, cosines, first), default=None):
-        first = found[1]
+    while cuts := [*_cuts(iterations, codes, givers, cosines, first)]:
+        first = _likeliest(cuts, iterations, codes, cosines, first)
     # Answers one by one, among the cases that are up to date.
-    surest = dict[str, tuple[float, int]]()
+    found = dict[str, int]()
     for answer in range(len(names)):
-        if cut := min(_cuts(iterations, codes, givers, cosines, first, answer), default=None):
-            surest[str(names[answer])] = cut
-    return Since(first, {name: cut for name, (_, cut) in surest.items()})
+        if cuts := [*_cuts(iterations, codes, givers, cosines, first, answer)]:
+            found[str(names[answer])] = _likeliest(cuts, iterations, codes, cosines, first, answer)
+    return Since(first, found)
+
+
+def _likeliest(
+    cuts: Sequence[int],
+    iterations: NDArray[Any],
+    codes: _Codes,
+    cosines: NDArray[Any],
+    first: int,
+    answer: int | None = None,
+) -> int:
+    """Return that of the cuts which best parts pairs that agree from those that do not; with an answer, among the pairs
+    whose earlier case has it."""
+    places = np.flatnonzero(iterations >= first)
+    near = places[cosines[np.ix_(places, places)].argsort(axis=1, kind="stable")[:, -NEAR:]]
+    own = np.broadcast_to(places[:, None], near.shape)
+    earlier = np.where(iterations[near] <= iterations[own], near, own)
+    is_meant = answer is None or codes[earlier] == answer
+    agrees, begun, ended = codes[near] == codes[own], iterations[earlier], np.maximum(iterations[near], iterations[own])
+
+    def likelihood(cut: int) -> float:
+        is_parted = (begun < cut) & (cut <= ended)
+        return sum(_likelihood(agrees[side & is_meant]) for side in (is_parted, ~is_parted))
+
+    return max(cuts, key=likelihood)
+
+
+def _likelihood(agrees: NDArray[np.bool_]) -> float:
+    """Return the log likelihood of pairs that agree with the probability that is likeliest."""
+    counts = np.array([agrees.sum(), (~agrees).sum()])
+    return float((counts * np.log(np.maximum(counts, 1) / max(1, agrees.size))).sum())
 
 
 def _cuts(
@@ -111,9 +145,8 @@ def _cuts(
     cosines: NDArray[Any],
     first: int,
     answer: int | None = None,
-) -> Iterator[tuple[float, int]]:
-    """Yield (p, iteration) of each iteration since the first before which cases are out of date; with an answer, those
-    that have it."""
+) -> Iterator[int]:
+    """Yield each iteration since the first before which cases are out of date; with an answer, those that have it."""
     places = np.flatnonzero(iterations >= first)
     for cut in np.unique(iterations[places])[1:]:
         before, later = places[iterations[places] < cut], places[iterations[places] >= cut]
@@ -131,5 +164,5 @@ def _cuts(
         (right, asked), (old_right, old_asked) = (
             (int((agrees & side).sum()), int(side.sum())) for side in (is_later & is_meant, ~is_later & is_meant)
         )
-        if (p := halved(right, asked, old_right, old_asked)) <= P:
-            yield p, int(cut)
+        if halved(right, asked, old_right, old_asked) <= P:
+            yield int(cut)

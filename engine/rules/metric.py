@@ -26,8 +26,9 @@ Rules
     - One metric for all task types of a run, so that a type learns from what another shows about the same words;
       answers of two types are never the same. A type with more cases lost than won keeps what it has.
     - Cases that are out of date (rules/drift.py) are a type of their own. Which differences matter often outlives the
-      answers, and the few cases since a change can neither show it again nor outvote a slip by the cosine. Since it may
-      have changed as well, both candidates are then learned again from the cases since alone, and tried after these.
+      answers, and the few cases since a change can neither show it again nor outvote a slip by the cosine. As it may
+      have changed as well, the cases since show what they do alone, too, and this counts if by the same test it is
+      better.
     - It is made from many cases and so is general (rules/own.py): from the newest MOST, components of neighbourhoods
       from the newest LATEST, without those of clients in doubt (rules/doubt.py).
 """
@@ -36,7 +37,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple, get_args
@@ -109,8 +110,8 @@ class Metric(NamedTuple):
         return lengths
 
 
-class Case(NamedTuple):
-    """What a case shows; its vector is [d]."""
+class Placed(NamedTuple):
+    """A case by where it is, a vector [d], and by its answer."""
 
     task_type: str
     vector: Vector
@@ -161,7 +162,7 @@ def _of_cases(memory: Memory, slices: Sequence[Slice]) -> tuple[Mapping[str, Met
     up_to_date = {name: since(memory, name) for name in memory.task_types()}
     in_doubt = {name: doubted(memory, name) for name in memory.task_types()}
     cases = [
-        (name, Case(row.task_type, vector, row.answer, start.is_outdated(memory.taught(row), row.answer)))
+        (name, Placed(row.task_type, vector, row.answer, start.is_outdated(memory.taught(row), row.answer)))
         for _, name, vector in sorted(found, key=itemgetter(0, 1))
         if (row := memory.row(name)).origin.by not in in_doubt[row.task_type]
         for start in (up_to_date[row.task_type],)
@@ -171,55 +172,69 @@ def _of_cases(memory: Memory, slices: Sequence[Slice]) -> tuple[Mapping[str, Met
 
 
 class _Cases(NamedTuple):
-    """Cases in columns: of n cases, `types` and `is_old` are [n], `vectors` [n, d]."""
+    """Cases in columns: of n cases, `types` is [n], `vectors` [n, d]."""
 
     types: NDArray[np.str_]
     vectors: _Floats
     features: Sequence[frozenset[str]]
-    is_old: NDArray[np.bool_]
 
     def some(self, places: NDArray[np.intp]) -> _Cases:
-        features = [self.features[int(place)] for place in places]
-        return _Cases(self.types[places], self.vectors[places], features, self.is_old[places])
+        return _Cases(self.types[places], self.vectors[places], [self.features[int(place)] for place in places])
 
 
-def shown(cases: Sequence[Case]) -> MetricsShown:
+def shown(cases: Sequence[Placed]) -> MetricsShown:
     """Return what cases show."""
     types = [_OLD * case.is_old + case.task_type for case in cases]
     known = _Cases(
         np.array(types),
         np.array([case.vector for case in cases], dtype=np.float64),
         [_features(name, case.answer) for name, case in zip(types, cases, strict=True)],
-        np.array([case.is_old for case in cases], dtype=bool),
     )
+    together, held = _shown(known)
+    late = np.flatnonzero([not case.is_old for case in cases])
+    if len(late) in (0, len(cases)):
+        return together
+    alone, nearest = _shown(known.some(late))
+    found = [*held]
+    for place, row in zip(late, nearest, strict=True):
+        found[place] = late[row]
+    better = _better(known, found, held, P)
+    chosen = {name: alone if name in better else together for name in types}
+    return MetricsShown(
+        {name: by.metrics[name] for name, by in chosen.items() if name in by.metrics},
+        [place for place in together.outvoted if types[place] not in better]
+        + [int(late[place]) for place in alone.outvoted if types[late[place]] in better],
+    )
+
+
+def _shown(known: _Cases) -> tuple[MetricsShown, Sequence[NDArray[np.intp]]]:
+    """Return what cases show, and for each the places of the nearest that it finds so in other folds."""
     best: dict[str, Metric] = {}
+    everything = np.arange(len(known.features))
+    names, ways = [*map(str, np.unique(known.types))], dict[str, _Way]()
+    held = _nearest(known, {}, everything)
     # With a single answer there is nothing to tell apart.
     if len({*known.features}) < 2:
-        return MetricsShown(best)
-    everything = np.arange(len(known.features))
-    names, ways = {*types}, dict[str, _Way]()
-    held = _nearest(known, {}, everything)
-    candidates = [(learn, p, names) for learn, p in _TAUGHT]
-    if known.is_old.any():
-        candidates += [(_of_now(learn), p, {*map(str, known.types[~known.is_old])}) for learn, p in _TAUGHT]
-    for learn, p, meant in candidates:
+        return MetricsShown(best), held
+    for learn, p in ((_relevant, P), (_neighbourhood, SURE)):
         # Where nearly every case finds its own answer, no metric could be shown to be better.
-        left = sum(_common(known, at, row) < _ALL for at, row in enumerate(held) if types[at] in meant)
+        left = sum(_common(known, place, row) < _ALL for place, row in enumerate(held))
         if sign_test(left, left) > p or not (learned := learn(known)):
             continue
-        found = _nearest(known, dict.fromkeys(meant, learn), everything)
-        better = _better(known, found, held, meant, p)
+        found = _nearest(known, dict.fromkeys(names, learn), everything)
+        better = _better(known, found, held, p)
         best |= {name: learned._replace(mean=known.vectors[known.types == name].mean(axis=0)) for name in better}
         ways |= dict.fromkeys(better, learn)
-        held = [found[at] if types[at] in better else held[at] for at in everything]
+        held = [found[at] if known.types[at] in better else held[at] for at in everything]
     left_out = _outvoted(known, held)
     kept = np.setdiff1d(everything, left_out)
-    if not left_out or not (better := _better(known, _nearest(known, ways, kept), held, names, P)):
-        return MetricsShown(best)
+    if not left_out or not (better := _better(known, (found := _nearest(known, ways, kept)), held, P)):
+        return MetricsShown(best), held
     for name in better & ways.keys():
         if learned := ways[name](known.some(kept)):
             best[name] = learned._replace(mean=known.vectors[kept[known.types[kept] == name]].mean(axis=0))
-    return MetricsShown(best, [place for place in left_out if types[place] in better])
+    held = [found[at] if known.types[at] in better else held[at] for at in everything]
+    return MetricsShown(best, [place for place in left_out if known.types[place] in better]), held
 
 
 def _features(task_type: str, answer: str) -> frozenset[str]:
@@ -284,17 +299,6 @@ def _neighbourhood(cases: _Cases) -> Metric | None:
 
 
 _Way = Callable[[_Cases], Metric | None]
-_TAUGHT: Sequence[tuple[_Way, float]] = ((_relevant, P), (_neighbourhood, SURE))
-
-
-def _of_now(learn: _Way) -> _Way:
-    """Return the way that is taught by cases up to date alone."""
-
-    def taught(cases: _Cases) -> Metric | None:
-        places = np.flatnonzero(~cases.is_old)
-        return learn(cases.some(places)) if len(places) else None
-
-    return taught
 
 
 def _nearest(cases: _Cases, ways: Mapping[str, _Way], kept: NDArray[np.intp]) -> list[NDArray[np.intp]]:
@@ -322,23 +326,16 @@ def _nearest(cases: _Cases, ways: Mapping[str, _Way], kept: NDArray[np.intp]) ->
     return found
 
 
-def _better(
-    cases: _Cases,
-    found: Sequence[NDArray[np.intp]],
-    held: Sequence[NDArray[np.intp]],
-    names: Collection[str],
-    p: float,
-) -> set[str]:
-    """Return which of some task types have cases that find more than they held, if that is shown of all together."""
+def _better(cases: _Cases, found: Sequence[NDArray[np.intp]], held: Sequence[NDArray[np.intp]], p: float) -> set[str]:
+    """Return the task types whose cases find more than they held, if that is shown of all together."""
     won, lost = Counter[str](), Counter[str]()
     for place, (new, old) in enumerate(zip(found, held, strict=True)):
-        if (name := str(cases.types[place])) in names:
-            more, less = _common(cases, place, new), _common(cases, place, old)
-            won[name] += more > less
-            lost[name] += more < less
+        name, more, less = str(cases.types[place]), _common(cases, place, new), _common(cases, place, old)
+        won[name] += more > less
+        lost[name] += more < less
     if won.total() <= lost.total() or sign_test(won.total(), won.total() + lost.total()) > p:
         return set()
-    return {name for name in names if won[name] >= lost[name]}
+    return {name for name in map(str, np.unique(cases.types)) if won[name] >= lost[name]}
 
 
 def _outvoted(cases: _Cases, nearest: Sequence[NDArray[np.intp]]) -> list[int]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.players.worlds.private.benchmark import KINDS, PrivateSet
-from mage_es.engine.rules.metric import Case, shown
+from mage_es.engine.rules.metric import Placed, shown
 from mage_es.engine.rules.setting import are_labels, are_short
 from mage_es.engine.rules.splits import make_splits
 from mage_es.engine.seams.benchmark import SPLITS
@@ -39,7 +39,7 @@ def right(name: str, seed: int, learned: int = LEARNED) -> Counter[str]:
         {"asked": len(asked), "words": words, "commonest": sum(question.gold == common for question in asked)}
     )
     golds = [case.gold for case in cases]
-    named = [Case("", vector, gold) for vector, gold in zip(known, golds, strict=True)]
+    named = [Placed("", vector, gold) for vector, gold in zip(known, golds, strict=True)]
     metric = shown(named).metrics.get("") if are_labels(golds) or are_short(golds) else None
     counted["metric"] += metric is not None
     for prefix, move in (("", np.asarray), ("metric: ", metric.moved if metric else np.asarray)):

@@ -22,9 +22,11 @@ def text(topic: int, draw: np.random.Generator) -> np.ndarray:
     return unit(*vector)
 
 
-def stream(*moves: tuple[int, ...], each: int = EACH, noise: float = 0.0, clients: str = "") -> list[Dated]:
+def stream(
+    *moves: tuple[int, ...], each: int = EACH, noise: float = 0.0, clients: str = "", seed: int = 3
+) -> list[Dated]:
     """Return cases of one iteration after another; `moves` says which team has each topic in it."""
-    draw = np.random.default_rng(3)
+    draw = np.random.default_rng(seed)
     found = []
     for iteration, teams in enumerate(moves):
         for place in range(each):
@@ -64,6 +66,12 @@ def test_after_another_rule_only_its_own_cases_are_up_to_date() -> None:
 
 def test_the_last_of_several_changes_counts() -> None:
     assert changes(stream(FIRST, FIRST, OTHER, OTHER, FIRST)).all_answers == 4
+
+
+def test_a_change_is_dated_by_all_cases_that_are_near_to_each_other_on_either_side_of_it() -> None:
+    found = [changes(stream(*[FIRST] * 6, *[OTHER] * 6, noise=0.5, seed=seed)).all_answers for seed in range(24)]
+    dated = [first for first in found if first]
+    assert len(dated) == 20 and dated.count(6) >= 18
 
 
 def test_where_a_part_of_the_rule_changed_only_the_answer_that_it_took_away_is_out_of_date() -> None:

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from mage_es.engine.config import Config, configured
-from mage_es.engine.rules.metric import Case, MetricsShown, metric_of, outvoted, shown
+from mage_es.engine.rules.metric import MetricsShown, Placed, metric_of, outvoted, shown
 from mage_es.engine.rules.retrieval import Query, Terms, retrieve
 from mage_es.engine.rules.setting import Setting
 from mage_es.events.vocabulary import MemoryAppended, MemoryQuarantined
@@ -80,7 +80,7 @@ def test_an_answer_that_follows_from_two_things_together_is_found() -> None:
 
 def test_the_cosine_stays_where_nothing_that_a_text_has_tells_the_answer() -> None:
     draw = np.random.default_rng(14)
-    drawn = [Case("t", text(at % WORDINGS, at % TOPICS, draw), str(draw.integers(3))) for at in range(90)]
+    drawn = [Placed("t", text(at % WORDINGS, at % TOPICS, draw), str(draw.integers(3))) for at in range(90)]
     assert shown(drawn) == MetricsShown({})
 
 
@@ -94,9 +94,9 @@ def test_there_is_no_metric_of_too_few_cases_of_one_answer_or_of_none() -> None:
 def test_a_type_learns_from_another_that_two_things_are_alike() -> None:
     # Who keeps a thing is told of four, who brings it of the first two: the others are kept as those are.
     draw, things = np.random.default_rng(12), {0: "Alder", 1: "Tundra", 2: "Alder", 3: "Tundra"}
-    kept = [Case("keeping", text(at % WORDINGS, thing, draw), things[thing]) for thing in things for at in range(12)]
+    kept = [Placed("keeping", text(at % WORDINGS, thing, draw), things[thing]) for thing in things for at in range(12)]
     brought = [
-        Case("bringing", text(at % WORDINGS, thing, draw), f"Carrier {thing}") for thing in (0, 1) for at in range(12)
+        Placed("bringing", text(at % WORDINGS, thing, draw), f"Carrier {thing}") for thing in (0, 1) for at in range(12)
     ]
     metric = shown([*kept, *brought]).metrics["bringing"]
     known = metric.moved(np.array([case.vector for case in brought]))
@@ -110,19 +110,19 @@ def test_a_type_learns_from_another_that_two_things_are_alike() -> None:
 def test_a_type_for_which_the_cosine_is_better_keeps_it() -> None:
     draw = np.random.default_rng(13)
     told = [
-        Case("told", text(wording, topic, draw), f"T{topic}")
+        Placed("told", text(wording, topic, draw), f"T{topic}")
         for wording, topic in product(range(WORDINGS), range(TOPICS))
     ]
     worded = [
-        Case("worded", text(wording, topic, draw), f"W{wording}") for wording, topic in product(range(4), range(2))
+        Placed("worded", text(wording, topic, draw), f"W{wording}") for wording, topic in product(range(4), range(2))
     ]
     assert set(shown([*told, *worded]).metrics) == {"told"}
 
 
 def test_a_single_case_of_another_type_is_no_obstacle() -> None:
     draw, places = np.random.default_rng(15), [*product(range(WORDINGS), range(TOPICS))] * 3
-    both = [Case("both", text(*place, draw), f"P{paired(*place)}") for place in places]
-    assert "both" in shown([Case("lone", text(0, 0, draw), "alone"), *both]).metrics
+    both = [Placed("both", text(*place, draw), f"P{paired(*place)}") for place in places]
+    assert "both" in shown([Placed("lone", text(0, 0, draw), "alone"), *both]).metrics
 
 
 def test_a_metric_is_learned_once_and_again_after_a_change_of_either_index() -> None:
@@ -154,7 +154,7 @@ def test_an_answer_that_shares_a_part_is_nearer_than_one_that_shares_none() -> N
     places = sorted({*product(range(WORDINGS), range(TOPICS))} - {*unseen})
     codes = [f"{draw.integers(1000, 9999)}/T{topic}" for _, topic in places]
     vectors = np.array([text(*place, draw) for place in places])
-    metric = shown([Case("t", *case) for case in zip(vectors, codes, strict=True)]).metrics["t"]
+    metric = shown([Placed("t", *case) for case in zip(vectors, codes, strict=True)]).metrics["t"]
     asked = np.array([text(*place, draw) for place in unseen])
 
     def parts(sought: np.ndarray, known: np.ndarray) -> list[str]:
@@ -163,7 +163,7 @@ def test_an_answer_that_shares_a_part_is_nearer_than_one_that_shares_none() -> N
 
     assert parts(metric.moved(asked), metric.moved(vectors)) == [f"T{topic}" for _, topic in unseen]
     assert parts(asked, vectors) != [f"T{topic}" for _, topic in unseen]
-    assert not shown([Case("t", vector, str(number)) for number, vector in enumerate(vectors)]).metrics
+    assert not shown([Placed("t", vector, str(number)) for number, vector in enumerate(vectors)]).metrics
 
 
 def changed(later: int) -> Memory:
@@ -183,11 +183,13 @@ def test_after_a_change_a_few_cases_find_their_answers_by_what_told_them_apart_b
 def test_where_other_things_matter_after_a_change_the_metric_is_that_of_the_cases_since() -> None:
     draw = np.random.default_rng(16)
 
-    def drawn(count: int, part: int, *, is_old: bool = False) -> list[Case]:
+    def drawn(count: int, part: int, *, is_old: bool = False) -> list[Placed]:
         """Return cases whose answer is a part of their places: wording, topic, and another topic."""
         places = draw.integers((WORDINGS, TOPICS, TOPICS), size=(count, 3))
         vectors = [[*text(*place[:2], draw), *0.3 * np.eye(TOPICS)[place[2]]] for place in places]
-        return [Case("t", unit(*at), f"team {place[part]}", is_old) for at, place in zip(vectors, places, strict=True)]
+        return [
+            Placed("t", unit(*at), f"team {place[part]}", is_old) for at, place in zip(vectors, places, strict=True)
+        ]
 
     late = drawn(30, part=2)
     metric = shown([*drawn(100, part=1, is_old=True), *late]).metrics["t"]

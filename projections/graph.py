@@ -15,13 +15,14 @@ Rules
 from bisect import insort
 from collections import Counter
 from collections.abc import Iterator
+from hashlib import sha256
 from itertools import islice
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import rustworkx as rx
 
-from mage_es.events.digests import digest, digest_of_set
+from mage_es.events.digests import digest_of_set, encoded
 from mage_es.events.segments import Columns, Reads
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
@@ -242,7 +243,7 @@ class Graph:
 
     def digest(self) -> str:
         # Facts are never changed, so those hashed at an earlier close are not hashed again.
-        self._hashes.extend(bytes.fromhex(digest(fact)) for fact in self._unhashed())
+        self._hashes.extend(sha256(encoded(fact)).digest() for fact in self._unhashed())
         self._hashed = (len(self._details), self._graph.num_edges(), *map(len, self._later_facts()))
         self._hashes.sort()  # nearly sorted from the last time, which makes the sort fast
         return digest_of_set(self._hashes)

@@ -229,9 +229,10 @@ class Memory:
     def row_hashes(self) -> Mapping[str, bytes]:
         """Return the hash of every row by memory id; only rows that changed since the last call are hashed."""
         # Hashing a row means hashing its vector, so it is done once and again only after a change.
-        for memory_id in self._changed:
-            row = self._rows[memory_id]
-            self._hashes[memory_id] = row_hash(row) if isinstance(row, MemoryRow) else sha256(row).digest()
+        rows = ((memory_id, self._rows[memory_id]) for memory_id in self._changed)
+        self._hashes |= {
+            memory_id: row_hash(row) if isinstance(row, MemoryRow) else sha256(row).digest() for memory_id, row in rows
+        }
         self._changed.clear()
         return self._hashes
 
@@ -244,11 +245,14 @@ class Memory:
 
     def load(self, dumped: Any) -> None:
         self._clear()
-        for row in dumped:
-            if isinstance(row, msgspec.Raw):
-                is_new = memoryview(row)[-len(_NEW) :] == _NEW
-                self._keep(_sorts.decode(row).memory_id, row, "active" if is_new else _decoder.decode(row).status)
-            else:
+        if all(isinstance(row, msgspec.Raw) for row in dumped):
+            ids = [_ids.decode(row).memory_id for row in dumped]
+            self._rows, self._changed = dict(zip(ids, dumped, strict=True)), dict.fromkeys(ids)
+            changed = [row for row in dumped if memoryview(row)[-len(_NEW) :] != _NEW]
+            statuses = ((row.memory_id, row.status) for row in map(_decoder.decode, changed))
+            self._inactive = {name: status for name, status in statuses if status != "active"}
+        else:
+            for row in dumped:
                 self._put(msgspec.convert(row, MemoryRow))
         self._unplaced = dict.fromkeys(self._rows)
 
@@ -321,8 +325,11 @@ class Memory:
             self._place(changed)
 
 
-class _Sort(msgspec.Struct, array_like=True):
+class _Id(msgspec.Struct, array_like=True):
     memory_id: str
+
+
+class _Sort(_Id, array_like=True):
     outcome: Outcome
     kind: str
     task_type: str
@@ -330,6 +337,7 @@ class _Sort(msgspec.Struct, array_like=True):
 
 _encoder = msgspec.msgpack.Encoder(order="sorted")  # as for digests, but refuses subjects' texts
 _decoder, _sorts = msgspec.msgpack.Decoder(MemoryRow), msgspec.msgpack.Decoder(_Sort)
+_ids = msgspec.msgpack.Decoder(_Id)
 _NEW = b"".join(map(encoded, ("active", "", 1)))
 """How a row ends that no later event was about: its status, what superseded it, and how often it was met."""
 

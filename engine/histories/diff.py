@@ -218,14 +218,14 @@ def _learned(was: State, now: State, top: int) -> tuple[tuple[LearnedCount, ...]
     before, after = (ids_of(state) for state in (was, now))
     counts, found = Counter[tuple[Fate, str, str]](), list[LearnedDiff]()
     for name in dict.fromkeys(chain(before, after)):  # as it came to be
-        then = (status_of(was, name) or "") if name in before else ""
-        status = (status_of(now, name) or "") if name in after else ""
-        if then == status:
+        fate = _fate(was, now, name) if name in before and name in after else "new" if name in after else "gone"
+        if fate is None:
             continue
-        side, fate = now if name in after else was, _fate(then, status)
+        side = now if name in after else was
         sort = (fate, *sort_of(side, name))
         counts[sort] += 1
         if counts[sort] <= top:
+            then, status = ((status_of(state, name) or "") for state in (was, now))
             found.append(LearnedDiff(item=item_in(side, name, thing_of(side, name)), fate=fate, was=then, now=status))
     found.sort(key=lambda each: (each.fate, each.item.iteration, each.item.kind, each.item.memory_id))
     return tuple(
@@ -234,14 +234,14 @@ def _learned(was: State, now: State, top: int) -> tuple[tuple[LearnedCount, ...]
     ), tuple(found)
 
 
-def _fate(was: str, now: str) -> Fate:
-    if not was:
-        return "new"
-    if not now:
-        return "gone"
-    if was == IN_USE:
-        return "superseded" if now == "superseded" else "out of use"
-    return "back in use" if now == IN_USE else "changed"
+def _fate(was: State, now: State, name: str) -> Fate | None:
+    """Return what became of something that both sides have, None if it is what it was."""
+    then, status = status_of(was, name), status_of(now, name)
+    if then == status:
+        return None
+    if then == IN_USE:
+        return "superseded" if status == "superseded" else "out of use"
+    return "back in use" if status == IN_USE else "changed"
 
 
 def _names(was: State, now: State) -> Iterator[NameDiff]:

@@ -117,7 +117,7 @@ def require_mergeable(one: Parent, other: Parent) -> None:
             "are asked and answers read in the same way: give two runs that agree in this."
         )
     for parent in (one, other):
-        questions, has_gold = stored_questions(parent.reader, parent.started.benchmark)
+        questions, has_gold = parent.stored
         if any(question.subject for question in questions):
             raise UsageError(
                 f"{parent.event.parent} has tasks with a subject, which can be erased there; a merged run would keep "
@@ -182,7 +182,7 @@ def merger_of(one: Parent, other: Parent) -> Merger:
     )
     events = chain.from_iterable(run.events for run in runs)
     names = list(names_of(_without_examples(each, learned_from) for each in events))
-    found = Merger(Parent(first.reader, first.started, event, ()), runs, merged(*own), own, names)
+    found = Merger(first._replace(event=event, drafts=()), runs, merged(*own), own, names)
     return _with_drafts(found)
 
 

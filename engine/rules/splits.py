@@ -133,20 +133,21 @@ def _apart(
     # A small benchmark must not spend its questions on the guard: they could never be learned from.
     guarded = min(anchors, int(ANCHOR_SHARE * len(evolution)))
     order = shuffled(evolution, seed, purpose="split.evolution")
-    common = _common(order)
+    common, seen = _common(order), past.evolution | past.held_out
     # What may have been learned from goes first. The exam chooses next, then the guard; evolution gets the rest: where
     # texts are alike, the one to learn from is dropped.
     before, taken = _Taken(common), _Taken(common)
     before.take(question for question in order if question.id in past.evolution)
     examinable = [*shuffled(test, seed, purpose="split.held_out"), *(q for q in order if q.id in past.held_out)]
     exam = taken.first(_led_by(past.held_out, before.first(examinable, len(examinable), own=False)), held_out, own=True)
-    guarding = [q for q in order if q.id not in past.evolution | past.held_out and not before.repeat(q)]
+    guarding = [q for q in order if q.id not in seen and not before.repeat(q)]
     guard = taken.first(_led_by(past.anchors, guarding), guarded, own=True)
-    anchored = {question.id for question in guard}
+    kept = past.kept
+    away = kept.union(question.id for question in guard)
     # What was kept back is kept back for good, even if this exam and this guard are smaller.
-    taken.take(q for q in (*examinable, *order) if q.id in past.kept)
+    taken.take(q for q in (*examinable, *order) if q.id in kept)
     # `own=False`: two evolution questions may be alike, since both may be learned from.
-    rest = [q for q in order if q.id not in anchored | past.kept]
+    rest = [q for q in order if q.id not in away]
     learned = taken.first(rest, len(order), own=False)
     return _Parts(learned, guard, exam, common, (*before.repeats.values(), *taken.repeats.values()))
 

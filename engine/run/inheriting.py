@@ -98,6 +98,8 @@ class Parent(NamedTuple):
     reader: LogReader
     started: RunStarted
     event: RunInherited
+    stored: tuple[list[Question], bool]
+    """Its questions, and whether their gold answers are in this copy of it."""
     drafts: Sequence[Draft] = ()
 
     @property
@@ -140,7 +142,9 @@ class Parent(NamedTuple):
                 f"{self.event.parent} learned from {title(begun)}, and what it learned is of no use for "
                 f"{title(config.benchmark)}: name the same benchmark, or more tasks of the same kind."
             )
-        known, has_gold = stored_questions(self.reader, config.benchmark)
+        known, has_gold = self.stored
+        if config.benchmark != begun:
+            known = [msgspec.structs.replace(question, benchmark=config.benchmark) for question in known]
         if any(question.subject for question in known):
             raise UsageError(
                 f"{self.event.parent} has tasks with a subject, which can be erased there; a run that continues it "
@@ -207,7 +211,7 @@ def read_parent(
         seq = since[-1].seq
     mark = closed[max(each for each in closed if each <= seq)]
     learner = started.execution_model if execution not in ("", started.execution_model) else ""
-    questions, _ = stored_questions(reader, started.benchmark)
+    questions, has_gold = stored_questions(reader, started.benchmark)
     splits = recorded_splits(list(reader.of(SplitCommitted, until=opened)), questions)
     before = inheritance(reader)
     older, ledger = past_of(before), Ledger()
@@ -231,7 +235,7 @@ def read_parent(
         learner=learner,
         reproof=reproof,
     )
-    return Parent(reader, started, event)
+    return Parent(reader, started, event, (questions, has_gold))
 
 
 def _digests(run: Run, reader: LogReader, seq: int) -> tuple[Digest, ...]:

@@ -3,10 +3,11 @@
     python -m tests.bench.growth                         10^4, 10^5 and 10^6 events
     python -m tests.bench.growth --events 10000 100000   a quick look
 
-A run of wordmath with the events of tests/bench/long_run.py, about 45 memories in a thousand, and snapshots at its
-first and last iteration. Each figure is CPU seconds, the best of three processes, and MiB the peak of the one that
-needs most. The exponent is the slope of the logarithms between the last two sizes: 1 grows with the history, 0 not at
-all.
+A run of wordmath with the events of tests/bench/long_run.py, of a thousand about 105 memories, of its own questions in
+other words, and snapshots at its first and last iteration. `retrieval` is the choice of memories for a question whose
+type and vector are known, `a bundle` all that `ask --bundle` reports: medians of questions held out. Each other figure
+is CPU seconds, the best of three processes, and MiB the peak of the one that needs most. The exponent is the slope of
+the logarithms between the last two sizes: 1 grows with the history, 0 not at all.
 """
 
 from __future__ import annotations
@@ -29,9 +30,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import mage_es
 from mage_es.engine.loop import keep
 from mage_es.engine.models.registry import Models
+from mage_es.engine.rules.choice import query_of
+from mage_es.engine.rules.retrieval import NEAREST, retrieve
 from mage_es.engine.run.directory import Run, as_run, create_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import open_world, state_of
+from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.served.frozen import FrozenRun
 from mage_es.engine.session.beginning import opening
 from mage_es.engine.session.session import Session
 from mage_es.events.log import Log, LogReader
@@ -160,19 +165,43 @@ def forked(run: Run) -> None:
 
 
 def asked(run: Run) -> float:
-    """Return the median CPU seconds of a bundle of memories, for a question whose type is known."""
     frozen = mage_es.open_run(run)
-    frozen.warm()
+    return median(frozen, lambda question: frozen.bundle(question.question, question.task_type))
+
+
+def searched(run: Run) -> float:
+    frozen = mage_es.open_run(run)
+    world, state, terms = frozen.world, frozen.state, frozen.world.setting.terms
+    questions = held_out(frozen)
+    vectors = world.embedder.encode([question.question for question in questions])
+    queries = {q.id: query_of(world.setting, state, q, q.task_type, v) for q, v in zip(questions, vectors, strict=True)}
+    return median(
+        frozen,
+        lambda question: retrieve(
+            NEAREST, queries[question.id], state.memory, terms._replace(floor=frozen.floor(question.task_type))
+        ),
+    )
+
+
+def held_out(frozen: FrozenRun) -> list[Question]:
+    return [frozen.world.questions[name] for name in frozen.world.setting.held_out[:100]]
+
+
+def median(frozen: FrozenRun, work: Callable[[Question], object]) -> float:
+    """Return the median CPU seconds that some work takes for a question held out."""
     took = []
-    for question in map(frozen.world.questions.__getitem__, frozen.world.setting.held_out[:100]):
+    for question in held_out(frozen):
+        if not took:
+            work(question)  # what is computed once
         began = time.process_time()
-        frozen.bundle(question.question, question.task_type)
+        work(question)
         took.append(time.process_time() - began)
     return statistics.median(took)
 
 
 JOBS: dict[str, Callable[[Run], float | None]] = {
-    "fold": whole, "open": opened, "diff": compared, "fork": forked, "a bundle": asked,
+    "fold": whole, "open": opened, "diff": compared, "fork": forked, "retrieval": searched,
+    "a bundle": asked,
 }  # fmt: skip
 
 if __name__ == "__main__":

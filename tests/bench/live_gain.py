@@ -38,7 +38,7 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.model import BETWEEN_TURNS, Request
 from mage_es.engine.serving.live import LiveRun, Prepared
-from mage_es.engine.serving.publishing import Published
+from mage_es.engine.serving.publish import Published
 from mage_es.engine.serving.shapes import Reading, Turn
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.log import LogReader

@@ -19,7 +19,6 @@ Rules
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -49,7 +48,8 @@ from mage_es.engine.run.world import first_event
 from mage_es.engine.seams.model import chat_of
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.events import vocabulary as v
-from mage_es.events.errors import PrerequisiteError, UsageError
+from mage_es.events.care.export import new_folder
+from mage_es.events.errors import PrerequisiteError
 from mage_es.events.facts.private import quotes_erased
 from mage_es.events.log import LogReader
 from mage_es.projections.fold import State, fold
@@ -94,14 +94,8 @@ def export_hf(run: Run | Path | str, to: Path | str, *, until: str = "latest", g
     found, to = as_run(run), Path(to)
     reader = LogReader(found.log_path, opened=False)
     end = reader.resolve(until)
-    if to.exists() and (not to.is_dir() or any(to.iterdir())):
-        raise UsageError(f"{to} is not an empty folder: give a new one, so that nothing there is overwritten.")
-    to.mkdir(parents=True, exist_ok=True)
-    try:
+    with new_folder(to):
         return _exported(found, reader, to, end, gold=gold)
-    except BaseException:
-        shutil.rmtree(to)  # half an export looks like a whole one
-        raise
 
 
 aexport_hf = in_thread(export_hf)
@@ -260,14 +254,7 @@ class _Asking(NamedTuple):
         return {
             "id": self.record.event_id.hex(),
             "place": self.place,
-            **{
-                name: getattr(plan, name)
-                for name in (
-                    *("question_id", "task_type", "skill", "purpose", "iteration"),
-                    "search_arm",
-                    "routing_arm",
-                )
-            },
+            **{name: getattr(plan, name) for name in _PLANNED},
             "memories": [{"id": n, "similarity": near} for n, near in shown.items() if n and n not in trimmed],
             "model": named(calls[-1].model) if calls else "",
             "answer": getattr(verdict, "answer", ""),

@@ -14,7 +14,6 @@ Rules
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,6 +32,7 @@ from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.model import chat_of
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.events import vocabulary as v
+from mage_es.events.care.export import new_folder
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import UsageError
 from mage_es.events.facts.private import quotes_erased
@@ -117,22 +117,15 @@ def export_inspect(run: Run | Path | str, to: Path, *, until: str = "latest") ->
     exams = list(_exams(found, reader, end))
     if not exams:
         raise UsageError(f"{found.id} has no finished exam until event {end}: `mage-es exam {found.id}` makes one.")
-    if to.exists() and (not to.is_dir() or any(to.iterdir())):
-        raise UsageError(f"{to} is not an empty folder: give a new one, so that nothing there is overwritten.")
-    to.mkdir(parents=True, exist_ok=True)
     logs = list[InspectLog]()
-    try:
+    with new_folder(to):
         for exam in exams:
             log, file = _log_of(exam), f"{exam.name}.eval"
             write_eval_log(log, to / file)
-            right = exam.found.answers["correct"]
-            count = len(log.samples or ())
+            right, count = exam.found.answers["correct"], len(log.samples or ())
             logs.append(
                 InspectLog(exam=exam.name, file=file, samples=count, correct=int(right.sum()), decided=len(right))
             )
-    except BaseException:
-        shutil.rmtree(to)  # half an export looks like a whole one
-        raise
     return InspectReport(run=found.id, to=str(to), until=end, logs=tuple(logs))
 
 

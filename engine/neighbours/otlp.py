@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from mage_es.engine.run.exams import exam_records
 from mage_es.engine.run.questions import stored_questions
 from mage_es.engine.run.requests import Requests
 from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.events.care.export import new_folder
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 
@@ -85,14 +85,8 @@ def export_otlp(
         collector = Collector(endpoint)
         done, refused = deliver(everything, resource_of(found.id), collector), collector.refused
     else:
-        if to.exists() and (not to.is_dir() or any(to.iterdir())):
-            raise UsageError(f"{to} is not an empty folder: give a new one, so that nothing there is overwritten.")
-        to.mkdir(parents=True, exist_ok=True)
-        try:
+        with new_folder(to):
             done = deliver(everything, resource_of(found.id), OtlpFiles(to))
-        except BaseException:
-            shutil.rmtree(to)  # half an export looks like a whole one
-            raise
     return OtlpReport(
         run=found.id,
         to=str(to or endpoint),

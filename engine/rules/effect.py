@@ -47,12 +47,13 @@ PromptKey = tuple[int, str, str]
 
 
 class Prompted(NamedTuple):
-    """A question as it was planned, at event `seq`, and whether its answer was right, as event `judged` says; `trimmed`
-    is what did not fit."""
+    """A question as it was planned, at event `seq`, the memories that it was `shown`, without those `trimmed` that did
+    not fit, and whether its answer was right, as event `judged` says."""
 
     seq: int
     phase: Phase
     planned: QuestionPlanned
+    shown: frozenset[str]
     trimmed: frozenset[str]
     right: bool
     judged: int
@@ -60,10 +61,6 @@ class Prompted(NamedTuple):
     @property
     def key(self) -> PromptKey:
         return self.planned.iteration, self.planned.purpose, self.planned.question_id
-
-    @property
-    def shown(self) -> frozenset[str]:
-        return frozenset(self.planned.principles).union(_ids(self.planned)) - self.trimmed
 
 
 class Without(NamedTuple):
@@ -96,7 +93,8 @@ def askings(records: Iterable[Record]) -> list[Prompted]:
                 key = (judged.iteration, judged.purpose, judged.question_id)
                 if (plan := plans.pop(key, None)) and isinstance(plan.event, QuestionPlanned):
                     out = frozenset(trimmed.get(key, ()))
-                    found.append(Prompted(plan.seq, plan.phase, plan.event, out, judged.correct, record.seq))
+                    shown = frozenset((*plan.event.principles, *(hit.memory_id for hit in plan.event.memories))) - out
+                    found.append(Prompted(plan.seq, plan.phase, plan.event, shown, out, judged.correct, record.seq))
     return sorted(found)
 
 
@@ -204,7 +202,3 @@ def is_measured(planned: QuestionPlanned) -> bool:
     """Return whether a plan has a prompt of its own that retrieved memories once."""
     is_apart = planned.is_bare or planned.purpose in _APART
     return not is_apart and planned.routing_arm != RECALL and planned.template not in STEP_TEMPLATES
-
-
-def _ids(planned: QuestionPlanned) -> list[str]:
-    return [hit.memory_id for hit in planned.memories]

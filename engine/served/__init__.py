@@ -1,1 +1,1 @@
-"""Runs that answer with what they learned: how one is frozen, how its serving begins, who may ask, what it recorded."""
+"""Runs that answer with what they learned: how one is frozen, which are served, who may ask, what it recorded."""

@@ -368,17 +368,15 @@ def _question(name: str, text: str) -> Question:
 
 
 def bundle_of(state: State, planned: QuestionPlanned) -> tuple[BundleMember, ...]:
-    members = []
-    for hit in planned.memories:
-        row = state.memory.row(hit.memory_id)
-        kind = f"{row.outcome} ({row.kind})" if row.kind else row.outcome
-        members.append(
-            BundleMember(
-                memory_id=row.memory_id,
-                outcome=kind,
-                similarity=hit.similarity,
-                origin=f"iter-{row.iteration}/{row.phase}, question {row.question_id}",
-                question=row.question,
-            )
-        )
-    return tuple(members)
+    return tuple(member_of(state, hit.memory_id, hit.similarity) for hit in planned.memories)
+
+
+def member_of(state: State, memory_id: str, similarity: float) -> BundleMember:
+    row = state.memory.row(memory_id)
+    return BundleMember(
+        memory_id=row.memory_id,
+        outcome=f"{row.outcome} ({row.kind})" if row.kind else row.outcome,
+        similarity=similarity,
+        origin=f"iter-{row.iteration}/{row.phase}, question {row.question_id}",
+        question=row.question,
+    )

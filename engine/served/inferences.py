@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from mage_es.engine.rules.notes import CaseLayout, note_of
+from mage_es.engine.served.frozen import BundleMember, member_of
 from mage_es.events.errors import NotFound
 from mage_es.events.log import LogReader
 from mage_es.events.log.markers import Marker
@@ -14,16 +15,6 @@ from mage_es.events.vocabulary import FeedbackGiven, InferenceClosed, InferenceO
 from mage_es.projections.fold import State
 
 Inferred = TypeVar("Inferred", InferenceOpened, InferenceClosed)
-
-
-class Remembered(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory in a note, with its origin."""
-
-    memory_id: str
-    outcome: str
-    task_type: str
-    origin: str
-    question: str
 
 
 class InferenceReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +30,7 @@ class InferenceReport(msgspec.Struct, frozen=True, kw_only=True):
     turns: tuple[tuple[str, str], ...]
     note_verified: bool
     was_seen: bool
-    memories: tuple[Remembered, ...]
+    memories: tuple[BundleMember, ...]
     feedback: tuple[FeedbackGiven, ...]
 
 
@@ -77,7 +68,7 @@ def explained(run_id: str, state: State, found: Recorded, *, preface: str) -> In
     """Return the report of an inference; `state` is that of its marker, `preface` the run's sentence before notes."""
     started, opened, closed, feedback = found
     note = note_of(state, opened.memories, CaseLayout(opened.layout, started.is_bare, preface))
-    rows = map(state.memory.row, opened.memories)
+    near = opened.similarities or (0.0,) * len(opened.memories)  # a repeated request has none
     return InferenceReport(
         run_id=run_id,
         marker=str(Marker("iteration", opened.marker)),
@@ -87,16 +78,7 @@ def explained(run_id: str, state: State, found: Recorded, *, preface: str) -> In
         turns=note.turns,
         note_verified=note.sha256 == opened.note_sha256,
         was_seen=opened.treatment == "memory" and not (closed and closed.outcome == "bypassed"),
-        memories=tuple(
-            Remembered(
-                memory_id=row.memory_id,
-                outcome=f"{row.outcome} ({row.kind})" if row.kind else row.outcome,
-                task_type=row.task_type,
-                origin=f"iter-{row.iteration}/{row.phase}, question {row.question_id}",
-                question=row.question,
-            )
-            for row in rows
-        ),
+        memories=tuple(member_of(state, *each) for each in zip(opened.memories, near, strict=True)),
         feedback=feedback,
     )
 

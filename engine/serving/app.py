@@ -19,13 +19,14 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from mage_es.engine.commands import Curation
-from mage_es.engine.served.refusals import Refused, body_of, speaks_anthropic
-from mage_es.engine.served.tenants import Door, Guest
+from mage_es.engine.served.tenants import Refused
+from mage_es.engine.serving.door import Door, Guest
 from mage_es.engine.serving.exchange import Asker, answer, texts_of
 from mage_es.engine.serving.journal import NotRecorded
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.metrics import Counters
 from mage_es.engine.serving.proxy import DEFAULT_ALLOWANCE, Allowance, Proxy
+from mage_es.engine.serving.refusals import body_of, speaks_anthropic
 from mage_es.engine.serving.rules.feedback import Feedback
 from mage_es.events.errors import Conflict, NotFound, UsageError
 from mage_es.events.vocabulary import Event, FeedbackGiven, InferenceClosed, InferenceOpened

@@ -192,13 +192,10 @@ def _remember(reply: str, inference: str) -> None:
 
 
 class _Opened(NamedTuple):
-    """What goes into a request, and its inference, which is empty if nothing is recorded."""
+    """What goes into a request, and what its headers say; without an inference if nothing is recorded."""
 
     notes: Mapping[int, Note]
-    inference: str
-    marker: str
-    memories: str
-    """Ids of memories, or why there are none."""
+    told: Mapping[str, str]
     waiting: str = ""
     """SHA-256 of the turn that waits for its first reply; empty if no turn does."""
 
@@ -217,10 +214,7 @@ class _Recorded:
             is_retry=is_retry(given),
         )
         self._live.submit(prepared).result()
-        opened = prepared.opened
-        marker = f"iter-{opened.marker}" if opened.marker >= 0 else "start"
-        told = ",".join(opened.memories) if opened.treatment == "memory" else opened.treatment
-        return _Opened(prepared.notes, opened.inference, marker, told, prepared.waiting)
+        return _Opened(prepared.notes, prepared.told, prepared.waiting)
 
     def earlier(self, reading: Reading, given: Mapping[str, str]) -> Mapping[int, Note]:
         off = given.get("x-mage-memory") == "off"
@@ -255,7 +249,7 @@ class _Unrecorded:
         if notes and reading.is_new:
             note, why = notes[-1]
             told = ",".join(note.memories) or why
-        return _Opened(found, "", self._frozen.marker, told)
+        return _Opened(found, {"marker": self._frozen.marker, "memories": told})
 
     def earlier(self, reading: Reading, given: Mapping[str, str]) -> Mapping[int, Note]:
         return {}  # looking those up takes as long as looking up the new one
@@ -334,12 +328,10 @@ class _Passage:
     def answered(self, response: Any, tee: Callable[[Any, Any, Any], Any]) -> None:
         """Note the head of the reply, and read the rest as it passes."""
         self._status, headers = response.status_code, response.headers
-        told = {"inference": self._opened.inference, "marker": self._opened.marker} if self._opened else {}
-        told["memories"] = self._opened.memories if self._opened else "bypassed"
+        told = self._opened.told if self._opened else {"memories": "bypassed"}
         self.reader = ReplyReader(self._shape, headers.get("content-type", ""), headers.get("content-encoding", ""))
         for name, value in told.items():
-            if value:
-                headers[f"x-mage-{name}"] = value
+            headers[f"x-mage-{name}"] = value
         response.stream = tee(httpx_of(self._request), response.stream, self)
 
     def close(self, outcome: Literal["answered", "left", "failed"], problem: str = "") -> None:
@@ -352,11 +344,14 @@ class _Passage:
             outcome = "answered"
 
         def settle(opening: Future[tuple[_Opened, bytes]]) -> None:
-            if opening.cancelled() or opening.exception() or not (inference := opening.result()[0].inference):
+            if opening.cancelled() or opening.exception():
+                return
+            opened, _ = opening.result()
+            if not (inference := opened.told.get("inference")):
                 return
             closed = usage.closing(
                 inference,
-                opening.result()[0].waiting,
+                opened.waiting,
                 outcome if self._opened else "bypassed",
                 status=self._status,
                 problem=problem,

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Literal
 
-from mage_es.engine.served.refusals import Refused
+from mage_es.engine.served.tenants import Refused
 from mage_es.engine.serving.replies import ReplyReader, ReplyUsage
 from mage_es.events.vocabulary.serving import RequestShape
 

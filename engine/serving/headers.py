@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from mage_es.engine.served.tenants import CREDENTIALS, Guest
-from mage_es.engine.serving.live import Prepared
+from collections.abc import Mapping
+
+from mage_es.engine.served.tenants import CREDENTIALS
+from mage_es.engine.serving.door import Guest
 
 Headers = list[tuple[bytes, bytes]]
 _HOPS = {
@@ -44,14 +46,6 @@ def passed_back(headers: Headers) -> Headers:
     return [(name, value) for name, value in lowered if name not in left_out and not name.startswith(b"x-mage-")]
 
 
-def told_of(prepared: Prepared) -> Headers:
+def told_of(told: Mapping[str, str]) -> Headers:
     """Return the headers that say what was put into a request."""
-    opened = prepared.opened
-    memories = ",".join(opened.memories) if opened.treatment == "memory" else opened.treatment
-    return [*named_after(prepared), (b"x-mage-memories", memories.encode())]
-
-
-def named_after(prepared: Prepared) -> Headers:
-    opened = prepared.opened
-    marker = f"iter-{opened.marker}" if opened.marker >= 0 else "start"
-    return [(b"x-mage-inference", opened.inference.encode()), (b"x-mage-marker", marker.encode())]
+    return [(f"x-mage-{name}".encode(), value.encode()) for name, value in told.items()]

@@ -40,7 +40,7 @@ from mage_es.engine.served.frozen import FrozenRun, FrozenRuns, question_of
 from mage_es.engine.served.inferences import InferenceReport, Recorded, explained, has_session, not_recorded, recorded
 from mage_es.engine.serving.journal import RETRY_S, Health, Journal, Recording
 from mage_es.engine.serving.opening import ServedRun, open_served
-from mage_es.engine.serving.publishing import Published, publish_beside
+from mage_es.engine.serving.publish import Published, publish_beside
 from mage_es.engine.serving.replies import ReplyUsage
 from mage_es.engine.serving.rules.feedback import (
     Feedback,
@@ -80,6 +80,14 @@ class Prepared(NamedTuple):
     notes: Mapping[int, Note]
     waiting: str
     """SHA-256 of the turn that waits for its first reply; empty if the latest has one."""
+
+    @property
+    def told(self) -> dict[str, str]:
+        """What headers say: the inference, the marker, and the ids of the memories put in, or why there are none."""
+        opened = self.opened
+        memories = ",".join(opened.memories) if opened.treatment == "memory" else opened.treatment
+        marker = str(Marker("iteration", opened.marker))
+        return {"inference": opened.inference, "marker": marker, "memories": memories}
 
 
 class LiveRun:
@@ -418,7 +426,7 @@ class LiveRun:
     def publish(self, models: Models, runtime: Runtime) -> list[Published]:
         """Publish what is new, and let later sessions see it. Call it on a separate thread.
 
-        Raises what `serving.publishing.publish` raises.
+        Raises what `publish_all` raises.
         """
         served = ServedRun(self.run, self.log, self.world, self.state)
         try:

@@ -29,13 +29,14 @@ from urllib.request import getproxies, proxy_bypass
 import httpx2
 
 from mage_es.engine.seams.faults import shortened
-from mage_es.engine.served.refusals import Refused, body_of, speaks_anthropic
-from mage_es.engine.served.tenants import Guest
+from mage_es.engine.served.tenants import Refused
+from mage_es.engine.serving.door import Guest
 from mage_es.engine.serving.exchange import Asker, Exchange, answer, texts_of
-from mage_es.engine.serving.headers import Headers, named_after, passed_back, passed_on, replaced, told_of
+from mage_es.engine.serving.headers import Headers, passed_back, passed_on, replaced, told_of
 from mage_es.engine.serving.journal import Recording
 from mage_es.engine.serving.live import LiveRun, Prepared, Wish
 from mage_es.engine.serving.metrics import Counters
+from mage_es.engine.serving.refusals import body_of, speaks_anthropic
 from mage_es.engine.serving.sessions import is_retry
 from mage_es.engine.serving.shapes import places_of, put, read
 from mage_es.events.errors import UsageError
@@ -224,7 +225,7 @@ class Proxy:
                 exchange.treatment = prepared.opened.treatment
                 async with aclosing(await self._reply_to(onward._replace(body=opening.body), exchange)) as reply:
                     is_durable = await self._is_durable(recording, exchange)
-                    told = told_of(prepared) if is_durable else self._bypassed(guest.run, opening, recording, exchange)
+                    told = prepared.told if is_durable else self._bypassed(guest.run, opening, recording, exchange)
                     if is_durable or opening.body == opening.bare:
                         await self._pass_back(reply, client, exchange, anthropic=anthropic, told=told)
                         return
@@ -278,17 +279,17 @@ class Proxy:
             exchange.overhead_s += time.perf_counter() - began
         return recording.done() and recording.exception() is None
 
-    def _bypassed(self, run: str, opening: _Opening, recording: Recording, exchange: Exchange) -> Headers:
+    def _bypassed(self, run: str, opening: _Opening, recording: Recording, exchange: Exchange) -> _Texts:
         """Record that a request goes on without a new note; return what says so. Raises `Refused`."""
         is_over = recording.done()
         if is_over and isinstance(error := recording.exception(), Refused):
             raise error
         exchange.treatment = "bypassed"
-        told = [(b"x-mage-memories", b"bypassed")]
+        told = {"memories": "bypassed"}
         if late := opening.pass_by():
             self._runs[run].bypass(late)
             # If it cannot be recorded, there is no such inference.
-            told += [] if is_over else named_after(late)
+            told = told if is_over else late.told | told
         return told
 
     def _close(
@@ -359,10 +360,10 @@ class Proxy:
         exchange: Exchange,
         *,
         anthropic: bool,
-        told: Headers | None = None,
+        told: _Texts | None = None,
     ) -> None:
         """Pass a reply back, with our headers. The upstream's errors become the exchange's `problem`."""
-        own = [] if told is None else [*told, (b"x-mage-overhead-ms", b"%.2f" % (1000 * exchange.overhead_s))]
+        own = [] if told is None else [*told_of(told), (b"x-mage-overhead-ms", b"%.2f" % (1000 * exchange.overhead_s))]
         if isinstance(reply, _Unanswered):
             exchange.problem = reply.problem
             client.rest()

@@ -1,16 +1,33 @@
-"""The verb `publish`: turn what clients said into memories and rewards, as far as the guard passes it."""
+"""The verb `publish`: what clients said becomes memories and rewards, as far as the guard passes it, in iterations of
+Algorithm 1 whose experience it is.
+
+Theory of operation
+    First, if the anchors were never answered in this run, comes an iteration that changes nothing and has them
+    answered, for the guard to compare with. They are asked as clients' questions are, with a note and nothing else that
+    was learned: a note that is fine beside a skill's own instruction and principles can do harm without them. Then
+    comes one iteration for each key with something new: UPDATE takes in its feedback, SNAPSHOT answers the anchors that
+    see something new and lets the guard decide, and the consequences are recorded before the iteration is closed. A
+    step that is in the log is skipped, so a killed publish continues where it stopped; other keys' feedback in the
+    meantime comes after it. What a person has approved is taken into use before its key's feedback, in a separate
+    iteration.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, aclosing, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
+from mage_es.engine.commands import RecordDecided
 from mage_es.engine.config import Config, parse
+from mage_es.engine.decide import decide
+from mage_es.engine.loop import close, compare, snapshot
 from mage_es.engine.models.registry import Models, open_model, require_model
-from mage_es.engine.run.directory import Run, as_run
+from mage_es.engine.rules.setting import Setting
+from mage_es.engine.run.directory import Run, as_run, require_free_space
 from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
@@ -18,14 +35,224 @@ from mage_es.engine.run.world import first_event, reopen_world, require_scoring,
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.model import Model
-from mage_es.engine.serving.publishing import Published, turns_of
-from mage_es.engine.serving.publishing import publish as publish_all
+from mage_es.engine.serving.opening import ServedRun
+from mage_es.engine.serving.rules.publishing import (
+    Publish,
+    SettlePublish,
+    decide_publish,
+    decide_settling,
+    may_reward,
+    tried,
+)
+from mage_es.engine.serving.rules.trials import near_enough
 from mage_es.engine.session.reasking import AskingPrice, price_again
 from mage_es.engine.session.resuming import reopened
+from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import RunLocked, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import QuestionPlanned, ServingStarted
+from mage_es.projections.fold import State
+
+
+class Published(msgspec.Struct, frozen=True, kw_only=True):
+    """One key's part of a publish: the outcome of its proposals, how many rewards it gave, the anchors and the
+    verdict."""
+
+    key: str
+    iteration: int
+    verdict: str
+    published: int
+    refused: int
+    waiting: int
+    rewards: int
+    anchors_right: int
+    anchors: int
+
+
+class _Heard(NamedTuple):
+    """The feedback in a log, and what it is about."""
+
+    words: Sequence[v.FeedbackGiven]
+    inferences: Sequence[v.InferenceOpened]
+    proposals: Sequence[v.MemoryProposed]
+    rewarded: Sequence[v.BanditUpdated]
+    reviews: Mapping[str, v.ProposalReviewed]
+    """What a person approved but no publish has tried since, by memory."""
+
+    def turns(self) -> list[_Turn]:
+        """Return the parts of a publish, key by key, in order."""
+        speakers = sorted({*(word.key for word in self.words), *(each.key for each in self.proposals)})
+        return [_Turn(key, is_review) for key in speakers for is_review in (True, False)]
+
+    def of(self, turn: _Turn, iteration: int) -> Publish:
+        """Return what to publish in a turn: a key's approved proposals, or its feedback."""
+        key = turn.key
+        inferences = [one for one in self.inferences if one.key == key]
+        words = [word for word in self.words if word.key == key]
+        own, names = (
+            {each.memory_id for each in self.proposals if each.key == key},
+            {one.inference for one in inferences},
+        )
+        proposals = [each for each in self.proposals if each.memory_id in own]
+        if turn.is_review:
+            proposals = [each for each in proposals if each.memory_id in self.reviews]
+            return Publish(iteration, key, words, (), proposals, (), self.reviews if proposals else {})
+        rewarded = [each for each in self.rewarded if each.question_id in names]
+        return Publish(iteration, key, words, inferences, proposals, rewarded)
+
+
+class _Turn(NamedTuple):
+    """One iteration of a publish: a key's approved proposals, or its other feedback."""
+
+    key: str
+    is_review: bool
+
+
+async def publish_all(session: Session) -> list[Published]:
+    """Publish what is new, key by key; return an empty list if nothing is.
+
+    Raises:
+        UsageError: The run has no anchors, or another model answered them.
+        Interrupted: The user asked to stop, or the budget is spent; the next publish continues.
+    """
+    progress, done = session.state.progress, list[Published]()
+    if not session.world.setting.anchors:
+        raise UsageError(
+            f"{session.run.id} has no anchors, so nothing could judge what its clients proposed. Start a run that has "
+            f"some with `mage-es evolve BENCHMARK --from {session.run.id}`, and serve that."
+        )
+    if progress.is_completed(progress.closed + 1, "update"):
+        done.append(await _finish(session, progress.closed + 1))
+    _require_same_model(session)
+    for turn in turns_of(session.world.setting, session.state, LogReader(session.run.log_path)):
+        if not session.state.scores.accepted():
+            require_free_space(session.run.path)
+            await snapshot(session, progress.closed + 1)
+        require_free_space(session.run.path)
+        k = progress.closed + 1
+        session.enter_phase(k, "update")
+        session.commit(_drafts(session, turn, k))
+        done.append(await _finish(session, k))
+    return done
+
+
+async def publish_beside(
+    served: ServedRun, lock: AbstractContextManager[object], models: Models, runtime: Runtime
+) -> list[Published]:
+    """Publish a run that is being served, whose log and state others write under the same lock."""
+    run, log, world, state = served
+    session = Session(run=run, world=world, log=log, state=state, models=models, runtime=runtime)
+    session.share_log(lock)
+    reader = LogReader(run.log_path)
+    session.remember_plans(reader.records({v.QuestionPlanned}, since=reader.last(v.IterationClosed) + 1))
+    async with aclosing(session):
+        return await publish_all(session)
+
+
+def turns_of(setting: Setting, state: State, reader: LogReader) -> list[_Turn]:
+    """Return the turns with something new."""
+    heard, k = _read_feedback(reader), state.progress.closed + 1
+    return [turn for turn in heard.turns() if len(decide_publish(setting, state, heard.of(turn, k))) > 1]
+
+
+def _drafts(session: Session, turn: _Turn, k: int) -> list[v.Draft]:
+    command = _read_feedback(LogReader(session.run.log_path)).of(turn, k)
+    found = decide_publish(session.world.setting, session.state, command)
+    return decide(session.world.setting, session.state, RecordDecided(found))
+
+
+async def _finish(session: Session, k: int) -> Published:
+    """Finish an iteration whose UPDATE is recorded."""
+    await compare(session, k)
+    reader = LogReader(session.run.log_path)
+    since = last_inherited(reader) + 1
+    rewarded = [
+        record.event
+        for record in reader.records({v.BanditUpdated}, since=since)
+        if (record.iteration, record.phase) == (k, "update") and isinstance(record.event, v.BanditUpdated)
+    ]
+    settling = _settling(session, reader, k, rewarded)
+    with session.lock:
+        session.do(RecordDecided(decide_settling(session.state, settling)))
+    close(session, k)
+    return _report(session, k, len(rewarded))
+
+
+def _settling(session: Session, reader: LogReader, k: int, rewarded: Sequence[v.BanditUpdated]) -> SettlePublish:
+    """Return the command that settles an iteration, with the vectors that show which anchors are near to what was
+    tried."""
+    if not tried(session.state, k):
+        return SettlePublish(k, rewarded)
+    world = session.world
+    anchors = sorted(world.setting.anchors)
+    vectors = world.embedder.encode([world.questions[name].question for name in anchors])
+    # From the last closed iteration: what is being tried must not affect its own measure.
+    before = state_of(session.run, reader, until=reader.last(v.IterationClosed))
+    floors = near_enough(before.memory, {*world.setting.task_types, *before.graph.induced_types()})
+    return SettlePublish(k, rewarded, dict(zip(anchors, vectors, strict=True)), floors)
+
+
+def _report(session: Session, k: int, rewards: int) -> Published:
+    reader = LogReader(session.run.log_path)
+    settled = [event for event in reader.of(v.ProposalSettled) if event.iteration == k]
+    mark = next(r for r in reader.records({v.PhaseCompleted}) if (r.iteration, r.phase) == (k, "update"))
+    score = session.state.scores.score("anchor", k)
+    return Published(
+        key=mark.correlation,
+        iteration=k,
+        verdict=session.state.scores.verdict(k),
+        published=sum(event.verdict == "published" for event in settled),
+        refused=sum(event.verdict == "refused" for event in settled),
+        waiting=sum(event.verdict == "waiting" for event in settled),
+        rewards=rewards,
+        anchors_right=score.correct,
+        anchors=score.total,
+    )
+
+
+def _read_feedback(reader: LogReader) -> _Heard:
+    since = last_inherited(reader) + 1
+    words = list(reader.of(v.FeedbackGiven, since=since))
+    about, sessions = {word.inference for word in words}, {(word.key, word.session) for word in words}
+    seen = (one for one in reader.of(v.InferenceOpened, since=since) if may_reward(one))
+    named = [one for one in seen if one.inference in about or (one.key, one.session) in sessions]
+    bypassed = {
+        event.inference
+        for _, event in reader.events({v.InferenceClosed: ("inference", "outcome")}, since=since)
+        if isinstance(event, v.InferenceClosed) and event.outcome == "bypassed"
+    }
+    proposals, reviews = dict[str, list[v.MemoryProposed]](), dict[str, v.ProposalReviewed]()
+    for event in reader.of(v.MemoryProposed, v.ProposalSettled, v.ProposalReviewed, since=since):
+        match event:
+            case v.MemoryProposed():
+                proposals.setdefault(event.memory_id, []).append(event)
+            case v.ProposalReviewed(verdict="approved"):
+                reviews[event.memory_id] = event
+            case v.ProposalReviewed() | v.ProposalSettled():
+                reviews.pop(event.memory_id, None)
+                if event.verdict != "waiting":
+                    proposals.pop(event.memory_id, None)
+    rewarded = [each for each in reader.of(v.BanditUpdated, since=since) if each.bandit == "search"]
+    inferences = [one for one in named if one.inference not in bypassed]
+    return _Heard(
+        words, inferences, [each for all_of_it in proposals.values() for each in all_of_it], rewarded, reviews
+    )
+
+
+def _require_same_model(session: Session) -> None:
+    """Raise `UsageError` for a model whose answers the guard cannot compare with the existing ones."""
+    reader, name = LogReader(session.run.log_path), session.models.execution.name
+    fields = ("model", "tier", "purpose")
+    found = (event for _, event in reader.events({v.ModelCalled: fields}) if isinstance(event, v.ModelCalled))
+    own = (call.model for call in found if call.tier == "execution" and call.purpose == "anchor")
+    before = next(own, name)
+    # The options of a spec say where a model is served, not which model it is.
+    if before.partition("?")[0] != name.partition("?")[0]:
+        raise UsageError(
+            f"The anchors of {session.run.id} were answered by {before}, and answers of {name} cannot be compared with "
+            "those: publish with the model that answered them, wherever it is served."
+        )
 
 
 class PublishReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +286,7 @@ def publish_price(
     if begun and (parent := run.path.parent / begun.path / "log").exists():
         sources.append(LogReader(parent))
     for source in sources:
-        own = source.of(QuestionPlanned, since=last_inherited(source) + 1)
+        own = source.of(v.QuestionPlanned, since=last_inherited(source) + 1)
         if like := [planned for planned in own if planned.purpose == "anchor"]:
             return price_again(source, rounds * len(world.setting.anchors), like, prices or Prices())
     return price_again(reader, rounds * len(world.setting.anchors), (), prices or Prices())
@@ -118,7 +345,7 @@ publish = blocking(apublish)
 def _served(run: Run) -> LogReader:
     reader = LogReader(run.log_path)
     first_event(reader)
-    if next(reader.of(ServingStarted), None) is None:
+    if next(reader.of(v.ServingStarted), None) is None:
         raise UsageError(f"{run.id} was never served, so it has no feedback: `mage-es serve {run.id}` serves it.")
     return reader
 

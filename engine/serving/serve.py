@@ -30,7 +30,8 @@ from mage_es.events.log.allocators import give_back_freed, give_back_large
 from mage_es.events.vocabulary import Paired
 
 if TYPE_CHECKING:
-    from mage_es.engine.served.tenants import Door, Key, KeyRing
+    from mage_es.engine.served.tenants import Key, KeyRing
+    from mage_es.engine.serving.door import Door
     from mage_es.engine.serving.proxy import Allowance
 
 HASH_WORDS = (
@@ -88,8 +89,9 @@ async def aserve(
         RunLocked: Another process serves the run.
     """
     _require_packages()
-    from mage_es.engine.served.tenants import Door, read_keys, require_local
+    from mage_es.engine.served.tenants import read_keys, require_local
     from mage_es.engine.serving.app import App
+    from mage_es.engine.serving.door import Door
     from mage_es.engine.serving.server import listening, serve_until
 
     address, keys, host = _address(settings.upstream), Path(settings.keys) if settings.keys else None, settings.host

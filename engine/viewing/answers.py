@@ -40,6 +40,8 @@ _FACTS: frozenset[type[Event]] = frozenset({
     *(v.ModelCalled, v.CallFailed, v.BundleTrimmed, v.ToolRan, v.SearchAnswered, v.EpisodeStepped, v.EpisodeClosed),
     *(v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided, v.AnswerCarried, v.QuestionPlanned),
 })  # fmt: skip
+_ENDS = (v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided)
+_RULE = "the benchmark's rule"
 _ERASED = "Erased: texts of these prompts are a subject's whose key was destroyed, or is not here."
 _SECRET = "The texts of subjects leave this machine encrypted, so no prompt of theirs is shown."
 
@@ -131,16 +133,11 @@ class Rendered:
     ) -> dict[str, Any]:
         name = life.asked.questions.columns["id"][life.asked.askings.columns["question"][asking.row]]
         question = self._world.questions.get(name) if self._world else self._known.get(name)
-        verdict = next((r.event for r in asking.facts if isinstance(r.event, v.AnswerJudged)), None)
-        lost = next(
-            (r.event for r in asking.facts if isinstance(r.event, v.AnswerUnanswered | v.AnswerUndecided)), None
-        )
+        end = next((r.event for r in asking.facts if isinstance(r.event, _ENDS)), None)
         plan = asking.plan.event if asking.plan else None
         is_gone = any(isinstance(r.event, v.ModelCalled) and is_erased(r.event.request_sha256) for r in asking.facts)
-        moves, problem = (
-            _recorded(asking.facts, requests),
-            (self.problem or (_ERASED if is_gone else "")) if plan else "",
-        )
+        moves = _recorded(asking.facts, requests)
+        problem = (self.problem or (_ERASED if is_gone else "")) if plan else ""
         if self._world and not is_gone and asking.plan and isinstance(plan, v.QuestionPlanned):
             try:
                 state = self._state_at(asking.plan.commit - 1 if state_seq is None else state_seq)
@@ -159,8 +156,8 @@ class Rendered:
             "question_text": question.question if question else "",
             "context": question.context if question else "",
             "expected": getattr(question, "gold", None) if self._world and self._world.has_gold else None,
-            "answer": getattr(verdict or lost, "answer", ""),
-            "facts": [*_facts(plan, verdict, lost), *self._anew(life, asking.row, name)],
+            "answer": getattr(end, "answer", ""),
+            "facts": [*_facts(plan, end), *self._anew(life, asking.row, name)],
             "problem": problem,
             **_planned(plan if isinstance(plan, v.QuestionPlanned) else None, life),
             "verified": None if problem or not checks else all(checks),
@@ -198,7 +195,7 @@ class Rendered:
             if isinstance(move, Ask) and isinstance(report, CallReport):
                 called = fact if isinstance(fact, v.ModelCalled) else None
                 tried = [f for f in failures if (f.about, f.attempt) == (move.about, move.attempt)]
-                told_now = _call(called, move.about, move.tier, move.agent, seqs.get(id(fact), 0), failures=tried)
+                told_now = _call(move, called, seqs.get(id(fact), 0), failures=tried)
                 sent = requests.request(called.sent) if called else move.request
                 told_now |= _prompt(sent or Request(prompt=""), report.sources, texts)
                 is_planned = not is_first or (sent is not None and sha256_text(sent.text) == plan.prompt_sha256)
@@ -244,23 +241,17 @@ def _prompt(request: Request, sources: Iterable[Quotation], texts: dict[str, int
 
 
 def _call(
-    called: v.ModelCalled | None, about: str, tier: str, agent: str, seq: int, *, failures: Sequence[v.CallFailed] = ()
+    asked: Ask | v.ModelCalled, called: v.ModelCalled | None, seq: int, *, failures: Sequence[v.CallFailed] = ()
 ) -> dict[str, Any]:
+    """Return what was asked with its reply; a call that was not made, or not yet, has none."""
     return {
         "kind": "call",
-        "about": about,
-        "tier": tier,
-        "agent": agent,
+        **{name: getattr(asked, name) for name in ("about", "tier", "agent")},
         "seq": seq,
-        "model": called.model if called else "",
-        "served_by": called.served_by if called else "",
         "sha256": "",
-        "request_sha256": called.request_sha256 if called else "",
         "reply": called.text if called else "",
-        "stop_reason": called.stop_reason if called else "",
-        "input_tokens": called.input_tokens if called else 0,
-        "output_tokens": called.output_tokens if called else 0,
-        "latency_us": called.latency_us if called else 0,
+        **{name: getattr(called, name, "") for name in ("model", "served_by", "request_sha256", "stop_reason")},
+        **{name: getattr(called, name, 0) for name in ("input_tokens", "output_tokens", "latency_us")},
         "failures": [f"{each.fault}: {each.problem}" for each in failures],
     }
 
@@ -273,7 +264,7 @@ def _recorded(facts: Sequence[Record], requests: Requests) -> list[dict[str, Any
             # No ciphertexts: without a key they are not a prompt, and a token reveals whose text it was.
             is_gone = is_erased(called.request_sha256)
             sent = None if is_gone else requests.request(called.sent)
-            told_now = _call(called, called.about, called.tier, called.agent, record.seq)
+            told_now = _call(called, called, record.seq)
             gone = [str(called.request_sha256)] if is_gone else []
             told_now |= _prompt(sent, (), {}) if sent else {"system": "", "prompt": gone, "rest": ""}
             is_whole = sent is not None and _is_whole(sent)
@@ -319,16 +310,16 @@ def _planned(plan: v.QuestionPlanned | None, life: Life) -> dict[str, Any]:
     }
 
 
-def _facts(
-    plan: Event | None, verdict: v.AnswerJudged | None, lost: v.AnswerUnanswered | v.AnswerUndecided | None
-) -> list[list[str]]:
+def _facts(plan: Event | None, end: Event | None) -> list[list[str]]:
     """Return everything else about an asking, each part with its name."""
     told: dict[str, str] = {}
-    if isinstance(lost, v.AnswerUndecided):
-        told["undecided"] = lost.problem
-    elif verdict or lost:
-        judge, reason = (verdict.judge, verdict.reason) if verdict else ("", lost.problem if lost else "")
-        told["judged by"] = ": ".join(filter(None, (judge or "the benchmark's rule", reason)))
+    match end:
+        case v.AnswerUndecided():
+            told["undecided"] = end.problem
+        case v.AnswerJudged(judge=judge, reason=why):
+            told["judged by"] = ": ".join(filter(None, (judge or _RULE, why)))
+        case v.AnswerUnanswered(problem=why):
+            told["judged by"] = ": ".join(filter(None, (_RULE, why)))
     if isinstance(plan, v.QuestionPlanned):
         told |= {"template": plan.template.replace("_", " "), "guiding skill": plan.guiding_skill, "donor": plan.donor}
         told |= {"planned over": ", ".join(plan.planning), "chain of skills": " → ".join(plan.chain)}

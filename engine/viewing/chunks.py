@@ -32,8 +32,7 @@ from mage_es.engine.run.world import baseline_of
 from mage_es.engine.run.worth import PairedEffect, effects
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.viewing.answers import Rendered
-from mage_es.engine.viewing.card import card_of
-from mage_es.engine.viewing.gain import gain_of, pair_of
+from mage_es.engine.viewing.card import card_of, gain_of, pair_of
 from mage_es.engine.viewing.life import EXACT, Life, lives
 from mage_es.engine.viewing.positions import positions
 from mage_es.engine.viewing.tables import columns_of, packed, picked, places

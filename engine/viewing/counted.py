@@ -8,7 +8,7 @@ from typing import Any
 
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.viewing.askings import Askings
-from mage_es.engine.viewing.gain import Gain
+from mage_es.engine.viewing.card import Gain
 from mage_es.engine.viewing.learned import Learned
 from mage_es.engine.viewing.tables import Rows
 from mage_es.events import vocabulary as v

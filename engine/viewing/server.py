@@ -31,8 +31,7 @@ from urllib.parse import parse_qs, unquote
 
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.pricing import Prices
-from mage_es.engine.served.refusals import Refused
-from mage_es.engine.served.tenants import require_local
+from mage_es.engine.served.tenants import Refused, require_local
 from mage_es.engine.viewing.access import COOKIE, Access, Visitor
 from mage_es.engine.viewing.card import card_of
 from mage_es.engine.viewing.chunks import Viewed, script

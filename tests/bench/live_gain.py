@@ -37,7 +37,7 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.model import BETWEEN_TURNS, Request
 from mage_es.engine.serving.live import LiveRun, Prepared
-from mage_es.engine.serving.publishing import Published
+from mage_es.engine.serving.publish import Published
 from mage_es.engine.serving.rules.feedback import Feedback
 from mage_es.engine.serving.rules.sittings import visits
 from mage_es.engine.serving.shapes import Reading, Turn

@@ -84,8 +84,7 @@ def _run(
     out: Output, jobs_: Sequence[Job], settings: Settings, *, jobs: int
 ) -> tuple[list[CellOutcome], type[Interrupted]]:
     """Return how each cell ended, and the error that a requested stop raises."""
-    from mage_es.engine.study.matrix.local import Stops, run_here
-    from mage_es.engine.study.matrix.working import Desk
+    from mage_es.engine.study.matrix.working import Desk, Stops, run_here
 
     with Interrupts() as interrupts:
         stops = Stops(interrupts.asked)
@@ -98,7 +97,7 @@ def _job(cell: MatrixCell, exams: tuple[str, ...], settings: Settings, registeri
     from mage_es.engine.benchmarks.registry import with_own_models
     from mage_es.engine.config import canonical
     from mage_es.engine.study.matrix.working import Job
-    from mage_es.engine.study.reporting.systems import OF_BASELINES
+    from mage_es.engine.study.reporting.places import OF_BASELINES
 
     own = _settings(cell)
     config = own.config()

@@ -18,7 +18,7 @@ import msgspec
 
 from mage_es.engine.benchmarks.files import read_toml
 from mage_es.engine.config import BENCHMARK
-from mage_es.engine.study.reporting.systems import FULL, short
+from mage_es.engine.study.reporting.places import FULL, short
 from mage_es.events.errors import UsageError, nearest
 
 Names = Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]

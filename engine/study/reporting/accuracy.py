@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import polars as pl
 
 from mage_es.engine.study.reporting.cells import OF_MEAN, Cell, Entry, TableRow, cell_of, columns, with_best
+from mage_es.engine.study.reporting.places import FULL, NO_CASCADE, NO_SUCCESS, Placement, cascade_of, way_of
 from mage_es.engine.study.reporting.recorded import ExamState, RecordedRun
 from mage_es.engine.study.reporting.study import VARYING, Measure, Study, TableBody, percent, table
-from mage_es.engine.study.reporting.systems import FULL, NO_CASCADE, NO_SUCCESS, Placement, cascade_of, way_of
 
 EXTENSION = ("gsm8k", "finqa", "medqa")
 PUBLISHED = {"gsm8k": "84.5 (8-shot, Meta)", "finqa": "60.87 (Fino1, SFT)", "medqa": "74 (Medprompt)"}

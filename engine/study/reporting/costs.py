@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.study.reporting.accuracy import EXAM
 from mage_es.engine.study.reporting.cells import Cell, Entry, TableRow, Unit, cell_of, columns
+from mage_es.engine.study.reporting.places import FULL, Placement
 from mage_es.engine.study.reporting.study import Study, TableBody, table
-from mage_es.engine.study.reporting.systems import FULL, Placement
 from mage_es.engine.verbs.agents import TIERS
 from mage_es.events.vocabulary import Tier
 from mage_es.projections.ledger import Ledger

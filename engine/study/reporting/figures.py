@@ -14,9 +14,9 @@ from mage_es.engine.study.reporting.accuracy import over_start, over_strongest
 from mage_es.engine.study.reporting.cells import Cell, cell_of
 from mage_es.engine.study.reporting.charts import Bar, Chart, ChartMark, Series, bar_chart, line_chart, stacked_chart
 from mage_es.engine.study.reporting.costs import TIER_NAMES
+from mage_es.engine.study.reporting.places import FULL, NO_SUCCESS, Placement
 from mage_es.engine.study.reporting.recorded import ExamState
 from mage_es.engine.study.reporting.study import MEASURED, Measure, Study
-from mage_es.engine.study.reporting.systems import FULL, NO_SUCCESS, Placement
 from mage_es.events.digests import sha256_text
 
 MOST_LINES = 8

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import polars as pl
 
 from mage_es.engine.study.reporting.cells import TableRow, cell_of, columns
+from mage_es.engine.study.reporting.places import Placement
 from mage_es.engine.study.reporting.recorded import RecordedRun
 from mage_es.engine.study.reporting.study import Study, TableBody, table
-from mage_es.engine.study.reporting.systems import Placement
 
 _SIZES = (
     *("skills", "failure memories", "success memories", "principles"),

@@ -11,9 +11,9 @@ from mage_es.engine.run.exams import RULE, RecordedExam
 from mage_es.engine.run.questions import recorded_benchmark
 from mage_es.engine.seams.benchmark import SPLITS, Benchmark, Question, scored
 from mage_es.engine.study.reporting.cells import TableRow, cell_of, columns
+from mage_es.engine.study.reporting.places import Placement
 from mage_es.engine.study.reporting.recorded import RecordedRun
 from mage_es.engine.study.reporting.study import Study, TableBody, table
-from mage_es.engine.study.reporting.systems import Placement
 from mage_es.engine.study.score import ByVerdict, measures_of
 from mage_es.engine.verbs.agreement import kappa
 from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError

@@ -23,9 +23,8 @@ from mage_es.engine.study.reporting.cells import (
     columns,
     difference,
 )
-from mage_es.engine.study.reporting.places import Places
+from mage_es.engine.study.reporting.places import Placement, Places
 from mage_es.engine.study.reporting.recorded import ExamState, RecordedRun
-from mage_es.engine.study.reporting.systems import Placement
 from mage_es.events.errors import MageError, UsageError
 
 Measure = Literal["accuracy", "score", "strict"]

@@ -7,9 +7,9 @@ from typing import get_args
 from mage_es.engine.study.reporting.accuracy import over_strongest
 from mage_es.engine.study.reporting.cells import Cell
 from mage_es.engine.study.reporting.costs import dollars
+from mage_es.engine.study.reporting.places import Placement
 from mage_es.engine.study.reporting.recorded import ExamState
 from mage_es.engine.study.reporting.study import Measure, Study
-from mage_es.engine.study.reporting.systems import Placement
 from mage_es.events.vocabulary import Tier
 
 MOST = 10

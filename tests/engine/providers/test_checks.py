@@ -12,9 +12,8 @@ from mage_es.engine.benchmarks.registry import with_own_models
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.providers import doctor, served
-from mage_es.engine.providers.checks import check_provider
+from mage_es.engine.providers.checks import DoctorCheck, FirstPrompt, check_provider, first_prompts
 from mage_es.engine.providers.doctor import in_process
-from mage_es.engine.providers.trials import DoctorCheck, FirstPrompt, first_prompts
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.seams.model import Request
 from mage_es.engine.seams.spec import parse_spec

@@ -44,19 +44,8 @@ def test_what_is_configured_comes_first(tmp_path: Path) -> None:
     assert [each.name for each in found[:3]] == ["tasks", "execution model", "execution endpoint"]
 
 
-@pytest.mark.parametrize(
-    ("requirement", "state"),
-    [
-        ("msgspec>=0.1", "ok"),
-        ("msgspec", "ok"),
-        ("msgspec>=99.1", "failed"),
-        ("no-such-package-anywhere>=1; python_version > '3'", "failed"),
-    ],
-)
-def test_a_package_is_held_against_what_the_installation_asks_for(requirement: str, state: str) -> None:
-    finding = doctor.package(requirement)
-    assert finding.state == state
-    assert finding.remedy == ("" if state == "ok" else f"python -m pip install '{requirement}'")
+def test_the_versions_of_what_was_installed_with_it_are_told() -> None:
+    assert {"msgspec", "polars", "numpy"} <= {*doctor.packages().detail.replace(",", "").split()}
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that not even root may write: /proc")

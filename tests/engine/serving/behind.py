@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from mage_es.engine.run.telemetry import Outbox
-from mage_es.engine.served.tenants import Door
 from mage_es.engine.serving.app import App
+from mage_es.engine.serving.door import Door
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.proxy import Allowance
 from mage_es.engine.serving.server import listening, serve_until

@@ -13,7 +13,8 @@ import pytest
 
 from mage_es.engine.run.directory import Run
 from mage_es.engine.served.settings import Serving
-from mage_es.engine.served.tenants import Door, Key, KeyRing
+from mage_es.engine.served.tenants import Key, KeyRing
+from mage_es.engine.serving.door import Door
 from mage_es.engine.serving.live import LONGEST_TEXT
 from mage_es.engine.serving.serve import ServeReport, aserve
 from mage_es.events.errors import UsageError

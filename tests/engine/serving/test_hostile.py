@@ -12,7 +12,8 @@ import pytest
 
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.run.directory import Run
-from mage_es.engine.served.tenants import Door, Key, KeyRing
+from mage_es.engine.served.tenants import Key, KeyRing
+from mage_es.engine.serving.door import Door
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.publish import publish
 from mage_es.engine.serving.rules.feedback import Feedback

@@ -21,7 +21,8 @@ from mage_es.engine.config import Config
 from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.served.tenants import Door, Key, KeyRing
+from mage_es.engine.served.tenants import Key, KeyRing
+from mage_es.engine.serving.door import Door
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.mcp import called, shown_by
 from mage_es.engine.serving.proposals import check_proposals

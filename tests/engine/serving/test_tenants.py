@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.served.refusals import Refused
-from mage_es.engine.served.tenants import PATHS, Door, Guest, KeyRing, read_keys, require_local
+from mage_es.engine.served.tenants import PATHS, KeyRing, Refused, read_keys, require_local
+from mage_es.engine.serving.door import Door, Guest
 from mage_es.events.errors import PrerequisiteError, UsageError
 
 

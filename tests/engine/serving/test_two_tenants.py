@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
-from mage_es.engine.served.tenants import Door, Key, KeyRing
+from mage_es.engine.served.tenants import Key, KeyRing
+from mage_es.engine.serving.door import Door
 from mage_es.engine.serving.live import LiveRun
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import FeedbackGiven, InferenceOpened

@@ -7,8 +7,8 @@ import msgspec
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import exam_records
 from mage_es.engine.verbs.exam import examine
+from mage_es.engine.viewing.card import gain_of, pair_of
 from mage_es.engine.viewing.chunks import Viewed
-from mage_es.engine.viewing.gain import gain_of, pair_of
 from mage_es.events.log import LogReader
 from tests.engine.viewing.test_chunks import table
 

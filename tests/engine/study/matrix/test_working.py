@@ -16,8 +16,19 @@ from mage_es.engine.config import Config, canonical, fingerprint, parse
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.run.world import first_event
-from mage_es.engine.study.matrix.local import Stops, run_here, told
-from mage_es.engine.study.matrix.working import NOTES, CellOutcome, Desk, Job, how_far, next_words, state_of, work
+from mage_es.engine.study.matrix.working import (
+    NOTES,
+    CellOutcome,
+    Desk,
+    Job,
+    Stops,
+    how_far,
+    next_words,
+    run_here,
+    state_of,
+    told,
+    work,
+)
 from mage_es.engine.verbs.exam import examine
 from mage_es.events.disk import Layout, LocalFileSystem
 from mage_es.events.errors import UsageError

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.study.reporting.systems import ALL, EXAMINED, PARTS, differing, values
+from mage_es.engine.study.reporting.places import ALL, EXAMINED, PARTS, differing, values
 
 
 @pytest.mark.parametrize("field", PARTS)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mage_es.engine.study.reporting.cells import Cell
+from mage_es.engine.study.reporting.places import FULL, Placement
 from mage_es.engine.study.reporting.study import open_study
-from mage_es.engine.study.reporting.systems import FULL, Placement
 from mage_es.engine.study.reporting.words import in_words
 from mage_es.events.errors import UsageError
 from mage_es.events.vocabulary import RunRegistered

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.study.reporting.systems import short
+from mage_es.engine.study.reporting.places import short
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What the proxy itself refuses, in a form that the SDK of the called API understands."""
+"""How the proxy words what it refuses, in a form that the SDK of the called API understands."""
 
 from __future__ import annotations
 
@@ -19,15 +19,6 @@ _KINDS: Mapping[int, str] = {
     504: "timeout_error",
 }
 """Anthropic's names for kinds of error; OpenAI leaves these names to the server."""
-
-
-class Refused(Exception):
-    """A request that is answered here: an HTTP status, a message, and for 429 and 503 the seconds to wait."""
-
-    def __init__(self, status: int, message: str, *, retry_after: int = 0) -> None:
-        super().__init__(message)
-        self.status, self.message = status, message
-        self.headers = {"retry-after": str(retry_after)} if retry_after else {}
 
 
 def body_of(status: int, message: str, *, anthropic: bool) -> bytes:

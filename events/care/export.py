@@ -17,8 +17,9 @@ from __future__ import annotations
 import csv
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -62,23 +63,14 @@ def export(reader: LogReader, target: Path, *, format: ExportFormat, until: int)
 
     Raises `UsageError` if there is something in the folder, `LogDamaged`, `UnknownEvent`.
     """
-    with new_folder(target):
-        return _export(reader, target, format=format, until=until)
-
-
-@contextmanager
-def new_folder(path: Path) -> Iterator[None]:
-    """Create a folder that the block fills; if that fails nothing is left, as half an export looks like a whole one.
-
-    Raises `UsageError` if there is something in the folder.
-    """
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise UsageError(f"{path} is not an empty folder: give a new one, so that nothing there is overwritten.")
-    path.mkdir(parents=True, exist_ok=True)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(f"{target} is not an empty folder: give a new one, so that nothing there is overwritten.")
+    target.mkdir(parents=True, exist_ok=True)
     try:
-        yield
+        return _export(reader, target, format=format, until=until)
     except BaseException:
-        shutil.rmtree(path)
+        # Half an export looks like a whole one, so none is left.
+        shutil.rmtree(target)
         raise
 
 

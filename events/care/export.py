@@ -63,14 +63,23 @@ def export(reader: LogReader, target: Path, *, format: ExportFormat, until: int)
 
     Raises `UsageError` if there is something in the folder, `LogDamaged`, `UnknownEvent`.
     """
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UsageError(f"{target} is not an empty folder: give a new one, so that nothing there is overwritten.")
-    target.mkdir(parents=True, exist_ok=True)
-    try:
+    with new_folder(target):
         return _export(reader, target, format=format, until=until)
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[None]:
+    """Create a folder that the block fills; if that fails nothing is left, as half an export looks like a whole one.
+
+    Raises `UsageError` if there is something in the folder.
+    """
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise UsageError(f"{path} is not an empty folder: give a new one, so that nothing there is overwritten.")
+    path.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
     except BaseException:
-        # Half an export looks like a whole one, so none is left.
-        shutil.rmtree(target)
+        shutil.rmtree(path)
         raise
 
 

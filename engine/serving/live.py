@@ -22,7 +22,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple, TypedDict, Unpack
 
 import msgspec
 
@@ -88,6 +88,19 @@ class Prepared(NamedTuple):
         memories = ",".join(opened.memories) if opened.treatment == "memory" else opened.treatment
         marker = str(Marker("iteration", opened.marker))
         return {"inference": opened.inference, "marker": marker, "memories": memories}
+
+
+class ServingOptions(TypedDict, total=False):
+    """How a run is served, as `LiveRun` explains."""
+
+    learn: Learn
+    holdback: float
+    record_texts: bool
+    upstream: str
+    bounds: NoteBounds
+    say: Callable[[str], None]
+    retry_s: float
+    signer: Signer | None
 
 
 class LiveRun:
@@ -165,7 +178,7 @@ class LiveRun:
         benchmark: Benchmark | None = None,
         embedder: Embedder | None = None,
         fs: FileSystem | None = None,
-        **options: Any,
+        **options: Unpack[ServingOptions],
     ) -> LiveRun:
         """Start serving what a run had learned at a marker, in a separate run (opening.py), with these options of
         `LiveRun`."""

@@ -189,7 +189,7 @@ def held_out(frozen: FrozenRun) -> list[Question]:
 
 def median(frozen: FrozenRun, work: Callable[[Question], object]) -> float:
     """Return the median CPU seconds that some work takes for a question held out."""
-    took = []
+    took = list[float]()
     for question in held_out(frozen):
         if not took:
             work(question)  # what is computed once

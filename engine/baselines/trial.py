@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mage_es.engine.courses import Ask, Course, Finish, call_of, finish_of, reply_to
-from mage_es.engine.rules.prompt import Demonstration, PromptQuestion, Quote, Section, render_answer
+from mage_es.engine.rules.prompt import NOTES, Demonstration, PromptQuestion, Quote, Section, render_answer
+from mage_es.engine.rules.prompt import template as template_of
 from mage_es.engine.rules.routes import DIRECT, REASONED, reasoned_about
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import Benchmark, Question
@@ -16,6 +17,7 @@ from mage_es.engine.seams.model import RAISE, Request
 from mage_es.events.vocabulary import ModelCalled, Span
 
 COT = "answer_cot"
+METHOD_NOTES = "method_notes"
 
 
 class Shot(NamedTuple):
@@ -62,9 +64,11 @@ class BaselineTrial(NamedTuple):
             setting.traits.instruction,
             shared=setting.traits.task if task is None else task,
         )
+        # A method's notes are meant to be followed: none of them yields to a skill, principle or case.
+        templates = {**setting.templates, NOTES: template_of(METHOD_NOTES, setting.templates)}
         sample, temperature = (0, config.answer_temperature) if sampled_at is None else (place, sampled_at)
         while True:
-            prompt = render_answer(template, sections, asked, shown, templates=setting.templates)
+            prompt = render_answer(template, sections, asked, shown, templates=templates)
             request = Request(
                 system=prompt.system,
                 prompt=prompt.text,

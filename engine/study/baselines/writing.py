@@ -39,7 +39,8 @@ MOST_TOKENS: Mapping[str, int] = {
 _ASKED, _REPLIED = 4000, 2000
 _LINE = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(\S.*)$", re.MULTILINE)
 _ID = re.compile(r"\bb(\d+)\b")
-_VOTE = re.compile(r"^[^\w\n]*(?:(AGREE|DISAGREE|EDIT)[^\w\n]+i(\d+)|ADD)\b[^\w\n]*(.*)$", re.MULTILINE)
+_VOTE = re.compile(r"^[^\w\n]*(?:(AGREE|DISAGREE|EDIT)[^\w\n]+i(\d+)|ADD)\b[\] )*_:.\u2013\u2014-]*(.*)$", re.MULTILINE)
+_FIELD = r"^\W*%s\W*:[ *_]*"
 
 
 class AnswerShown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -156,8 +157,12 @@ class Ace:
         self._lines: dict[int, PlaybookLine] = {}
 
     @property
+    def _kept(self) -> dict[int, PlaybookLine]:
+        return {number: line for number, line in self._lines.items() if line.harmful <= line.helpful}
+
+    @property
     def playbook(self) -> str:
-        kept = {number: line for number, line in self._lines.items() if line.harmful <= line.helpful}
+        kept = self._kept
         best = sorted(kept, key=lambda number: (kept[number].helpful - kept[number].harmful, number))[-self.most :]
         return "\n".join(f"[b{number}] {kept[number].text}" for number in sorted(best))
 
@@ -172,15 +177,15 @@ class Ace:
         for number in _numbers(thought, "harmful"):
             if number in self._lines:
                 self._lines[number].harmful += 1
-        lesson = thought.partition("lesson:")[2].strip()
-        if lesson:
+        if lesson := "".join(re.split(_FIELD % "lesson", thought, flags=re.IGNORECASE | re.MULTILINE)[1:]).strip():
             added = yield _written("playbook_update_v1", LessonShown(notes=self.playbook, lesson=lesson))
             for line in _LINE.findall(added)[:2]:
                 self._add(line.strip())
 
     def _add(self, text: str) -> None:
-        if self._lines:
-            *there, new = self._view.embed([*(line.text for line in self._lines.values()), text])
+        # A dropped line is not compared: the writer does not see it, and may write it again.
+        if kept := self._kept:
+            *there, new = self._view.embed([*(line.text for line in kept.values()), text])
             if max(float(vector @ new) for vector in there) >= self.alike:
                 return
         self._lines[len(self._lines) + 1] = PlaybookLine(text)
@@ -235,8 +240,8 @@ class Expel(NearestCases):
 
 
 def _numbers(thought: str, what: str) -> list[int]:
-    line = next((each for each in thought.splitlines() if each.strip().lower().startswith(f"{what}:")), "")
-    return [int(number) for number in _ID.findall(line)]
+    line = re.search(f"{_FIELD % what}(.*)$", thought, re.IGNORECASE | re.MULTILINE)
+    return [int(number) for number in _ID.findall(line[1])] if line else []
 
 
 WRITING: Mapping[str, type[DynamicCheatsheet | CheatsheetRetrieval | ReasoningBank | Ace | Expel]] = {

@@ -112,6 +112,24 @@ def test_a_playbook_grows_by_lines_that_are_new_and_counts_what_helped_and_harme
     assert notes(made, 5) == "[b1] All of it\n[b2] Bring a desk"
 
 
+def test_a_dropped_line_of_a_playbook_can_be_written_again() -> None:
+    made = opened("ace")
+    observe(made, 10, "helpful: none\nharmful: none\nlesson: Look.", "- All of it")
+    observe(made, 20, "helpful: none\nharmful: b1\nlesson: No.", "none")
+    assert notes(made, 5) == ""
+    observe(made, 30, "helpful: none\nharmful: none\nlesson: Yes.", "- All of it")
+    assert notes(made, 5) == "[b2] All of it"
+
+
+def test_a_reflection_is_read_however_its_fields_are_set() -> None:
+    made = opened("ace")
+    asked = observe(made, 10, "- **Helpful:** none\n**Harmful**: none\n**Lesson:** Look at it.", "- All of it")
+    assert brief(asked[1])["lesson"] == "Look at it."
+    observe(made, 20, "**helpful:** b1\nHarmful: none\nlesson: Again.", "none")
+    observe(made, 30, "helpful: none\n**Harmful:** b1\nlesson: Again.", "none")
+    assert notes(made, 5) == "[b1] All of it"  # as often helpful as harmful
+
+
 def test_without_a_lesson_nothing_is_added_to_a_playbook() -> None:
     made = opened("ace")
     assert len(observe(made, 10, "I cannot say.")) == 1
@@ -126,8 +144,8 @@ def test_insights_live_by_votes_and_come_with_the_nearest_right_answers() -> Non
     assert made.observe(question(20, gold="gold20"), "Answer: gold20", verdict(right=True)) is None
     [asked] = observe(made, 30, "DISAGREE i2\nAGREE [i1]\nDISAGREE i9")
     assert [answer["question"] for answer in brief(asked)["answers"]] == ["q30", "q20"]
-    observe(made, 40, "DISAGREE i2\nEDIT i1: Go by what is gone.")
-    assert notes(made, 5) == "[i1] Go by what is gone."
+    observe(made, 40, 'DISAGREE i2\nEDIT i1: "Gone" decides.')
+    assert notes(made, 5) == '[i1] "Gone" decides.'
     assert [case.reply for case in made.prepare(question(5)).cases] == ["Answer: gold20"]
 
 
@@ -149,6 +167,14 @@ def test_notes_are_quoted_before_the_question() -> None:
     assert isinstance(move, Ask)
     assert "> Amber is for lamps.\n> ## Question\n> Say amber." in move.request.prompt
     assert move.request.prompt.endswith(attempt().question.question)
+
+
+def test_no_word_of_ours_speaks_against_the_notes_of_a_method() -> None:
+    made = opened("dynamic_cheatsheet")
+    observe(made, 10, "Amber is for lamps.")
+    move = begin(asked_by(attempt(), made.prepare(question(5)), is_reasoned=False))
+    assert isinstance(move, Ask)
+    assert move.request.prompt.startswith("Use these notes where they fit the question.\n\n## Notes\n\n> Amber")
 
 
 def test_who_writes_is_said_of_each_method_that_does() -> None:

@@ -39,7 +39,7 @@ def test_the_log_folds_to_the_live_state_at_every_marker_through_crashes_and_sea
             for seq, event in zip(*log.append(batch), strict=True):
                 live.apply(event)
                 live.seq = seq
-            if isinstance(batch[-1].event, IterationClosed):
+            if batch and isinstance(batch[-1].event, IterationClosed):
                 write_snapshot(Path(folder), live, chain=log.head.chain)
             if random.random() < 0.2:
                 disk.crash(power=random.random() < 0.5)

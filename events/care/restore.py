@@ -42,7 +42,7 @@ def restore(
             write_new(fs, layout.head, backed_up.read(at + name))
     if FORMAT not in names or not tail:
         raise PrerequisiteError(f"{backed_up.place} holds no log under {at!r}: make a backup with `mage-es backup`.")
-    write_new(fs, layout.wal(min(tail)), *(tail[first] for first in sorted(tail)))
+    write_new(fs, layout.wal(min(tail)), [tail[first] for first in sorted(tail)])
     # FORMAT last: until then the folder is not a log, and a broken restore cannot be mistaken for one.
     write_new(fs, layout.format, backed_up.read(at + FORMAT))
     verdict, questions = verify_log(path, fs, vocabulary=vocabulary), verify_questions(path, fs, vocabulary=vocabulary)

@@ -100,7 +100,8 @@ def estimated(tosses: Collection[Toss], *, apart: int = 0, least: int = LEAST) -
     # Of all prompts, each by how much it is asked about.
     expected = weighted((toss.chance * toss.weight, toss.expected or 0.0) for toss in tosses)
     surprise = weighted(surprises)
-    robust = min(1.0, max(0.0, expected + surprise))
+    # Rounded, as a sum that is 0 but for its last bit would have the interval of a share that is hardly known.
+    robust = round(min(1.0, max(0.0, expected + surprise)), 12)
     low, high = _interval(robust, [(weight, left - surprise) for weight, left in surprises], found.effective, apart)
     return msgspec.structs.replace(found, robust=100 * robust, robust_low=100 * low, robust_high=100 * high)
 

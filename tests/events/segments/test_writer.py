@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import asdict
 
 from mage_es.events.disk import Range
 from mage_es.events.errors import LogDamaged
@@ -16,14 +17,13 @@ from mage_es.events.facts.envelope import event_id
 from mage_es.events.segments.reader import Segment
 from mage_es.events.segments.schema import Files
 from mage_es.events.vocabulary import MAGE_ES, AnswerJudged, Draft, MemoryAppended, Record
-from mage_es.events.wal.bodies import record_of
 from tests.events.samples import bits, drafts, judged, remembered, sealed_files
 
 
 def recorded(given_drafts: list[Draft], *, first: int = 1) -> list[Record]:
     ids = [event_id("r1", draft.fact_id) for draft in given_drafts]
     return [
-        record_of(draft, seq=seq, id_=id_, ts_us=1_700_000_000_000_000, run="r1", commit=first)
+        Record(seq=seq, event_id=id_, ts_us=1_700_000_000_000_000, run="r1", commit=first, **asdict(draft))
         for seq, (draft, id_) in enumerate(zip(given_drafts, ids, strict=True), first)
     ]
 

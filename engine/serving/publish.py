@@ -1,5 +1,5 @@
-"""The verb `publish`: what clients said becomes memories and rewards, as far as the guard passes it, in iterations of
-Algorithm 1 whose experience it is.
+"""The verb `publish`: turn what clients said into memories and rewards, as far as the guard allows, in iterations of
+Algorithm 1 that learn from it.
 
 Theory of operation
     First, if the anchors were never answered in this run, comes an iteration that changes nothing and has them

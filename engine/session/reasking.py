@@ -155,7 +155,7 @@ class Again(NamedTuple):
 
 
 def models_again(world: World, started: RunStarted, execution: Model | None, judge: Model | None) -> Models:
-    """Return the models of a run, or those given in their place. Raises `UsageError` for another learner."""
+    """Return the models of a run, or those given in their place. Raises `UsageError` if another learner is given."""
     config = world.setting.config
     models = Models(
         execution or open_model(config.execution, "execution"),

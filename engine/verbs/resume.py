@@ -40,8 +40,7 @@ async def aresume(
 
     Raises:
         UsageError: `config` or `tasks`, a file of the user's own tasks, is given and differs from the run's; the
-        message lists the
-            differences.
+            message lists the differences.
         RunLocked: Another process is writing the run.
     """
     run = as_run(run)

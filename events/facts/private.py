@@ -19,9 +19,9 @@ Theory of operation
 
     Hashes. What could be guessed from a hash is sealed, too (hashes of prompts, requests and questions), or keyed with
     a secret of the run (ids of memories, what an anchor saw, requests to an embedder). Ids of questions, task types,
-    skills and the names of tools stay readable: they must say nothing about a subject. So do the hashes that are ids of
-    tools and recipes, and of passages that many questions of a type share: only someone who has the whole text can
-    guess those.
+    skills and the names of tools stay readable: they must say nothing about a subject. Hashes that identify
+    tools, recipes, and passages that many questions of a type share stay readable as well: to guess one takes the whole
+    text.
 
     Without the key a text is `[erased <8 digits of its token's hash>]`, and everything else, each digest included, is
     what it was; what was learned with such a text is in no view that prompts are made from. A backup has a key file

@@ -250,7 +250,7 @@ def _scores(words: Iterable[FeedbackGiven]) -> Mapping[object, list[int]]:
 
 
 def _weights(rewarded: Sequence[BanditUpdated]) -> dict[str, _Weight]:
-    """Return by inference what its rewards, less those taken back, have put into a posterior."""
+    """Return, for each inference, what its rewards, minus those taken back, added to a posterior."""
     weights: dict[str, _Weight] = {}
     for each in rewarded:
         alpha, beta = each.alpha_after - each.alpha_before, each.beta_after - each.beta_before

@@ -39,8 +39,10 @@ MOST_TOKENS: Mapping[str, int] = {
 _ASKED, _REPLIED = 4000, 2000
 _LINE = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(\S.*)$", re.MULTILINE)
 _ID = re.compile(r"\bb(\d+)\b")
-_VOTE = re.compile(r"^[^\w\n]*(?:(AGREE|DISAGREE|EDIT)[^\w\n]+i(\d+)|ADD)\b[\] )*_:.\u2013\u2014-]*(.*)$", re.MULTILINE)
-_FIELD = r"^\W*%s\W*:[ *_]*"
+# A quotation mark that opens the insight belongs to it.
+_VOTE = re.compile(
+    r"^[^\w\n]*(?:(AGREE|DISAGREE|EDIT)[^\w\n]+i(\d+)|ADD)\b[^\w\n\"'\u201c\u2018\u00ab]*(.*)$", re.MULTILINE
+)
 
 
 class AnswerShown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -177,7 +179,7 @@ class Ace:
         for number in _numbers(thought, "harmful"):
             if number in self._lines:
                 self._lines[number].harmful += 1
-        if lesson := "".join(re.split(_FIELD % "lesson", thought, flags=re.IGNORECASE | re.MULTILINE)[1:]).strip():
+        if lesson := _field(thought, "lesson"):
             added = yield _written("playbook_update_v1", LessonShown(notes=self.playbook, lesson=lesson))
             for line in _LINE.findall(added)[:2]:
                 self._add(line.strip())
@@ -239,9 +241,15 @@ class Expel(NearestCases):
         self._insights = {number: each for number, each in self._insights.items() if each.votes > 0}
 
 
+def _field(thought: str, name: str) -> str:
+    """Return what follows the name of a field, however the writer set it (`**Lesson:** ...`), "" without it."""
+    found = re.search(rf"^\W*{name}\W*:[ *_]*", thought, re.IGNORECASE | re.MULTILINE)
+    return thought[found.end() :].strip() if found else ""
+
+
 def _numbers(thought: str, what: str) -> list[int]:
-    line = re.search(f"{_FIELD % what}(.*)$", thought, re.IGNORECASE | re.MULTILINE)
-    return [int(number) for number in _ID.findall(line[1])] if line else []
+    line = _field(thought, what).partition("\n")[0]
+    return [int(number) for number in _ID.findall(line)]
 
 
 WRITING: Mapping[str, type[DynamicCheatsheet | CheatsheetRetrieval | ReasoningBank | Ace | Expel]] = {

@@ -321,7 +321,7 @@ class Places:
 
     @cached_property
     def _names(self) -> Mapping[str, str]:
-        """The short names of models; the full ones if two would have the same."""
+        """The short names of models, or the full ones if two models share a short one."""
         models = {model for run in self.runs for model in (run.begun.execution_model, run.begun.guidance_model)}
         taken = [short(model) for model in models]
         return {model: short(model) if taken.count(short(model)) == 1 else model for model in models}

@@ -10,6 +10,7 @@ Rules
 """
 
 import gc
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -176,8 +177,13 @@ class State:
             if (view := views.get(each.projection)) is None or view.digest() != each.value
         ]
 
+    def node_counts(self) -> dict[str, int]:
+        """Return how many nodes each subgraph has, memories among them."""
+        memories = {"experience": len(self.memory)} if len(self.memory) else {}
+        return dict(Counter(self.graph.node_counts()) + Counter(memories))
+
     def counts(self) -> dict[str, int]:
-        nodes = {f"nodes/{subgraph}": count for subgraph, count in self.graph.node_counts().items()}
+        nodes = {f"nodes/{subgraph}": count for subgraph, count in self.node_counts().items()}
         edges = {f"edges/{kind}": count for kind, count in self.graph.edge_counts().items()}
         return {**nodes, **edges, "memories": len(self.memory)}
 

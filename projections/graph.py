@@ -7,8 +7,8 @@ Rules
       fact. The digest is that of a set of facts (created nodes, edges, an edge that was added twice counting twice,
       prunings), so it does not depend on the order in which they arrived.
     - An edge may name a node before the event that creates it.
-    - Only edges that something reads are here. What a memory is about, which skill it exercises, where it came from and
-      what replaced it are fields of the memory (projections/memory.py).
+    - Only what something reads is here. A memory is a node by its row in projections/memory.py: what it is about, which
+      skill it exercises, where it came from and what replaced it are fields there.
     - A task type that goes out of use stays stored, and its retirement is one more fact.
 """
 
@@ -23,13 +23,12 @@ import numpy as np
 import rustworkx as rx
 
 from mage_es.events.digests import digest_of_set, encoded
-from mage_es.events.segments import Columns, Reads
+from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
     EdgeAdded,
     EntitySeen,
     Event,
-    MemoryAppended,
     ObservationRecorded,
     PatternAbstracted,
     PatternPruned,
@@ -73,7 +72,6 @@ class Graph:
         TaskTypeCreated: ("task_type", "description", "examples"),
         TaskTypeRetired: ("task_type", "into"),
         EdgeAdded: ("kind", "source", "target", "weight", "label"),
-        MemoryAppended: ("memory_id", "outcome"),
         RetrievalRecipeAuthored: ("memory_id",),
         PatternAbstracted: ("memory_id",),
         PatternPruned: ("memory_id",),
@@ -83,7 +81,6 @@ class Graph:
         ObservationRecorded: ("observation_id", "text"),
         TaskContextOpened: ("context_id", "statement"),
     }
-    columnar: ClassVar[frozenset[type[Event]]] = frozenset({MemoryAppended})
     order: ClassVar[Order] = "by_type"
 
     def __init__(self) -> None:
@@ -111,8 +108,6 @@ class Graph:
 
     def apply(self, event: Event) -> None:
         match event:
-            case MemoryAppended():
-                self._create(f"memory/{event.memory_id}", event.outcome)
             case EdgeAdded():
                 self._connect(event.kind, event.source, event.target, event.weight, event.label)
             case SkillCreated():
@@ -151,17 +146,6 @@ class Graph:
             case _:
                 raise unread(self, event)
 
-    def apply_columns(self, cls: type[Event], columns: Columns) -> None:
-        """Add many memories at once."""
-        named = {
-            f"memory/{memory_id}": outcome
-            for memory_id, outcome in zip(columns["memory_id"], columns["outcome"], strict=True)
-        }
-        new = {name: outcome for name, outcome in named.items() if name not in self._details}
-        self._details |= new
-        names = [name for name in new if name not in self._index]
-        self._index |= dict(zip(names, self._graph.add_nodes_from(names), strict=True))
-
     def skills(self) -> list[str]:
         return list(self._skills)
 
@@ -182,7 +166,7 @@ class Graph:
 
     def description(self, name: str) -> str:
         """Return the detail of a node, by its own name (`skill/x`, `task_type/y`, `observation/z`); "" if none. For a
-        memory it is the outcome, for a tool its name, for an action recipe the achievement, for an entity its kind."""
+        tool it is its name, for an action recipe the achievement, for an entity its kind."""
         # A skill's detail is its parent (see `parent`), so its description is kept separately.
         if name.startswith("skill/"):
             return self._descriptions.get(name, "")
@@ -231,7 +215,7 @@ class Graph:
         return sorted({target for kind, _, target in self._out(node) if kind == "observed_in"})
 
     def node_counts(self) -> dict[str, int]:
-        """Return how many nodes each subgraph has."""
+        """Return how many nodes each subgraph has, without the memories of cases and principles."""
         kinds = (name.partition("/")[0] for name in self._index)
         counts: Counter[str] = Counter(SUBGRAPHS[kind] for kind in kinds if kind in SUBGRAPHS)
         # Patterns are the only nodes that are ever pruned, and they belong to the experience subgraph.

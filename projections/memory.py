@@ -8,20 +8,22 @@ Rules
     - A row is kept as the bytes that its hash is of, and decoded whenever it is looked at: as an object it takes three
       times the room, and most are never looked at. What has a subject's text, which no bytes may hold, stays an object.
     - Views are filled when one is first looked at: what only counts, compares or continues memories needs none.
+    - The digest is made of one for each iteration, that of its rows by id: only iterations with changed rows are hashed
+      again, a snapshot is believed by the hashes of its parts, and where two states have the same, no row differs.
     - Principles are found by skill and are in no slice; nor are superseded or quarantined ones. A release brings a
       memory back at its place by birth, unless a newer one has replaced it meanwhile.
 """
 
 from bisect import insort
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from hashlib import sha256
 from threading import Lock
 from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from mage_es.events.digests import digest_of_set, encoded
+from mage_es.events.digests import digest, encoded
 from mage_es.events.facts.private import clear_vector, is_erased
 from mage_es.events.segments import Columns, Reads
 from mage_es.events.vocabulary import (
@@ -40,13 +42,15 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.protocol import Order, unread
 from mage_es.projections.slices import Birth, Slice, VectorSlice, birth_of
 
-__all__ = ["INDEXES", "Index", "Memory", "MemoryRow", "Slice", "digest_of_rows", "plain", "row_hash"]
+__all__ = ["INDEXES", "Index", "Memory", "MemoryRow", "Slice", "digest_of_rows", "plain"]
 
 Index = Literal["success", "failure"]
 
 INDEXES: dict[Outcome, Index] = {"success_memory": "success", "failure_memory": "failure"}
 
 Status = Literal["active", "superseded", "quarantined"]
+Sort = tuple[Outcome, str, str]
+"""The outcome, the kind and the task type of a memory."""
 
 
 class MemoryRow(msgspec.Struct, frozen=True, array_like=True):
@@ -102,7 +106,7 @@ class Memory:
     }
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({MemoryAppended})
     dumped: ClassVar[Any] = list[MemoryRow]
-    packed: ClassVar[Any] = list[msgspec.Raw]
+    packed: ClassVar[Any] = msgspec.Raw
     order: ClassVar[Order] = "global"
 
     def __init__(self) -> None:
@@ -110,6 +114,8 @@ class Memory:
 
     def _clear(self) -> None:
         self._rows: dict[str, _Packed] = {}
+        self._sorts: dict[str, Sort] = {}
+        self._equal: dict[Sort, Sort] = {}  # equal sorts are kept once
         self._inactive: dict[str, Status] = {}
         self._unplaced: dict[str, None] = {}
         self._placing = Lock()  # many threads may ask a state that no longer changes
@@ -118,8 +124,9 @@ class Memory:
         self._failures: dict[str, list[tuple[Birth, str]]] = {}
         self._strategies: dict[str, list[tuple[Birth, str]]] = {}
         self._counts: Counter[str] = Counter()
-        self._hashes: dict[str, bytes] = {}
-        self._changed: dict[str, None] = {}
+        self._parts: defaultdict[int, list[str]] = defaultdict(list)
+        self._hashes: dict[int, bytes] = {}
+        """Of the rows of each iteration that has not changed since."""
         self._clients: set[str] = set()
         self._taught: dict[tuple[str, str], int] = {}
 
@@ -159,11 +166,8 @@ class Memory:
         row = self._rows[memory_id]
         return row if isinstance(row, MemoryRow) else _decoder.decode(row)
 
-    def sort_of(self, memory_id: str) -> tuple[Outcome, str, str]:
-        """Return the outcome, the kind and the task type of a memory."""
-        row = self._rows[memory_id]
-        sort = row if isinstance(row, MemoryRow) else _sorts.decode(row)
-        return sort.outcome, sort.kind, sort.task_type
+    def sort_of(self, memory_id: str) -> Sort:
+        return self._sorts[memory_id]
 
     def count_of(self, memory_id: str) -> int:
         return self.row(memory_id).met if memory_id in self._rows else 0
@@ -226,35 +230,55 @@ class Memory:
         self._place_all()
         return self._counts[outcome]
 
-    def row_hashes(self) -> Mapping[str, bytes]:
-        """Return the hash of every row by memory id; only rows that changed since the last call are hashed."""
-        # Hashing a row means hashing its vector, so it is done once and again only after a change.
-        rows = ((memory_id, self._rows[memory_id]) for memory_id in self._changed)
-        self._hashes |= {
-            memory_id: row_hash(row) if isinstance(row, MemoryRow) else sha256(row).digest() for memory_id, row in rows
-        }
-        self._changed.clear()
+    def hashes(self) -> Mapping[int, bytes]:
+        """Return the hash of the rows of each iteration; only of those that changed since the last call is it made."""
+        for part in self._parts.keys() - self._hashes.keys():
+            self._hashes[part] = sha256(encoded(self._part(part))).digest()
         return self._hashes
 
+    def unlike(self, other: "Memory") -> Iterator[tuple[set[str], set[str]]]:
+        """Yield the ids of the memories here and there, of each iteration of which a row differs."""
+        here, there = self.hashes(), other.hashes()
+        for part in sorted({*here, *there}):
+            if here.get(part) != there.get(part):
+                yield set(self._parts.get(part, ())), set(other._parts.get(part, ()))
+
     def digest(self) -> str:
-        return digest_of_set(self.row_hashes().values())
+        return digest(sorted(self.hashes().items()))
 
     def dump(self) -> Any:
-        rows = self._rows.values()
-        return [row if isinstance(row, msgspec.Raw) else msgspec.Raw(_recorded(row)) for row in rows]
+        """Return the rows of each iteration by id."""
+        return {part: self._part(part) for part in sorted(self._parts)}
 
     def load(self, dumped: Any) -> None:
         self._clear()
-        if all(isinstance(row, msgspec.Raw) for row in dumped):
-            ids = [_ids.decode(row).memory_id for row in dumped]
-            self._rows, self._changed = dict(zip(ids, dumped, strict=True)), dict.fromkeys(ids)
-            changed = [row for row in dumped if memoryview(row)[-len(_NEW) :] != _NEW]
-            statuses = ((row.memory_id, row.status) for row in map(_decoder.decode, changed))
-            self._inactive = {name: status for name, status in statuses if status != "active"}
-        else:
-            for row in dumped:
-                self._put(msgspec.convert(row, MemoryRow))
+        for part, rows in dumped.items():
+            if isinstance(rows, msgspec.Raw):
+                self._take(part, rows)
+            else:
+                for row in rows:
+                    self._put(msgspec.convert(row, MemoryRow))
         self._unplaced = dict.fromkeys(self._rows)
+
+    def _take(self, part: int, packed: msgspec.Raw) -> None:
+        rows, heads = _raws.decode(packed), _heads.decode(packed)
+        ids = self._parts[part] = [head.memory_id for head in heads]
+        self._rows.update(zip(ids, rows, strict=True))
+        self._sorts.update(zip(ids, map(self._sort, heads), strict=True))
+        changed = (row for row in rows if memoryview(row)[-len(_NEW) :] != _NEW)
+        statuses = ((row.memory_id, row.status) for row in map(_decoder.decode, changed))
+        self._inactive.update((name, status) for name, status in statuses if status != "active")
+
+    def believe(self, hashes: Mapping[int, bytes]) -> None:
+        self._hashes = dict(hashes)
+
+    def _part(self, part: int) -> list[_Packed]:
+        rows = (self._rows[name] for name in sorted(self._parts[part]))
+        return [row if isinstance(row, MemoryRow | msgspec.Raw) else msgspec.Raw(row) for row in rows]
+
+    def _sort(self, row: "MemoryRow | _Head") -> Sort:
+        sort = row.outcome, row.kind, row.task_type
+        return self._equal.setdefault(sort, sort)
 
     def _add(self, row: MemoryRow) -> None:
         self._put(row)
@@ -298,18 +322,19 @@ class Memory:
         return next((row for row in rows if row.status != "quarantined"), None)
 
     def _put(self, row: MemoryRow) -> None:
+        name = row.memory_id
+        if name not in self._rows:
+            self._parts[row.iteration].append(name)
+            self._sorts[name] = self._sort(row)
+        self._hashes.pop(row.iteration, None)
         try:
-            self._keep(row.memory_id, _encoder.encode(row), row.status)
+            self._rows[name] = _encoder.encode(row)
         except TypeError:  # a subject's text
-            self._keep(row.memory_id, row, row.status)
-
-    def _keep(self, memory_id: str, row: _Packed, status: Status) -> None:
-        self._rows[memory_id] = row
-        self._changed[memory_id] = None
-        if status == "active":
-            self._inactive.pop(memory_id, None)
+            self._rows[name] = row
+        if row.status == "active":
+            self._inactive.pop(name, None)
         else:
-            self._inactive[memory_id] = status
+            self._inactive[name] = row.status
 
     def _replace(self, row: MemoryRow, **changes: str) -> None:
         """Assign what later events say about a memory, and take it out of its slice or bring it back."""
@@ -325,25 +350,18 @@ class Memory:
             self._place(changed)
 
 
-class _Id(msgspec.Struct, array_like=True):
+class _Head(msgspec.Struct, array_like=True, gc=False):
     memory_id: str
-
-
-class _Sort(_Id, array_like=True):
     outcome: Outcome
     kind: str
     task_type: str
 
 
 _encoder = msgspec.msgpack.Encoder(order="sorted")  # as for digests, but refuses subjects' texts
-_decoder, _sorts = msgspec.msgpack.Decoder(MemoryRow), msgspec.msgpack.Decoder(_Sort)
-_ids = msgspec.msgpack.Decoder(_Id)
+_decoder = msgspec.msgpack.Decoder(MemoryRow)
+_raws, _heads = msgspec.msgpack.Decoder(list[msgspec.Raw]), msgspec.msgpack.Decoder(list[_Head])
 _NEW = b"".join(map(encoded, ("active", "", 1)))
 """How a row ends that no later event was about: its status, what superseded it, and how often it was met."""
-
-
-def _recorded(row: bytes | MemoryRow) -> bytes:
-    return encoded(row) if isinstance(row, MemoryRow) else row
 
 
 def plain(answer: str) -> str:
@@ -351,11 +369,9 @@ def plain(answer: str) -> str:
     return answer.strip().casefold()
 
 
-def row_hash(row: MemoryRow) -> bytes:
-    """Return the 32-byte hash of a row: every field, the vector by its bytes."""
-    return sha256(encoded(row)).digest()
-
-
 def digest_of_rows(rows: Iterable[MemoryRow]) -> str:
     """Return the digest that a `Memory` of exactly these rows has."""
-    return digest_of_set(row_hash(row) for row in rows)
+    memory = Memory()
+    for row in rows:
+        memory._put(row)
+    return memory.digest()

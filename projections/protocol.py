@@ -9,6 +9,7 @@ Rules
       order, so whatever has an order must take it from births or question ids.
 """
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from mage_es.events.segments import Columns, Reads
@@ -69,6 +70,15 @@ class Packed(Typed, Protocol):
     """A projection that can also load its dump as `packed`: rows still encoded, since no key has to open any."""
 
     packed: ClassVar[Any]
+
+
+@runtime_checkable
+class Parted(Packed, Protocol):
+    """A projection whose dump lies in parts by number, each of the types `dumped` and `packed`. Its digest is made of
+    their hashes, SHA-256 as encoded."""
+
+    def believe(self, hashes: Mapping[int, bytes]) -> None:
+        """Take these for the hashes of the parts that were just loaded, since they need not be made twice."""
 
 
 def unread(view: Projection, event: Event) -> TypeError:

@@ -15,13 +15,13 @@ Rules
       compression took longer than all the rest, and the files consist mostly of vectors, which hardly shrink.
 
 Form
-    the dumps of the views, one after another; then the head: what they are of, and the size and SHA-256 of each; then
-    the size of the head in 8 bytes, its SHA-256, and four letters
+    the dumps of the views, one after another, some in parts; then the head: what they are of, and the size and SHA-256
+    of each part; then the size of the head in 8 bytes, its SHA-256, and four letters
 """
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,24 +37,23 @@ from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Digest, IterationClosed
 from mage_es.projections.fold import DIGESTED, UNCOVERED, Source, State, uncollected
 from mage_es.projections.progress import Progress
-from mage_es.projections.protocol import Packed, Projection, Typed
+from mage_es.projections.protocol import Packed, Parted, Projection, Typed
 
 COVERED = tuple(view for view in DIGESTED if view not in UNCOVERED)
 """The projections whose every field a digest covers."""
 KEPT = 3  # newest snapshots to keep, in addition to the first
 
-_MAGIC = b"MGS3"
+_MAGIC = b"MGS4"
 _END = 8 + 32 + len(_MAGIC)
-_MOST = 1 << 20  # bytes of a head
-_ROWS = 4_096  # rows encoded at once
+_MOST = 1 << 26  # bytes of a head
 _encoder = msgspec.msgpack.Encoder(enc_hook=token_of)
 _NAME = re.compile(r"(\d{20})\.([0-9a-f]{8})\.msgpack")
 
 
-class _Dump(msgspec.Struct, frozen=True, array_like=True):
+class _Part(msgspec.Struct, frozen=True, array_like=True):
     start: int
     size: int
-    sha256: str
+    sha256: bytes
 
 
 class _Head(msgspec.Struct, frozen=True, array_like=True):
@@ -62,26 +61,31 @@ class _Head(msgspec.Struct, frozen=True, array_like=True):
     chain: str
     fingerprint: str
     digests: tuple[Digest, ...]
-    dumps: dict[str, _Dump]
+    dumps: dict[str, dict[int, _Part]]
+    """By name of the view, and within it by number; a dump in one piece is part 0."""
 
 
 class _File(NamedTuple):
     path: Path
     head: _Head
 
-    def dump(self, name: str) -> bytes | None:
-        """Return what was kept of a view, None if that is missing or not whole."""
-        about = self.head.dumps.get(name)
+    def dump(self, name: str) -> dict[int, bytes] | None:
+        """Return the parts of what was kept of a view, None if that is missing or not whole."""
+        parts, found = self.head.dumps.get(name), dict[int, bytes]()
         try:
             with opened(self.path, LARGEST) as file:
-                if about is None or not 0 <= about.start <= about.start + about.size <= file.seek(0, 2):
-                    return None
-                file.seek(about.start)
-                data = file.read(about.size)
+                end = file.seek(0, 2)
+                for number, part in (parts or {}).items():
+                    if not 0 <= part.start <= part.start + part.size <= end:
+                        return None
+                    file.seek(part.start)
+                    found[number] = file.read(part.size)
+                    # The hash comes first: what it does not cover is never decoded.
+                    if hashlib.sha256(found[number]).digest() != part.sha256:
+                        return None
         except OSError:  # superseded by a newer one, and deleted
             return None
-        # The hash comes first: what it does not cover is never decoded.
-        return data if hashlib.sha256(data).hexdigest() == about.sha256 else None
+        return None if parts is None else found
 
 
 class _Kept(NamedTuple):
@@ -106,11 +110,19 @@ class _Kept(NamedTuple):
             kind = view.packed
         with uncollected():
             try:
-                dumped = msgspec.msgpack.decode(data, type=kind)
+                dumped = _decoded(view, data, kind)
                 view.load(keys.opened(dumped) if keys else dumped)
+                if isinstance(view, Parted):
+                    view.believe({number: part.sha256 for number, part in self.file.head.dumps[view.name].items()})
                 return Digest(projection=view.name, value=view.digest()) in self.closed.digests
             except Exception:  # a forged dump may fail in any way; the log has the state
                 return False
+
+
+def _decoded(view: Projection | type[Projection], data: Mapping[int, bytes], kind: Any = Any) -> Any:
+    decoder = msgspec.msgpack.Decoder(kind)
+    parts = {number: decoder.decode(part) for number, part in data.items()}
+    return parts if isinstance(view, Parted) else parts[0]
 
 
 def write_snapshot(folder: Path, state: State, *, chain: str, digests: Sequence[Digest] = ()) -> Path:
@@ -130,26 +142,15 @@ def write_snapshot(folder: Path, state: State, *, chain: str, digests: Sequence[
 
 
 def _parts(state: State, chain: str, digests: tuple[Digest, ...]) -> Iterator[bytes]:
-    start, dumps = 0, dict[str, _Dump]()
+    start, dumps = 0, dict[str, dict[int, _Part]]()
     for view in state.digested():
-        size, sha256 = 0, hashlib.sha256()
-        for part in _encoded(view.dump()):
-            size += len(part)
-            sha256.update(part)
-            yield part
-        dumps[view.name] = _Dump(start, size, sha256.hexdigest())
-        start += size
+        parts = dumps[view.name] = {}
+        for number, dumped in (view.dump() if isinstance(view, Parted) else {0: view.dump()}).items():
+            data = _encoder.encode(dumped)
+            yield data
+            parts[number] = _Part(start, len(data), hashlib.sha256(data).digest())
+            start += len(data)
     yield ended(msgspec.msgpack.encode(_Head(state.seq, chain, fold_fingerprint(), digests, dumps)))
-
-
-def _encoded(dumped: Any) -> Iterator[bytes]:
-    """Yield what a view dumped in parts: a memory of a million rows is never there twice."""
-    if not isinstance(dumped, list) or len(dumped) <= _ROWS:
-        yield _encoder.encode(dumped)
-        return
-    yield b"\xdd" + len(dumped).to_bytes(4, "big")  # how an array begins in msgpack
-    for at in range(0, len(dumped), _ROWS):
-        yield b"".join(map(_encoder.encode, dumped[at : at + _ROWS]))
 
 
 def ended(head: bytes) -> bytes:
@@ -191,7 +192,7 @@ def kept_dump(folder: Path, seq: int, projection: str) -> Any:
         if _seq_of(path) == seq:
             file = _file(path)
             if file and (data := file.dump(projection)) is not None:
-                return msgspec.msgpack.decode(data)
+                return _decoded(next(view for view in DIGESTED if view.name == projection), data)
     return None
 
 
@@ -231,19 +232,23 @@ def _file(path: Path) -> _File | None:
     try:
         with opened(path, LARGEST) as file:
             size = file.seek(0, 2)
-            file.seek(max(size - _MOST, 0))
-            data = memoryview(file.read(_MOST))
+            file.seek(max(size - _END, 0))
+            end = file.read(_END)
+            length = int.from_bytes(end[:8])
+            if end[40:] != _MAGIC or not 0 < length <= min(size - _END, _MOST):
+                return None
+            file.seek(size - _END - length)
+            head = file.read(length)
     except OSError:  # another process may have replaced it with a newer one, or it is something else
         return None
-    end = data[-_END:]
-    head = data[:-_END][-int.from_bytes(end[:8]) :]
-    if end[40:] != _MAGIC or hashlib.sha256(head).digest() != end[8:40]:
+    if hashlib.sha256(head).digest() != end[8:40]:
         return None
     try:
         about = msgspec.msgpack.decode(head, type=_Head)
     except UNREADABLE:  # whole, but written by another release
         return None
-    return _File(path, about) if size == sum(each.size for each in about.dumps.values()) + len(head) + _END else None
+    kept = sum(part.size for parts in about.dumps.values() for part in parts.values())
+    return _File(path, about) if size == kept + len(head) + _END else None
 
 
 def _closed_at(seq: int, source: Source) -> IterationClosed | None:

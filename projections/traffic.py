@@ -5,6 +5,7 @@ Rules
 """
 
 from collections import Counter
+from collections.abc import Set
 from typing import Any, ClassVar, Literal
 
 import msgspec
@@ -88,6 +89,10 @@ class Traffic:
     def verdict(self, memory_id: str) -> ProposalVerdict:
         """Return the last decision on a proposal; "" if it has not been tried yet, or was never made."""
         return self._settled.get(memory_id, "")
+
+    def decided(self) -> Set[str]:
+        """Return the ids of the proposals that there was a decision on."""
+        return self._settled.keys()
 
     def digest(self) -> str:
         return digest(self._values())

@@ -13,7 +13,6 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -25,7 +24,7 @@ from mage_es.engine.courses import Ask, begin
 from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.run.directory import RUNS_DIR, Run, as_run, find_run
 from mage_es.engine.run.exams import Interval, by_question, exam_records, read_exam
-from mage_es.engine.run.memories import MemoryItem, ids_of, item_in, sort_of, thing_of
+from mage_es.engine.run.memories import MemoryItem, item_in, others_of, sort_of, thing_of
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.seams.model import chat_of
 from mage_es.engine.served.frozen import freeze
@@ -215,15 +214,10 @@ def _settings(was: _Side, now: _Side) -> Iterator[SettingDiff]:
 
 
 def _learned(was: State, now: State, top: int) -> tuple[tuple[LearnedCount, ...], tuple[LearnedDiff, ...]]:
-    before, after = (ids_of(state) for state in (was, now))
     counts, found = Counter[tuple[Fate, str, str]](), list[LearnedDiff]()
-    for name in dict.fromkeys(chain(before, after)):  # as it came to be
-        fate = _fate(was, now, name) if name in before and name in after else "new" if name in after else "gone"
-        if fate is None:
-            continue
-        side = now if name in after else was
-        sort = (fate, *sort_of(side, name))
-        counts[sort] += 1
+    for fate, name in _changed(was, now):
+        side = was if fate == "gone" else now
+        counts[sort := (fate, *sort_of(side, name))] += 1
         if counts[sort] <= top:
             then, status = ((status_of(state, name) or "") for state in (was, now))
             found.append(LearnedDiff(item=item_in(side, name, thing_of(side, name)), fate=fate, was=then, now=status))
@@ -232,6 +226,22 @@ def _learned(was: State, now: State, top: int) -> tuple[tuple[LearnedCount, ...]
         LearnedCount(fate=fate, kind=kind, task_type=task_type, number=number)
         for (fate, kind, task_type), number in sorted(counts.items())
     ), tuple(found)
+
+
+def _changed(was: State, now: State) -> Iterator[tuple[Fate, str]]:
+    """Yield what became of each thing learned that differs, and its id."""
+    both = set[str]()
+    for before, after in was.memory.unlike(now.memory):
+        both |= before & after
+        yield from (("gone", name) for name in sorted(before - after))
+        yield from (("new", name) for name in sorted(after - before))
+    # Where no row differs, a decision on a proposal may: it is in no row.
+    both |= {*was.traffic.decided(), *now.traffic.decided()} & was.memory.ids() & now.memory.ids()
+    older, newer = (dict(others_of(state)).keys() for state in (was, now))
+    for name in sorted(both | older | newer):
+        fate = _fate(was, now, name) if (name in older) == (name in newer) else "new" if name in newer else "gone"
+        if fate is not None:
+            yield fate, name
 
 
 def _fate(was: State, now: State, name: str) -> Fate | None:

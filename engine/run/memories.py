@@ -219,19 +219,20 @@ def items_of(state: State) -> Iterator[MemoryItem]:
 
 def things_of(state: State) -> Iterator[tuple[str, Any]]:
     yield from ((row.memory_id, row) for row in state.memory.rows())
-    yield from _others_of(state)
+    yield from others_of(state)
 
 
 def ids_of(state: State) -> Set[str]:
     """Return the ids of everything learned, as it was appended."""
-    return dict.fromkeys(chain(state.memory.ids(), (name for name, _ in _others_of(state)))).keys()
+    return dict.fromkeys(chain(state.memory.ids(), (name for name, _ in others_of(state)))).keys()
 
 
 def thing_of(state: State, name: str) -> Any:
-    return state.memory.row(name) if name in state.memory.ids() else dict(_others_of(state))[name]
+    return state.memory.row(name) if name in state.memory.ids() else dict(others_of(state))[name]
 
 
-def _others_of(state: State) -> Iterator[tuple[str, Any]]:
+def others_of(state: State) -> Iterator[tuple[str, Any]]:
+    """Yield tools, patterns and recipes, each after its id."""
     yield from ((tool.tool_id, tool) for tool in state.tools.tools())
     yield from ((pattern.memory_id, pattern) for pattern in state.patterns.patterns())
     for recipe in state.recipes.recipes():

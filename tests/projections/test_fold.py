@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mage_es.events.errors import UsageError
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import Digest, IterationClosed, RunResumed
+from mage_es.events.vocabulary import Digest, IterationClosed, MemoryAppended, RunResumed
 from mage_es.projections.fold import State, fold, merged
 from mage_es.projections.memory import INDEXES
 from tests.kit.invariants import sorted_dump
@@ -156,6 +156,15 @@ def test_different_histories_have_different_digests() -> None:
 
     differing = {a.projection for a, b in zip(one, other, strict=True) if a.value != b.value}
     assert differing == {view.name for view in State().digested()}
+
+
+@pytest.mark.paper("section 3.1, graph")
+def test_a_memory_is_a_node_and_what_it_is_about_is_its_own_field() -> None:
+    events = flat(history(seed=4, iterations=1, questions=1))
+    memory = next(event for event in events if isinstance(event, MemoryAppended))
+    state = folded([memory, memory])
+
+    assert state.node_counts() == {"experience": 1} and state.graph.edge_counts() == {}
 
 
 def test_the_sizes_of_a_state_are_counted_by_subgraph_and_kind() -> None:

@@ -12,7 +12,6 @@ from mage_es.events.vocabulary import (
     EdgeAdded,
     EntitySeen,
     Event,
-    MemoryAppended,
     ObservationRecorded,
     PatternAbstracted,
     PatternPruned,
@@ -162,15 +161,6 @@ def test_a_task_type_of_the_same_name_does_not_order_a_skill() -> None:
     graph = graph_of(*map(skill, "ab"), edge("prerequisite_of", "task_type/b", "task_type/a"), needs("a", "b"))
 
     assert graph.skills_in_order() == ["a", "b"]
-
-
-@pytest.mark.paper("section 3.1, graph")
-def test_a_memory_is_a_node_and_what_it_is_about_is_its_own_field() -> None:
-    events = flat(history(seed=4, iterations=1, questions=1))
-    memory = next(event for event in events if isinstance(event, MemoryAppended))
-    graph = graph_of(memory, memory)
-
-    assert graph.node_counts() == {"experience": 1} and graph.edge_counts() == {}
 
 
 def induced(name: str) -> TaskTypeCreated:

@@ -228,7 +228,10 @@ def test_what_is_forged_in_a_snapshot_comes_from_the_log_whichever_value_is_chan
     expected = list(map(contents, whole.projections()))
     size = int.from_bytes(kept[-44:-36])
     *about, dumps = msgspec.msgpack.decode(kept[-44 - size : -44])
-    content = {name: msgspec.msgpack.decode(kept[start : start + size]) for name, (start, size, _) in dumps.items()}
+    content = {
+        name: {number: msgspec.msgpack.decode(kept[start : start + size]) for number, (start, size, _) in parts.items()}
+        for name, parts in dumps.items()
+    }
     # One value of each kind: those that lie alike, as far as names and numbers of rows go.
     places = {
         (place[0], len(place), place[-1] if isinstance(place[-1], int) else ""): place for place in leaves(content)
@@ -240,10 +243,11 @@ def test_what_is_forged_in_a_snapshot_comes_from_the_log_whichever_value_is_chan
         true, others = held[last], {str: "forged", int: 12345, float: 0.123, bytes: bytes(8)}
         held[last] = not true if isinstance(true, bool) else others.get(type(true), "forged")
         forged, body = dict[str, Any](), b""
-        for name, value in content.items():
-            data = msgspec.msgpack.encode(value)
-            forged[name] = (len(body), len(data), hashlib.sha256(data).hexdigest())
-            body += data
+        for name, parts in content.items():
+            for number, value in parts.items():
+                data = msgspec.msgpack.encode(value)
+                forged.setdefault(name, {})[number] = (len(body), len(data), hashlib.sha256(data).digest())
+                body += data
         path.write_bytes(body + ended(msgspec.msgpack.encode([*about, forged])))
         found = latest_snapshot(tmp_path, source)
         assert found is not None

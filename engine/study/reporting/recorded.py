@@ -166,7 +166,7 @@ class RecordedRun:
                     "skills": len(graph.skills()),
                     "task types": len(graph.task_types()),
                     "task types covered": sum(first <= k for first in covered.values()),
-                    "nodes": sum(graph.node_counts().values()),
+                    "nodes": sum(graph.node_counts().values()) + len(born),
                     "edges": sum(graph.edge_counts().values()),
                     **{name: int((born == outcome).sum()) for name, outcome in MEMORIES.items()},
                 }

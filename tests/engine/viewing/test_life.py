@@ -86,7 +86,7 @@ def agrees(life: Life, seq: int, state: State) -> None:
             )
         assert status_of(state, name) == row["status"]
     shown = [row for row in valid(life, "nodes", seq) if row["layer"]]
-    assert Counter(row["layer"] for row in shown) == Counter(state.graph.node_counts())
+    assert Counter(row["layer"] for row in shown) == Counter(state.node_counts())
     edges = life.learned.edges.columns
     known = [row for row, began in enumerate(edges["from"]) if began <= seq and not edges["derived"][row]]
     assert Counter(edges["kind"][row] for row in known) == Counter(state.graph.edge_counts())

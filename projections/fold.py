@@ -258,7 +258,7 @@ def fold_into(views: tuple[Projection, ...], source: Source, *, since: int | Non
         with uncollected():
             for batches in source.batches(wanted, since=first, until=last):
                 for view in views:
-                    _give(view, {cls: batches[cls] for cls in reads(view) if cls in batches})
+                    give(view, {cls: batches[cls] for cls in reads(view) if cls in batches})
 
 
 @contextmanager
@@ -274,7 +274,8 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _give(view: Projection, batches: Batches) -> None:
+def give(view: Projection, batches: Batches) -> None:
+    """Give a view a stretch of the types that it reads."""
     others = []
     for cls, batch in batches.items():
         # Columns first, also where order is `global`: events that refer to a memory always come after it in the log.

@@ -46,7 +46,7 @@ from mage_es.events.vocabulary import (
     RunStarted,
     SplitCommitted,
 )
-from mage_es.projections.fold import State, fold, fold_into, reads_of
+from mage_es.projections.fold import State, fold, fold_into, give, reads_of
 from mage_es.projections.ledger import Ledger
 from mage_es.projections.questions import EVOLVING
 from mage_es.projections.snapshots import latest_snapshot
@@ -190,32 +190,33 @@ def read_parent(
         LogDamaged: Its log fails its checksums.
     """
     reader = LogReader(run.log_path)
-    # First, and by batches, which read ahead: the first reading checks the hash of each segment.
-    batches = (found[IterationClosed] for found in reader.batches({IterationClosed: _MARK}) if found)
-    closed: dict[int, Any] = {
-        seq: event for batch in batches for seq, event in zip(batch.seqs, batch.events, strict=True)
-    }
+    last = reader.last(IterationClosed)
+    seq = last if at == "latest" or not last else reader.resolve(at)
+    closed, ledger = dict[int, Any](), Ledger()
+    # In one pass, and by batches, which read ahead: the first reading checks the hash of each segment.
+    for batches in reader.batches({IterationClosed: _MARK, **Ledger.reads}, since=1, until=seq):
+        if marks := batches.get(IterationClosed):
+            closed.update(zip(marks.seqs, marks.events, strict=True))
+        give(ledger, {cls: batches[cls] for cls in Ledger.reads if cls in batches})
     started = next(reader.of(RunStarted), None)
     opened = min(closed, default=None)
     if next(reader.of(BaselineStarted, until=opened), None):
         raise UsageError(f"{run.id} is a baseline, which learns nothing: name a run of `mage-es evolve`.")
     if started is None or not closed:
         raise UsageError(f"{run.id} has closed no iteration yet, so it has learned nothing to continue from.")
-    last = max(closed)
-    seq = last if at == "latest" else reader.resolve(at)
     if seq not in closed:
         raise UsageError(f"A run continues from a closed iteration, and {at} is within one: choose start or iter-N.")
     # Between two iterations only people change what was learned; a run never continues from part of an iteration.
     since = list(reader.records(inherited_types(), since=seq + 1)) if at == "latest" else []
+    mark = closed[seq]
     if since and all(record.phase == "log" for record in since):
+        fold_into((ledger,), reader, since=seq + 1, until=since[-1].seq)
         seq = since[-1].seq
-    mark = closed[max(each for each in closed if each <= seq)]
     learner = started.execution_model if execution not in ("", started.execution_model) else ""
     questions, has_gold = stored_questions(reader, started.benchmark)
     splits = recorded_splits(list(reader.of(SplitCommitted, until=opened)), questions)
     before = inheritance(reader)
-    older, ledger = past_of(before), Ledger()
-    fold_into((ledger,), reader, since=1, until=seq)
+    older = past_of(before)
     usd, spent = prices.total(ledger.accounts()), before.usd_micro if before else 0
     event = RunInherited(
         events=0,

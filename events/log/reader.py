@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from functools import cached_property
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -177,12 +178,15 @@ class LogReader:
 
     def markers(self) -> dict[markers.Marker, int]:
         """Return every marker that the log has, with its sequence number, in order."""
-        found = {}
-        for seq, event in self.events(self.vocabulary.marks):
-            marker = markers.marker_of(event, self.vocabulary.marks)
-            if marker is not None:
-                found[marker] = seq
-        return found
+        # By batches, which read ahead: this is often the first reading, which checks the hash of each segment.
+        marks = (
+            (seq, event)
+            for batches in self.batches(self.vocabulary.marks)
+            for batch in batches.values()
+            for seq, event in zip(batch.seqs, batch.events, strict=True)
+        )
+        named = ((markers.marker_of(event, self.vocabulary.marks), seq) for seq, event in sorted(marks, key=itemgetter(0)))
+        return {marker: seq for marker, seq in named if marker is not None}
 
     def resolve(self, marker: str) -> int:
         """Return the sequence number that a marker means. Raises `UsageError` with near matches if there is none."""

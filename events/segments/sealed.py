@@ -33,7 +33,7 @@ _KEPT = 2
 _FOOTERS = 32
 
 # Up to this many bytes of columns, a reading is kept whole rather than done twice.
-_NARROW = 16 << 20
+_NARROW = 256 << 20
 
 _OWN = Vocabulary(())
 _ALL: Reads = {SegmentSealed: SegmentSealed.__struct_fields__}
@@ -108,7 +108,7 @@ class SealedEvents:
                 found.append(segment.batches(reads, window))
                 # Extrapolated from what has been read so far: stop early rather than hold a wide reading in memory.
                 share = (spans[-1].last - span.first + 1) / (spans[-1].last - spans[0].first + 1)
-                if pa.total_allocated_bytes() - before > _NARROW * share:
+                if pa.total_allocated_bytes() - before > _NARROW * max(share, 1 / 16):  # the first may be short
                     return []
         return found
 

@@ -193,8 +193,9 @@ def read_parent(
     last = reader.last(IterationClosed)
     seq = last if at == "latest" or not last else reader.resolve(at)
     closed, ledger = dict[int, Any](), Ledger()
-    # In one pass, and by batches, which read ahead: the first reading checks the hash of each segment.
-    for batches in reader.batches({IterationClosed: _MARK, **Ledger.reads}, since=1, until=seq):
+    # In one pass: the first reading checks the hash of each segment. What a ledger adds up may come in any order.
+    reads = {IterationClosed: _MARK, **Ledger.reads}
+    for batches in reader.batches(reads, since=1, until=seq, newest_first=True):
         if marks := batches.get(IterationClosed):
             closed.update(zip(marks.seqs, marks.events, strict=True))
         give(ledger, {cls: batches[cls] for cls in Ledger.reads if cls in batches})

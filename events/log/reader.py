@@ -145,15 +145,18 @@ class LogReader:
         past = self._before(window)
         return chain(past.events(reads, window), own) if past else own
 
-    def batches(self, reads: Reads, *, since: int | None = None, until: int | None = None) -> Iterator[Batches]:
+    def batches(
+        self, reads: Reads, *, since: int | None = None, until: int | None = None, newest_first: bool = False
+    ) -> Iterator[Batches]:
         """Yield the same events stretch by stretch, those of one type together.
 
-        Every event of a stretch comes before every event of the next. Raises what `events` raises.
+        Every event of a stretch comes before every event of the next; with `newest_first` stretches come in any order,
+        which is quicker in a log that was not read before. Raises what `events` raises.
         """
         window, frames = self._window(since, until), self._tail.frames
         if past := self._before(window):
             yield from past.batches(reads, window)
-        for batches in self._sealed.batches(reads, window):
+        for batches in self._sealed.batches(reads, window, newest_first=newest_first):
             if self.keys:
                 opened = {cls: self.keys.opened(batch.events) for cls, batch in batches.items()}
                 yield {cls: Batch.of(cls, batches[cls].seqs, opened[cls], reads[cls]) for cls in batches}
@@ -178,10 +181,9 @@ class LogReader:
 
     def markers(self) -> dict[markers.Marker, int]:
         """Return every marker that the log has, with its sequence number, in order."""
-        # By batches, which read ahead: this is often the first reading, which checks the hash of each segment.
         marks = (
             (seq, event)
-            for batches in self.batches(self.vocabulary.marks)
+            for batches in self.batches(self.vocabulary.marks, newest_first=True)
             for batch in batches.values()
             for seq, event in zip(batch.seqs, batch.events, strict=True)
         )

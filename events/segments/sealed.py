@@ -33,7 +33,7 @@ _KEPT = 2
 _FOOTERS = 32
 
 # Up to this many bytes of columns, a reading is kept whole rather than done twice.
-_NARROW = 256 << 20
+_NARROW = 16 << 20
 
 _OWN = Vocabulary(())
 _ALL: Reads = {SegmentSealed: SegmentSealed.__struct_fields__}
@@ -78,8 +78,12 @@ class SealedEvents:
         for span in self._holding(reads, window):
             yield from self.open(span).events(reads, window)
 
-    def batches(self, reads: Reads, window: Range) -> Iterator[Batches]:
+    def batches(self, reads: Reads, window: Range, *, newest_first: bool = False) -> Iterator[Batches]:
         """Yield the wanted events within a window, one segment after another. Raises `LogDamaged`, `UnknownEvent`."""
+        # The order in which hashes are checked: one pass, whatever is read.
+        if newest_first:
+            yield from (segment.batches(reads, window) for _, segment in self._backwards(self._holding(reads, window)))
+            return
 
         def read(span: Range) -> Batches:
             return self.open(span).batches(reads, window)
@@ -108,7 +112,7 @@ class SealedEvents:
                 found.append(segment.batches(reads, window))
                 # Extrapolated from what has been read so far: stop early rather than hold a wide reading in memory.
                 share = (spans[-1].last - span.first + 1) / (spans[-1].last - spans[0].first + 1)
-                if pa.total_allocated_bytes() - before > _NARROW * max(share, 1 / 16):  # the first may be short
+                if pa.total_allocated_bytes() - before > _NARROW * share:
                     return []
         return found
 

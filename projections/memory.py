@@ -272,9 +272,9 @@ class Memory:
     def believe(self, hashes: Mapping[int, bytes]) -> None:
         self._hashes = dict(hashes)
 
-    def _part(self, part: int) -> list[_Packed]:
+    def _part(self, part: int) -> list[msgspec.Raw]:
         rows = (self._rows[name] for name in sorted(self._parts[part]))
-        return [row if isinstance(row, MemoryRow | msgspec.Raw) else msgspec.Raw(row) for row in rows]
+        return [row if isinstance(row, msgspec.Raw) else msgspec.Raw(_recorded(row)) for row in rows]
 
     def _sort(self, row: "MemoryRow | _Head") -> Sort:
         sort = row.outcome, row.kind, row.task_type
@@ -362,6 +362,10 @@ _decoder = msgspec.msgpack.Decoder(MemoryRow)
 _raws, _heads = msgspec.msgpack.Decoder(list[msgspec.Raw]), msgspec.msgpack.Decoder(list[_Head])
 _NEW = b"".join(map(encoded, ("active", "", 1)))
 """How a row ends that no later event was about: its status, what superseded it, and how often it was met."""
+
+
+def _recorded(row: bytes | MemoryRow) -> bytes:
+    return encoded(row) if isinstance(row, MemoryRow) else row
 
 
 def plain(answer: str) -> str:

@@ -181,14 +181,13 @@ class LogReader:
 
     def markers(self) -> dict[markers.Marker, int]:
         """Return every marker that the log has, with its sequence number, in order."""
-        marks = (
-            (seq, event)
+        found = (
+            (seq, markers.marker_of(event, self.vocabulary.marks))
             for batches in self.batches(self.vocabulary.marks, newest_first=True)
             for batch in batches.values()
             for seq, event in zip(batch.seqs, batch.events, strict=True)
         )
-        named = ((markers.marker_of(event, self.vocabulary.marks), seq) for seq, event in sorted(marks, key=itemgetter(0)))
-        return {marker: seq for marker, seq in named if marker is not None}
+        return {marker: seq for seq, marker in sorted(found, key=itemgetter(0)) if marker is not None}
 
     def resolve(self, marker: str) -> int:
         """Return the sequence number that a marker means. Raises `UsageError` with near matches if there is none."""

@@ -3,16 +3,14 @@
     python -m tests.bench.graph_fold                 about a minute
     python -m tests.bench.graph_fold --nodes 20000   a quick look
 
-The log is a real one, sealed: half of the nodes are of the experience subgraph (memories with their three edges and the
-answers they came from), the rest of the environment (observations, entities, contexts, relations). Only the graph is
-folded, in this process, with the log's pages in the cache of the file system. Seconds are CPU seconds of the process,
-reading and decompressing the log included.
+The log is a real one, sealed: nearly all nodes are of the environment (observations, entities, contexts, relations), as
+no memory is in the graph. Only the graph is folded, in this process, with the log's pages in the cache of the file
+system. Seconds are CPU seconds of the process, reading and decompressing the log included.
 """
 
 from __future__ import annotations
 
 import argparse
-import struct
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -25,9 +23,7 @@ from mage_es.events.vocabulary import (
     EdgeAdded,
     EntitySeen,
     Event,
-    MemoryAppended,
     ObservationRecorded,
-    Origin,
     SkillCreated,
     TaskContextOpened,
     TaskTypeCreated,
@@ -85,7 +81,7 @@ def folded(reader: LogReader) -> Graph:
 def one_more(graph: Graph, number: int) -> str:
     """Add what an iteration may add, and return the digest."""
     for place in range(AN_ITERATION):
-        graph.apply(memory(f"later {number} {place}", place))
+        graph.apply(EntitySeen(entity_id=f"later {number} {place}", kind="item"))
     return graph.digest()
 
 
@@ -102,34 +98,8 @@ def events(nodes: int) -> Iterator[Event]:
         yield EdgeAdded(
             kind="prerequisite_of", source=f"skill/skill {number // 2}", target=f"skill/skill {number}", weight=1.0
         )
-    for number in range(nodes // 4):  # each brings two nodes: itself, and the answer it came from
-        yield memory(f"memory {number}", number)
-    for number in range(nodes // 2):
+    for number in range(nodes):
         yield from explored(number)
-
-
-def memory(name: str, number: int) -> MemoryAppended:
-    """Return a success memory."""
-    memory_id = sha256_text(name)[:32]
-    return MemoryAppended(
-        memory_id=memory_id,
-        outcome="success_memory",
-        kind="",
-        task_type=f"type {number % TASK_TYPES}",
-        skill=f"skill {number % SKILLS}",
-        question_id=f"q{number}",
-        question="How many are left?",
-        recognise="",
-        reasoning="5 - 3 = 2",
-        answer="2",
-        wrong_answer="",
-        steps=(),
-        origin=Origin(facts=(sha256_text(memory_id)[:32],)),
-        iteration=0,
-        phase="update",
-        ordinal=number,
-        embedding=struct.pack("<2f", 1.0, number),
-    )
 
 
 def explored(number: int) -> Iterator[Event]:

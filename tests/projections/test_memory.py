@@ -22,7 +22,7 @@ from mage_es.events.vocabulary import (
 )
 from mage_es.projections.memory import INDEXES, Memory, MemoryRow, digest_of_rows
 from tests.kit.random_run import TASK_TYPES
-from tests.kit.stages import Stage, flat
+from tests.kit.stages import Stage, flat, round_trip
 from tests.kit.strategies import histories, history
 
 SAMPLE = next(e for e in flat(history(seed=7, iterations=1, questions=1)) if isinstance(e, MemoryAppended))
@@ -235,6 +235,25 @@ def test_the_digest_after_each_event_equals_that_of_the_rows() -> None:
         if type(event) in Memory.reads:
             memory.apply(event)
             assert memory.digest() == digest_of_rows(memory.rows())
+
+
+def test_two_memories_are_unlike_in_the_iterations_of_which_a_row_differs() -> None:
+    events = [appended(name, iteration=number) for number, name in enumerate("abc")]
+    here, there = memory_of(*events), memory_of(*events[:2], quarantined("a"))
+
+    assert list(here.unlike(there)) == [({"a"}, {"a"}), ({"c"}, set())]
+    assert list(here.unlike(memory_of(*reversed(events)))) == []
+
+
+def test_the_digest_after_a_load_is_made_of_the_hashes_that_were_believed_until_a_row_changes() -> None:
+    whole, loaded = memory_of(appended("a", iteration=1), appended("b", iteration=2)), Memory()
+    loaded.load(round_trip(whole.dump()))
+    loaded.believe(whole.hashes())
+    assert loaded.digest() == whole.digest()
+
+    for memory in (whole, loaded):
+        memory.apply(quarantined("b"))
+    assert loaded.digest() == whole.digest() != memory_of(*map(appended, "ab")).digest()
 
 
 def test_outcomes_are_counted_apart() -> None:

@@ -66,6 +66,15 @@ def test_batches_of_any_window_hold_the_same_events_stretch_by_stretch(path: Pat
 
 
 @given(st.integers(-3, 90), st.integers(0, 90))
+def test_batches_newest_first_hold_the_same_stretches(path: Path, since: int, until: int) -> None:
+    def stretches(*, newest_first: bool) -> list[list[int]]:
+        found = LogReader(path).batches(READS, since=since, until=until, newest_first=newest_first)
+        return sorted(sorted(seq for batch in batches.values() for seq in batch.seqs) for batches in found)
+
+    assert list(filter(None, stretches(newest_first=True))) == list(filter(None, stretches(newest_first=False)))
+
+
+@given(st.integers(-3, 90), st.integers(0, 90))
 def test_the_last_event_of_a_type_is_found_in_any_window(path: Path, since: int, until: int) -> None:
     reader = LogReader(path)
     for cls in (AnswerJudged, IterationClosed):

@@ -57,7 +57,6 @@ def test_without_any_run_the_way_to_one_is_named(mage: Command) -> None:
     ("command", "killed"),
     [
         (("evolve", "wordmath", *SMALL, "--iterations", "1"), "before its log"),
-        (("evolve", "wordmath", *SMALL, "--iterations", "1"), "before its first event"),
         (("baseline", "zero_shot_cot", "wordmath", "--questions", "10"), "before its first event"),
     ],
 )

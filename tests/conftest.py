@@ -13,12 +13,14 @@ from importlib.util import find_spec
 
 import pytest
 
+from tests.few_words import FEW
+
 if find_spec("mage_es.engine.players"):  # the kernel is tested without it, too (tests/wings.py)
     from mage_es.engine.players.worlds.wordmath import benchmark as wordmath
 
     WHOLE = dict(wordmath.SIZES)
-    # Still far more than a small run asks: opening the whole benchmark would take most of its time.
-    wordmath.SIZES.update(evolution=1_000, test=200)
+    # Opening the whole benchmark would take most of a small run's time.
+    wordmath.SIZES.update(FEW)
 
 # A third of the time of collecting thousands of tests would be the search for garbage among them: there is none.
 gc.disable()
@@ -41,7 +43,9 @@ if find_spec("hypothesis"):  # the suites with environments of their own, such a
         suppress_health_check=[HealthCheck.too_slow],
         print_blob=True,
     )
-    settings.register_profile("repeatable", settings.get_profile("search"), derandomize=True, database=None)
+    settings.register_profile(
+        "repeatable", settings.get_profile("search"), derandomize=True, database=None, max_examples=40
+    )
     settings.load_profile("repeatable")
 
 

@@ -1,6 +1,6 @@
 """The tutorial works as it is written, and so do the answers to questions people ask, which go on from its run.
 
-Every command is run, in order, in one empty folder, without a network.
+Every command is run, in order, in one empty folder and in this process, without a network.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.hostile.odd import run_command
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parent.parent
 TUTORIAL, QUESTIONS = ((ROOT / name).read_text(encoding="utf-8") for name in ("cli/TUTORIAL.md", "docs/questions.md"))
-COMMAND = "import sys; from mage_es.cli import main; main(sys.argv[1:])"
 
 
 def files() -> dict[str, str]:
@@ -38,17 +39,21 @@ def steps(paper: str) -> list[tuple[str, list[str]]]:
     return found
 
 
-def test_every_command_of_the_tutorial_and_of_the_questions_does_what_it_is_shown_to_do(tmp_path: Path) -> None:
+def test_every_command_of_the_tutorial_and_of_the_questions_does_what_it_is_shown_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, text in files().items():
         (tmp_path / name).write_text(text)
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAGE_ES_")}
+    for name in [name for name in os.environ if name.startswith("MAGE_ES_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
     assert len(steps(TUTORIAL)) > 12 and len(steps(QUESTIONS)) > 6
     for command, shown in (*steps(TUTORIAL), *steps(QUESTIONS)):
         program, *words = shlex.split(command)
-        start = [sys.executable, "-c", COMMAND] if program == "mage-es" else [sys.executable]
-        done = subprocess.run(
-            [*start, *words], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, f"{command}\n{done.stderr}"
-        missing = [line for line in shown if line not in done.stdout]
-        assert not missing, f"{command}\n{missing}\n{done.stdout}"
+        if program != "mage-es":
+            subprocess.run([sys.executable, *words], check=True)
+            continue
+        done = run_command(words)
+        assert done.code == 0, f"{command}\n{done.err}"
+        missing = [line for line in shown if line not in done.out]
+        assert not missing, f"{command}\n{missing}\n{done.out}"

@@ -20,6 +20,7 @@ from mage_es.engine.config import configured, parse
 from mage_es.engine.run.world import first_event
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import RunStarted
+from tests.few_words import IN_A_PROCESS
 
 pytestmark = pytest.mark.slow
 
@@ -128,11 +129,10 @@ def said_until(stream: IO[str], words: str) -> str:
     return said
 
 
-@pytest.mark.usefixtures("whole_benchmark")
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_once_or_twice_stops_with_130_and_resume_goes_on_to_the_end(mage: Command, times: int) -> None:
     words = ("evolve", "wordmath", "--iterations", "2", "--pool", "60", "--held-out", "20", "--anchors", "10")
-    script = f"from mage_es.cli import main\nmain({(*words, '--run-id', 'r1')!r})"
+    script = f"{IN_A_PROCESS}from mage_es.cli import main\nmain({(*words, '--run-id', 'r1')!r})"
     with subprocess.Popen(
         [sys.executable, "-W", "error", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -157,7 +157,7 @@ def test_ctrl_c_once_or_twice_stops_with_130_and_resume_goes_on_to_the_end(mage:
 def test_sigterm_stops_as_ctrl_c_does_with_143(mage: Command) -> None:
     words = ("evolve", "wordmath", "--iterations", "9", "--pool", "60", "--run-id", "r1")
     with subprocess.Popen(
-        [sys.executable, "-c", f"from mage_es.cli import main\nmain({words!r})"],
+        [sys.executable, "-c", f"{IN_A_PROCESS}from mage_es.cli import main\nmain({words!r})"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

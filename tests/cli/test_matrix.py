@@ -41,35 +41,27 @@ def write(text: str, *, name: str = "m.toml") -> str:
     return name
 
 
-def test_every_cell_is_run_and_examined_and_found_done_the_next_time(mage: Command) -> None:
+def test_every_cell_is_run_and_examined_is_in_the_report_and_found_done_the_next_time(mage: Command) -> None:
+    rows = [{"question": f"How much is {a} plus {b}?", "answer": a + b} for a in range(2, 12) for b in range(4)]
+    Path("sums.jsonl").write_text("\n".join(map(json.dumps, rows)))  # few, so that a process begins soon
     file = write(
-        'benchmarks = ["wordmath"]\nseeds = [1]\nexams = ["latest"]\n'
-        "variants = {full = {}, less = {success_memories = false}}"
+        'benchmarks = ["tasks/sums.jsonl?scorer=number"]\nseeds = [1]\nexams = ["latest"]\n'
+        'learners = ["builtin/analogist"]\nteachers = ["builtin/reference"]\n'
+        'variants = {full = {}, less = {success_memories = false}, near = {baseline = "knn_few_shot"}}'
     )
     first = mage("matrix", file, "--jobs", "2")
     assert first.code == 0, first.err
-    names = {path.name for path in Path("runs").iterdir() if not path.name.startswith(".")}
-    assert names == {"wordmath-full-s1", "wordmath-less-s1"}
-    assert "Next: mage-es report runs" in first.err and "[2/2] " in first.err
+    names = {path.name.rpartition("number-")[2] for path in Path("runs").iterdir() if not path.name.startswith(".")}
+    assert names == {"analogist-reference-full-s1", "analogist-reference-less-s1", "analogist-near-s1"}
+    assert "Next: mage-es report runs" in first.err and "[3/3] " in first.err
     again = json.loads(mage("matrix", file, "--json").out)
-    assert {outcome["end"] for outcome in again} == {"skipped"}
-    report = mage("report", "runs", "ablation", "--json")
-    (table,) = json.loads(report.out)
-    (row,) = table["rows"]
+    assert [outcome["end"] for outcome in again] == ["skipped"] * 3
+    ablation, main = json.loads(mage("report", "runs", "ablation", "main", "--json").out)
+    (row,) = ablation["rows"]
     assert row[1] == "no success memories" and [cell["n"] for cell in row[2:]] == [1, 1, 1]
-
-
-def test_a_method_that_learns_is_a_cell_and_a_column_of_the_report(mage: Command) -> None:
-    file = write(
-        'benchmarks = ["wordmath"]\nseeds = [1]\nexams = ["latest"]\n'
-        'variants = {full = {}, near = {baseline = "knn_few_shot"}, all = {baseline = "full_history"}}'
-    )
-    outcome = mage("matrix", file)
-    assert outcome.code == 0, outcome.err
-    (table,) = json.loads(mage("report", "runs", "main", "--json").out)
-    names = [column["name"] for column in table["columns"]]
-    (row,) = table["rows"]
-    assert row[names.index("5 nearest")]["n"] == 1 and row[names.index("full history")]["n"] == 1
+    (row,) = main["rows"]
+    names = [column["name"] for column in main["columns"]]
+    assert [row[names.index(name)]["n"] for name in ("5 nearest", "full")] == [1, 1]
 
 
 @pytest.mark.usefixtures("whole_benchmark")

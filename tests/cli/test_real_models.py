@@ -29,6 +29,7 @@ from mage_es.events.vocabulary import (
     QuestionPlanned,
 )
 from tests.engine.providers.provider import provider, request_of
+from tests.few_words import IN_A_PROCESS
 
 pytestmark = pytest.mark.slow
 
@@ -164,13 +165,13 @@ def test_a_server_that_dies_in_the_middle_and_comes_back_costs_nothing_but_the_c
     assert not events(tmp_path, AnswerUnanswered)
 
 
-@pytest.mark.usefixtures("whole_benchmark")
 def test_a_killed_run_says_to_the_call_what_it_makes_again(mage: Command, tmp_path: Path) -> None:
     with provider(answer=solved, faults=lambda number: "" if number < 25 else "silence") as server:
         spec = f"openai/exec?base_url={server.openai_url}"
         words = ["evolve", "wordmath", *SMALL, "--execution", spec, "--workers", "5"]
+        code = f"{IN_A_PROCESS}import sys; from mage_es.cli import main; main(sys.argv[1:])"
         child = subprocess.Popen(
-            [sys.executable, "-c", "import sys; from mage_es.cli import main; main(sys.argv[1:])", *words],
+            [sys.executable, "-c", code, *words],
             cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
         until = time.monotonic() + 600

@@ -18,7 +18,7 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.upkeep.erase import erase
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.events.disk.documents import pack, unpack
-from mage_es.events.disk.keys import _Document, destroy_key
+from mage_es.events.disk.keys import _Document
 from mage_es.events.facts.private import quotes_erased
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged
@@ -79,10 +79,8 @@ MAY_NEED_NONE = {"memory review", "show event"}
 """What may find all it wants before it meets a text of a subject."""
 GONE = {
     "all keys": (),
-    "a key destroyed": ("customer-1",),
-    "erased": ("customer-1",),
-    "no file of keys": NAMES,
-    "restored": NAMES,
+    "erased": ("customer-1",),  # whose key is destroyed
+    "restored": NAMES,  # without the file of keys
 }
 """Of which subjects nothing can be read, in the states in which all else can be."""
 UNUSABLE = {"damaged": "is damaged", "another salt": "has another salt", "other keys": "does not open this log"}
@@ -93,12 +91,8 @@ def change_keys(path: Path, state: str) -> None:
     file = path / "keys"
     document = unpack(file.read_bytes(), _Document, name="keys")
     match state:
-        case "a key destroyed":
-            destroy_key(path / "log", "customer-1")
         case "erased":
             erase(Run(path.name, path), subject="customer-1")
-        case "no file of keys":
-            file.unlink()
         case "damaged":
             file.write_bytes(file.read_bytes().replace(b'"salt":"', b'"salt":"0', 1))
         case "another salt":

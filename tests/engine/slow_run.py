@@ -12,6 +12,7 @@ import msgspec
 
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.players.worlds.wordmath import benchmark
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.model import Completion, Request
@@ -30,7 +31,7 @@ class Slow:
 
     async def complete(self, request: Request) -> Completion:
         """Return the analogist's reply after a while."""
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.15)
         return await self._model.complete(request)
 
 
@@ -42,6 +43,7 @@ def has_events(run: Run) -> bool:
         return False
 
 
+benchmark.SIZES.update(evolution=1_000, test=200)  # as in tests/few_words.py
 runs = Path(sys.argv[1])
 run = Run("r", runs / "r")
 how: dict[str, Any] = {

@@ -14,7 +14,7 @@ from tests.engine.crashes import explore
 
 pytestmark = pytest.mark.slow
 
-HISTORIES = 10
+HISTORIES = 6
 """The long form: python -m tests.engine.crashes --histories 2000 --processes 2."""
 
 

@@ -178,11 +178,11 @@ class _Compared(NamedTuple):
     def of(cls, benchmark: str, runs: Sequence[RecordedRun]) -> _Compared:
         systems = [run for run in runs if not run.baseline]
         # A part that is off by default deserves mention only beside a run that has it.
-        configs = [Config(benchmark=benchmark), *(run.config for run in runs)]
+        configs = [Config(benchmark=benchmark), *(run.config for run in systems)]
         lacking = {
             name for field, (name, _, off) in PARTS.items() if all(getattr(config, field) == off for config in configs)
         }
-        unguarded = {NO_GUARD} if all(run.config.guard == "off" for run in runs) else set()
+        unguarded = {NO_GUARD} if all(run.config.guard == "off" for run in systems) else set()
         apart = {*differing(runs, EXAMINED), *differing(systems, Config.__struct_fields__)}
         ways = sorted({run.baseline for run in runs} - {""})
         return cls(

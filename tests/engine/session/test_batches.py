@@ -39,6 +39,7 @@ from mage_es.events.vocabulary import BatchSubmitted, CallFailed, Event, Iterati
 from tests.engine.conftest import SMALL, never
 from tests.engine.providers.provider import Answer, Provider, provider, request_of
 from tests.engine.run.test_budget import PRICED
+from tests.few_words import IN_A_PROCESS
 from tests.paper_parts import PAPER_OPTIONS
 
 pytestmark = pytest.mark.slow
@@ -186,14 +187,13 @@ def _once(refused: list[Any], body: dict[str, Any], right: Answer) -> str:
 
 
 @pytest.mark.paper("section 3.3, EVOLVE")
-@pytest.mark.usefixtures("whole_benchmark")
 def test_killed_while_a_batch_is_under_way_a_run_finds_it_again_and_pays_once(server: Provider, tmp_path: Path) -> None:
     server.holds_batches = True
     log = tmp_path / "together" / "r" / "log"
     arguments = ["evolve", "wordmath", "--seed", "7", "--iterations", "2", "--pool", "24", "--held-out", "20"]
     arguments += ["--anchors", "12", "--gate", "off", *PAPER_OPTIONS]
     arguments += ["--guidance", guided(server).guidance, "--guidance-batch", "--run-id", "r"]
-    code = f"from mage_es.cli import main; main({[*arguments, '--runs-dir', str(log.parent.parent)]!r})"
+    code = f"{IN_A_PROCESS}from mage_es.cli import main; main({[*arguments, '--runs-dir', str(log.parent.parent)]!r})"
     process = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, start_new_session=True)
     try:
         wait_for(lambda: bool(recorded(log, BatchSubmitted)))

@@ -40,7 +40,7 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.protocol import Order, unread
 from mage_es.projections.slices import Birth, Slice, VectorSlice, birth_of
 
-__all__ = ["INDEXES", "Index", "Memory", "MemoryRow", "Slice", "digest_of_rows", "plain", "row_hash"]
+__all__ = ["INDEXES", "Index", "Memory", "MemoryRow", "Slice", "plain", "row_hash"]
 
 Index = Literal["success", "failure"]
 
@@ -354,8 +354,3 @@ def plain(answer: str) -> str:
 def row_hash(row: MemoryRow) -> bytes:
     """Return the 32-byte hash of a row: every field, the vector by its bytes."""
     return sha256(encoded(row)).digest()
-
-
-def digest_of_rows(rows: Iterable[MemoryRow]) -> str:
-    """Return the digest that a `Memory` of exactly these rows has."""
-    return digest_of_set(row_hash(row) for row in rows)

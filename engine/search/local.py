@@ -20,7 +20,6 @@ from mage_es.engine.benchmarks.files import contents
 from mage_es.engine.benchmarks.records import read_records
 from mage_es.engine.seams.search import LONGEST_PAGE, Page
 from mage_es.events.errors import PrerequisiteError
-from mage_es.projections.lance import require_lance
 
 _TEXTS = (".txt", ".md")
 _MORE = 4
@@ -58,9 +57,13 @@ class LocalSearch:
         return [self._pages[title] for title in self._best(self._texts, query, count)]
 
     def _index(self) -> tuple[Any, Any]:
-        require_lance(f"The search {self.name}")
-        import lancedb
-        from lancedb.index import FTS
+        try:
+            import lancedb
+            from lancedb.index import FTS
+        except ImportError as error:
+            raise PrerequisiteError(
+                f"The search {self.name} needs the package lancedb: python -m pip install 'mage-es[lance]'"
+            ) from error
 
         database = lancedb.connect("memory://")
         tables = []

@@ -31,7 +31,7 @@ HOUSE: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "agents": (
         ("engine.embedders",),
         ("engine.decide", "engine.models"),
-        ("engine.agents", "engine.baselines"),
+        ("engine.agents",),
     ),
     "rules": (
         ("engine.rules",),

@@ -37,9 +37,9 @@ from mage_es.engine.seams.benchmark import Benchmark, Question
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.method import TrialAnswer, blind, taught
 from mage_es.engine.seams.model import Model, Request
-from mage_es.engine.session.course_choice import writing
 from mage_es.engine.session.reasking import AskingAgain, as_examined, asking_again, less, models_again, planned_on
 from mage_es.engine.study.baseline import writer_of
+from mage_es.engine.study.baselines.courses import writing
 from mage_es.engine.study.baselines.optimizing import INSTRUCTION, PLAIN, InstructionAdapter
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader

@@ -2,6 +2,7 @@
 
 from mage_es.engine.agents.learner import course_of
 from mage_es.engine.courses import Course
+from mage_es.engine.rules.routes import RECALL, ROUTING_ARMS
 from mage_es.engine.run.world import World
 from mage_es.engine.seams.environment import SequentialBenchmark, is_sequential
 from mage_es.engine.seams.plugins import verb
@@ -12,7 +13,7 @@ from mage_es.projections.fold import State
 
 def planned_course(world: World, state: State, planned: QuestionPlanned) -> Course:
     """Raises `PrerequisiteError` for a question of a baseline where the wing that asks it is deleted."""
-    if state.progress.baseline:
+    if is_rivals(state, planned):
         course: Course = verb("baseline_course")(world, state, planned)
         return course
     question = world.questions[planned.question_id]
@@ -28,6 +29,11 @@ def planned_course(world: World, state: State, planned: QuestionPlanned) -> Cour
 
 def playing(world: World, state: State, benchmark: SequentialBenchmark) -> EpisodeContext:
     return EpisodeContext(world.setting, state, benchmark, lambda text: world.embedder.encode([text])[0])
+
+
+def is_rivals(state: State, planned: QuestionPlanned) -> bool:
+    """Return whether a plan is a baseline's or a method's, which it names as its routing arm."""
+    return state.progress.baseline is not None or planned.routing_arm not in (RECALL, *ROUTING_ARMS)
 
 
 def is_learned(state: State) -> bool:

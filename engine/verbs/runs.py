@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from fractions import Fraction
 from pathlib import Path
 from typing import get_args
 
 from mage_es.engine.agents.navigator import briefs_of
 from mage_es.engine.commands import shared
 from mage_es.engine.config import Config, parse
-from mage_es.engine.rules.coverage import effective_bound, selections
 from mage_es.engine.run.cutoffs import cutoffs
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import exam_records
@@ -24,7 +22,6 @@ from mage_es.engine.verbs.agents import agent_activity, missing_guidance
 from mage_es.engine.verbs.forms import typed
 from mage_es.engine.verbs.summary import (
     ActionRow,
-    CoverageWait,
     EpisodeRow,
     ExamRow,
     FrontierSkill,
@@ -49,7 +46,6 @@ from mage_es.events.vocabulary import (
     Purpose,
     RunInherited,
     SplitCommitted,
-    TargetsSelected,
     Tier,
 )
 from mage_es.projections.fold import State
@@ -99,7 +95,6 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         head=reader.head.chain,
         parent=_parent(begun_from) if begun_from else None,
         rows=tuple(iteration_rows(state, _summed_scores(played), first=first)),
-        waiting=_waiting(reader, state, config),
         noticing=_noticing(reader, config),
         actions=tuple(_actions(reader)),
         frontier=tuple(_frontier(reader, state)),
@@ -197,17 +192,6 @@ def _noticing(reader: LogReader, config: Config) -> GuardSensitivity | None:
     if not decided or config.guard == "off" or not (last := decided[-1]).total:
         return None
     return GuardSensitivity(guard=config.guard, questions=last.total, smallest_drop=last.smallest_drop)
-
-
-def _waiting(reader: LogReader, state: State, config: Config) -> CoverageWait | None:
-    signal = config.failure_signal
-    history = selections(list(reader.of(TargetsSelected)), state.scores, signal, first=first_iteration(reader))
-    if not history:
-        return None
-    targets, weight = config.targets, Fraction(config.recency_weight)
-    found = effective_bound(history, signal=signal, recency_weight=weight, targets=targets)
-    bound, largest, longest = found.iterations, str(found.largest), found.longest
-    return CoverageWait(bound=bound, largest=largest, task_types=found.types, targets=targets, longest=longest)
 
 
 def _summed_scores(episodes: Iterable[EpisodeClosed]) -> Counter[tuple[str, int]]:

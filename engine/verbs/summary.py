@@ -35,20 +35,6 @@ class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
     anchor_score: float | None = None
 
 
-class CoverageWait(msgspec.Struct, frozen=True, kw_only=True):
-    """How long a task type can wait for EVOLVE (Theorem 2), given the run so far.
-
-    `bound` is floor(largest / lambda) + ceil(task_types / targets) in iterations, None if lambda is 0; `largest` is
-    the largest n_fail of any type in any iteration, as a fraction such as 5/6; `longest` is the longest actual wait.
-    """
-
-    bound: int | None
-    largest: str
-    task_types: int
-    targets: int
-    longest: int
-
-
 class EpisodeRow(msgspec.Struct, frozen=True, kw_only=True):
     """The episodes of one purpose; `unparsed` replies named no action."""
 
@@ -180,7 +166,6 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     parent: ParentRow | None = None
     rows: tuple[IterationRow, ...] = ()
     problem: str = ""
-    waiting: CoverageWait | None = None
     noticing: GuardSensitivity | None = None
     judge: str = ""
     judge_calls: int = 0

@@ -23,6 +23,7 @@ from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.model import Request
+from mage_es.engine.session.course_choice import is_rivals
 from mage_es.engine.viewing.life import Life
 from mage_es.engine.viewing.tables import columns_of
 from mage_es.engine.viewing.transcript import CallReport, Quotation, TrimReport, asked_again, report_of, told
@@ -179,7 +180,7 @@ class Rendered:
         texts: dict[str, int],
         requests: Requests,
     ) -> list[dict[str, Any]]:
-        if state.progress.baseline:
+        if is_rivals(state, plan):
             require_scoring(world, "what a baseline asked")
         events = [record.event for record in facts]
         seqs = {id(record.event): record.seq for record in facts}

@@ -11,10 +11,20 @@ from mage_es.engine.rules.trajectories import transcript_of
 from mage_es.engine.run.world import World
 from mage_es.engine.seams.benchmark import Verdict
 from mage_es.engine.seams.environment import is_sequential
-from mage_es.engine.seams.method import Method, Preparing, PromptTrial, RunView, Searching, TrialAnswer, blind, taught
 from mage_es.engine.seams.model import MAX_TOKENS, Request, reason_of
 from mage_es.engine.session.course_choice import is_learned, playing
 from mage_es.engine.session.episodes import episode_of
+from mage_es.engine.study.baselines.method import (
+    Method,
+    PreparedTask,
+    Preparing,
+    PromptTrial,
+    RunView,
+    Searching,
+    TrialAnswer,
+    blind,
+    taught,
+)
 from mage_es.engine.study.baselines.table import LEARNING_AT, find_baseline, open_method
 from mage_es.engine.study.baselines.trial import BaselineTrial, asked_by, played_earlier
 from mage_es.events.errors import LogError
@@ -32,7 +42,7 @@ def baseline_course(world: World, state: State, planned: QuestionPlanned) -> Cou
     question = world.questions[planned.question_id]
     if is_learned(state):
         method = world.method or learned(world, state, is_trial=planned.purpose == "trial")
-        prepared = method.prepare(blind(question))
+        prepared: PreparedTask = method.prepare(blind(question))
         if is_sequential(world.benchmark):
             context = playing(world, state, world.benchmark)
             return episode_of(context, planned, question, None, solved=played_earlier(prepared))

@@ -209,14 +209,12 @@ async def aresume_baseline(
     benchmark: Benchmark | None = None,
     runtime: Runtime | None = None,
     config: Config | None = None,
-    tasks: str | None = None,
     models: Models | None = None,
 ) -> BaselineReport:
     """Continue a baseline where it stopped; a finished one is returned as it is.
 
     Raises:
-        UsageError: `config` or `tasks`, a file of the user's own tasks, is given and differs from the run's; the
-            message lists the differences.
+        UsageError: `config` is given and differs from the run's; the message lists the differences.
         RunLocked: Another process is writing the run.
     """
     run = as_run(run)
@@ -238,7 +236,6 @@ async def aresume_baseline(
     with reopened(
         run,
         config=config,
-        tasks=tasks,
         data_dir=data_dir,
         benchmark=benchmark,
         models=models,

@@ -251,7 +251,7 @@ def test_more_tasks_go_on_from_what_a_run_learned_with_its_settings(mage: Comman
         taken = {column.role: column.name for column in started.columns}
         assert taken.keys() == ROLES.keys()
         assert {role: name for role, name in taken.items() if name} == {"question": "prompt", "answer": "label"}
-    assert mage("resume", "second", "--tasks", "more.jsonl").code == 0
+    assert mage("resume", "second").code == 0
     assert mage("runs", "delete", "first", "--yes").code == 0
     assert mage("verify", "second").code == 0
     assert mage("evolve", "--from", "second", "--seed", "7", "--yes").code == 0

@@ -132,14 +132,14 @@ def _share(part: int, whole: int) -> str:
     return f"{part}/{whole}" if whole else "-"
 
 
-def benefit(records: Sequence[Paired], title: str = "Questions asked both ways") -> TextTable | str:
+def benefit(records: Sequence[Paired]) -> TextTable | str:
     """Return what the pairs showed of what was learned, type by type, and what is served; a plain sentence if there are
     none."""
     if not records:
         return "Not tested against the bare prompt: no question was asked both ways. What was learned is served."
     rows = [_paired(record) for record in (records if len(records) > 2 else records[-1:])]
     columns = ("task type", "with what was learned", "bare prompt", "won", "lost", "served", "evidence")
-    return TextTable(title, columns, rows)
+    return TextTable("Questions asked both ways", columns, rows)
 
 
 def _paired(record: Paired) -> tuple[str, ...]:

@@ -46,7 +46,6 @@ from mage_es.events.vocabulary import (
     Purpose,
     RunInherited,
     SplitCommitted,
-    Tier,
 )
 from mage_es.projections.fold import State
 from mage_es.projections.scores import Score
@@ -108,7 +107,6 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         prices=_price_sources(state, prices),
         agents=agent_activity(reader),
         quarantined=_quarantined(reader),
-        cache_hits=_cache_hits(state),
         baseline=baseline,
         asked=(sum(verdict.correct for verdict in verdicts), len(verdicts) + len(state.progress.unanswered("exam"))),
         served=_served(state),
@@ -135,12 +133,6 @@ def _served(state: State) -> dict[str, dict[str, int]]:
             calls.setdefault(account.model, Counter())[account.served_by or asked] += use.calls
     moved = {account.model for account, _ in state.ledger.accounts() if account.served_by}
     return {model: dict(sorted(names.items())) for model, names in calls.items() if model in moved}
-
-
-def _cache_hits(state: State) -> dict[str, float]:
-    """Return the share of each tier's input tokens that came from a cache, for tiers that had any."""
-    totals = {tier: state.ledger.total(tier) for tier in get_args(Tier)}
-    return {tier: use.cached_tokens / use.input_tokens for tier, use in totals.items() if use.cached_tokens}
 
 
 def _price_sources(state: State, prices: Prices) -> dict[str, str]:

@@ -140,8 +140,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A run at a glance. `state`: `finished`, `unfinished` (running or to be resumed), `served`, `damaged` (see
     `problem`).
 
-    `prices` has the source of the price of each model that was called, "" if unknown. `cache_hits` is the share of
-    input tokens that came from a cache, for tiers that had any. `quarantined` items also count in the sizes in `rows`.
+    `prices` has the source of the price of each model that was called, "" if unknown. `quarantined` items also count in
+    the sizes in `rows`.
     A `baseline` has its name here and its (right, asked) questions; other runs have "". `measure` is how results are
     measured: accuracy, or the mean score of episodes. `shortfalls` lists the splits with fewer questions than
     requested. `served` counts the calls of a model by the names that its provider reports, for models that answered
@@ -177,7 +177,6 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     prices: dict[str, str] = {}
     agents: tuple[AgentActivity, ...] = ()
     quarantined: int = 0
-    cache_hits: dict[str, float] = {}
     baseline: str = ""
     asked: tuple[int, int] = (0, 0)
     measure: str = "accuracy"
